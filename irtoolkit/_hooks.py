@@ -1,0 +1,50 @@
+"""Running something right after another package has been imported, and not before.
+
+ir_datasets takes most of half a second to import. `import irtoolkit` must make our collections
+known to it, but need not pay for it: registration waits for whoever imports ir_datasets.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from types import ModuleType
+
+
+class _AfterImport(importlib.abc.MetaPathFinder):
+    def __init__(self, name: str, action: Callable[[], object]) -> None:
+        self._name, self._action, self._searching = name, action, False
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname != self._name or self._searching:
+            return None
+        self._searching = True
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self._searching = False
+        if spec is None or spec.loader is None:
+            return None
+        execute = spec.loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            execute(module)
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
+                self._action()
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+def after_import(name: str, action: Callable[[], object]) -> None:
+    """Calls `action` once the package `name` is imported: now, when it already is."""
+    if name in sys.modules:
+        action()
+    else:
+        sys.meta_path.insert(0, _AfterImport(name, action))

@@ -1,0 +1,79 @@
+"""The `irtoolkit` command."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import NoReturn
+
+import irtoolkit
+from irtoolkit import commands
+from irtoolkit.discovery import modules
+from irtoolkit.errors import InputError
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """One line in place of argparse's usage."""
+        print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of `irtoolkit` with every command module's own."""
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument(
+        "--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks of errors"
+    )
+    parser = _Parser(
+        prog="irtoolkit",
+        description="Retrieval where words do not overlap: benchmarks, retrievers, TREC runs, measures.",
+        parents=[shared],
+    )
+    parser.add_argument("--version", action="version", version=f"irtoolkit {irtoolkit.__version__}")
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for module in modules(commands):
+        name = module.__name__.rpartition(".")[2].strip("_")
+        sub = subparsers.add_parser(
+            name,
+            help=module.HELP,
+            description=module.__doc__,
+            epilog="examples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            parents=[shared],
+        )
+        module.configure(sub)
+        sub.set_defaults(execute=module.execute)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command.
+
+    Returns:
+        Exit status: 0; 2 on bad input, with one line on standard error; 130 when interrupted.
+    """
+    args = build_parser().parse_args(argv)
+    debug = getattr(args, "debug", False)
+    try:
+        status: int | None = args.execute(args)
+        sys.stdout.flush()
+        return status or 0
+    except InputError as error:
+        if debug:
+            traceback.print_exc()
+        print(f"irtoolkit: {error}", file=sys.stderr)
+        return BAD_INPUT
+    except BrokenPipeError:
+        # The reader went away, as `| head` does; nothing more can be said to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("irtoolkit: interrupted; nothing half-written was left", file=sys.stderr)
+        return INTERRUPTED

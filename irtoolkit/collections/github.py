@@ -1,0 +1,59 @@
+"""Files of a public GitHub repository at a fixed commit, verified by their git blob ids."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+
+from irtoolkit.errors import InputError
+from irtoolkit.files import git_blob_id
+
+TIMEOUT_SECONDS = 60
+
+
+def download(repository: str, commit: str, blobs: Mapping[str, str | None], folder: Path) -> None:
+    """Fetches files into a new folder, all or none.
+
+    Args:
+        repository: owner/name.
+        commit: full commit id.
+        blobs: file name to git blob id; None takes the id from GitHub's listing of the commit.
+        folder: where the files go; it must not exist yet.
+
+    Raises:
+        OSError: the network or the disk failed.
+        InputError: a file's content is not the blob it must be.
+    """
+    listed = _listing(repository, commit) if None in blobs.values() else {}
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+        whole = Path(scratch) / folder.name
+        whole.mkdir()
+        for name, blob in blobs.items():
+            url = f"https://raw.githubusercontent.com/{repository}/{commit}/{name}"
+            data = fetch(url)
+            wanted = blob or listed.get(name)
+            if git_blob_id(data) != wanted:
+                raise InputError(
+                    f"the content is git blob {git_blob_id(data)} instead of {wanted}",
+                    file=url,
+                    remedy="the download was damaged or changed: try again, or report it",
+                )
+            (whole / name).write_bytes(data)
+        shutil.move(whole, folder)
+
+
+def _listing(repository: str, commit: str) -> dict[str, str]:
+    tree = json.loads(fetch(f"https://api.github.com/repos/{repository}/git/trees/{commit}"))
+    return {entry["path"]: entry["sha"] for entry in tree["tree"]}
+
+
+def fetch(url: str) -> bytes:
+    """The bytes at an https address."""
+    with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310
+        data: bytes = answer.read()
+        return data

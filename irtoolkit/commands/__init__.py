@@ -1,0 +1,71 @@
+"""The subcommands of `irtoolkit`, one a module.
+
+A command module has HELP (one line), EXAMPLES (lines shown under its help), `configure`, which
+adds its arguments to a parser, and `execute`, which takes the parsed arguments. Modules import
+what they run only when they run it, so that help is immediate.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.errors import InputError
+
+FORMATS = ("text", "json", "csv", "latex")
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """The --format argument that every command with a table has."""
+    parser.add_argument("--format", choices=FORMATS, default="text", help="default: text")
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """The --set argument of commands that run a system."""
+    parser.add_argument(
+        "--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", dest="settings",
+        help="settings of the system; query, doc, self and ties are taken by all",
+    )  # fmt: skip
+
+
+def parse_pairs(pairs: list[str]) -> dict[str, Any]:
+    """KEY=VALUE arguments as a dict.
+
+    Raises:
+        InputError: an argument without "=", or a key given twice.
+    """
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise InputError(f"setting {pair!r} is not KEY=VALUE")
+        if key in found:
+            raise InputError(f"setting {key} is given twice")
+        found[key] = value
+    return found
+
+
+def run_names(paths: list[str]) -> dict[str, str]:
+    """Short distinct names for run files: their file names, or whole paths where those clash.
+
+    Raises:
+        InputError: the same file twice.
+    """
+    if len(set(paths)) != len(paths):
+        raise InputError("a run is given twice")
+    stems = {path: Path(path).name for path in paths}
+    clash = len(set(stems.values())) != len(paths)
+    return {path: (path if clash else stem) for path, stem in stems.items()}
+
+
+def note(text: str) -> None:
+    """A line for the person at the terminal, kept out of the output."""
+    print(text, file=sys.stderr)
+
+
+def shown(values: Mapping[str, Any]) -> str:
+    """Settings on one line."""
+    return " ".join(f"{key}={value}" for key, value in values.items())

@@ -1,0 +1,45 @@
+"""What `eval` and `compare` share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from irtoolkit.checking import read_run, shallow_queries
+from irtoolkit.datasets import DEFAULT_MEASURES, load_judgments, protocol
+from irtoolkit.evaluation import Evaluation, evaluate, parse_measures
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Runs scored on one dataset."""
+
+    evaluations: dict[str, Evaluation]
+    measures: dict[str, Any]
+    averaging: str
+    notes: list[str]
+
+
+def score_runs(dataset_id: str, paths: list[str], measures: str | None) -> Scored:
+    """Reads, checks and scores run files.
+
+    Raises:
+        InputError: a file that is no run of the dataset, an unknown measure or dataset.
+    """
+    qrels, dataset = load_judgments(dataset_id)
+    plan = None if dataset is None else protocol(dataset)
+    asked = measures if measures is not None else (plan.measures if plan else DEFAULT_MEASURES)
+    parsed = parse_measures(asked)
+    evaluations, notes = {}, []
+    for path in paths:
+        run = read_run(path, None if dataset is None else dataset_id)
+        evaluations[path] = evaluate(run, qrels, parsed, plan.folds if plan else ())
+        if dataset is not None and any(getattr(m, "WHOLE_POOL", False) for m in parsed.values()):
+            shallow = shallow_queries(run, dataset)
+            if shallow:
+                notes.append(
+                    f"note: {path} lists less than the pool for {len(shallow)} queries, the first"
+                    f" {shallow[0]}: nDCGp and RPlast take the listed documents for the whole pool,"
+                    " as the official scorer does, and are not comparable"
+                )
+    return Scored(evaluations, parsed, plan.note if plan else "mean over queries", notes)

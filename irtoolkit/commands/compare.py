@@ -1,0 +1,74 @@
+"""Test whether runs differ on a measure by more than chance.
+
+Every run is held against the baseline (by default the first) with a paired test over all judged
+queries, corrected for the number of comparisons. The interval is a 95% bootstrap of the mean over
+queries; d is Cohen's d of the paired differences; +/- count the queries won and lost.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from irtoolkit.commands import add_format, note, run_names
+
+HELP = "test runs against a baseline for significance"
+EXAMPLES = (
+    'irtoolkit compare csfcube/sample runs/bm25.run runs/tfidf.run --measure "nDCGp(p=20)"',
+    "irtoolkit compare csfcube/sample runs/*.run --measure AP --baseline runs/bm25.run --test fisher",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dataset", metavar="DATASET")
+    parser.add_argument("runs", nargs="+", metavar="RUN")
+    parser.add_argument("--measure", required=True, metavar="M")
+    parser.add_argument("--baseline", metavar="RUN", help="default: the first run")
+    parser.add_argument("--test", choices=("student", "fisher", "wilcoxon"), default="student")
+    parser.add_argument("--correction", choices=("holm", "bonferroni", "none"), default="holm")
+    add_format(parser)
+
+
+def execute(args: argparse.Namespace) -> None:
+    import json
+
+    from irtoolkit.commands._scoring import score_runs
+    from irtoolkit.comparison import compare
+    from irtoolkit.errors import InputError
+    from irtoolkit.report.tables import TextTable
+
+    baseline = args.baseline or args.runs[0]
+    paths = args.runs if baseline in args.runs else [baseline, *args.runs]
+    if len(paths) < 2:
+        raise InputError("one run cannot be compared", remedy="name at least two")
+    scored = score_runs(args.dataset, paths, args.measure)
+    if len(scored.measures) != 1:
+        raise InputError(f"--measure takes one measure, not {len(scored.measures)}")
+    (measure,) = scored.measures
+    names = run_names(paths)
+    for line in scored.notes:
+        note(line)
+    rows = compare(
+        {names[path]: evaluation for path, evaluation in scored.evaluations.items()},
+        measure,
+        baseline=names[baseline],
+        test=args.test,
+        correction=args.correction,
+    )
+    if args.format == "json":
+        print(
+            json.dumps(
+                {
+                    "dataset": args.dataset, "measure": measure, "baseline": names[baseline],
+                    "test": args.test, "correction": args.correction,
+                    "systems": [asdict(row) for row in rows],
+                },
+                indent=2,
+            )
+        )  # fmt: skip
+        return
+    headers = ["run", measure, "95% low", "high", "diff", f"p({args.test})",
+               f"p({args.correction})", "d", "+", "-"]  # fmt: skip
+    cells = [list(asdict(row).values()) for row in rows]
+    title = f"{args.dataset}: {scored.averaging}; baseline {names[baseline]}"
+    print(TextTable(headers, cells, title).render(args.format))

@@ -1,0 +1,99 @@
+"""List the datasets, or show one.
+
+The list says what is present here and where, and how to get what is not. With an ID: its counts,
+licence and protocol, and the statistics table of its paper computed from the data, beside the
+figures that the paper prints.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from irtoolkit.commands import add_format
+
+HELP = "list datasets, or show one with its statistics"
+EXAMPLES = ("irtoolkit datasets", "irtoolkit datasets csfcube/sample")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", nargs="?", metavar="ID")
+    add_format(parser)
+
+
+def execute(args: argparse.Namespace) -> None:
+    import json
+
+    from irtoolkit.report.tables import TextTable
+
+    if args.id is None:
+        records = _list()
+        if args.format == "json":
+            print(json.dumps(records, indent=2))
+            return
+        headers = ["id", "queries", "docs", "licence", "where", "how to get it"]
+        rows = [[record[key] for key in headers] for record in records]
+        print(TextTable(headers, rows).render(args.format))
+        return
+    shown = _show(args.id)
+    if args.format == "json":
+        print(json.dumps(shown, indent=2))
+        return
+    rows = [[s["name"], s["value"], s["reported"]] for s in shown["statistics"]]
+    title = "\n".join(f"{key}: {value}" for key, value in shown.items() if key != "statistics")
+    headers = ["statistic", "computed", "paper"]
+    print(TextTable(headers, rows, title if args.format == "text" else shown["id"], places=2).render(args.format))
+
+
+def _list() -> list[dict[str, Any]]:
+    from irtoolkit.collections import dataset_ids
+    from irtoolkit.datasets import benchmark, load_dataset
+    from irtoolkit.errors import InputError
+
+    records = []
+    for dataset_id in dataset_ids():
+        dataset = load_dataset(dataset_id)
+        about = benchmark(dataset)
+        if about is None:
+            continue
+        record: dict[str, Any] = {"id": dataset_id, "queries": None, "docs": None}
+        try:
+            where = about.where()
+            if where is not None:
+                record |= {"queries": dataset.queries_count(), "docs": dataset.docs_count()}
+            problem = None
+        except InputError as error:
+            where, problem = None, str(error)
+        record |= {
+            "licence": about.licence,
+            "where": where,
+            "how to get it": None if where else problem or about.howto,
+        }
+        records.append(record)
+    return records
+
+
+def _show(dataset_id: str) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from irtoolkit.collections.handlers import Statistic
+    from irtoolkit.datasets import benchmark, load_dataset, protocol
+
+    dataset = load_dataset(dataset_id)
+    about, plan = benchmark(dataset), protocol(dataset)
+    shown: dict[str, Any] = {"id": dataset_id}
+    if about is not None:
+        shown |= {
+            "title": about.title, "paper": about.paper, "url": about.url,
+            "licence": about.licence, "where": about.where() or about.howto,
+        }  # fmt: skip
+        statistics = about.statistics_of()
+    else:
+        statistics = [
+            Statistic(kind, getattr(dataset, f"{kind}_count")())
+            for kind in ("docs", "queries", "qrels", "scoreddocs")
+            if dataset.has(kind) and hasattr(dataset, f"{kind}_count")
+        ]
+    shown |= {"measures": " ".join(plan.measures), "averaging": plan.note}
+    shown["statistics"] = [asdict(statistic) for statistic in statistics]
+    return shown

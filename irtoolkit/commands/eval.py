@@ -1,0 +1,58 @@
+"""Score runs against a dataset's judgments.
+
+Without --measures the benchmark's own measures are used; figures are averaged as its protocol
+says (for CSFCube the mean of the means of its two test folds). DATASET is one of ours, any
+ir_datasets id, or a TREC qrels file. As in trec_eval, only judged queries count, a judged query
+missing from the run counts as zero, and documents are ordered by score, then by id descending.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from irtoolkit.commands import add_format, note, run_names
+
+HELP = "score runs"
+EXAMPLES = (
+    "irtoolkit eval csfcube/sample runs/bm25.run",
+    'irtoolkit eval csfcube/sample/method runs/bm25.run --measures "nDCGp(p=20) AP(rel=2)"',
+    "irtoolkit eval csfcube/sample runs/*.run --format json --per-query per-query.tsv",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dataset", metavar="DATASET")
+    parser.add_argument("runs", nargs="+", metavar="RUN")
+    parser.add_argument("--measures", metavar="M", help='ir_measures names, e.g. "nDCG@10 AP(rel=2)"')
+    parser.add_argument(
+        "--per-query", metavar="FILE", help="write run, query, measure, value lines here"
+    )
+    add_format(parser)
+
+
+def execute(args: argparse.Namespace) -> None:
+    import json
+
+    from irtoolkit.commands._scoring import score_runs
+    from irtoolkit.files import atomic_text
+    from irtoolkit.report.tables import TextTable
+
+    scored = score_runs(args.dataset, args.runs, args.measures)
+    names = run_names(args.runs)
+    figures = {names[path]: evaluation.figures() for path, evaluation in scored.evaluations.items()}
+    if args.per_query:
+        with atomic_text(args.per_query) as out:
+            out.write("run\tquery_id\tmeasure\tvalue\n")
+            for path, evaluation in scored.evaluations.items():
+                for measure in evaluation.measures:
+                    for query, value in zip(
+                        evaluation.query_ids, evaluation.per_query(measure).tolist(), strict=True
+                    ):
+                        out.write(f"{names[path]}\t{query}\t{measure}\t{value!r}\n")
+    for line in scored.notes:
+        note(line)
+    if args.format == "json":
+        print(json.dumps(figures, indent=2))
+        return
+    rows = [[name, *row.values()] for name, row in figures.items()]
+    print(TextTable(["run", *scored.measures], rows, f"{args.dataset}: {scored.averaging}").render(args.format))

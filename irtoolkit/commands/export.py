@@ -1,0 +1,69 @@
+"""Write a dataset's documents, topics, qrels or pools for other tools.
+
+docs: JSON lines, a record a line. topics: query id, tab, text. qrels: TREC. pools: query id,
+space, document id, in the order of the pool. Text is the dataset's default text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+HELP = "write docs, topics, qrels or pools of a dataset"
+EXAMPLES = (
+    "irtoolkit export csfcube/sample qrels",
+    "irtoolkit export csfcube/sample topics -o topics.tsv",
+    "irtoolkit export csfcube/sample docs -o docs.jsonl.gz",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dataset", metavar="DATASET")
+    parser.add_argument("what", choices=tuple(LINES))
+    parser.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
+
+
+def execute(args: argparse.Namespace) -> None:
+    from irtoolkit.datasets import load_dataset
+    from irtoolkit.errors import InputError
+    from irtoolkit.files import atomic_text
+
+    dataset = load_dataset(args.dataset)
+    kind, lines = LINES[args.what]
+    if not dataset.has(kind):
+        raise InputError(f"dataset {args.dataset} has no {args.what}")
+    if args.output is None:
+        for line in lines(dataset):
+            sys.stdout.write(line + "\n")
+        return
+    with atomic_text(args.output) as out:
+        for line in lines(dataset):
+            out.write(line + "\n")
+
+
+def _docs(dataset: Any) -> Iterator[str]:
+    return (json.dumps(doc._asdict(), ensure_ascii=False) for doc in dataset.docs_iter())
+
+
+def _topics(dataset: Any) -> Iterator[str]:
+    # A tab or line break inside a text would make two fields or lines of it.
+    return (f"{q.query_id}\t{' '.join(q.default_text().split())}" for q in dataset.queries_iter())
+
+
+def _qrels(dataset: Any) -> Iterator[str]:
+    return (f"{q.query_id} 0 {q.doc_id} {q.relevance}" for q in dataset.qrels_iter())
+
+
+def _pools(dataset: Any) -> Iterator[str]:
+    return (f"{row.query_id} {row.doc_id}" for row in dataset.scoreddocs_iter())
+
+
+LINES: dict[str, tuple[str, Callable[[Any], Iterator[str]]]] = {
+    "docs": ("docs", _docs),
+    "topics": ("queries", _topics),
+    "qrels": ("qrels", _qrels),
+    "pools": ("scoreddocs", _pools),
+}

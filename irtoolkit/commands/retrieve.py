@@ -1,0 +1,37 @@
+"""Rank the candidates of every query of a dataset and write a TREC run.
+
+SYSTEM is a retriever (bm25, tfidf, word2vec, dense, sentence-max, random) or a system of a paper
+by the paper's name for it (fabs_bm25, SentBERT-PP, ...). DATASET is one of ours or any
+ir_datasets id: its scoreddocs are the candidates where it has them, else its whole corpus.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from irtoolkit.commands import add_settings, note, parse_pairs, shown
+
+HELP = "rank a dataset with a system and write a TREC run"
+EXAMPLES = (
+    "irtoolkit retrieve csfcube/sample fabs_bm25 -o runs/bm25.run",
+    "irtoolkit retrieve csfcube/sample bm25 -o runs/k1.run.gz --depth 10 --set k1=1.2 b=0.5",
+    "irtoolkit retrieve csfcube/sample tfidf -o runs/tfidf.run --set query=facet_sentences self=drop",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dataset", metavar="DATASET")
+    parser.add_argument("system", metavar="SYSTEM")
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="FILE", help="TREC text, .gz or .parquet, by its name"
+    )
+    parser.add_argument("--depth", type=int, metavar="N", help="rows per query; default: all")
+    add_settings(parser)
+
+
+def execute(args: argparse.Namespace) -> None:
+    from irtoolkit.experiments.systems import find_system, produce
+
+    system = find_system(args.system, parse_pairs(args.settings))
+    run, _ = produce(args.dataset, system, args.output, depth=args.depth)
+    note(f"{args.output}: {len(run.query_ids)} queries, {len(run)} rows; {shown(system.settings())}")

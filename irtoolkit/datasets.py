@@ -1,0 +1,76 @@
+"""Any ir_datasets dataset, as irtoolkit's commands see it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import ir_datasets
+
+from irtoolkit.collections import dataset_ids
+from irtoolkit.collections.handlers import Benchmark, Protocol
+from irtoolkit.errors import InputError
+from irtoolkit.qrels import Qrels
+
+# What to measure where a dataset does not say.
+DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
+
+
+def load_dataset(dataset_id: str) -> Any:
+    """The ir_datasets Dataset of an id.
+
+    Raises:
+        InputError: no such id; names the nearest ones.
+    """
+    ours = dataset_ids()
+    try:
+        return ir_datasets.load(dataset_id)
+    except KeyError:
+        from difflib import get_close_matches
+
+        near = get_close_matches(dataset_id, [*ours, *ir_datasets.registry], 3)
+        raise InputError(
+            f"no dataset {dataset_id!r}",
+            remedy=f"did you mean {', '.join(near)}?" if near else "irtoolkit datasets lists ours",
+        ) from None
+
+
+def benchmark(dataset: Any) -> Benchmark | None:
+    """What one of our benchmarks says of itself; None for other datasets."""
+    return dataset.irtoolkit() if hasattr(dataset, "irtoolkit") else None
+
+
+def protocol(dataset: Any) -> Protocol:
+    """How the dataset is to be evaluated: its own protocol, or usual measures and plain means."""
+    ours = benchmark(dataset)
+    return Protocol(DEFAULT_MEASURES) if ours is None else ours.protocol_of()
+
+
+def load_judgments(name: str) -> tuple[Qrels, Any | None]:
+    """The qrels of a dataset id or of a TREC qrels file, and the dataset if there is one.
+
+    Raises:
+        InputError: neither; or a dataset without qrels, or an invalid file.
+    """
+    if Path(name).is_file():
+        return Qrels.read(name), None
+    dataset = load_dataset(name)
+    if not dataset.has_qrels():
+        raise InputError(f"dataset {name} has no qrels", remedy="its gold is hidden, or never was")
+    return Qrels.of(dataset), dataset
+
+
+def known_queries(dataset_id: str) -> set[str]:
+    """Query ids of a dataset and of the datasets it is a part of.
+
+    A run made for `csfcube` may be scored on `csfcube/method`.
+    """
+    known: set[str] = set()
+    parts = dataset_id.split("/")
+    for end in range(len(parts), 0, -1):
+        name = "/".join(parts[:end])
+        if name in ir_datasets.registry or end == len(parts):
+            dataset = load_dataset(name)
+            if dataset.has_queries():
+                known.update(query.query_id for query in dataset.queries_iter())
+    return known

@@ -1,0 +1,44 @@
+"""The one error users see."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+
+
+class InputError(Exception):
+    """Something given to irtoolkit cannot be used as it is.
+
+    The message says what was found and what to do; `file` and `line` say where.
+
+    Args:
+        found: what is wrong, in one clause.
+        file: the file it was found in, if any.
+        line: 1-based line in that file, if any.
+        remedy: what the user can do about it.
+    """
+
+    def __init__(
+        self,
+        found: str,
+        *,
+        file: str | PathLike[str] | None = None,
+        line: int | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        self.found = found
+        self.file = None if file is None else fspath(file)
+        self.line = line
+        self.remedy = remedy
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        place = "" if self.file is None else self.file
+        if self.line is not None:
+            place += f":{self.line}"
+        text = f"{place}: {self.found}" if place else self.found
+        return text if self.remedy is None else f"{text} ({self.remedy})"
+
+
+def needs_extra(module: str, extra: str) -> InputError:
+    """The error for an optional library that is not installed."""
+    return InputError(f"{module} is not installed", remedy=f"pip install 'irtoolkit[{extra}]'")

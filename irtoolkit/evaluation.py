@@ -1,0 +1,146 @@
+"""From a run and qrels to per-query values, and to the one figure a benchmark reports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ir_measures
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.errors import InputError
+from irtoolkit.ids import Ids
+from irtoolkit.measures.base import ColumnarMeasure
+from irtoolkit.measures.judged import JudgedRun
+from irtoolkit.qrels import Qrels
+from irtoolkit.runs import Run
+
+# A measure's name, its parameters in parentheses (which may hold spaces), and its cut.
+_MEASURE = re.compile(r"[^\s(]+(?:\([^)]*\))?\S*")
+
+
+def parse_measures(text: str | Sequence[str]) -> dict[str, ir_measures.Measure]:
+    """Measures by the names they were asked for under, in order.
+
+    Args:
+        text: ir_measures names separated by white space, or a sequence of them.
+
+    Raises:
+        InputError: an unknown measure, or parameters it does not take.
+    """
+    names = _MEASURE.findall(text) if isinstance(text, str) else list(text)
+    if not names:
+        raise InputError("no measures given", remedy='for example "nDCG@10 AP"')
+    return {name: _parse(name) for name in names}
+
+
+def _parse(name: str) -> ir_measures.Measure:
+    try:
+        measure = ir_measures.parse_measure(name)
+        measure.validate_params()
+    except NameError:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name.split("(")[0], ir_measures.measures.registry, 3)
+        raise InputError(
+            f"no measure {name!r}",
+            remedy=f"did you mean {', '.join(near)}?" if near else "see ir-measur.es for names",
+        ) from None
+    except (ValueError, AssertionError, KeyError) as error:
+        raise InputError(f"measure {name!r} is not valid: {error}") from None
+    return measure
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What one run scores.
+
+    Attributes:
+        measures: the measures by name.
+        query_ids: (Q,) the judged queries.
+        values: (measures, Q) value of each measure for each query.
+        folds: index arrays into the queries; a measure's figure is the mean of its means.
+    """
+
+    measures: dict[str, ir_measures.Measure]
+    query_ids: Ids
+    values: NDArray[np.float64]
+    folds: tuple[NDArray[np.intp], ...]
+
+    def per_query(self, name: str) -> NDArray[np.float64]:
+        """(Q,) the values of one measure."""
+        row: NDArray[np.float64] = self.values[list(self.measures).index(name)]
+        return row
+
+    def figures(self) -> dict[str, float]:
+        """The benchmark's figure for each measure, 0..1 for the usual ones."""
+        return {name: self._figure(name) for name in self.measures}
+
+    def _figure(self, name: str) -> float:
+        values, means = self.per_query(name), []
+        for fold in self.folds:
+            aggregator = self.measures[name].aggregator()
+            for value in values[fold].tolist():
+                aggregator.add(value)
+            means.append(aggregator.result())
+        return float(np.mean(means))
+
+
+def evaluate(
+    run: Run,
+    qrels: Qrels,
+    measures: dict[str, ir_measures.Measure],
+    folds: Sequence[Sequence[str]] = (),
+) -> Evaluation:
+    """Scores a run for every judged query, as trec_eval would: a missing query counts as zero.
+
+    Args:
+        run: the ranking.
+        qrels: the judgments.
+        measures: from `parse_measures`.
+        folds: sets of query ids to average over, as a benchmark's protocol declares them.
+
+    Raises:
+        InputError: a measure that nothing installed computes, or a fold's query without qrels.
+    """
+    columnar = {n: m for n, m in measures.items() if isinstance(m, ColumnarMeasure)}
+    values = {}
+    if columnar:
+        judged = JudgedRun.lay(run, qrels)
+        values = {name: measure.per_query(judged) for name, measure in columnar.items()}
+    others = {name: measure for name, measure in measures.items() if name not in columnar}
+    values |= _by_ir_measures(run, qrels, others)
+    position = {query_id: i for i, query_id in enumerate(qrels.query_ids)}
+    for fold in folds:
+        for query_id in fold:
+            if query_id not in position:
+                raise InputError(f"query {query_id} of the protocol's folds has no judgments")
+    parts = [[position[q] for q in fold] for fold in folds] or [list(range(len(position)))]
+    return Evaluation(
+        measures,
+        qrels.query_ids,
+        np.array([values[name] for name in measures]),
+        tuple(np.array(part, dtype=np.intp) for part in parts),
+    )
+
+
+def _by_ir_measures(
+    run: Run, qrels: Qrels, measures: dict[str, ir_measures.Measure]
+) -> dict[str, NDArray[np.float64]]:
+    if not measures:
+        return {}
+    position = {query_id: i for i, query_id in enumerate(qrels.query_ids)}
+    found: dict[Any, NDArray[np.float64]] = {
+        measure: np.full(len(position), measure.DEFAULT, dtype=np.float64)
+        for measure in measures.values()
+    }
+    try:
+        for metric in ir_measures.iter_calc(list(found), qrels.as_dict(), run.as_dict()):
+            if metric.query_id in position:
+                found[metric.measure][position[metric.query_id]] = metric.value
+    except ValueError as error:
+        raise InputError(str(error).strip()) from None
+    return {name: found[measure] for name, measure in measures.items()}

@@ -1,0 +1,161 @@
+"""Named systems: a retriever, its settings, and the view of the task it takes."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from irtoolkit import provenance
+from irtoolkit.errors import InputError
+from irtoolkit.files import StrPath, sha256
+from irtoolkit.retrievers import create, retrievers
+from irtoolkit.retrievers.base import Retriever, parse_settings
+from irtoolkit.retrievers.engine import Ties, rank
+from irtoolkit.retrievers.task import DEFAULT_VIEW, Task, load_task
+from irtoolkit.runs import Run
+
+
+@dataclass(frozen=True)
+class TaskSettings:
+    """Settings that any system takes, because they concern the task and not the retriever.
+
+    Attributes:
+        query, doc: views, see `irtoolkit.retrievers.task.view`.
+        own: whether a query's own document stays among its candidates; "self" when set.
+        ties: order of equal scores, see `irtoolkit.retrievers.engine.rank`.
+    """
+
+    query: str = DEFAULT_VIEW
+    doc: str = DEFAULT_VIEW
+    own: Literal["keep", "drop"] = "keep"
+    ties: Ties = "trec"
+
+
+@dataclass(frozen=True)
+class System:
+    """A retriever ready to be run on any dataset."""
+
+    name: str
+    retriever: Retriever
+    task: TaskSettings = field(default_factory=TaskSettings)
+
+    @classmethod
+    def make(cls, name: str, retriever: str, settings: Mapping[str, Any]) -> System:
+        """A system from one flat set of settings, as `--set` and the tables give them.
+
+        Raises:
+            InputError: an unknown retriever or setting, or a value that is not of its kind.
+        """
+        flat = {("own" if key == "self" else key): value for key, value in settings.items()}
+        shared = {key: flat.pop(key) for key in list(flat) if key in asdict(TaskSettings())}
+        try:
+            made = create(retriever, flat)
+        except InputError as error:
+            hint = ", ".join(["query", "doc", "self", "ties"])
+            raise InputError(error.found, remedy=f"{error.remedy or ''}; all take {hint}".strip("; ")) from None
+        return cls(name, made, TaskSettings(**parse_settings(TaskSettings, shared, "the task")))
+
+    def settings(self) -> dict[str, Any]:
+        """Everything that decides the ranking, flat."""
+        shared = asdict(self.task)
+        shared["self"] = shared.pop("own")
+        return {**shared, **self.retriever.settings()}
+
+    def load(self, dataset_id: str) -> Task:
+        """The task this system is given."""
+        return load_task(dataset_id, query=self.task.query, doc=self.task.doc, own=self.task.own)
+
+
+def find_system(name: str, settings: Mapping[str, Any]) -> System:
+    """A retriever by its own name, or a system of a paper by the paper's name for it.
+
+    Args:
+        name: e.g. "bm25" or "fabs_bm25".
+        settings: replace or add to the named system's own.
+
+    Raises:
+        InputError: no such system.
+    """
+    from irtoolkit.experiments.tables import tables
+
+    if name in retrievers():
+        return System.make(name, name, settings)
+    rows = {row.system: row for table in tables().values() for row in table.rows}
+    if name not in rows:
+        raise InputError(
+            f"no system {name!r}",
+            remedy=f"retrievers: {', '.join(retrievers())}; systems of the papers: {', '.join(rows)}",
+        )
+    row = rows[name]
+    if row.retriever is None:
+        raise InputError(f"system {name} cannot be run: {row.unavailable}")
+    return System.make(name, row.retriever, {**row.settings, **settings})
+
+
+def produce(
+    dataset_id: str,
+    system: System,
+    path: StrPath,
+    *,
+    depth: int | None = None,
+    progress: bool = True,
+    reuse: bool = False,
+) -> tuple[Run, bool]:
+    """Ranks a dataset, writes the run and the record of how it was made.
+
+    Args:
+        dataset_id: any ir_datasets id.
+        system: what ranks.
+        path: where the run goes; TREC text, .gz or Parquet by its name.
+        depth: rows kept for each query.
+        progress: whether to show a bar on a terminal.
+        reuse: whether to take the run that is already there when its record says that it came
+            from the same data, system and settings, and its content is still what was written.
+
+    Returns:
+        The run, and whether it was reused.
+    """
+    task = system.load(dataset_id)
+    made = {
+        "dataset": dataset_id,
+        "data": fingerprint(task),
+        "system": system.name,
+        "retriever": system.retriever.name,
+        "settings": system.settings(),
+        "depth": depth,
+    }
+    if reuse and _unchanged(path, made):
+        return Run.read(path), True
+    started = time.monotonic()
+    run = rank(
+        task, system.retriever, depth=depth, ties=system.task.ties, tag=system.name, progress=progress
+    )
+    seconds = time.monotonic() - started
+    # The record goes first away and last back: no run ever stands beside a record not its own.
+    provenance.metadata_path(path).unlink(missing_ok=True)
+    run.write(path)
+    provenance.write(path, provenance.record({**made, "sha256": sha256(path)}, seconds))
+    return run, False
+
+
+def fingerprint(task: Task) -> str:
+    """A hash of everything a retriever is given: ids, candidates and texts."""
+    digest = hashlib.sha256()
+    for ids, texts in ((task.query_ids, task.queries), (task.doc_ids, task.docs)):
+        for name, segments in zip(ids, texts, strict=True):
+            digest.update("\x1f".join((name, *segments, "\x1e")).encode())
+    for group in task.groups:
+        digest.update(group.queries.tobytes())
+        digest.update(group.docs.tobytes())
+    return digest.hexdigest()
+
+
+def _unchanged(path: StrPath, made: dict[str, Any]) -> bool:
+    recorded = (provenance.read(path) or {}).get("irtoolkit")
+    if not isinstance(recorded, dict) or not Path(path).is_file():
+        return False
+    return recorded == {**made, "sha256": sha256(path)}

@@ -1,0 +1,102 @@
+"""Reading text strictly and writing files whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TextIO, cast
+
+from irtoolkit.errors import InputError
+
+StrPath = str | os.PathLike[str]
+
+
+def is_gzip(path: StrPath) -> bool:
+    return os.fspath(path).endswith(".gz")
+
+
+@contextmanager
+def atomic_path(path: StrPath) -> Iterator[Path]:
+    """Yields a temporary sibling of `path` that replaces it when the block succeeds.
+
+    When the block raises, the temporary file is removed and `path` is left as it was.
+    """
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        os.replace(temporary, target)
+    except OSError as error:
+        raise InputError(f"cannot write: {error.strerror or error}", file=target) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_text(path: StrPath) -> Iterator[TextIO]:
+    """A UTF-8 text file (gzip when the name ends in .gz) that appears only when complete."""
+    with atomic_path(path) as temporary:
+        if is_gzip(path):
+            # No file name and no time in the header: the same content gives the same bytes.
+            with (
+                open(temporary, "wb") as raw,
+                gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
+                _text(cast(IO[bytes], packed)) as out,
+            ):
+                yield out
+        else:
+            with open(temporary, "w", encoding="utf-8", newline="\n") as out:
+                yield out
+
+
+def _text(raw: IO[bytes]) -> TextIO:
+    return io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
+
+
+def read_lines(path: StrPath) -> Iterator[tuple[int, str]]:
+    """Yields (line number from 1, line without its end) of a UTF-8 text file, plain or .gz.
+
+    A byte order mark is dropped, and CRLF and LF ends are both accepted.
+
+    Raises:
+        InputError: the file is missing, not UTF-8 (with the line), or its gzip stream is damaged.
+    """
+    number = 0
+    try:
+        with gzip.open(path, "rb") if is_gzip(path) else open(path, "rb") as raw:
+            for number, line in enumerate(cast(IO[bytes], raw), 1):
+                if number == 1:
+                    line = line.removeprefix(b"\xef\xbb\xbf")
+                try:
+                    yield number, line.decode("utf-8").rstrip("\r\n")
+                except UnicodeDecodeError as error:
+                    raise InputError(
+                        f"not UTF-8: byte 0x{line[error.start]:02x} at column {error.start + 1}",
+                        file=path,
+                        line=number,
+                        remedy="convert the file to UTF-8, for example with iconv",
+                    ) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(
+            f"damaged gzip data: {error}", file=path, line=number + 1, remedy="fetch it again"
+        ) from None
+    except OSError as error:
+        raise InputError(f"cannot read: {error.strerror or error}", file=path) from None
+
+
+def sha256(path: StrPath) -> str:
+    """The SHA-256 of a file's bytes, in hexadecimal."""
+    with open(path, "rb") as raw:
+        return hashlib.file_digest(raw, "sha256").hexdigest()
+
+
+def git_blob_id(data: bytes) -> str:
+    """The id git gives to a file of these bytes."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

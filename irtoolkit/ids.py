@@ -1,0 +1,48 @@
+"""Identifiers as small integers: vocabularies, and trec_eval's order over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Ids = NDArray[np.object_]
+
+
+def id_array(ids: Sequence[str] | Ids) -> Ids:
+    """Identifiers as a one-dimensional object array of str."""
+    array = np.empty(len(ids), dtype=object)
+    array[:] = ids
+    return array
+
+
+def encode(ids: Iterable[str]) -> tuple[Ids, Ints]:
+    """Distinct identifiers in order of first appearance, and each item's index among them."""
+    index: dict[str, int] = {}
+    codes = np.fromiter((index.setdefault(i, len(index)) for i in ids), dtype=np.int64)
+    return id_array(list(index)), codes
+
+
+def rank_ids(ids: Ids) -> Ints:
+    """For each identifier, its place among them in ascending byte order of UTF-8.
+
+    Code point order, which is what comparing str gives, is the byte order of UTF-8: strcmp's,
+    and so trec_eval's.
+    """
+    place = np.empty(len(ids), dtype=np.int64)
+    place[np.argsort(ids, kind="stable")] = np.arange(len(ids))
+    return place
+
+
+def translate(source: Ids, target: Ids) -> Ints:
+    """For each identifier of `source`, its index in `target`, or -1 where it is not there."""
+    index = {name: i for i, name in enumerate(target)}
+    return np.fromiter((index.get(name, -1) for name in source), np.int64, len(source))
+
+
+def offsets_of(groups: NDArray[Any], count: int) -> Ints:
+    """Start of each of `count` groups in an ascending array of group numbers; length count+1."""
+    return np.searchsorted(groups, np.arange(count + 1)).astype(np.int64)

@@ -1,0 +1,69 @@
+"""What a measure of ours is: an ir_measures measure that computes itself on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ir_measures import Metric, providers
+from ir_measures.measures import Measure
+
+from irtoolkit.measures.judged import Floats, JudgedRun
+from irtoolkit.qrels import Qrels
+from irtoolkit.runs import Run
+
+
+class ColumnarMeasure(Measure):  # type: ignore[misc]
+    """Base of irtoolkit's measures; a subclass declares its parameters and one method.
+
+    ir_measures takes the shown name from `__name__`, and parses measures by it. Parameters listed
+    in ALWAYS_SHOWN are printed even at their default, where the bare name would say too little.
+    """
+
+    ALWAYS_SHOWN: tuple[str, ...] = ()
+    # Whether a run that leaves out candidates makes the measure mean something else.
+    WHOLE_POOL: bool = False
+
+    def __repr__(self) -> str:
+        shown = {
+            name: self[name]
+            for name, info in self.SUPPORTED_PARAMS.items()
+            if name != self.AT_PARAM and (name in self.ALWAYS_SHOWN or self[name] != info.default)
+        }
+        text = ",".join(f"{name}={self._param_repr(value)}" for name, value in shown.items())
+        cut = f"@{self.params[self.AT_PARAM]}" if self.AT_PARAM in self.params else ""
+        return f"{self.NAME}({text}){cut}" if text else f"{self.NAME}{cut}"
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        """The measure of each judged query, (Q,), in the order of `judged.query_ids`."""
+        raise NotImplementedError
+
+
+class ColumnarProvider(providers.Provider):  # type: ignore[misc]
+    """Gives ir_measures every ColumnarMeasure; adding a measure changes nothing here."""
+
+    NAME = "irtoolkit"
+
+    def supports(self, measure: Measure) -> bool:
+        if isinstance(measure, ColumnarMeasure):
+            measure.validate_params()
+            return True
+        return False
+
+    def _evaluator(self, measures: Iterable[ColumnarMeasure], qrels: Any) -> ColumnarEvaluator:
+        return ColumnarEvaluator(list(measures), Qrels.of(qrels))
+
+
+class ColumnarEvaluator(providers.Evaluator):  # type: ignore[misc]
+    """Scores runs for one set of measures and qrels."""
+
+    def __init__(self, measures: list[ColumnarMeasure], qrels: Qrels) -> None:
+        super().__init__(measures, list(qrels.query_ids))
+        self.qrels = qrels
+
+    def _iter_calc(self, run: Any) -> Iterator[Metric]:
+        judged = JudgedRun.lay(Run.of(run), self.qrels)
+        for measure in self.measures:
+            values = measure.per_query(judged).tolist()
+            for query_id, value in zip(judged.query_ids, values, strict=True):
+                yield Metric(query_id=query_id, measure=measure, value=value)

@@ -1,0 +1,39 @@
+"""CSFCube's published "R-Precision"."""
+
+from __future__ import annotations
+
+import numpy as np
+from ir_measures import ParamInfo
+
+from irtoolkit.measures.base import ColumnarMeasure
+from irtoolkit.measures.judged import Floats, JudgedRun
+
+
+class _RPlast(ColumnarMeasure):
+    """Precision at the rank of the last relevant document that the run lists.
+
+    This is what CSFCube's scorer computes and its Tables 3 and 4 print as R-Precision (RP). It is
+    not trec_eval's Rprec, the precision at rank R where R is the number of relevant documents:
+    one relevant document at the bottom of the list pulls RPlast down to the share of relevant
+    documents in the pool. 0 when no relevant document is listed.
+    """
+
+    __name__ = "RPlast"
+    NAME = __name__
+    PRETTY_NAME = "Precision at the last relevant document"
+    SHORT_DESC = 'CSFCube\'s "R-Precision"'
+    ALWAYS_SHOWN = ("rel",)
+    WHOLE_POOL = True
+    SUPPORTED_PARAMS = {
+        "rel": ParamInfo(dtype=int, default=2, desc="minimum grade that counts as relevant"),
+    }
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        relevant = judged.grades >= self["rel"]
+        last = np.zeros(len(judged.query_ids), dtype=np.int64)
+        np.maximum.at(last, judged.queries[relevant], judged.ranks[relevant])
+        found = judged.sum(relevant.astype(np.float64))
+        return np.divide(found, last, out=np.zeros_like(found), where=last > 0)
+
+
+RPlast = _RPlast()

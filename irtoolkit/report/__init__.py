@@ -1,0 +1,1 @@
+"""Results for people: tables as text, CSV, JSON and LaTeX."""

@@ -1,0 +1,33 @@
+"""Retrievers: ways of scoring candidates. A retriever is a Retriever subclass in a module here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from irtoolkit.discovery import modules
+from irtoolkit.errors import InputError
+from irtoolkit.retrievers.base import Retriever
+
+
+def retrievers() -> dict[str, type[Retriever]]:
+    """Every retriever by name."""
+    found: dict[str, type[Retriever]] = {}
+    for module in modules(sys.modules[__name__]):
+        for value in vars(module).values():
+            if isinstance(value, type) and issubclass(value, Retriever) and value.name:
+                found[value.name] = value
+    return found
+
+
+def create(name: str, settings: Mapping[str, Any]) -> Retriever:
+    """A retriever by name.
+
+    Raises:
+        InputError: no such retriever, or a setting it does not have or take.
+    """
+    known = retrievers()
+    if name not in known:
+        raise InputError(f"no retriever {name!r}", remedy=f"there are {', '.join(known)}")
+    return known[name].with_settings(settings)

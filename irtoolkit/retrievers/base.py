@@ -1,0 +1,107 @@
+"""The protocol of retrievers, and how settings given as text become their parameters."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, dataclass, fields
+from typing import Any, ClassVar, Literal, Protocol, Self, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.errors import InputError
+from irtoolkit.ids import Ints
+from irtoolkit.retrievers.task import Task
+
+Scores = NDArray[np.floating[Any]]
+
+
+class Scorer(Protocol):
+    """Scores blocks of queries against candidates they share."""
+
+    def __call__(self, queries: Ints, docs: Ints) -> Scores:
+        """Scores, higher is better.
+
+        Args:
+            queries: (q,) indices into the task's queries.
+            docs: (c,) indices into the task's documents: the whole candidate set of each query.
+
+        Returns:
+            (q, c) finite scores.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Retriever:
+    """A way of scoring candidates: a frozen dataclass whose fields are its parameters.
+
+    Subclasses set `name`, the name on the command line, and implement `scorer`.
+    """
+
+    name: ClassVar[str] = ""
+
+    def scorer(self, task: Task) -> Scorer:
+        """Prepares the task (index, encode, train) and returns what scores its blocks.
+
+        Raises:
+            InputError: something it needs is not here; see `missing`.
+        """
+        raise NotImplementedError
+
+    def missing(self) -> str | None:
+        """The one thing this retriever lacks to run here, or None. Looks, and fetches nothing."""
+        return None
+
+    @classmethod
+    def with_settings(cls, settings: Mapping[str, Any]) -> Self:
+        """Builds the retriever from settings, whose values may be text.
+
+        Raises:
+            InputError: an unknown setting, or a value that is not of its kind.
+        """
+        return cls(**parse_settings(cls, settings, f"retriever {cls.name}"))
+
+    def settings(self) -> dict[str, Any]:
+        """Every parameter with its value."""
+        return asdict(self)
+
+
+def parse_settings(cls: Any, settings: Mapping[str, Any], owner: str) -> dict[str, Any]:
+    """Settings as the types that the fields of a dataclass declare."""
+    hints = get_type_hints(cls)
+    known = {item.name: item for item in fields(cls)}
+    for key in settings:
+        if key not in known:
+            raise InputError(
+                f"{owner} has no setting {key!r}", remedy=f"it has {', '.join(known) or 'none'}"
+            )
+    for name, item in known.items():
+        if item.default is MISSING and item.default_factory is MISSING and name not in settings:
+            raise InputError(f"{owner} needs the setting {name}", remedy=f"--set {name}=...")
+    return {key: _convert(key, value, hints[key]) for key, value in settings.items()}
+
+
+def _convert(key: str, value: Any, hint: Any) -> Any:
+    """One value as the type of its field: Literal, str, int, float, bool, or one of them | None."""
+    origin = get_origin(hint)
+    if origin is Literal:
+        if value in get_args(hint):
+            return value
+        expected = " or ".join(map(str, get_args(hint)))
+    elif origin in (Union, types.UnionType):
+        if value is None or value == "none":
+            return None
+        kinds = [kind for kind in get_args(hint) if kind is not type(None)]
+        return _convert(key, value, kinds[0])
+    elif hint is bool:
+        if str(value).lower() in ("true", "false"):
+            return str(value).lower() == "true"
+        expected = "true or false"
+    else:
+        try:
+            return hint(value)
+        except ValueError:
+            expected = {int: "a whole number", float: "a number"}.get(hint, hint.__name__)
+    raise InputError(f"setting {key}={value} is not {expected}")

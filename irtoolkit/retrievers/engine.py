@@ -1,0 +1,125 @@
+"""Ranking: blocks of scores in, a Run out, in one order everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from irtoolkit.errors import InputError
+from irtoolkit.ids import Ints, rank_ids
+from irtoolkit.retrievers.base import Retriever, Scores
+from irtoolkit.retrievers.task import Group, Task
+from irtoolkit.runs import DEFAULT_TAG, Run
+
+# Scores held at once: 2^24 doubles are 128 MiB.
+BLOCK_CELLS = 1 << 24
+
+Ties = Literal["trec", "pool"]
+
+
+def rank(
+    task: Task,
+    retriever: Retriever,
+    *,
+    depth: int | None = None,
+    ties: Ties = "trec",
+    tag: str | None = None,
+    progress: bool = True,
+) -> Run:
+    """Ranks the candidates of every query of a task.
+
+    Args:
+        task: queries and candidates.
+        retriever: what scores them.
+        depth: rows kept for each query; None keeps all.
+        ties: order of equally scored documents: "trec" is trec_eval's, document id descending;
+            "pool" is the order of the candidates in the dataset. Where scores that differ in
+            double precision, or tied scores under "pool", would be reordered by a reader of the
+            run, they are separated by the smallest float32 step, so that the run says what was
+            meant.
+        tag: run tag; by default the retriever's name.
+        progress: whether to show a progress bar on a terminal.
+
+    Raises:
+        InputError: no candidates at all, or a score that is not finite.
+    """
+    if depth is not None and depth < 1:
+        raise InputError(f"depth {depth} is not at least 1")
+    if not any(len(group.docs) for group in task.groups):
+        raise InputError(f"dataset {task.dataset_id} has no candidates to rank")
+    scorer = retriever.scorer(task)
+    names = rank_ids(task.doc_ids)
+    rows: list[tuple[Ints, Ints, NDArray[np.float32]]] = []
+    with tqdm(total=len(task.query_ids), desc=retriever.name or "ranking", unit="query",
+              disable=None if progress else True) as bar:  # fmt: skip
+        for queries, docs in _blocks(task.groups):
+            scores = scorer(queries, docs)
+            _refuse_nonfinite(task, queries, docs, scores)
+            for query, row in zip(queries, scores, strict=True):
+                best, kept = _best(row, names[docs], ties, depth)
+                rows.append((np.full(len(best), query), docs[best], kept))
+            bar.update(len(queries))
+    query_of, doc_of, score_of = (np.concatenate(part) for part in zip(*rows, strict=True))
+    return Run.from_columns(
+        task.query_ids, query_of, task.doc_ids, doc_of, score_of, tag or retriever.name or DEFAULT_TAG
+    )
+
+
+def _blocks(groups: tuple[Group, ...]) -> Iterator[tuple[Ints, Ints]]:
+    for group in groups:
+        step = max(1, BLOCK_CELLS // max(1, len(group.docs)))
+        for start in range(0, len(group.queries), step):
+            yield group.queries[start : start + step], group.docs
+
+
+def _refuse_nonfinite(task: Task, queries: Ints, docs: Ints, scores: Scores) -> None:
+    if np.isfinite(scores).all():
+        return
+    q, d = np.argwhere(~np.isfinite(scores))[0]
+    raise InputError(
+        f"the score of document {task.doc_ids[docs[d]]} for query {task.query_ids[queries[q]]}"
+        f" is {scores[q, d]}",
+        remedy="the model's weights or the texts are damaged",
+    )
+
+
+def _best(
+    scores: Scores, names: Ints, ties: Ties, depth: int | None
+) -> tuple[Ints, NDArray[np.float32]]:
+    """Positions of the best candidates, best first, and the scores to write for them."""
+    if depth is not None and depth < len(scores):
+        # Everything tied with the last kept score competes for its place.
+        bound = np.partition(scores, len(scores) - depth)[len(scores) - depth]
+        pool = np.flatnonzero(scores >= bound)
+    else:
+        pool = np.arange(len(scores))
+    second = pool if ties == "pool" else -names[pool]
+    order = pool[np.lexsort((second, -scores[pool]))][:depth]
+    return order, separate(scores[order], names[order])
+
+
+def separate(scores: Scores, names: Ints) -> NDArray[np.float32]:
+    """Float32 scores under which rows in their given order stand in trec_eval's order.
+
+    Args:
+        scores: (n,) descending.
+        names: (n,) place of each document's id in ascending order.
+
+    Returns:
+        (n,) the scores in single precision, lowered by the fewest steps that keep each row below
+        the one before it.
+    """
+    single = np.asarray(scores, dtype=np.float32)
+    wrong = (single[1:] == single[:-1]) & (names[1:] > names[:-1])
+    if not wrong.any():
+        return single
+    single = single.copy()
+    for i in range(int(np.argmax(wrong)) + 1, len(single)):
+        above = single[i - 1]
+        if single[i] > above or (single[i] == above and names[i] > names[i - 1]):
+            single[i] = np.nextafter(above, np.float32(-np.inf))
+    return single

@@ -1,0 +1,174 @@
+"""What a retriever is given: texts of queries and documents, and who competes with whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from irtoolkit.datasets import load_dataset
+from irtoolkit.errors import InputError
+from irtoolkit.ids import Ids, Ints, id_array
+
+# A text in parts: the sentences of an abstract, or one part for a text that is not divided.
+Segments = tuple[str, ...]
+DEFAULT_VIEW = "default"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Queries that rank the same candidates."""
+
+    queries: Ints
+    docs: Ints
+
+
+@dataclass(frozen=True)
+class Task:
+    """The queries of a dataset, and for each the documents it ranks. There are no qrels in it.
+
+    Attributes:
+        dataset_id: the ir_datasets id.
+        query_ids: (Q,) ids.
+        doc_ids: (D,) ids of every candidate of any query.
+        groups: each query stands in exactly one.
+        query_view, doc_view: the fields that give a record's text, joined by "+"; "default"
+            is ir_datasets' default_text.
+        drop_self: whether a query's own document has been taken out of its candidates.
+    """
+
+    dataset_id: str
+    query_ids: Ids
+    doc_ids: Ids
+    groups: tuple[Group, ...]
+    query_view: str = DEFAULT_VIEW
+    doc_view: str = DEFAULT_VIEW
+    drop_self: bool = False
+    _dataset: Any = field(default=None, repr=False)
+
+    @cached_property
+    def queries(self) -> list[Segments]:
+        """(Q,) text of each query."""
+        return [view(query, self.query_view) for query in self._dataset.queries_iter()]
+
+    @cached_property
+    def docs(self) -> list[Segments]:
+        """(D,) text of each candidate document."""
+        records = {doc.doc_id: doc for doc in self._dataset.docs_store().get_many_iter(self.doc_ids)}
+        for doc_id in self.doc_ids:
+            if doc_id not in records:
+                raise InputError(f"candidate {doc_id} has no text in {self.dataset_id}")
+        return [view(records[doc_id], self.doc_view) for doc_id in self.doc_ids]
+
+    def corpus(self) -> Iterator[Segments]:
+        """The text of every document of the collection, candidate or not."""
+        return (view(doc, self.doc_view) for doc in self._dataset.docs_iter())
+
+
+def load_task(
+    dataset_id: str,
+    *,
+    query: str = DEFAULT_VIEW,
+    doc: str = DEFAULT_VIEW,
+    own: Literal["keep", "drop"] = "keep",
+) -> Task:
+    """The retrieval task of any ir_datasets id.
+
+    Candidates are the dataset's scoreddocs where it has them, else its whole corpus.
+
+    Args:
+        dataset_id: one of ours or of ir_datasets.
+        query: view of the queries, e.g. "facet_sentences" or "title+abstract".
+        doc: view of the documents.
+        own: "drop" takes a query's own document (its `doc_id`) out of its candidates.
+
+    Raises:
+        InputError: no such dataset or view, or no queries or documents in it.
+    """
+    dataset = load_dataset(dataset_id)
+    for kind in ("queries", "docs"):
+        if not dataset.has(kind):
+            raise InputError(f"dataset {dataset_id} has no {kind}, so there is nothing to rank")
+    queries = list(dataset.queries_iter())
+    query_ids = id_array([record.query_id for record in queries])
+    index: dict[str, int] = {}
+    if dataset.has_scoreddocs():
+        pools: dict[str, list[int]] = {query_id: [] for query_id in query_ids}
+        for row in dataset.scoreddocs_iter():
+            if row.query_id in pools:
+                pools[row.query_id].append(index.setdefault(row.doc_id, len(index)))
+    else:
+        for record in dataset.docs_iter():
+            index.setdefault(record.doc_id, len(index))
+        every = list(range(len(index)))
+        pools = dict.fromkeys(query_ids, every)
+    if own == "drop":
+        pools = {
+            record.query_id: _without(pools[record.query_id], index.get(_own(record, dataset_id)))
+            for record in queries
+        }
+    task = Task(
+        dataset_id, query_ids, id_array(list(index)), _groups(pools.values()), query, doc,
+        own == "drop", dataset,
+    )  # fmt: skip
+    if queries and query != DEFAULT_VIEW:
+        view(queries[0], query)
+    return task
+
+
+def view(record: Any, name: str) -> Segments:
+    """The text of a record under a view: fields joined by "+", each a string or strings.
+
+    Raises:
+        InputError: the record has no such field, or it holds no text; names those that do.
+    """
+    if name == DEFAULT_VIEW:
+        return (record.default_text(),)
+    segments: list[str] = []
+    for part in name.split("+"):
+        value = getattr(record, part, None)
+        if isinstance(value, str):
+            segments.append(value)
+        elif isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+            segments.extend(value)
+        else:
+            names = sorted({*record._fields, *_properties(type(record))})
+            raise InputError(
+                f"{type(record).__name__} has no text field {part!r}",
+                remedy=f"fields are {', '.join(names)}; or {DEFAULT_VIEW}",
+            )
+    return tuple(segments)
+
+
+def _properties(cls: type) -> Iterable[str]:
+    return (name for name, value in vars(cls).items() if isinstance(value, property))
+
+
+def _own(record: Any, dataset_id: str) -> str:
+    if not hasattr(record, "doc_id"):
+        raise InputError(
+            f"the queries of {dataset_id} are not documents", remedy="leave out self=drop"
+        )
+    return str(record.doc_id)
+
+
+def _without(pool: list[int], doc: int | None) -> list[int]:
+    return [candidate for candidate in pool if candidate != doc]
+
+
+def _groups(pools: Iterable[list[int]]) -> tuple[Group, ...]:
+    """Groups queries by their candidate list, which its identity or its content tells."""
+    members: dict[bytes, list[int]] = {}
+    arrays: dict[bytes, Ints] = {}
+    keys: dict[int, bytes] = {}
+    kept = list(pools)
+    for query, pool in enumerate(kept):
+        if id(pool) not in keys:
+            array = np.array(pool, dtype=np.int64)
+            keys[id(pool)] = array.tobytes()
+            arrays[array.tobytes()] = array
+        members.setdefault(keys[id(pool)], []).append(query)
+    return tuple(Group(np.array(queries), arrays[key]) for key, queries in members.items())

@@ -1,0 +1,44 @@
+"""Similarities of dense vectors, exact and in blocks."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Similarity = Literal["cosine", "dot", "l2"]
+Vectors = NDArray[np.floating[Any]]
+
+
+def similarities(queries: Vectors, docs: Vectors, similarity: Similarity) -> Vectors:
+    """Higher is better.
+
+    Args:
+        queries: (q, dimensions).
+        docs: (c, dimensions).
+        similarity: "cosine", "dot", or "l2", the negated Euclidean distance.
+
+    Returns:
+        (q, c).
+    """
+    if similarity == "l2":
+        return negative_distances(queries, docs)
+    if similarity == "cosine":
+        queries, docs = unit(queries), unit(docs)
+    product: Vectors = queries @ docs.T
+    return product
+
+
+def unit(vectors: Vectors) -> Vectors:
+    """Vectors scaled to length 1; a zero vector stays zero."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    scaled: Vectors = vectors / np.where(lengths > 0, lengths, 1)
+    return scaled
+
+
+def negative_distances(queries: Vectors, docs: Vectors) -> Vectors:
+    """(q, c) negated Euclidean distances; in double precision, since |a|² - 2ab + |b|² cancels."""
+    q, d = queries.astype(np.float64), docs.astype(np.float64)
+    squares = (q**2).sum(axis=1)[:, None] - 2 * (q @ d.T) + (d**2).sum(axis=1)[None, :]
+    return -np.sqrt(np.maximum(squares, 0))

@@ -1,0 +1,109 @@
+"""Averaged word embeddings, trained where they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.errors import InputError, needs_extra
+from irtoolkit.files import read_lines
+from irtoolkit.ids import Ints
+from irtoolkit.retrievers.analysis import StopWords, Tokenizer, analyzer
+from irtoolkit.retrievers.base import Retriever, Scorer, Scores
+from irtoolkit.retrievers.lexical import Vocabulary, document_frequencies
+from irtoolkit.retrievers.task import Segments, Task
+from irtoolkit.retrievers.vectors import negative_distances
+
+
+@dataclass(frozen=True)
+class Word2Vec(Retriever):
+    """Mean word2vec vector of a text, ranked by L2 distance (CSFCube Appendix C: *_cbow200).
+
+    The embeddings are trained with gensim on every document of the collection, or on a text file
+    with one text in a line. One worker and a seed make training repeatable.
+
+    weighting "tfidf" weights each word's vector by tf·(ln((1+N)/(1+n)) + 1) before averaging.
+    A text without a known word has the zero vector.
+    """
+
+    name: ClassVar[str] = "word2vec"
+
+    weighting: Literal["none", "tfidf"] = "none"
+    train: str = "corpus"
+    size: int = 200
+    window: int = 5
+    min_count: int = 2
+    epochs: int = 20
+    architecture: Literal["cbow", "skipgram"] = "cbow"
+    tokenizer: Tokenizer = "word"
+    stop: StopWords = "none"
+    seed: int = 1
+
+    def missing(self) -> str | None:
+        if find_spec("gensim") is None:
+            return str(needs_extra("gensim", "neural"))
+        if self.train != "corpus" and not Path(self.train).is_file():
+            return f"the training text {self.train} is not there"
+        return None
+
+    def scorer(self, task: Task) -> Scorer:
+        lacking = self.missing()
+        if lacking is not None:
+            raise InputError(lacking)
+        analyze = analyzer(self.tokenizer, self.stop)
+        texts = [analyze(text) for text in self._training_texts(task)]
+        words = self._train(texts)
+        vocabulary = Vocabulary(analyze)
+        corpus = vocabulary.count(((" ".join(text),) for text in texts), grow=True)
+        vectors = np.zeros((len(vocabulary), self.size))
+        for term, number in vocabulary.items():
+            if term in words:
+                vectors[number] = words[term]
+        if self.weighting == "tfidf":
+            found = document_frequencies(corpus)
+            idf = np.log((1 + corpus.shape[0]) / (1 + found)) + 1
+        else:
+            idf = np.ones(len(vocabulary))
+        # A word without a vector must not pull the mean towards zero.
+        idf[~vectors.any(axis=1)] = 0.0
+
+        def means(segments: list[Segments]) -> NDArray[np.float64]:
+            counts = vocabulary.count(segments, grow=False)
+            totals: NDArray[np.float64] = counts @ idf
+            summed: NDArray[np.float64] = counts @ (vectors * idf[:, None])
+            return np.divide(summed, totals[:, None], out=summed, where=totals[:, None] > 0)
+
+        queries, docs = means(task.queries), means(task.docs)
+
+        def score(query: Ints, doc: Ints) -> Scores:
+            return negative_distances(queries[query], docs[doc])
+
+        return score
+
+    def _training_texts(self, task: Task) -> Iterator[str]:
+        if self.train == "corpus":
+            return (" ".join(segments) for segments in task.corpus())
+        return (line for _, line in read_lines(self.train) if line.strip())
+
+    def _train(self, texts: list[list[str]]) -> Any:
+        from gensim.models import Word2Vec as Gensim
+
+        try:
+            model = Gensim(
+                texts, vector_size=self.size, window=self.window, min_count=self.min_count,
+                sg=int(self.architecture == "skipgram"), epochs=self.epochs, seed=self.seed, workers=1,
+            )  # fmt: skip
+        except RuntimeError:  # gensim's word for an empty vocabulary
+            raise InputError(
+                f"no word occurs {self.min_count} times in the training text",
+                file=None if self.train == "corpus" else self.train,
+                remedy="give more text, or a lower min_count",
+            ) from None
+        return model.wv
+

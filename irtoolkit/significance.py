@@ -1,0 +1,132 @@
+"""Is the difference between two systems more than chance? Paired tests over queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Test = Literal["student", "fisher", "wilcoxon"]
+Correction = Literal["holm", "bonferroni", "none"]
+Floats = NDArray[np.float64]
+
+PERMUTATIONS = 100_000
+RESAMPLES = 10_000
+SEED = 42
+# Up to 2^16 sign patterns are counted outright: quicker than sampling, and exact.
+EXACT_QUERIES = 16
+
+
+def paired_test(a: ArrayLike, b: ArrayLike, test: Test = "student", seed: int = SEED) -> float:
+    """Two-sided p-value of the null hypothesis that two systems do not differ.
+
+    Args:
+        a, b: (Q,) per-query values of two systems, in the same order of queries.
+        test: "student", the paired t-test; "fisher", the randomisation test on the mean
+            difference; or "wilcoxon", the signed-rank test (zero differences dropped).
+        seed: of the randomisation test.
+
+    Returns:
+        p; 1 where the two are equal for every query.
+    """
+    x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    if x.shape != y.shape or x.ndim != 1 or not len(x):
+        raise ValueError(f"paired tests need two equal, non-empty rows, not {x.shape} and {y.shape}")
+    if np.array_equal(x, y):
+        return 1.0
+    from scipy import stats
+
+    if test == "student":
+        # One query, or a constant difference, leaves t undefined or infinite.
+        with np.errstate(all="ignore"):
+            p = float(stats.ttest_rel(x, y).pvalue) if len(x) > 1 else 1.0
+        return p
+    if test == "wilcoxon":
+        return float(stats.wilcoxon(x, y).pvalue)
+    return fisher(x - y, seed=seed)
+
+
+def fisher(differences: ArrayLike, permutations: int = PERMUTATIONS, seed: int = SEED) -> float:
+    """Fisher's randomisation test (Smucker et al. 2007): signs of differences flipped at random.
+
+    Exact, over all 2^Q sign patterns, for up to 16 queries. Otherwise a Monte Carlo estimate
+    that counts the observed pattern too, so that p is never 0 (Phipson and Smyth 2010).
+
+    Args:
+        differences: (Q,) per-query differences.
+        permutations: sign patterns to draw.
+        seed: the same seed gives the same p, on any number of threads.
+    """
+    d = np.asarray(differences, dtype=np.float64)
+    # Sums that differ only by rounding are the same sum.
+    bound = abs(d.sum()) - 1e-12 * np.abs(d).sum()
+    if len(d) <= EXACT_QUERIES:
+        patterns = (np.arange(2 ** len(d))[:, None] >> np.arange(len(d))) & 1
+        return float(np.mean(np.abs((1 - 2 * patterns) @ d) >= bound))
+    generator = np.random.default_rng(seed)
+    extreme, width = 0, -(-len(d) // 8)
+    block = max(1, (1 << 24) // len(d))
+    for start in range(0, permutations, block):
+        count = min(block, permutations - start)
+        bits = np.frombuffer(generator.bytes(count * width), dtype=np.uint8).reshape(count, width)
+        flips = np.unpackbits(bits, axis=1, count=len(d))
+        # sum of d with flipped signs = sum(d) - 2 * sum(d where flipped)
+        sums = d.sum() - 2 * (flips @ d)
+        extreme += int(np.count_nonzero(np.abs(sums) >= bound))
+    return (extreme + 1) / (permutations + 1)
+
+
+def correct(p_values: Sequence[float], method: Correction = "holm") -> list[float]:
+    """P-values of a family of comparisons, adjusted so that each can be held against one level.
+
+    Args:
+        p_values: raw p-values.
+        method: "holm" (step-down, never weaker than Bonferroni), "bonferroni", or "none".
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    if method == "none" or not len(p):
+        return [float(value) for value in p]
+    if method == "bonferroni":
+        return [float(value) for value in np.minimum(1.0, p * len(p))]
+    order = np.argsort(p, kind="stable")
+    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(1.0, stepped)
+    return [float(value) for value in adjusted]
+
+
+def confidence_interval(
+    values: ArrayLike, level: float = 0.95, resamples: int = RESAMPLES, seed: int = SEED
+) -> tuple[float, float]:
+    """Percentile bootstrap interval of a mean over queries.
+
+    Args:
+        values: (Q,) per-query values, or differences.
+        level: coverage.
+        resamples: bootstrap samples.
+        seed: the same seed gives the same interval.
+    """
+    v = np.asarray(values, dtype=np.float64)
+    generator = np.random.default_rng(seed)
+    means = np.empty(resamples)
+    block = max(1, (1 << 23) // len(v))
+    for start in range(0, resamples, block):
+        stop = min(start + block, resamples)
+        means[start:stop] = v[generator.integers(0, len(v), (stop - start, len(v)))].mean(axis=1)
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def effect_size(a: ArrayLike, b: ArrayLike) -> float:
+    """Cohen's d of paired values: mean difference over the standard deviation of differences.
+
+    0 for equal systems; infinite where every query differs by the same amount.
+    """
+    d = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
+    if not d.any():
+        return 0.0
+    spread = float(np.std(d, ddof=1)) if len(d) > 1 else 0.0
+    mean = float(np.mean(d))
+    return mean / spread if spread > 1e-15 * abs(mean) else float(np.copysign(np.inf, mean))
