@@ -11,7 +11,6 @@ from importlib import import_module, metadata
 from irtoolkit._hooks import after_import
 from irtoolkit.errors import InputError
 
-
 # Importing either package registers what it holds, at the end of its own import: so this is right
 # too where it is ours that imports ir_datasets or ir_measures first.
 after_import("ir_datasets", lambda: import_module("irtoolkit.collections"))

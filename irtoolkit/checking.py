@@ -63,7 +63,9 @@ def check_run(
         dataset = load_dataset(dataset_id)
         _report_topics(path, columns, dataset_id, dataset, found.append)
         _report_documents(path, columns, dataset_id, dataset, found.append)
-        lacking = [q.query_id for q in dataset.queries_iter() if q.query_id not in columns.query_ids]
+        lacking = [
+            q.query_id for q in dataset.queries_iter() if q.query_id not in columns.query_ids
+        ]
         if lacking:
             found.append(
                 InputError(
@@ -110,7 +112,9 @@ def _report_form(path: StrPath, columns: RunColumns, depth: int | None, report: 
     strange = [name for name in columns.iterations if name not in ("Q0", "0")]
     if strange:
         report(
-            InputError(f"the second field is {strange[0]!r}", file=path, remedy="it is Q0 in TREC runs")
+            InputError(
+                f"the second field is {strange[0]!r}", file=path, remedy="it is Q0 in TREC runs"
+            )
         )
     if depth is not None:
         counts = np.bincount(columns.queries, minlength=len(columns.query_ids))

@@ -25,9 +25,9 @@ class _Parser(argparse.ArgumentParser):
         sys.exit(BAD_INPUT)
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> _Parser:
     """The parser of `irtoolkit` with every command module's own."""
-    shared = argparse.ArgumentParser(add_help=False)
+    shared = _Parser(add_help=False)
     shared.add_argument(
         "--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks of errors"
     )

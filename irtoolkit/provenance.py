@@ -46,7 +46,10 @@ def record(made: dict[str, Any], seconds: float) -> dict[str, Any]:
             "executable": {"cmd": " ".join(["irtoolkit", *sys.argv[1:]])},
             "source": {"lang": "python", "repository": "irtoolkit", "commit": _commit()},
         },
-        "method": {"automatic": True, "retrieval": [{"method": made["retriever"], **made["settings"]}]},
+        "method": {
+            "automatic": True,
+            "retrieval": [{"method": made["retriever"], **made["settings"]}],
+        },
         "data": {"test collection": {"name": made["dataset"]}},
         "resources": {
             "seconds": round(seconds, 3),
@@ -74,7 +77,6 @@ def read(run_path: StrPath) -> dict[str, Any] | None:
 
 def _cpus() -> int:
 
-
     return os.cpu_count() or 1
 
 
@@ -97,7 +99,10 @@ def _commit() -> str | None:
         return None
     try:
         answer = subprocess.run(
-            ["git", "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+            ["git", "-C", str(root), "rev-parse", "HEAD"],
+            capture_output=True,
+            text=True,
+            check=True,
         )
     except (OSError, subprocess.CalledProcessError):
         return None

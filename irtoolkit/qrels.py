@@ -90,7 +90,9 @@ class Qrels:
         )
 
     @classmethod
-    def _grouped(cls, query_ids: Ids, queries: Ints, doc_ids: Ids, docs: Ints, grades: Ints) -> Qrels:
+    def _grouped(
+        cls, query_ids: Ids, queries: Ints, doc_ids: Ids, docs: Ints, grades: Ints
+    ) -> Qrels:
         order = np.argsort(queries, kind="stable")
         offsets = offsets_of(queries[order], len(query_ids))
         return cls(query_ids, doc_ids, offsets, docs[order], grades[order])

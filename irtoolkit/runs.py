@@ -75,7 +75,9 @@ class Run:
             InputError: a score that is not finite in single precision, or a repeated document.
         """
         if not tag or tag.split() != [tag]:
-            raise InputError(f"run tag {tag!r} is not one word", remedy="use letters, digits, - . _")
+            raise InputError(
+                f"run tag {tag!r} is not one word", remedy="use letters, digits, - . _"
+            )
         with np.errstate(over="ignore"):
             single = np.asarray(scores, dtype=np.float32)
         bad = np.flatnonzero(~np.isfinite(single))
@@ -169,7 +171,8 @@ class Run:
         rows = slice(self.offsets[at], self.offsets[at + 1])
         names = self.doc_ids[self.docs[rows]]
         return [
-            ScoredDoc(query_id, d, s) for d, s in zip(names, self.scores[rows].tolist(), strict=True)
+            ScoredDoc(query_id, d, s)
+            for d, s in zip(names, self.scores[rows].tolist(), strict=True)
         ]
 
     def as_dict(self) -> dict[str, dict[str, float]]:

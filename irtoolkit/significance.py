@@ -33,7 +33,9 @@ def paired_test(a: ArrayLike, b: ArrayLike, test: Test = "student", seed: int = 
     """
     x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if x.shape != y.shape or x.ndim != 1 or not len(x):
-        raise ValueError(f"paired tests need two equal, non-empty rows, not {x.shape} and {y.shape}")
+        raise ValueError(
+            f"paired tests need two equal, non-empty rows, not {x.shape} and {y.shape}"
+        )
     if np.array_equal(x, y):
         return 1.0
     from scipy import stats
@@ -41,8 +43,7 @@ def paired_test(a: ArrayLike, b: ArrayLike, test: Test = "student", seed: int = 
     if test == "student":
         # One query, or a constant difference, leaves t undefined or infinite.
         with np.errstate(all="ignore"):
-            p = float(stats.ttest_rel(x, y).pvalue) if len(x) > 1 else 1.0
-        return p
+            return float(stats.ttest_rel(x, y).pvalue) if len(x) > 1 else 1.0
     if test == "wilcoxon":
         return float(stats.wilcoxon(x, y).pvalue)
     return fisher(x - y, seed=seed)

@@ -274,4 +274,3 @@ def _report_contradictions(path: StrPath, columns: RunColumns, report: Report) -
                 " negate distances, or renumber",
             )
         )
-

@@ -54,6 +54,6 @@ def _listing(repository: str, commit: str) -> dict[str, str]:
 
 def fetch(url: str) -> bytes:
     """The bytes at an https address."""
-    with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310
+    with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as answer:
         data: bytes = answer.read()
         return data

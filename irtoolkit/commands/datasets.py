@@ -42,7 +42,11 @@ def execute(args: argparse.Namespace) -> None:
     rows = [[s["name"], s["value"], s["reported"]] for s in shown["statistics"]]
     title = "\n".join(f"{key}: {value}" for key, value in shown.items() if key != "statistics")
     headers = ["statistic", "computed", "paper"]
-    print(TextTable(headers, rows, title if args.format == "text" else shown["id"], places=2).render(args.format))
+    print(
+        TextTable(headers, rows, title if args.format == "text" else shown["id"], places=2).render(
+            args.format
+        )
+    )
 
 
 def _list() -> list[dict[str, Any]]:

@@ -23,7 +23,9 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", metavar="DATASET")
     parser.add_argument("runs", nargs="+", metavar="RUN")
-    parser.add_argument("--measures", metavar="M", help='ir_measures names, e.g. "nDCG@10 AP(rel=2)"')
+    parser.add_argument(
+        "--measures", metavar="M", help='ir_measures names, e.g. "nDCG@10 AP(rel=2)"'
+    )
     parser.add_argument(
         "--per-query", metavar="FILE", help="write run, query, measure, value lines here"
     )
@@ -35,7 +37,7 @@ def execute(args: argparse.Namespace) -> None:
 
     from irtoolkit.commands._scoring import score_runs
     from irtoolkit.files import atomic_text
-    from irtoolkit.report.tables import TextTable
+    from irtoolkit.report.tables import Cell, TextTable
 
     scored = score_runs(args.dataset, args.runs, args.measures)
     names = run_names(args.runs)
@@ -54,5 +56,9 @@ def execute(args: argparse.Namespace) -> None:
     if args.format == "json":
         print(json.dumps(figures, indent=2))
         return
-    rows = [[name, *row.values()] for name, row in figures.items()]
-    print(TextTable(["run", *scored.measures], rows, f"{args.dataset}: {scored.averaging}").render(args.format))
+    rows: list[list[Cell]] = [[name, *row.values()] for name, row in figures.items()]
+    print(
+        TextTable(["run", *scored.measures], rows, f"{args.dataset}: {scored.averaging}").render(
+            args.format
+        )
+    )

@@ -23,7 +23,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", metavar="DATASET")
     parser.add_argument("system", metavar="SYSTEM")
     parser.add_argument(
-        "-o", "--output", required=True, metavar="FILE", help="TREC text, .gz or .parquet, by its name"
+        "-o",
+        "--output",
+        required=True,
+        metavar="FILE",
+        help="TREC text, .gz or .parquet, by its name",
     )
     parser.add_argument("--depth", type=int, metavar="N", help="rows per query; default: all")
     add_settings(parser)
@@ -34,4 +38,6 @@ def execute(args: argparse.Namespace) -> None:
 
     system = find_system(args.system, parse_pairs(args.settings))
     run, _ = produce(args.dataset, system, args.output, depth=args.depth)
-    note(f"{args.output}: {len(run.query_ids)} queries, {len(run)} rows; {shown(system.settings())}")
+    note(
+        f"{args.output}: {len(run.query_ids)} queries, {len(run)} rows; {shown(system.settings())}"
+    )

@@ -80,9 +80,7 @@ def dataset_of(dataset_id: str, sample: bool) -> str:
     return f"{name}/{SAMPLE}{slash}{rest}" if sample else dataset_id
 
 
-def _measure(
-    table: Table, row: Row, out: Path, sample: bool, say: Callable[[str], None]
-) -> Result:
+def _measure(table: Table, row: Row, out: Path, sample: bool, say: Callable[[str], None]) -> Result:
     if row.retriever is None:
         return Result(row, "missing", row.unavailable)
     system = System.make(row.system, row.retriever, row.settings)
@@ -167,7 +165,7 @@ def _lines(result: Result, group: str, columns: list[str], sample: bool) -> list
     lines: list[list[Any]] = []
     measured, p = result.measured.get(group), result.p_values.get(group)
     if measured is not None:
-        shown = None if p is None else f"{p:.3f}{'*' if p < 0.05 else ''}"
+        shown = None if p is None else _p_value(p)
         lines.append([row.system, "measured", *(measured[c] for c in columns), shown])
     elif result.status == "missing":
         lines.append([row.system, "missing", *(None for _ in columns), None])
@@ -177,9 +175,17 @@ def _lines(result: Result, group: str, columns: list[str], sample: bool) -> list
         cells = [f"{v:.2f}{'?' if d else ''}" for v, d in zip(printed, doubt, strict=True)]
         lines.append(["", "reported", *(cells), ""])
         if measured is not None:
-            gaps = [f"{measured[c] - v:+.2f}" for c, v in zip(columns, printed, strict=True)]
+            # Rounded first, as the paper did; adding 0.0 turns -0.0 into 0.0.
+            gaps = [
+                f"{round(round(measured[c], 2) - v, 2) + 0.0:+.2f}"
+                for c, v in zip(columns, printed, strict=True)
+            ]
             lines.append(["", "difference", *gaps, ""])
     return lines
+
+
+def _p_value(p: float) -> str:
+    return f"{'<.001' if p < 0.001 else f'{p:.3f}'}{'*' if p < 0.05 else ' '}"
 
 
 def _notes(results: list[Result], table: Table, sample: bool, baseline: str) -> list[str]:
@@ -189,7 +195,9 @@ def _notes(results: list[Result], table: Table, sample: bool, baseline: str) -> 
         " over its systems; * p < 0.05.",
     ]
     if sample:
-        notes.append("Measured on the invented sample: the figures check software and mean nothing else.")
+        notes.append(
+            "Measured on the invented sample: the figures check software and mean nothing else."
+        )
     notes += [f"{r.row.system}: {r.row.note}" for r in results if r.row.note and not sample]
     if any(r.row.doubtful for r in results) and not sample:
         notes.append("? a printed figure that contradicts the paper's own aggregate.")

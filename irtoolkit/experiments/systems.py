@@ -56,7 +56,9 @@ class System:
             made = create(retriever, flat)
         except InputError as error:
             hint = ", ".join(["query", "doc", "self", "ties"])
-            raise InputError(error.found, remedy=f"{error.remedy or ''}; all take {hint}".strip("; ")) from None
+            raise InputError(
+                error.found, remedy=f"{error.remedy or ''}; all take {hint}".strip("; ")
+            ) from None
         return cls(name, made, TaskSettings(**parse_settings(TaskSettings, shared, "the task")))
 
     def settings(self) -> dict[str, Any]:
@@ -132,7 +134,12 @@ def produce(
         return Run.read(path), True
     started = time.monotonic()
     run = rank(
-        task, system.retriever, depth=depth, ties=system.task.ties, tag=system.name, progress=progress
+        task,
+        system.retriever,
+        depth=depth,
+        ties=system.task.ties,
+        tag=system.name,
+        progress=progress,
     )
     seconds = time.monotonic() - started
     # The record goes first away and last back: no run ever stands beside a record not its own.

@@ -94,7 +94,9 @@ def _row(path: Path, data: dict[str, Any], row: dict[str, Any]) -> Row:
     reported = row.get("reported", {})
     for group, figures in reported.items():
         if group not in data["groups"] or len(figures) != len(data["columns"]):
-            raise InputError(f"{row['system']} reports {len(figures)} figures for {group}", file=path)
+            raise InputError(
+                f"{row['system']} reports {len(figures)} figures for {group}", file=path
+            )
     if ("retriever" in row) == ("unavailable" in row):
         raise InputError(f"{row['system']} needs either retriever or unavailable", file=path)
     return Row(

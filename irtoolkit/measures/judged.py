@@ -87,4 +87,9 @@ class JudgedRun:
 
     def sum(self, values: Floats) -> Floats:
         """(Q,) per-query sums of a value per row."""
-        return np.bincount(self.queries, weights=values, minlength=len(self.query_ids))
+        return sums(self.queries, values, len(self.query_ids))
+
+
+def sums(groups: Ints, values: Floats, count: int) -> Floats:
+    """(count,) sum of the values of each group."""
+    return np.bincount(groups, weights=values, minlength=count).astype(np.float64)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from ir_measures import ParamInfo
 
 from irtoolkit.ids import Ints
 from irtoolkit.measures.base import ColumnarMeasure
-from irtoolkit.measures.judged import Floats, JudgedRun
+from irtoolkit.measures.judged import Floats, JudgedRun, sums
 
 
 class _NDCGp(ColumnarMeasure):
@@ -32,7 +34,7 @@ class _NDCGp(ColumnarMeasure):
     SHORT_DESC = "CSFCube's NDCG%p"
     ALWAYS_SHOWN = ("p",)
     WHOLE_POOL = True
-    SUPPORTED_PARAMS = {
+    SUPPORTED_PARAMS: ClassVar = {
         "p": ParamInfo(dtype=int, default=20, choices=range(1, 101), desc="percentage of the list"),
         "pool": ParamInfo(
             dtype=str,
@@ -57,7 +59,7 @@ class _NDCGp(ColumnarMeasure):
 def _dcg(queries: Ints, ranks: Ints, grades: Ints, cuts: Ints) -> Floats:
     """(Q,) sums of grade over discount within each query's cut. Negative grades gain nothing."""
     gains = np.maximum(grades, 0) / np.log2(np.maximum(ranks, 2))
-    return np.bincount(queries, gains * (ranks <= cuts[queries]), minlength=len(cuts))
+    return sums(queries, gains * (ranks <= cuts[queries]), len(cuts))
 
 
 nDCGp = _NDCGp()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from ir_measures import ParamInfo
 
@@ -24,7 +26,7 @@ class _RPlast(ColumnarMeasure):
     SHORT_DESC = 'CSFCube\'s "R-Precision"'
     ALWAYS_SHOWN = ("rel",)
     WHOLE_POOL = True
-    SUPPORTED_PARAMS = {
+    SUPPORTED_PARAMS: ClassVar = {
         "rel": ParamInfo(dtype=int, default=2, desc="minimum grade that counts as relevant"),
     }
 

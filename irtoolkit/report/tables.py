@@ -43,9 +43,12 @@ class TextTable:
 def _text(table: TextTable) -> str:
     cells = [[table.shown(cell) for cell in row] for row in table.rows]
     numeric = [
-        any(isinstance(row[i], float | int) for row in table.rows) for i in range(len(table.headers))
+        any(isinstance(row[i], float | int) for row in table.rows)
+        for i in range(len(table.headers))
     ]
-    widths = [max(len(row[i]) for row in [list(table.headers), *cells]) for i in range(len(numeric))]
+    widths = [
+        max(len(row[i]) for row in [list(table.headers), *cells]) for i in range(len(numeric))
+    ]
 
     def line(row: Sequence[str]) -> str:
         parts = (

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
-from typing import Any, ClassVar, Literal, Protocol, Self, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    Self,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,20 +26,10 @@ from irtoolkit.retrievers.task import Task
 Scores = NDArray[np.floating[Any]]
 
 
-class Scorer(Protocol):
-    """Scores blocks of queries against candidates they share."""
-
-    def __call__(self, queries: Ints, docs: Ints) -> Scores:
-        """Scores, higher is better.
-
-        Args:
-            queries: (q,) indices into the task's queries.
-            docs: (c,) indices into the task's documents: the whole candidate set of each query.
-
-        Returns:
-            (q, c) finite scores.
-        """
-        ...
+# What scores blocks of queries against candidates they share: called with (q,) indices into the
+# task's queries and (c,) indices into its documents, the whole candidate set of each of those
+# queries, it returns (q, c) finite scores, higher is better.
+Scorer = Callable[[Ints, Ints], Scores]
 
 
 @dataclass(frozen=True)

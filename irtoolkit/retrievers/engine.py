@@ -65,7 +65,12 @@ def rank(
             bar.update(len(queries))
     query_of, doc_of, score_of = (np.concatenate(part) for part in zip(*rows, strict=True))
     return Run.from_columns(
-        task.query_ids, query_of, task.doc_ids, doc_of, score_of, tag or retriever.name or DEFAULT_TAG
+        task.query_ids,
+        query_of,
+        task.doc_ids,
+        doc_of,
+        score_of,
+        tag or retriever.name or DEFAULT_TAG,
     )
 
 

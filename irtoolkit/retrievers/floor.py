@@ -28,7 +28,10 @@ class Random(Retriever):
     seed: int = 0
 
     def scorer(self, task: Task) -> Scorer:
-        queries, docs = _hashes(task.query_ids, f"query {self.seed} "), _hashes(task.doc_ids, "doc ")
+        queries, docs = (
+            _hashes(task.query_ids, f"query {self.seed} "),
+            _hashes(task.doc_ids, "doc "),
+        )
 
         def score(query: Ints, doc: Ints) -> Scores:
             mixed = _mix(queries[query][:, None] ^ docs[doc][None, :])

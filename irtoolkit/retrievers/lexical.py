@@ -152,10 +152,13 @@ class BM25(_Lexical):
 class TFIDF(_Lexical):
     """Cosine of TF-IDF vectors, as scikit-learn weights them: tf · (ln((1+N)/(1+n)) + 1).
 
-    Unit vectors order alike by cosine, by dot product and by L2 distance.
+    Unit vectors order alike by cosine, by dot product and by L2 distance. With `smooth` off the
+    ones beside N and n are left out.
     """
 
     name: ClassVar[str] = "tfidf"
+
+    smooth: bool = True
 
     def scorer(self, task: Task) -> Scorer:
         from sklearn.feature_extraction.text import TfidfTransformer
@@ -163,7 +166,7 @@ class TFIDF(_Lexical):
         queries, docs, corpus = self._counts(task)
 
         def vectors(basis: Any) -> Any:
-            return TfidfTransformer().fit(basis).transform
+            return TfidfTransformer(smooth_idf=self.smooth).fit(basis).transform
 
         fixed = None if corpus is None else vectors(corpus)
 

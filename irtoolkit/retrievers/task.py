@@ -57,7 +57,9 @@ class Task:
     @cached_property
     def docs(self) -> list[Segments]:
         """(D,) text of each candidate document."""
-        records = {doc.doc_id: doc for doc in self._dataset.docs_store().get_many_iter(self.doc_ids)}
+        records = {
+            doc.doc_id: doc for doc in self._dataset.docs_store().get_many_iter(self.doc_ids)
+        }
         for doc_id in self.doc_ids:
             if doc_id not in records:
                 raise InputError(f"candidate {doc_id} has no text in {self.dataset_id}")

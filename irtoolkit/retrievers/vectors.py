@@ -41,4 +41,5 @@ def negative_distances(queries: Vectors, docs: Vectors) -> Vectors:
     """(q, c) negated Euclidean distances; in double precision, since |a|² - 2ab + |b|² cancels."""
     q, d = queries.astype(np.float64), docs.astype(np.float64)
     squares = (q**2).sum(axis=1)[:, None] - 2 * (q @ d.T) + (d**2).sum(axis=1)[None, :]
-    return -np.sqrt(np.maximum(squares, 0))
+    distances: Vectors = np.sqrt(np.maximum(squares, 0))
+    return -distances

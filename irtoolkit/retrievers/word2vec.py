@@ -106,4 +106,3 @@ class Word2Vec(Retriever):
                 remedy="give more text, or a lower min_count",
             ) from None
         return model.wv
-

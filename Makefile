@@ -1,0 +1,43 @@
+# make demo   installs into .venv and reproduces the CSFCube paper's tables
+# make test   installs into .venv and runs ruff, mypy and the tests
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Real benchmark releases, when there are any beside the checkout; see README.md.
+ifneq ($(wildcard ../shared/data),)
+IRTOOLKIT_DATA ?= ../shared/data
+endif
+export IRTOOLKIT_DATA
+# Nothing here fetches model weights: the tests and the demo use what is installed.
+export HF_HUB_OFFLINE := 1
+export TOKENIZERS_PARALLELISM := false
+
+.PHONY: demo test lint clean
+
+$(VENV)/installed: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	# torch first and pinned: unpinned it brings several GB of CUDA libraries.
+	$(BIN)/pip install -q --disable-pip-version-check "$$(grep '^torch==' constraints.txt)"
+	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+demo: $(VENV)/installed
+	@if [ -d "$(IRTOOLKIT_DATA)/csfcube" ]; then \
+	  echo "CSFCube release found in $(IRTOOLKIT_DATA)/csfcube: measuring the paper's tables on it."; \
+	  $(BIN)/irtoolkit reproduce csfcube; \
+	else \
+	  echo "No CSFCube release in IRTOOLKIT_DATA: using the invented sample, whose figures mean nothing."; \
+	  $(BIN)/irtoolkit reproduce csfcube --sample; \
+	fi
+
+test: lint
+	$(BIN)/pytest
+
+lint: $(VENV)/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
