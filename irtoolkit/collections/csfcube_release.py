@@ -162,7 +162,10 @@ def _read_sources(path: Path) -> dict[str, dict[str, tuple[str, ...]]]:
     pools = _object(path)
     for query, pool in pools.items():
         lists = _parallel(path, query, pool, ("cands", "cand_source"))
-        if not all(isinstance(doc, str) and isinstance(names, list) for doc, names in zip(*lists, strict=True)):
+        if not all(
+            isinstance(doc, str) and isinstance(names, list)
+            for doc, names in zip(*lists, strict=True)
+        ):
             raise InputError(
                 f"the pool of {query} is not ids beside lists of methods",
                 file=path,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from irtoolkit.errors import InputError
@@ -46,19 +45,6 @@ def parse_pairs(pairs: list[str]) -> dict[str, Any]:
             raise InputError(f"setting {key} is given twice")
         found[key] = value
     return found
-
-
-def run_names(paths: list[str]) -> dict[str, str]:
-    """Short distinct names for run files: their file names, or whole paths where those clash.
-
-    Raises:
-        InputError: the same file twice.
-    """
-    if len(set(paths)) != len(paths):
-        raise InputError("a run is given twice")
-    stems = {path: Path(path).name for path in paths}
-    clash = len(set(stems.values())) != len(paths)
-    return {path: (path if clash else stem) for path, stem in stems.items()}
 
 
 def note(text: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from irtoolkit.checking import read_run, shallow_queries
 from irtoolkit.datasets import DEFAULT_MEASURES, load_judgments, protocol
+from irtoolkit.errors import InputError
 from irtoolkit.evaluation import Evaluation, evaluate, parse_measures
 
 
@@ -24,8 +25,10 @@ def score_runs(dataset_id: str, paths: list[str], measures: str | None) -> Score
     """Reads, checks and scores run files.
 
     Raises:
-        InputError: a file that is no run of the dataset, an unknown measure or dataset.
+        InputError: a file that is no run of the dataset, an unknown measure or dataset, a file given twice.
     """
+    if len(set(paths)) != len(paths):
+        raise InputError("a run is given twice")
     qrels, dataset = load_judgments(dataset_id)
     plan = None if dataset is None else protocol(dataset)
     asked = measures if measures is not None else (plan.measures if plan else DEFAULT_MEASURES)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from irtoolkit.commands import add_format, note, run_names
+from irtoolkit.commands import add_format, note
 
 HELP = "test runs against a baseline for significance"
 EXAMPLES = (
@@ -45,13 +45,12 @@ def execute(args: argparse.Namespace) -> None:
     if len(scored.measures) != 1:
         raise InputError(f"--measure takes one measure, not {len(scored.measures)}")
     (measure,) = scored.measures
-    names = run_names(paths)
     for line in scored.notes:
         note(line)
     rows = compare(
-        {names[path]: evaluation for path, evaluation in scored.evaluations.items()},
+        scored.evaluations,
         measure,
-        baseline=names[baseline],
+        baseline=baseline,
         test=args.test,
         correction=args.correction,
     )
@@ -59,7 +58,7 @@ def execute(args: argparse.Namespace) -> None:
         print(
             json.dumps(
                 {
-                    "dataset": args.dataset, "measure": measure, "baseline": names[baseline],
+                    "dataset": args.dataset, "measure": measure, "baseline": baseline,
                     "test": args.test, "correction": args.correction,
                     "systems": [asdict(row) for row in rows],
                 },
@@ -70,5 +69,5 @@ def execute(args: argparse.Namespace) -> None:
     headers = ["run", measure, "95% low", "high", "diff", f"p({args.test})",
                f"p({args.correction})", "d", "+", "-"]  # fmt: skip
     cells = [list(asdict(row).values()) for row in rows]
-    title = f"{args.dataset}: {scored.averaging}; baseline {names[baseline]}"
+    title = f"{args.dataset}: {scored.averaging}; baseline {baseline}"
     print(TextTable(headers, cells, title).render(args.format))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 
-from irtoolkit.commands import add_format, note, run_names
+from irtoolkit.commands import add_format, note
 
 HELP = "score runs"
 EXAMPLES = (
@@ -40,8 +40,7 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.report.tables import Cell, TextTable
 
     scored = score_runs(args.dataset, args.runs, args.measures)
-    names = run_names(args.runs)
-    figures = {names[path]: evaluation.figures() for path, evaluation in scored.evaluations.items()}
+    figures = {path: evaluation.figures() for path, evaluation in scored.evaluations.items()}
     if args.per_query:
         with atomic_text(args.per_query) as out:
             out.write("run\tquery_id\tmeasure\tvalue\n")
@@ -50,7 +49,7 @@ def execute(args: argparse.Namespace) -> None:
                     for query, value in zip(
                         evaluation.query_ids, evaluation.per_query(measure).tolist(), strict=True
                     ):
-                        out.write(f"{names[path]}\t{query}\t{measure}\t{value!r}\n")
+                        out.write(f"{path}\t{query}\t{measure}\t{value!r}\n")
     for line in scored.notes:
         note(line)
     if args.format == "json":

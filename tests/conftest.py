@@ -1,0 +1,95 @@
+"""What the tests share: data when there is some, a damaged-release workshop, and the command."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from irtoolkit.cli import main
+
+# Examples are the same in every run, so that a failure is a failure for everybody.
+settings.register_profile(
+    "irtoolkit",
+    deadline=None,
+    derandomize=True,
+    max_examples=100,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("irtoolkit")
+
+ROOT = Path(__file__).resolve().parent.parent
+SAMPLE = ROOT / "irtoolkit" / "collections" / "samples" / "csfcube"
+
+# Fixed before ir_datasets is imported by anything: no test may see or touch the user's home.
+os.environ.setdefault("IR_DATASETS_HOME", str(Path(os.environ.get("TMPDIR", "/tmp")) / "irtk-home"))
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of real releases; a test that asks for it is skipped where there is none."""
+    folder = os.environ.get("IRTOOLKIT_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("IRTOOLKIT_DATA names no folder of real releases")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def real_csfcube(real_data: Path) -> Path:
+    """The real CSFCube release."""
+    if not (real_data / "csfcube").is_dir():
+        pytest.skip(f"{real_data} has no csfcube release")
+    return real_data / "csfcube"
+
+
+@pytest.fixture
+def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the sample standing where the real CSFCube is looked for, free to be damaged."""
+    folder = tmp_path / "data" / "csfcube"
+    shutil.copytree(SAMPLE, folder)
+    monkeypatch.setenv("IRTOOLKIT_DATA", str(tmp_path / "data"))
+    return folder
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command did."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def irtoolkit(capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
+    """Runs the command in this process: irtoolkit("eval", "csfcube/sample", path)."""
+
+    def run(*args: object) -> Answer:
+        capsys.readouterr()
+        try:
+            status = main([str(arg) for arg in args])
+        except SystemExit as leaving:  # argparse's way out
+            status = int(leaving.code or 0)
+        out, err = capsys.readouterr()
+        return Answer(status, out, err)
+
+    return run
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    """Writes text or bytes to a new file: write("x.run", "q1 Q0 d1 1 0.5 t\\n")."""
+
+    def make(name: str, content: str | bytes) -> Path:
+        path = tmp_path / name
+        data = content if isinstance(content, bytes) else content.encode()
+        path.write_bytes(data)
+        return path
+
+    return make
