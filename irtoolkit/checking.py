@@ -28,15 +28,8 @@ def read_run(path: StrPath, dataset_id: str | None = None) -> Run:
     if dataset_id is None:
         return Run.read(path)
     dataset = load_dataset(dataset_id)
-    if str(path).endswith(".parquet"):
-        run = Run.read(path)
-        columns = _as_columns(run)
-    else:
-        columns = trec.read_run(path)
-        run = Run.from_columns(
-            columns.query_ids, columns.queries, columns.doc_ids, columns.docs, columns.scores,
-            str(columns.tags[columns.tag[0]]),
-        )  # fmt: skip
+    columns = _read(path, raise_error)
+    run = Run.from_trec(columns)
     _report_topics(path, columns, dataset_id, dataset, raise_error)
     if benchmark(dataset) is not None:
         _report_documents(path, columns, dataset_id, dataset, raise_error)
@@ -53,7 +46,7 @@ def check_run(
     """
     found: list[InputError] = []
     try:
-        columns = trec.read_run(path, found.append)
+        columns = _read(path, found.append)
     except InputError as error:  # the file cannot be read on
         return [*found, error]
     if not len(columns.lines):
@@ -88,7 +81,11 @@ def shallow_queries(run: Run, dataset: Any) -> list[str]:
     return [query for query, size in sizes.items() if listed.get(query, 0) < size]
 
 
-def _as_columns(run: Run) -> RunColumns:
+def _read(path: StrPath, report: Report) -> RunColumns:
+    """The rows of a run file; those of a Parquet file as if they were lines."""
+    if not str(path).endswith(".parquet"):
+        return trec.read_run(path, report)
+    run = Run.read(path)
     numbers = np.arange(1, len(run) + 1)
     constant = np.zeros(len(run), dtype=np.int64)
     return RunColumns(

@@ -138,10 +138,18 @@ class Run:
         """
         if str(path).endswith(".parquet"):
             return cls._read_parquet(path)
-        columns = trec.read_run(path)
-        tag = str(columns.tags[columns.tag[0]])
+        return cls.from_trec(trec.read_run(path))
+
+    @classmethod
+    def from_trec(cls, columns: trec.RunColumns) -> Run:
+        """Builds a run from the parsed rows of a file, which have at least one."""
         return cls.from_columns(
-            columns.query_ids, columns.queries, columns.doc_ids, columns.docs, columns.scores, tag
+            columns.query_ids,
+            columns.queries,
+            columns.doc_ids,
+            columns.docs,
+            columns.scores,
+            str(columns.tags[columns.tag[0]]),
         )
 
     # -- using --------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ def execute(args: argparse.Namespace) -> int:
     import sys
 
     from irtoolkit.checking import check_run
-    from irtoolkit.trec import read_run
+    from irtoolkit.runs import Run
 
     problems = check_run(args.run, args.dataset, args.depth)
     for problem in problems:
@@ -34,6 +34,6 @@ def execute(args: argparse.Namespace) -> int:
     if problems:
         print(f"irtoolkit: {args.run}: {len(problems)} problems", file=sys.stderr)
         return 2
-    columns = read_run(args.run)
-    print(f"{args.run}: {len(columns.query_ids)} topics, {len(columns.lines)} rows, no problems")
+    run = Run.read(args.run)
+    print(f"{args.run}: {len(run.query_ids)} topics, {len(run)} rows, no problems")
     return 0

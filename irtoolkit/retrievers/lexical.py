@@ -123,6 +123,13 @@ class BM25(_Lexical):
 
         return score
 
+    def settings(self) -> dict[str, Any]:
+        return {**super().settings(), **dict(zip(("k1", "b"), self._k1_b(), strict=True))}
+
+    def _k1_b(self) -> tuple[float, float]:
+        k1, b = (1.5, 0.75) if self.form == "okapi" else (0.9, 0.4)
+        return (k1 if self.k1 is None else self.k1), (b if self.b is None else self.b)
+
     def _collection(self, counts: Any) -> tuple[Floats, float]:
         """Inverse document frequency of each term, and the mean document length."""
         size, found = counts.shape[0], document_frequencies(counts)
@@ -138,8 +145,7 @@ class BM25(_Lexical):
     def _weights(self, counts: Any, average: float) -> Any:
         """The (docs, terms) matrix of saturated, length-normalised term frequencies."""
         okapi = self.form == "okapi"
-        k1 = (1.5 if okapi else 0.9) if self.k1 is None else self.k1
-        b = (0.75 if okapi else 0.4) if self.b is None else self.b
+        k1, b = self._k1_b()
         lengths = np.asarray(counts.sum(axis=1)).ravel()
         norm = k1 * (1 - b + b * lengths / (average or 1.0))
         weights = counts.copy()
