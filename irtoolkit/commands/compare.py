@@ -69,5 +69,12 @@ def execute(args: argparse.Namespace) -> None:
     headers = ["run", measure, "95% low", "high", "diff", f"p({args.test})",
                f"p({args.correction})", "d", "+", "-"]  # fmt: skip
     cells = [list(asdict(row).values()) for row in rows]
+    if args.format != "csv":
+        cells = [[*row[:5], *map(_p_value, row[5:7]), *row[7:]] for row in cells]
     title = f"{args.dataset}: {scored.averaging}; baseline {baseline}"
     print(TextTable(headers, cells, title).render(args.format))
+
+
+def _p_value(p: float | None) -> str | None:
+    """A p-value for reading: no p is zero, however many decimals are shown."""
+    return None if p is None else "<.0001" if p < 0.0001 else f"{p:.4f}"

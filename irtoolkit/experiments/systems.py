@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from irtoolkit import provenance
+from irtoolkit import __version__, provenance
 from irtoolkit.errors import InputError
 from irtoolkit.files import StrPath, sha256
 from irtoolkit.retrievers import create, retrievers
@@ -116,7 +116,7 @@ def produce(
         depth: rows kept for each query.
         progress: whether to show a bar on a terminal.
         reuse: whether to take the run that is already there when its record says that it came
-            from the same data, system and settings, and its content is still what was written.
+            from the same data, system, settings and version, and its content is still what was written.
 
     Returns:
         The run, and whether it was reused.
@@ -129,6 +129,7 @@ def produce(
         "retriever": system.retriever.name,
         "settings": system.settings(),
         "depth": depth,
+        "version": __version__,
     }
     if reuse and _unchanged(path, made):
         return Run.read(path), True

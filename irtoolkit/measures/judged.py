@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -28,6 +28,9 @@ class JudgedRun:
         grades: (N,) grade of each row's document.
         pool_offsets: (Q+1,) positions in `pool_grades`.
         pool_grades: (M,) every judgment's grade, whether retrieved or not.
+        doc_ids: (D,) ids of the documents of run and qrels.
+        docs: (N,) index of each row's document in `doc_ids`.
+        pool_docs: (M,) index of each judgment's.
     """
 
     query_ids: Ids
@@ -35,6 +38,9 @@ class JudgedRun:
     grades: Ints
     pool_offsets: Ints
     pool_grades: Ints
+    doc_ids: Ids = field(default_factory=lambda: np.empty(0, dtype=object))
+    docs: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    pool_docs: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @classmethod
     def lay(cls, run: Run, qrels: Qrels) -> JudgedRun:
@@ -44,17 +50,24 @@ class JudgedRun:
         # Rows keep their rank order inside a query while queries take the qrels' order.
         kept = kept[np.argsort(query_of[kept], kind="stable")]
         queries = query_of[kept]
-        docs = translate(run.doc_ids, qrels.doc_ids)[run.docs[kept]]
-        width = len(qrels.doc_ids) + 1
+        # Judged documents first, then those that only the run has.
+        place = translate(run.doc_ids, qrels.doc_ids)
+        unjudged = np.flatnonzero(place < 0)
+        place[unjudged] = len(qrels.doc_ids) + np.arange(len(unjudged))
+        doc_ids = np.concatenate([qrels.doc_ids, run.doc_ids[unjudged]])
+        docs = place[run.docs[kept]]
+        width = len(doc_ids) + 1
         judged = np.repeat(np.arange(len(qrels.query_ids)), np.diff(qrels.offsets))
         keys = judged * width + qrels.docs
         order = np.argsort(keys)
-        wanted = queries * width + np.where(docs < 0, width - 1, docs)
+        wanted = queries * width + docs
         at = np.minimum(np.searchsorted(keys[order], wanted), max(len(keys) - 1, 0))
         found = keys[order][at] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
         grades = np.where(found, qrels.grades[order][at], 0) if len(keys) else np.zeros_like(wanted)
         offsets = offsets_of(queries, len(qrels.query_ids))
-        return cls(qrels.query_ids, offsets, grades, qrels.offsets, qrels.grades)
+        return cls(
+            qrels.query_ids, offsets, grades, qrels.offsets, qrels.grades, doc_ids, docs, qrels.docs
+        )
 
     @cached_property
     def queries(self) -> Ints:
@@ -64,12 +77,17 @@ class JudgedRun:
     @cached_property
     def ranks(self) -> Ints:
         """(N,) rank of each row within its query, from 1."""
-        return np.arange(1, len(self.grades) + 1) - np.repeat(self.offsets[:-1], self.counts)
+        return within(self.offsets)
 
     @cached_property
     def counts(self) -> Ints:
         """(Q,) number of rows of each query."""
         return np.diff(self.offsets)
+
+    @cached_property
+    def pool_queries(self) -> Ints:
+        """(M,) index of each judgment's query."""
+        return np.repeat(np.arange(len(self.query_ids)), np.diff(self.pool_offsets))
 
     @cached_property
     def ideal(self) -> Ints:
@@ -79,11 +97,9 @@ class JudgedRun:
     @cached_property
     def pool(self) -> tuple[Ints, Ints, Ints]:
         """(query, rank, grade) of every judgment in each query's best order; each (M,)."""
-        counts = np.diff(self.pool_offsets)
-        queries = np.repeat(np.arange(len(self.query_ids)), counts)
+        queries = self.pool_queries
         order = np.lexsort((-self.pool_grades, queries))
-        ranks = np.arange(1, len(order) + 1) - np.repeat(self.pool_offsets[:-1], counts)
-        return queries, ranks, self.pool_grades[order]
+        return queries, within(self.pool_offsets), self.pool_grades[order]
 
     def sum(self, values: Floats) -> Floats:
         """(Q,) per-query sums of a value per row."""
@@ -93,3 +109,8 @@ class JudgedRun:
 def sums(groups: Ints, values: Floats, count: int) -> Floats:
     """(count,) sum of the values of each group."""
     return np.bincount(groups, weights=values, minlength=count).astype(np.float64)
+
+
+def within(offsets: Ints) -> Ints:
+    """Place of each item within its group, from 1, for groups laid end to end."""
+    return np.arange(1, offsets[-1] + 1) - np.repeat(offsets[:-1], np.diff(offsets))

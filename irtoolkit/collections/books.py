@@ -1,0 +1,128 @@
+"""Passages of books as ir_datasets documents, made from the sentences when they are asked for."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, overload
+
+import numpy as np
+
+from irtoolkit.errors import InputError
+from irtoolkit.ids import Ints
+from irtoolkit.spans import Span
+
+
+class Passage(NamedTuple):
+    """Consecutive sentences of a book; the id is `book:start+length`."""
+
+    doc_id: str
+    text: str
+    book: str
+    start: int
+    length: int
+
+    def default_text(self) -> str:
+        """The sentences, joined by a space."""
+        return self.text
+
+
+@dataclass(frozen=True)
+class Book:
+    """A book in sentences, and which passages of it can be asked for.
+
+    Attributes:
+        name: without white space, so that ids survive TREC files.
+        sentences: in order.
+        starts: length of a passage to the ascending first sentences of all such passages.
+    """
+
+    name: str
+    sentences: tuple[str, ...]
+    starts: Mapping[int, Ints]
+
+    def text(self, start: int, length: int) -> str:
+        """The text of a passage."""
+        return " ".join(sentence.strip() for sentence in self.sentences[start : start + length])
+
+    def passage(self, start: int, length: int) -> Passage:
+        """The document of a passage."""
+        name = str(Span(self.name, start, length))
+        return Passage(name, self.text(start, length), self.name, start, length)
+
+    def has(self, start: int, length: int) -> bool:
+        """Whether this is one of the book's passages."""
+        starts = self.starts.get(length)
+        if starts is None or not len(starts):
+            return False
+        at = int(np.searchsorted(starts, start))
+        return at < len(starts) and int(starts[at]) == start
+
+    def near(self, gold: Span, window: int) -> list[Span]:
+        """Its passages whose middle is less than `window` sentences from a gold passage's."""
+        middle, found = 2 * gold.start + gold.length - 1, []
+        for length, starts in self.starts.items():
+            distance = np.abs(2 * starts + length - 1 - middle)
+            found += [Span(self.name, int(s), length) for s in starts[distance < 2 * window]]
+        return found
+
+
+class Passages(Mapping[str, Passage]):
+    """Every passage of some books by id, without holding any of them."""
+
+    def __init__(self, books: Mapping[str, Book]) -> None:
+        self._books = books
+        self.groups = [
+            (book, length, starts)
+            for book in books.values()
+            for length, starts in book.starts.items()
+        ]
+        self._ends = np.cumsum([len(starts) for _, _, starts in self.groups])
+
+    def __len__(self) -> int:
+        return int(self._ends[-1]) if len(self._ends) else 0
+
+    def __iter__(self) -> Iterator[str]:
+        return (passage.doc_id for passage in self.at(range(len(self))))
+
+    def __getitem__(self, doc_id: str) -> Passage:
+        try:
+            span = Span.parse(doc_id)
+        except InputError:
+            raise KeyError(doc_id) from None
+        book = self._books.get(span.book)
+        if book is None or str(span) != doc_id or not book.has(span.start, span.length):
+            raise KeyError(doc_id)
+        return book.passage(span.start, span.length)
+
+    def at(self, places: Sequence[int]) -> Iterator[Passage]:
+        """The passages at some places of the whole order."""
+        for place in places:
+            group = int(np.searchsorted(self._ends, place, side="right"))
+            book, length, starts = self.groups[group]
+            first = int(self._ends[group]) - len(starts)
+            yield book.passage(int(starts[place - first]), length)
+
+    def values(self) -> "PassageValues":  # type: ignore[override]
+        """The passages in order, as a sequence that can be sliced."""
+        return PassageValues(self, range(len(self)))
+
+
+class PassageValues(Sequence[Passage]):
+    """A slice of all passages."""
+
+    def __init__(self, passages: Passages, places: range) -> None:
+        self._passages, self._places = passages, places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, key: int) -> Passage: ...
+    @overload
+    def __getitem__(self, key: slice) -> "PassageValues": ...
+    def __getitem__(self, key: int | slice) -> "Passage | PassageValues":
+        if isinstance(key, slice):
+            return PassageValues(self._passages, self._places[key])
+        return next(self._passages.at([self._places[key]]))
+
+    def __iter__(self) -> Iterator[Passage]:
+        return self._passages.at(self._places)

@@ -1,0 +1,86 @@
+"""The rank of the gold: its mean, median and standard deviation (RELiC, QuoteR, EgRet)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from ir_measures import ParamInfo
+from ir_measures.measures.base import Agg
+
+from irtoolkit.measures.base import ColumnarMeasure
+from irtoolkit.measures.judged import Floats, JudgedRun
+
+
+class _Rank(ColumnarMeasure):
+    """Rank of the first relevant document, from 1; its aggregate is the mean.
+
+    Infinite where the run lists no relevant document or lacks the query: what a rank would have
+    been below the run's depth cannot be told from the run, and a mean that hid it would be wrong.
+    Lower is better.
+    """
+
+    __name__ = "Rank"
+    NAME = __name__
+    PRETTY_NAME = "Mean rank of the first relevant document"
+    SHORT_DESC = "The rank of the first relevant document"
+    DEFAULT = float("inf")
+    SUPPORTED_PARAMS: ClassVar = {
+        "rel": ParamInfo(dtype=int, default=1, desc="minimum grade that counts as relevant"),
+    }
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        first = np.full(len(judged.query_ids), np.inf)
+        relevant = judged.grades >= self["rel"]
+        np.minimum.at(first, judged.queries[relevant], judged.ranks[relevant])
+        return first
+
+
+class _MedianRank(_Rank):
+    """Median over queries of the rank of the first relevant document; see Rank."""
+
+    __name__ = "MedianRank"
+    NAME = __name__
+    PRETTY_NAME = "Median rank of the first relevant document"
+
+    def aggregator(self) -> Agg:
+        return _Median()
+
+
+class _StdRank(_Rank):
+    """Standard deviation (population) over queries of the rank of the first relevant document."""
+
+    __name__ = "StdRank"
+    NAME = __name__
+    PRETTY_NAME = "Standard deviation of the rank of the first relevant document"
+
+    def aggregator(self) -> Agg:
+        return _Deviation()
+
+
+class _Collected(Agg):  # type: ignore[misc]
+    """Keeps every value; subclasses say what to make of them."""
+
+    def __init__(self) -> None:
+        self._values: list[float] = []
+
+    def add(self, value: float) -> None:
+        self._values.append(value)
+
+
+class _Median(_Collected):
+    def result(self) -> float:
+        return float(np.median(self._values)) if self._values else float("nan")
+
+
+class _Deviation(_Collected):
+    def result(self) -> float:
+        # The spread of ranks of which one is unknown is unknown, and not a warning.
+        if not np.isfinite(self._values).all():
+            return float("inf")
+        return float(np.std(self._values)) if self._values else float("nan")
+
+
+Rank = _Rank()
+MedianRank = _MedianRank()
+StdRank = _StdRank()
