@@ -47,7 +47,9 @@ class Docs(BaseDocs):  # type: ignore[misc]
         self._load, self._cls, self._namespace, self._lang = load, cls, namespace, lang
 
     def docs_iter(self) -> LazySequence:
-        return LazySequence(list(self._load().values()))
+        # A mapping may give its values as a sequence, and so spare making all of them.
+        values = self._load().values()
+        return LazySequence(values if isinstance(values, Sequence) else list(values))
 
     def docs_store(self) -> MappingDocstore:
         return MappingDocstore(self._cls, self._load())
@@ -123,6 +125,32 @@ class Pools(BaseScoredDocs):  # type: ignore[misc]
 
     def scoreddocs_iter(self) -> Iterator[PoolDoc]:
         return (PoolDoc(query_id, doc_id) for query_id, ids in self._load() for doc_id in ids)
+
+    def scoreddocs_cls(self) -> type:
+        return PoolDoc
+
+
+class SharedCandidates(BaseScoredDocs):  # type: ignore[misc]
+    """Candidates that many queries share, from a function that gives groups of queries and ids.
+
+    A group is (query ids, ids of the documents that each of them ranks); a query stands in one.
+    `candidate_groups` is what irtoolkit reads: scoreddocs, which every ir_datasets user
+    understands, would list each candidate again for each query.
+    """
+
+    def __init__(self, load: Callable[[], Iterable[tuple[Sequence[str], Sequence[str]]]]) -> None:
+        self._load = load
+
+    def candidate_groups(self) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+        return iter(self._load())
+
+    def scoreddocs_iter(self) -> Iterator[PoolDoc]:
+        return (
+            PoolDoc(query_id, doc_id)
+            for query_ids, doc_ids in self._load()
+            for query_id in query_ids
+            for doc_id in doc_ids
+        )
 
     def scoreddocs_cls(self) -> type:
         return PoolDoc

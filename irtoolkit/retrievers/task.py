@@ -96,29 +96,38 @@ def load_task(
             raise InputError(f"dataset {dataset_id} has no {kind}, so there is nothing to rank")
     queries = list(dataset.queries_iter())
     query_ids = id_array([record.query_id for record in queries])
-    index: dict[str, int] = {}
-    if dataset.has_scoreddocs():
-        pools: dict[str, list[int]] = {query_id: [] for query_id in query_ids}
-        for row in dataset.scoreddocs_iter():
-            if row.query_id in pools:
-                pools[row.query_id].append(index.setdefault(row.doc_id, len(index)))
-    else:
-        for record in dataset.docs_iter():
-            index.setdefault(record.doc_id, len(index))
-        every = list(range(len(index)))
-        pools = dict.fromkeys(query_ids, every)
+    doc_ids, pools = _candidates(dataset, list(query_ids))
     if own == "drop":
+        index = {doc_id: i for i, doc_id in enumerate(doc_ids)}
         pools = {
             record.query_id: _without(pools[record.query_id], index.get(_own(record, dataset_id)))
             for record in queries
         }
     task = Task(
-        dataset_id, query_ids, id_array(list(index)), _groups(pools.values()), query, doc,
+        dataset_id, query_ids, id_array(doc_ids), _groups(pools.values()), query, doc,
         own == "drop", dataset,
     )  # fmt: skip
     if queries and query != DEFAULT_VIEW:
         view(queries[0], query)
     return task
+
+
+def _candidates(dataset: Any, query_ids: list[str]) -> tuple[list[str], dict[str, list[int]]]:
+    """Ids of all candidates, and for each query its own as indices; queries may share a list."""
+    index: dict[str, int] = {}
+    pools: dict[str, list[int]] = {query_id: [] for query_id in query_ids}
+    if hasattr(dataset, "candidate_groups"):
+        for members, candidates in dataset.candidate_groups():
+            shared = [index.setdefault(doc_id, len(index)) for doc_id in candidates]
+            pools.update((query_id, shared) for query_id in members if query_id in pools)
+    elif dataset.has_scoreddocs():
+        for row in dataset.scoreddocs_iter():
+            if row.query_id in pools:
+                pools[row.query_id].append(index.setdefault(row.doc_id, len(index)))
+    else:
+        every = [index.setdefault(record.doc_id, len(index)) for record in dataset.docs_iter()]
+        pools = dict.fromkeys(query_ids, every)
+    return list(index), pools
 
 
 def view(record: Any, name: str) -> Segments:
