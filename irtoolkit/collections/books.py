@@ -64,6 +64,14 @@ class Book:
             found += [Span(self.name, int(s), length) for s in starts[distance < 2 * window]]
         return found
 
+    def overlapping(self, span: Span) -> list[Span]:
+        """Its passages that share a sentence with a passage."""
+        found = []
+        for length, starts in self.starts.items():
+            shared = (starts < span.stop) & (starts + length > span.start)
+            found += [Span(self.name, int(start), length) for start in starts[shared]]
+        return found
+
 
 class Passages(Mapping[str, Passage]):
     """Every passage of some books by id, without holding any of them."""

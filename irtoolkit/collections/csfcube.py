@@ -126,16 +126,12 @@ def _dataset(
             for query in release.of(facet)
         )
 
-    def where() -> str | None:
-        folder = source.present()
-        return None if folder is None else str(folder)
-
     def table() -> list[Statistic]:
         release = load()
         part = release._replace(queries=release.of(facet))
-        return statistics(part, reported=facet is None and source.fixed is None)
+        return statistics(part, reported=facet is None and not source.sample)
 
-    sample = source.fixed is not None
+    sample = source.sample
     return ir_datasets.Dataset(
         docs,
         Queries(lambda: load().of(facet), CSFCubeQuery, NAME, "en"),
@@ -148,7 +144,7 @@ def _dataset(
             url=f"https://github.com/{REPOSITORY}",
             licence="Apache-2.0" if sample else "CC BY-NC 4.0",
             bibtex=BIBTEX,
-            where=where,
+            where=source.where,
             howto=source.howto,
             description="Faceted query-by-example over computer science abstracts, graded 0 to 3.",
             protocol_of=lambda: Protocol(

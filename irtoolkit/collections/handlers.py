@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, BaseScoredDocs
@@ -183,7 +183,10 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """What a dataset says of itself beyond ir_datasets' own fields; a constituent of it."""
+    """What a dataset says of itself beyond ir_datasets' own fields; a constituent of it.
+
+    `listed` is off for variants of a dataset that would drown a list of them.
+    """
 
     name: str
     title: str
@@ -196,7 +199,7 @@ class Benchmark:
     protocol_of: Callable[[], Protocol]
     statistics_of: Callable[[], list[Statistic]]
     description: str = ""
-    dataset_ids: tuple[str, ...] = field(default=())
+    listed: bool = True
 
     def irtoolkit(self) -> Benchmark:
         """How irtoolkit finds this in any ir_datasets Dataset."""

@@ -109,11 +109,7 @@ def _dataset(
             if members:
                 yield members, [str(Span(book.name, start, length)) for start in starts.tolist()]
 
-    def where() -> str | None:
-        folder = source.present()
-        return None if folder is None else str(folder)
-
-    sample = source.fixed is not None
+    sample = source.sample
     about = Benchmark(
         name=NAME,
         title="RELiC" + (" (invented sample)" if sample else ""),
@@ -121,12 +117,13 @@ def _dataset(
         url=URL,
         licence="Apache-2.0" if sample else "see the dataset's page",
         bibtex=BIBTEX,
-        where=where,
+        where=source.where,
         howto=source.howto,
         description="Quotations masked out of literary criticism, among all passages of that"
         " length in the book.",
         protocol_of=lambda: Protocol(MEASURES),
         statistics_of=lambda: statistics(load()[0]),
+        listed=left == right == MAX_CONTEXT,
     )
     judgments = None
     if split != HIDDEN:

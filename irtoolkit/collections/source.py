@@ -50,6 +50,16 @@ class Source:
             return folder
         return None
 
+    @property
+    def sample(self) -> bool:
+        """Whether this is the invented miniature that ships with the package."""
+        return self.fixed is not None
+
+    def where(self) -> str | None:
+        """`present` as text, for listings."""
+        folder = self.present()
+        return None if folder is None else str(folder)
+
     def folder(self) -> Path:
         """The folder that holds the release, downloaded when it has to be and can be.
 

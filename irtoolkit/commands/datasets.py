@@ -58,7 +58,7 @@ def _list() -> list[dict[str, Any]]:
     for dataset_id in dataset_ids():
         dataset = load_dataset(dataset_id)
         about = benchmark(dataset)
-        if about is None:
+        if about is None or not about.listed:
             continue
         record: dict[str, Any] = {"id": dataset_id, "queries": None, "docs": None}
         try:
