@@ -34,7 +34,8 @@ class _AfterImport(importlib.abc.MetaPathFinder):
 
         def exec_module(module: ModuleType) -> None:
             execute(module)
-            if self in sys.meta_path:
+            # A zip file has one loader for all its modules.
+            if module.__name__ == self._name and self in sys.meta_path:
                 sys.meta_path.remove(self)
                 self._action()
 

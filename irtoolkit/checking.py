@@ -56,9 +56,9 @@ def check_run(
         dataset = load_dataset(dataset_id)
         _report_topics(path, columns, dataset_id, dataset, found.append)
         _report_documents(path, columns, dataset_id, dataset, found.append)
-        lacking = [
-            q.query_id for q in dataset.queries_iter() if q.query_id not in columns.query_ids
-        ]
+        asked = dataset.queries_iter() if dataset.has_queries() else ()
+        listed = set(columns.query_ids)
+        lacking = [query.query_id for query in asked if query.query_id not in listed]
         if lacking:
             found.append(
                 InputError(
@@ -67,7 +67,7 @@ def check_run(
                     remedy="trec_eval counts a missing topic as zero",
                 )
             )
-    return found
+    return sorted(found, key=lambda problem: (problem.line is None, problem.line or 0))
 
 
 def shallow_queries(run: Run, dataset: Any) -> list[str]:
@@ -90,7 +90,7 @@ def _read(path: StrPath, report: Report) -> RunColumns:
     constant = np.zeros(len(run), dtype=np.int64)
     return RunColumns(
         numbers, run.query_ids, run.queries, run.doc_ids, run.docs.astype(np.int64), run.ranks,
-        run.scores, id_array(["Q0"]), id_array([run.tag]), constant,
+        run.scores, id_array(["Q0"]), constant, id_array([run.tag]), constant,
     )  # fmt: skip
 
 
@@ -106,11 +106,14 @@ def _report_form(path: StrPath, columns: RunColumns, depth: int | None, report: 
                 remedy="one file holds one system",
             )
         )
-    strange = [name for name in columns.iterations if name not in ("Q0", "0")]
-    if strange:
+    strange = np.array([name not in ("Q0", "0") for name in columns.iterations], dtype=bool)
+    for row in np.flatnonzero(strange[columns.iteration])[:1]:
         report(
             InputError(
-                f"the second field is {strange[0]!r}", file=path, remedy="it is Q0 in TREC runs"
+                f"the second field is {columns.iterations[columns.iteration[row]]!r}",
+                file=path,
+                line=int(columns.lines[row]),
+                remedy="it is Q0 in TREC runs",
             )
         )
     if depth is not None:
@@ -141,6 +144,8 @@ def _report_topics(
 def _report_documents(
     path: StrPath, columns: RunColumns, dataset_id: str, dataset: Any, report: Report
 ) -> None:
+    if not dataset.has_docs():
+        return
     known = {doc.doc_id for doc in dataset.docs_store().get_many_iter(list(columns.doc_ids))}
     _report_strangers(path, columns.lines, columns.doc_ids, columns.docs, known, report,
                       lambda name: f"document {name} is not one of {dataset_id}")  # fmt: skip

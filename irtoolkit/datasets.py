@@ -66,11 +66,18 @@ def known_queries(dataset_id: str) -> set[str]:
     A run made for `csfcube` may be scored on `csfcube/method`.
     """
     known: set[str] = set()
+    own = load_dataset(dataset_id)
     parts = dataset_id.split("/")
     for end in range(len(parts), 0, -1):
         name = "/".join(parts[:end])
-        if name in ir_datasets.registry or end == len(parts):
-            dataset = load_dataset(name)
-            if dataset.has_queries():
-                known.update(query.query_id for query in dataset.queries_iter())
+        if end < len(parts) and name not in ir_datasets.registry:
+            continue
+        dataset = load_dataset(name)
+        # Another collection's queries are none of ours: csfcube/sample is no part of csfcube.
+        if dataset.has_queries() and _documents(dataset) is _documents(own):
+            known.update(query.query_id for query in dataset.queries_iter())
     return known
+
+
+def _documents(dataset: Any) -> Any:
+    return dataset.docs_handler() if dataset.has_docs() else None

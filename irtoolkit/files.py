@@ -8,7 +8,7 @@ import io
 import os
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TextIO, cast
 
@@ -36,7 +36,8 @@ def atomic_path(path: StrPath) -> Iterator[Path]:
     except OSError as error:
         raise InputError(f"cannot write: {error.strerror or error}", file=target) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # where nothing could be written there is nothing to remove
+            temporary.unlink()
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,6 +11,15 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Ids = NDArray[np.object_]
+
+
+# What separates the fields of TREC text. An id may hold any other character, a no-break space too.
+SPACE = re.compile(r"[ \t\f\v\r\n]+")
+
+
+def is_word(text: str) -> bool:
+    """Whether a text can stand as one field of TREC text."""
+    return bool(text) and SPACE.search(text) is None
 
 
 def id_array(ids: Sequence[str] | Ids) -> Ids:

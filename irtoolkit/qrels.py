@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from irtoolkit import trec
 from irtoolkit.errors import InputError
 from irtoolkit.files import StrPath, atomic_text
-from irtoolkit.ids import Ids, Ints, encode, offsets_of
-
-
-class Qrel(NamedTuple):
-    """One judgment, with the field names of ir_measures and ir_datasets."""
-
-    query_id: str
-    doc_id: str
-    relevance: int
+from irtoolkit.ids import Ids, Ints, encode, is_word, offsets_of
+from irtoolkit.records import Qrel
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +46,11 @@ class Qrels:
             if (query_id, doc_id) in seen:
                 raise InputError(f"document {doc_id} is judged twice for query {query_id}")
             seen.add((query_id, doc_id))
-            if int(grade) != grade:
-                raise InputError(f"grade {grade} of {doc_id} for {query_id} is not a whole number")
+            if not _is_grade(grade):
+                raise InputError(
+                    f"grade {grade!r} of {doc_id} for {query_id} is not a whole number between"
+                    f" -{trec.MAX_GRADE} and {trec.MAX_GRADE}"
+                )
         query_ids, queries = encode(row[0] for row in listed)
         doc_ids, docs = encode(row[1] for row in listed)
         grades = np.array([int(row[2]) for row in listed], dtype=np.int64)
@@ -114,7 +110,24 @@ class Qrels:
         return result
 
     def write(self, path: StrPath) -> None:
-        """Writes TREC qrels, in order; the file appears only when complete."""
+        """Writes TREC qrels, in order; the file appears only when complete.
+
+        Raises:
+            InputError: an id that is empty or holds white space; or the disk refuses.
+        """
+        for name in (*self.query_ids, *self.doc_ids):
+            if not is_word(name):
+                raise InputError(
+                    f"the id {name!r} cannot be written as one field of TREC text", file=path
+                )
         with atomic_text(path) as out:
             for qrel in self:
                 out.write(f"{qrel.query_id} 0 {qrel.doc_id} {qrel.relevance}\n")
+
+
+def _is_grade(value: Any) -> bool:
+    """Whether a value is a whole number that trec_eval can hold: an int, or a float that is one."""
+    try:
+        return bool(abs(value) <= trec.MAX_GRADE and int(value) == value)
+    except (TypeError, ValueError, OverflowError):
+        return False

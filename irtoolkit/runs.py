@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,17 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from irtoolkit import trec
 from irtoolkit.errors import InputError
 from irtoolkit.files import StrPath, atomic_path, atomic_text
-from irtoolkit.ids import Ids, Ints, encode, id_array, offsets_of, rank_ids
+from irtoolkit.ids import Ids, Ints, encode, id_array, is_word, offsets_of, rank_ids
+from irtoolkit.records import ScoredDoc
 
 DEFAULT_TAG = "irtoolkit"
-
-
-class ScoredDoc(NamedTuple):
-    """One row of a run, with the field names of ir_measures and ir_datasets."""
-
-    query_id: str
-    doc_id: str
-    score: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +67,7 @@ class Run:
         Raises:
             InputError: a score that is not finite in single precision, or a repeated document.
         """
-        if not tag or tag.split() != [tag]:
+        if not is_word(tag):
             raise InputError(
                 f"run tag {tag!r} is not one word", remedy="use letters, digits, - . _"
             )
@@ -220,10 +213,20 @@ class Run:
         """Writes TREC text or Parquet, by the file's name; the file appears only when complete.
 
         Scores are the shortest decimals that read back to the same float32.
+
+        Raises:
+            InputError: an id that is empty or holds white space, in TREC text; or the disk refuses.
         """
         if str(path).endswith(".parquet"):
             self._write_parquet(path)
             return
+        for name in (*self.query_ids, *self.doc_ids):
+            if not is_word(name):
+                raise InputError(
+                    f"the id {name!r} cannot be written as one field of TREC text",
+                    file=path,
+                    remedy="rename it, or write Parquet",
+                )
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -268,20 +271,27 @@ class Run:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        def refuse(found: str) -> InputError:
+            remedy = "it needs the columns query_id, doc_id and score"
+            return InputError(f"not a Parquet run: {found}", file=path, remedy=remedy)
+
         try:
             table = pq.read_table(path, columns=["query_id", "doc_id", "score"])
             text = pa.dictionary(pa.int32(), pa.string())
             coded = [table[name].cast(text).unify_dictionaries() for name in ("query_id", "doc_id")]
-            scores = table["score"].to_numpy()
+            scores = table["score"].cast(pa.float64())
         except (pa.ArrowException, OSError, KeyError) as error:
-            raise InputError(
-                f"not a Parquet run: {str(error).splitlines()[0]}",
-                file=path,
-                remedy="it needs the columns query_id, doc_id and score",
-            ) from None
+            raise refuse(str(error).splitlines()[0]) from None
+        if not len(table):
+            raise InputError("no rows", file=path, remedy="a run needs at least one row")
+        if any(column.null_count for column in (*coded, scores)):
+            raise refuse("a value is missing")
         ids, codes = zip(*(_decode(column.combine_chunks()) for column in coded), strict=True)
         tag = (table.schema.metadata or {}).get(b"tag", DEFAULT_TAG.encode()).decode()
-        return cls.from_columns(ids[0], codes[0], ids[1], codes[1], scores, tag)
+        try:
+            return cls.from_columns(ids[0], codes[0], ids[1], codes[1], scores.to_numpy(), tag)
+        except InputError as error:
+            raise InputError(error.found, file=path, remedy=error.remedy) from None
 
 
 def _decode(column: Any) -> tuple[Ids, Ints]:

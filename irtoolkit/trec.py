@@ -7,7 +7,11 @@ others, so speed and good errors come from two short functions instead of one lo
 
 from __future__ import annotations
 
+import gzip
+import mmap
+import os
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -15,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.errors import InputError
-from irtoolkit.files import StrPath, read_lines
-from irtoolkit.ids import Ids, Ints, encode
+from irtoolkit.files import StrPath, is_gzip, read_lines
+from irtoolkit.ids import SPACE, Ids, Ints, encode, is_word
 
 Report = Callable[[InputError], None]
 
@@ -43,6 +47,7 @@ class RunColumns:
     ranks: Ints
     scores: NDArray[np.float32]
     iterations: Ids
+    iteration: Ints
     tags: Ids
     tag: Ints
 
@@ -119,8 +124,7 @@ def _fields(
     path: StrPath, names: tuple[str, ...], report: Report
 ) -> Iterator[tuple[int, list[str]]]:
     for number, line in read_lines(path):
-        # Only ASCII white space separates: an id may hold any other character.
-        fields = line.split() if line.isascii() else _SPACE.split(line.strip(" \t\f\v"))
+        fields = [field for field in SPACE.split(line) if field]
         if len(fields) == len(names):
             yield number, fields
         elif fields:
@@ -136,21 +140,21 @@ def _fields(
 
 
 def _whole(text: str) -> int | None:
+    """A whole number of a size that 64 bits hold, or None."""
     return int(text) if _INTEGER.fullmatch(text) else None
 
 
 def _finite(text: str) -> float | None:
     """The float32 value of a decimal number as C's atof understands it, or None."""
-    try:
-        value = float(text)
-    except ValueError:
+    if _DECIMAL.fullmatch(text) is None:
         return None
-    return value if "_" not in text and abs(value) <= _FLOAT32_MAX else None
+    with np.errstate(over="ignore"):
+        value = np.float32(text)
+    return float(value) if np.isfinite(value) else None
 
 
-_SPACE = re.compile(r"[ \t\f\v]+")
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_FLOAT32_MAX = float(np.finfo(np.float32).max)
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def _careful_run(path: StrPath, report: Report) -> RunColumns:
@@ -174,7 +178,7 @@ def _careful_run(path: StrPath, report: Report) -> RunColumns:
         report(InputError(found, file=path, line=number, remedy=remedy))
     query_ids, queries = encode(row[0] for row in rows)
     doc_ids, docs = encode(row[1] for row in rows)
-    iterations, _ = encode(row[2] for row in rows)
+    iterations, iteration = encode(row[2] for row in rows)
     tags, tag = encode(row[3] for row in rows)
     return RunColumns(
         np.array(lines, dtype=np.int64),
@@ -185,6 +189,7 @@ def _careful_run(path: StrPath, report: Report) -> RunColumns:
         np.array(ranks, dtype=np.int64),
         np.array(scores, dtype=np.float32),
         iterations,
+        iteration,
         tags,
         tag,
     )
@@ -196,36 +201,38 @@ def _fast_run(path: StrPath) -> RunColumns | None:
     import pyarrow.csv as pacsv
 
     text = pa.dictionary(pa.int32(), pa.string())
-    kinds = dict(zip(RUN_FIELDS, (text, text, text, pa.int64(), pa.float64(), text), strict=True))
+    # Ranks as text: pyarrow would take 0x1F for a whole number.
+    kinds = dict.fromkeys(RUN_FIELDS, text) | {"score": pa.float64()}
     try:
-        with open(path, "rb") as raw:
-            head = raw.read(4096)
-        if not head:
+        data = _plain_bytes(path)
+        if data is None:
             return None
+        head = bytes(data[:4096]).partition(b"\n")[0]
         table = pacsv.read_csv(
-            path,
+            pa.BufferReader(pa.py_buffer(data)),
             pacsv.ReadOptions(column_names=list(RUN_FIELDS), block_size=1 << 24),
             pacsv.ParseOptions(
-                delimiter="\t" if b"\t" in head.partition(b"\n")[0] else " ",
+                delimiter="\t" if b"\t" in head else " ",
                 quote_char=False,
                 double_quote=False,
                 ignore_empty_lines=False,
             ),
             pacsv.ConvertOptions(column_types=kinds, null_values=[], strings_can_be_null=False),
         ).unify_dictionaries()
-    except (pa.ArrowInvalid, OSError):
+    except (pa.ArrowInvalid, OSError, EOFError, zlib.error):
         return None
     column = {name: table[name].combine_chunks() for name in RUN_FIELDS}
-    scores = column["score"].to_numpy()
-    if not np.all(np.abs(scores) <= _FLOAT32_MAX):
-        return None
     names = {
         name: np.array(column[name].dictionary.to_pylist(), dtype=object)
-        for name in ("query", "document", "iteration", "tag")
+        for name in RUN_FIELDS
+        if name != "score"
     }
+    ranks = [_whole(name) for name in names["rank"]]
+    with np.errstate(over="ignore"):
+        scores = column["score"].to_numpy().astype(np.float32)
     # An empty or blank-padded field is an irregular line that only happened to split in six.
-    if any(not name or name.strip() != name or len(name.split()) != 1
-           for ids in names.values() for name in ids):  # fmt: skip
+    regular = all(is_word(name) for ids in names.values() for name in ids)
+    if None in ranks or not regular or not np.isfinite(scores).all():
         return None
     codes = {name: column[name].indices.to_numpy().astype(np.int64) for name in names}
     return RunColumns(
@@ -234,12 +241,30 @@ def _fast_run(path: StrPath) -> RunColumns | None:
         codes["query"],
         names["document"],
         codes["document"],
-        column["rank"].to_numpy(),
-        scores.astype(np.float32),
+        np.array(ranks, dtype=np.int64)[codes["rank"]],
+        scores,
         names["iteration"],
+        codes["iteration"],
         names["tag"],
         codes["tag"],
     )
+
+
+def _plain_bytes(path: StrPath) -> bytes | mmap.mmap | None:
+    """A file's content, unpacked; None when it is empty or a CR stands inside a line."""
+    if is_gzip(path):
+        with gzip.open(path, "rb") as packed:
+            return _lines_only(packed.read())
+    with open(path, "rb") as raw:
+        if not os.fstat(raw.fileno()).st_size:
+            return None
+        mapped = mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ)
+    return mapped if mapped.find(b"\r") < 0 else _lines_only(bytes(mapped))
+
+
+def _lines_only(data: bytes) -> bytes | None:
+    """The data, or None when a CR stands in it elsewhere than at the end of a line."""
+    return data if data and data.count(b"\r") == data.count(b"\r\n") else None
 
 
 def _report_duplicates(path: StrPath, columns: RunColumns | QrelColumns, report: Report) -> None:

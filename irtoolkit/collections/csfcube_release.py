@@ -1,6 +1,7 @@
 """The files of a CSFCube release: records, parsing, and what is checked on the way."""
 
 import csv
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Optional, Tuple  # noqa: UP035 ir_datasets compares these
@@ -16,6 +17,8 @@ LABELS_OF = {
     "method": {"method"},
     "result": {"result"},
 }
+_YEAR = re.compile(r"[0-9]{4}")
+LABELS = {f"{label}_label" for label in ("background", "objective", "method", "result", "other")}
 GRADES = {
     0: "Unrelated",
     1: "Related: similar in parts, or at a high level only",
@@ -155,6 +158,12 @@ def _doc_problem(record: Any) -> str | None:
         return f"{name} needs abstract and pred_labels, both lists of strings"
     if len(lists[0]) != len(lists[1]):  # type: ignore[arg-type]
         return f"{name} has {len(lists[0])} sentences and {len(lists[1])} labels"  # type: ignore[arg-type]
+    strange = [label for label in lists[1] if label not in LABELS]  # type: ignore[union-attr]
+    if strange:
+        return f"{name} has the label {strange[0]!r}, not one of {', '.join(sorted(LABELS))}"
+    year = (record.get("metadata") or {}).get("year")
+    if year is not None and type(year) is not int:
+        return f"{name} has the year {year!r}, which is no whole number"
     return None if lists[0] else f"{name} has no sentences"
 
 
@@ -168,6 +177,14 @@ def _read_sources(path: Path) -> dict[str, dict[str, tuple[str, ...]]]:
         ):
             raise InputError(
                 f"the pool of {query} is not ids beside lists of methods",
+                file=path,
+                line=line_of(path, f'"{query}"'),
+                remedy=TRUNCATED,
+            )
+        if len(set(lists[0])) != len(lists[0]):
+            twice = next(doc for doc in lists[0] if lists[0].count(doc) > 1)
+            raise InputError(
+                f"candidate {twice} stands twice in the pool of {query}",
                 file=path,
                 line=line_of(path, f'"{query}"'),
                 remedy=TRUNCATED,
@@ -187,28 +204,43 @@ def _read_grades(
     for paper, pool in _object(path).items():
         annotators = sorted(key for key in pool if key.startswith("relevance_ann"))
         lists = _parallel(path, paper, pool, ("cands", "relevance_adju", *annotators))
+        problem = None
+        if len(annotators) != 2:
+            problem = f"has the ratings of {len(annotators)} annotators, not of two"
+        elif not lists[0]:
+            problem = "has no candidates"
         rows: dict[str, CSFCubeQrel] = {}
         for doc, grade, *ratings in zip(*lists, strict=True):
-            problem = None
+            fault = None
             if not isinstance(doc, str) or doc not in docs:
-                problem = f"has no text in {ABSTRACTS}"
+                fault = f"has no text in {ABSTRACTS}"
             elif doc in rows:
-                problem = "stands twice"
+                fault = "stands twice"
             elif not _is_grade(grade, 0):
-                problem = f"has the grade {grade!r}, not one of 0 to 3"
+                fault = f"has the grade {grade!r}, not one of 0 to 3"
             elif not all(_is_grade(rating, -1) for rating in ratings):
-                problem = f"has the ratings {ratings}, not each one of -1 to 3"
+                fault = f"has the ratings {ratings}, not each one of -1 to 3"
             elif doc not in sources.get(paper, {}):
-                problem = f"is not in the pool of {POOLS}"
-            if problem is not None:
+                fault = f"is not in the pool of {POOLS}"
+            if fault is not None:
                 raise InputError(
-                    f"candidate {doc} of {paper} ({facet}) {problem}",
+                    f"candidate {doc} of {paper} ({facet}) {fault}",
                     file=path,
                     line=line_of(path, f'"{doc}"'),
                     remedy=TRUNCATED,
                 )
             rows[doc] = CSFCubeQrel(
                 f"{paper}_{facet}", doc, grade, tuple(ratings), sources[paper][doc]
+            )
+        left_out = [doc for doc in sources.get(paper, {}) if doc in docs and doc not in rows]
+        if problem is None and left_out:
+            problem = f"has no grade for {left_out[0]}, which is in its pool"
+        if problem is not None:
+            raise InputError(
+                f"query {paper} ({facet}) {problem}",
+                file=path,
+                line=line_of(path, f'"{paper}"'),
+                remedy=TRUNCATED,
             )
         result[f"{paper}_{facet}"] = list(rows.values())
     return result
@@ -222,18 +254,27 @@ def _read_queries(
     path: Path, docs: dict[str, CSFCubeDoc], qrels: dict[str, list[CSFCubeQrel]]
 ) -> list[CSFCubeQuery]:
     queries: dict[str, CSFCubeQuery] = {}
-    lines = list(read_lines(path))
-    reader = csv.DictReader(line for _, line in lines)
+    reader = csv.DictReader(line for _, line in read_lines(path))
     wanted = ("pid", "facet", "year", "title", "paper type")
-    if reader.fieldnames is None or any(name not in reader.fieldnames for name in wanted):
+    rows: list[tuple[int, dict[str, str]]] = []
+    try:
+        if reader.fieldnames is None or any(name not in reader.fieldnames for name in wanted):
+            raise InputError(
+                f"the columns are {reader.fieldnames}, not {list(wanted)}",
+                file=path,
+                line=1,
+                remedy=TRUNCATED,
+            )
+        rows.extend((reader.line_num, row) for row in reader)
+    except csv.Error as error:
         raise InputError(
-            f"the columns are {reader.fieldnames}, not {list(wanted)}", file=path, line=1,
-            remedy=TRUNCATED,
-        )  # fmt: skip
-    for row in reader:
+            f"not CSV: {error}", file=path, line=reader.line_num or 1, remedy=TRUNCATED
+        ) from None
+    for line, row in rows:
         query_id = f"{row['pid']}_{row['facet']}"
         problem = None
-        if any(row[name] is None for name in wanted) or not (row["year"] or "").isdecimal():
+        complete = all(row[name] is not None for name in wanted) and row["paper type"]
+        if not complete or not _YEAR.fullmatch(row["year"]):
             problem = "the row is incomplete, or its year is no number"
         elif row["pid"] not in docs:
             problem = f"query paper {row['pid']} has no text in {ABSTRACTS}"
@@ -242,7 +283,7 @@ def _read_queries(
         elif query_id in queries:
             problem = f"query {query_id} stands twice"
         if problem is not None:
-            raise InputError(problem, file=path, line=reader.line_num, remedy=TRUNCATED)
+            raise InputError(problem, file=path, line=line, remedy=TRUNCATED)
         doc = docs[row["pid"]]
         labels = LABELS_OF[row["facet"]]
         chosen = tuple(

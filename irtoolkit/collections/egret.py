@@ -26,7 +26,7 @@ from irtoolkit.collections.handlers import (
 from irtoolkit.collections.source import DATA_VARIABLE, Source
 from irtoolkit.collections.strictjson import TRUNCATED, read_jsonl
 from irtoolkit.errors import InputError
-from irtoolkit.qrels import Qrel
+from irtoolkit.records import Qrel
 
 NAME = "egret"
 SPLITS = ("train", "dev")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
 import json
-import shutil
 import tempfile
 import urllib.request
 from collections.abc import Mapping
@@ -44,16 +44,30 @@ def download(repository: str, commit: str, blobs: Mapping[str, str | None], fold
                     remedy="the download was damaged or changed: try again, or report it",
                 )
             (whole / name).write_bytes(data)
-        shutil.move(whole, folder)
+        try:
+            whole.rename(folder)
+        except OSError:
+            # Another process may have put the same files there meanwhile.
+            if not all((folder / name).is_file() for name in blobs):
+                raise
 
 
 def _listing(repository: str, commit: str) -> dict[str, str]:
-    tree = json.loads(fetch(f"https://api.github.com/repos/{repository}/git/trees/{commit}"))
-    return {entry["path"]: entry["sha"] for entry in tree["tree"]}
+    url = f"https://api.github.com/repos/{repository}/git/trees/{commit}"
+    try:
+        tree = json.loads(fetch(url))
+        return {entry["path"]: entry["sha"] for entry in tree["tree"]}
+    except (ValueError, KeyError, TypeError):
+        raise InputError(
+            "the answer is no listing of a commit", file=url, remedy="try again later"
+        ) from None
 
 
 def fetch(url: str) -> bytes:
     """The bytes at an https address."""
-    with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as answer:
-        data: bytes = answer.read()
-        return data
+    try:
+        with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as answer:
+            data: bytes = answer.read()
+    except http.client.HTTPException as error:
+        raise OSError(f"the connection broke: {error!r}") from None
+    return data

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, BaseScoredDocs
 from ir_datasets.indices import Docstore
+
+from irtoolkit.records import PoolDoc
 
 
 class LazySequence:
@@ -24,7 +26,14 @@ class LazySequence:
         return next(self._iterator)
 
     def __getitem__(self, key: int | slice) -> Any:
-        return LazySequence(self._items[key]) if isinstance(key, slice) else self._items[key]
+        if not isinstance(key, slice):
+            return self._items[key]
+        # ir_datasets also takes fractions of the whole, as in docs_iter()[:1/3].
+        start, stop, step = (
+            int(part * len(self._items)) if isinstance(part, float) else part
+            for part in (key.start, key.stop, key.step)
+        )
+        return LazySequence(self._items[start:stop:step])
 
 
 class MappingDocstore(Docstore):  # type: ignore[misc]
@@ -51,7 +60,8 @@ class Docs(BaseDocs):  # type: ignore[misc]
         values = self._load().values()
         return LazySequence(values if isinstance(values, Sequence) else list(values))
 
-    def docs_store(self) -> MappingDocstore:
+    def docs_store(self, options: Any = None) -> MappingDocstore:
+        """Look-up in memory; ir_datasets' options say how files are read, and there are none."""
         return MappingDocstore(self._cls, self._load())
 
     def docs_count(self) -> int:
@@ -107,14 +117,6 @@ class Judgments(BaseQrels):  # type: ignore[misc]
 
     def qrels_defs(self) -> dict[int, str]:
         return self._definitions
-
-
-class PoolDoc(NamedTuple):
-    """A candidate of a query. The score is 0 for all: a pool is a set, not a ranking."""
-
-    query_id: str
-    doc_id: str
-    score: float = 0.0
 
 
 class Pools(BaseScoredDocs):  # type: ignore[misc]

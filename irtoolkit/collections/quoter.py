@@ -24,7 +24,7 @@ from irtoolkit.collections.source import DATA_VARIABLE, Source
 from irtoolkit.collections.strictjson import TRUNCATED
 from irtoolkit.errors import InputError
 from irtoolkit.files import read_lines
-from irtoolkit.qrels import Qrel
+from irtoolkit.records import Qrel
 
 NAME = "quoter"
 SPLITS = ("train", "val", "test")

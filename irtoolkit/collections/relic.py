@@ -24,7 +24,7 @@ from irtoolkit.collections.handlers import (
 )
 from irtoolkit.collections.relic_release import MAX_CONTEXT, Release, RelicQuery, read_release
 from irtoolkit.collections.source import DATA_VARIABLE, Source
-from irtoolkit.qrels import Qrel
+from irtoolkit.records import Qrel
 from irtoolkit.spans import Span
 
 NAME = "relic"

@@ -87,5 +87,5 @@ class Source:
         import ir_datasets
 
         named = os.environ.get(DATA_VARIABLE)
-        places = [Path(named) / self.benchmark] if named else []
+        places = [Path(named).absolute() / self.benchmark] if named else []
         return [*places, ir_datasets.util.home_path() / self.benchmark]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,9 +50,32 @@ def _parse(text: str, path: Path, line: int) -> Any:
         raise InputError(
             f"the key {error.args[0]!r} stands twice in one object",
             file=path,
-            line=line_of(path, f'"{error.args[0]}"') if line == 1 else line,
+            line=line + _line_of_twin(text),
             remedy=TRUNCATED,
         ) from None
+    except (ValueError, RecursionError) as error:  # endless digits, endless nesting
+        raise InputError(
+            f"not usable JSON: {error}", file=path, line=line, remedy=TRUNCATED
+        ) from None
+
+
+_TOKEN = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?|[{}\[\]]')
+
+
+def _line_of_twin(text: str) -> int:
+    """How many lines down the first key stands that its object already has."""
+    objects: list[set[str]] = []
+    for token in _TOKEN.finditer(text):
+        if token[0] in "{[":
+            objects.append(set())
+        elif token[0] in "}]":
+            objects.pop()
+        elif token[2]:
+            key = json.loads(token[1])
+            if key in objects[-1]:
+                return text.count("\n", 0, token.start())
+            objects[-1].add(key)
+    return 0
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

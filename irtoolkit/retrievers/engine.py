@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -21,6 +22,20 @@ BLOCK_CELLS = 1 << 24
 Ties = Literal["trec", "pool"]
 
 
+@dataclass(frozen=True)
+class Ranking:
+    """What ranking a task gives.
+
+    Attributes:
+        run: the best documents of each query, to the asked depth.
+        ranks: query id to document id to rank, from 1, for every document whose rank was asked
+            for and that is a candidate of the query; exact over all candidates, whatever the depth.
+    """
+
+    run: Run
+    ranks: dict[str, dict[str, int]]
+
+
 def rank(
     task: Task,
     retriever: Retriever,
@@ -30,11 +45,31 @@ def rank(
     tag: str | None = None,
     progress: bool = True,
 ) -> Run:
-    """Ranks the candidates of every query of a task.
+    """Ranks the candidates of every query of a task; `rank_and_locate` without locating."""
+    return rank_and_locate(
+        task, retriever, {}, depth=depth, ties=ties, tag=tag, progress=progress
+    ).run
+
+
+def rank_and_locate(
+    task: Task,
+    retriever: Retriever,
+    wanted: Mapping[str, Collection[str]],
+    *,
+    depth: int | None = None,
+    ties: Ties = "trec",
+    tag: str | None = None,
+    progress: bool = True,
+) -> Ranking:
+    """Ranks the candidates of every query of a task, and tells the exact ranks of some.
+
+    Scores are made, used and dropped block by block: a full ranking is never held, so mean ranks
+    over tens of millions of candidates take the memory of one block.
 
     Args:
         task: queries and candidates.
         retriever: what scores them.
+        wanted: query id to the ids of documents whose exact rank is asked for.
         depth: rows kept for each query; None keeps all.
         ties: order of equally scored documents: "trec" is trec_eval's, document id descending;
             "pool" is the order of the candidates in the dataset. Where scores that differ in
@@ -53,18 +88,24 @@ def rank(
         raise InputError(f"dataset {task.dataset_id} has no candidates to rank")
     scorer = retriever.scorer(task)
     names = rank_ids(task.doc_ids)
+    locate = _Locator(task, wanted, names, ties)
     rows: list[tuple[Ints, Ints, NDArray[np.float32]]] = []
-    with tqdm(total=len(task.query_ids), desc=retriever.name or "ranking", unit="query",
-              disable=None if progress else True) as bar:  # fmt: skip
+    with tqdm(
+        total=len(task.query_ids),
+        desc=retriever.name or "ranking",
+        unit="query",
+        disable=None if progress else True,
+    ) as bar:
         for queries, docs in _blocks(task.groups):
             scores = scorer(queries, docs)
             _refuse_nonfinite(task, queries, docs, scores)
             for query, row in zip(queries, scores, strict=True):
                 best, kept = _best(row, names[docs], ties, depth)
                 rows.append((np.full(len(best), query), docs[best], kept))
+            locate(queries, docs, scores)
             bar.update(len(queries))
     query_of, doc_of, score_of = (np.concatenate(part) for part in zip(*rows, strict=True))
-    return Run.from_columns(
+    run = Run.from_columns(
         task.query_ids,
         query_of,
         task.doc_ids,
@@ -72,6 +113,43 @@ def rank(
         score_of,
         tag or retriever.name or DEFAULT_TAG,
     )
+    return Ranking(run, locate.ranks)
+
+
+class _Locator:
+    """Finds the exact ranks of wanted documents in blocks of scores."""
+
+    def __init__(
+        self, task: Task, wanted: Mapping[str, Collection[str]], names: Ints, ties: Ties
+    ) -> None:
+        self.ranks: dict[str, dict[str, int]] = {}
+        self._task, self._names, self._ties = task, names, ties
+        index = {doc_id: i for i, doc_id in enumerate(task.doc_ids)} if wanted else {}
+        self._wanted = {
+            query: [index[doc_id] for doc_id in wanted.get(query_id, ()) if doc_id in index]
+            for query, query_id in enumerate(task.query_ids)
+        }
+
+    def __call__(self, queries: Ints, docs: Ints, scores: Scores) -> None:
+        pairs = [(row, doc) for row, q in enumerate(queries) for doc in self._wanted[int(q)]]
+        if not pairs:
+            return
+        order = np.argsort(docs, kind="stable")
+        rows, golds = np.array(pairs).T
+        found = np.searchsorted(docs[order], golds)
+        at = order[np.minimum(found, len(docs) - 1)]
+        candidate = docs[at] == golds
+        for row, place in zip(rows[candidate], at[candidate], strict=True):
+            line = scores[row]
+            tied = line == line[place]
+            before = (
+                np.arange(len(docs)) < place
+                if self._ties == "pool"
+                else self._names[docs] > self._names[docs[place]]
+            )
+            rank = 1 + np.count_nonzero(line > line[place]) + np.count_nonzero(tied & before)
+            query_id = self._task.query_ids[queries[row]]
+            self.ranks.setdefault(query_id, {})[self._task.doc_ids[docs[place]]] = int(rank)
 
 
 def _blocks(groups: tuple[Group, ...]) -> Iterator[tuple[Ints, Ints]]:

@@ -1,0 +1,691 @@
+"""Every way a CSFCube release can be damaged: refused, with its place, and never half-loaded."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ir_datasets
+import pytest
+
+import irtoolkit.collections.csfcube_release as records
+from irtoolkit.collections.csfcube_release import read_release
+from irtoolkit.errors import InputError
+
+SAMPLE = Path(records.__file__).parent / "samples" / "csfcube"
+ABSTRACTS = "abstracts-csfcube-preds.jsonl"
+QUERIES = "queries-release.csv"
+SPLITS = "evaluation_splits.json"
+POOLS = "test-pid2pool-csfcube.json"
+BACKGROUND = "test-pid2anns-csfcube-background.json"
+METHOD = "test-pid2anns-csfcube-method.json"
+RESULT = "test-pid2anns-csfcube-result.json"
+JSON_FILES = (SPLITS, POOLS, BACKGROUND, METHOD, RESULT)
+FILES = (ABSTRACTS, QUERIES, *JSON_FILES)
+
+# A query paper of the sample that has a background query, its place among the abstracts, and a
+# method query's paper.
+PAPER = "910000057"
+ROW = 2  # the line of PAPER_background in the query list
+
+Change = Callable[[Any], None]
+
+
+def use() -> None:
+    """Reads the collection as a user does."""
+    list(ir_datasets.load("csfcube").queries_iter())
+
+
+def refused(release: Path) -> InputError:
+    """The error that reading gives; it names the folder or one of its files."""
+    with pytest.raises(InputError) as caught:
+        use()
+    assert caught.value.file in {str(path) for path in (release, *map(release.joinpath, FILES))}
+    return caught.value
+
+
+def assert_refused(release: Path, file: str, line: int | None, *found: str) -> None:
+    """Refused with this file and line and these words, and with what to do about it."""
+    error = refused(release)
+    assert error.file == str(release / file)
+    assert error.line == line
+    for text in found:
+        assert text in error.found
+    assert error.remedy
+    place = str(release / file) + ("" if line is None else f":{line}")
+    assert str(error).startswith(f"{place}: ")
+
+
+def edit(path: Path, change: Change, indent: int | None = None) -> Any:
+    """Changes the value of a JSON file in place."""
+    value = json.loads(path.read_text(encoding="utf-8"))
+    change(value)
+    path.write_text(json.dumps(value, indent=indent), encoding="utf-8")
+    return value
+
+
+def edit_paper(release: Path, line: int, change: Change) -> dict[str, Any]:
+    """Changes the record in a line of the abstracts file."""
+    path = release / ABSTRACTS
+    lines = path.read_text(encoding="utf-8").splitlines()
+    record: dict[str, Any] = json.loads(lines[line - 1])
+    change(record)
+    lines[line - 1] = json.dumps(record)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return record
+
+
+def edit_rows(release: Path, change: Callable[[list[list[str]]], None]) -> None:
+    """Changes the rows of the query list, of which the first is its header."""
+    path = release / QUERIES
+    rows = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8"))))
+    change(rows)
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    path.write_text(out.getvalue(), encoding="utf-8")
+
+
+def line_of_paper(release: Path, paper: str) -> int:
+    for number, line in enumerate((release / ABSTRACTS).read_text().splitlines(), 1):
+        if json.loads(line)["paper_id"] == paper:
+            return number
+    raise LookupError(paper)
+
+
+# ---- undamaged -----------------------------------------------------------------------------------
+
+
+def test_an_undamaged_copy_reads_as_the_sample(release: Path) -> None:
+    use()
+    assert read_release(release) == read_release(SAMPLE)
+
+
+@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("form", ["bom", "crlf", "both"])
+def test_byte_order_mark_and_crlf_change_nothing(release: Path, file: str, form: str) -> None:
+    data = (release / file).read_bytes()
+    if form != "bom":
+        data = data.replace(b"\n", b"\r\n")
+    if form != "crlf":
+        data = b"\xef\xbb\xbf" + data
+    (release / file).write_bytes(data)
+    assert read_release(release) == read_release(SAMPLE)
+
+
+@pytest.mark.parametrize("file", JSON_FILES)
+def test_the_layout_of_json_does_not_matter(release: Path, file: str) -> None:
+    edit(release / file, lambda value: None, indent=3)
+    assert read_release(release) == read_release(SAMPLE)
+
+
+def test_blank_lines_and_further_fields_are_passed_over(release: Path) -> None:
+    path = release / ABSTRACTS
+    path.write_text("\n" + path.read_text().replace("\n", "\n \n"))
+    edit_rows(release, lambda rows: [row.append("more") for row in rows] and None)
+    edit(release / SPLITS, lambda value: value.update(note={}))
+    assert read_release(release) == read_release(SAMPLE)
+
+
+@pytest.mark.parametrize("metadata", [None, {}, {"year": None}, "left out"])
+def test_a_paper_may_have_no_year(release: Path, metadata: Any) -> None:
+    def change(record: dict[str, Any]) -> None:
+        record["metadata"] = metadata
+        if metadata == "left out":
+            del record["metadata"]
+
+    paper = edit_paper(release, 7, change)
+    assert ir_datasets.load("csfcube").docs_store().get(paper["paper_id"]).year is None
+
+
+# ---- files that are missing, cut or mis-encoded --------------------------------------------------
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_missing_file(release: Path, file: str) -> None:
+    (release / file).unlink()
+    error = refused(release)
+    assert (error.file, error.line) == (str(release), None)
+    assert f"release file {file} is missing" in str(error)
+    assert "more)" not in str(error)
+    assert "github.com/iesl/CSFCube" in str(error)
+
+
+def test_several_missing_files_are_counted(release: Path) -> None:
+    for file in (QUERIES, POOLS, RESULT):
+        (release / file).unlink()
+    assert f"{QUERIES} is missing (and 2 more)" in str(refused(release))
+
+
+def test_a_folder_in_place_of_a_file(release: Path) -> None:
+    (release / POOLS).unlink()
+    (release / POOLS).mkdir()
+    assert f"release file {POOLS} is missing" in str(refused(release))
+
+
+@pytest.mark.parametrize("file", [ABSTRACTS, *JSON_FILES])
+def test_every_truncation_is_refused(release: Path, file: str) -> None:
+    """Cut anywhere before its end, a file is refused, in its own name or as lacking something."""
+    whole = (release / file).read_bytes().rstrip()
+    # Abstracts that are lacking show in the first file that counts on them.
+    blamed = [file, BACKGROUND, METHOD, RESULT] if file == ABSTRACTS else [file]
+    for cut in sorted({round(k * (len(whole) - 1) / 30) for k in range(31)}):
+        (release / file).write_bytes(whole[:cut])
+        error = refused(release)
+        assert error.file in [str(release / name) for name in blamed], cut
+        assert error.line is not None or (cut == 0 and file == ABSTRACTS), cut
+    (release / file).write_bytes(whole)
+    use()
+
+
+def test_every_truncation_of_the_query_list_is_refused(release: Path) -> None:
+    """Cut before its last field; a cut inside that field cannot be seen."""
+    whole = (release / QUERIES).read_bytes()
+    for cut in range(0, whole.rindex(b","), 7):
+        (release / QUERIES).write_bytes(whole[:cut])
+        error = refused(release)
+        assert error.file == str(release / QUERIES), cut
+
+
+def test_a_query_list_cut_right_before_its_last_field(release: Path) -> None:
+    whole = (release / QUERIES).read_bytes()
+    (release / QUERIES).write_bytes(whole[: whole.rindex(b",") + 1])
+    assert_refused(release, QUERIES, len(whole.splitlines()))
+
+
+def test_abstracts_cut_inside_a_line(release: Path) -> None:
+    path = release / ABSTRACTS
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:20]) + lines[20][:200])
+    assert_refused(release, ABSTRACTS, 21, "not JSON")
+
+
+def test_abstracts_cut_between_lines(release: Path) -> None:
+    """Candidates are without a text then, and the first of them is named with its query."""
+    path = release / ABSTRACTS
+    kept = path.read_text().splitlines()[:-10]
+    path.write_text("\n".join(kept) + "\n")
+    known = {json.loads(line)["paper_id"] for line in kept}
+    pools = json.loads((release / BACKGROUND).read_text())
+    paper, doc = next((p, d) for p, pool in pools.items() for d in pool["cands"] if d not in known)
+    found = f"candidate {doc} of {paper} (background) has no text in {ABSTRACTS}"
+    assert_refused(release, BACKGROUND, 1, found)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_an_empty_file(release: Path, file: str) -> None:
+    (release / file).write_bytes(b"")
+    error = refused(release)
+    assert error.file == str(release / file)
+    assert error.line in ((None,) if file == ABSTRACTS else (1,))
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"\xef\xbb\xbf"])
+def test_no_papers(release: Path, content: bytes) -> None:
+    (release / ABSTRACTS).write_bytes(content)
+    assert "no papers" in str(refused(release))
+
+
+@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("byte", [b"\xff", b"\xe9", b"\xc3("])
+def test_a_byte_that_is_not_utf8(release: Path, file: str, byte: bytes) -> None:
+    data = (release / file).read_bytes()
+    at = data.index(b'"', len(data) // 3) + 1  # inside some text, or right after it
+    (release / file).write_bytes(data[:at] + byte + data[at:])
+    line = data[:at].count(b"\n") + 1
+    assert_refused(release, file, line, "not UTF-8", f"0x{byte[0]:02x}")
+
+
+def test_utf16_is_refused(release: Path) -> None:
+    text = (release / SPLITS).read_text()
+    (release / SPLITS).write_bytes(text.encode("utf-16"))
+    assert_refused(release, SPLITS, 1, "not UTF-8")
+
+
+@pytest.mark.parametrize("file", JSON_FILES)
+@pytest.mark.parametrize("value", ["[]", "[{}]", "3", '"text"', "null", '{"all": []}', '{"a": 1}'])
+def test_json_that_is_no_object_of_objects(release: Path, file: str, value: str) -> None:
+    (release / file).write_text(value)
+    assert_refused(release, file, 1, "not an object of objects")
+
+
+def test_two_json_values_in_one_file(release: Path) -> None:
+    data = (release / METHOD).read_text()
+    (release / METHOD).write_text(f"{data}\n{data}")
+    assert_refused(release, METHOD, 2, "not JSON", "Extra data")
+
+
+@pytest.mark.parametrize("file", [POOLS, METHOD])
+def test_a_query_paper_twice_in_one_object(release: Path, file: str) -> None:
+    text = (release / file).read_text()
+    again = next(iter(json.loads(text)))
+    (release / file).write_text(f'{text.rstrip()[:-1]}, "{again}": {{}}}}')
+    assert_refused(release, file, 1, again, "twice")
+
+
+def test_a_list_twice_in_one_pool(release: Path) -> None:
+    text = (release / RESULT).read_text()
+    (release / RESULT).write_text(text.replace('"relevance_min"', '"relevance_max"'))
+    assert_refused(release, RESULT, 1, "'relevance_max'", "twice")
+
+
+def test_a_repeated_key_is_placed_where_it_is_repeated(release: Path) -> None:
+    """Every object of the file has the key; the line is in the object that has it twice."""
+    lines = (release / SPLITS).read_text().splitlines()
+    twice = [max(n for n, x in enumerate(lines) if f'"fold{i}_test"' in x) for i in (1, 2)]
+    lines[twice[1]] = lines[twice[1]].replace("fold2_test", "fold1_test")
+    (release / SPLITS).write_text("\n".join(lines))
+    error = refused(release)
+    assert "'fold1_test' stands twice" in error.found
+    assert error.line in [number + 1 for number in twice]
+
+
+@pytest.mark.parametrize("digits", ["3" * 5000, "[" * 100_000], ids=["a long number", "deep lists"])
+def test_json_beyond_what_python_reads(release: Path, digits: str) -> None:
+    text = (release / BACKGROUND).read_text()
+    (release / BACKGROUND).write_text(text.replace("[0,", f"[{digits},", 1))
+    assert refused(release).file == str(release / BACKGROUND)
+
+
+# ---- abstracts -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (lambda r: r["pred_labels"].pop(), "labels"),
+        (lambda r: r["abstract"].append("One more."), "labels"),
+        (lambda r: r.update(abstract=[], pred_labels=[]), "has no sentences"),
+        (lambda r: r.pop("abstract"), "abstract and pred_labels"),
+        (lambda r: r.pop("pred_labels"), "abstract and pred_labels"),
+        (lambda r: r.update(abstract="One text."), "lists of strings"),
+        (lambda r: r["abstract"].__setitem__(0, 5), "lists of strings"),
+        (lambda r: r["pred_labels"].__setitem__(-1, None), "lists of strings"),
+        (lambda r: r["pred_labels"].__setitem__(0, "metod_label"), "metod"),
+        (lambda r: r.pop("title"), "has no title"),
+        (lambda r: r.update(title=None), "has no title"),
+        (lambda r: r.update(title=["A"]), "has no title"),
+        (lambda r: r.update(metadata=[2019]), "metadata"),
+        (lambda r: r["metadata"].update(year="2019"), "year"),
+    ],
+    ids=[
+        "a label less", "a sentence more", "none of either", "no abstract", "no labels",
+        "abstract a text", "a number as sentence", "null as label", "unknown label", "no title",
+        "title null", "title a list", "metadata a list", "year a text",
+    ],
+)  # fmt: skip
+def test_a_paper_that_is_none(release: Path, change: Change, found: str) -> None:
+    paper = edit_paper(release, 12, change)
+    assert_refused(release, ABSTRACTS, 12, paper["paper_id"], found)
+
+
+@pytest.mark.parametrize("paper_id", [910000001, None, ["910000001"], 1.5, True])
+def test_a_paper_id_that_is_no_string(release: Path, paper_id: Any) -> None:
+    edit_paper(release, 1, lambda record: record.update(paper_id=paper_id))
+    assert_refused(release, ABSTRACTS, 1, "no paper_id")
+
+
+@pytest.mark.parametrize("line", ["[]", "5", "null", '"910000001"', "{}"])
+def test_a_line_that_is_no_paper(release: Path, line: str) -> None:
+    path = release / ABSTRACTS
+    path.write_text(f"{path.read_text()}{line}\n")
+    assert_refused(release, ABSTRACTS, len(path.read_text().splitlines()), "not a paper")
+
+
+def test_counts_of_sentences_and_labels_are_told(release: Path) -> None:
+    record = edit_paper(release, 30, lambda r: r["pred_labels"].extend(["other_label"] * 2))
+    count = len(record["abstract"])
+    assert_refused(release, ABSTRACTS, 30, f"has {count} sentences and {count + 2} labels")
+
+
+def test_a_paper_twice(release: Path) -> None:
+    path = release / ABSTRACTS
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:10], lines[3], *lines[10:]]) + "\n")
+    assert_refused(release, ABSTRACTS, 11, json.loads(lines[3])["paper_id"], "twice")
+
+
+def test_a_key_twice_in_a_paper(release: Path) -> None:
+    path = release / ABSTRACTS
+    lines = path.read_text().splitlines()
+    lines[8] = lines[8].replace('{"paper_id"', '{"title": "", "paper_id"')
+    path.write_text("\n".join(lines) + "\n")
+    assert_refused(release, ABSTRACTS, 9, "'title'", "twice")
+
+
+# ---- grades --------------------------------------------------------------------------------------
+
+LISTS = ("cands", "relevance_adju", "relevance_ann1")
+
+
+@pytest.mark.parametrize("grade", [4, -1, 1.5, 1.0, "1", True, None, [1], {}])
+def test_a_grade_that_is_none_of_the_four(release: Path, grade: Any) -> None:
+    value = edit(release / BACKGROUND, lambda v: v[PAPER]["relevance_adju"].__setitem__(3, grade))
+    doc = value[PAPER]["cands"][3]
+    found = f"candidate {doc} of {PAPER} (background) has the grade {grade!r}"
+    assert_refused(release, BACKGROUND, 1, found)
+
+
+@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity"])
+def test_a_grade_that_is_no_finite_number(release: Path, word: str) -> None:
+    text = (release / RESULT).read_text()
+    assert '"relevance_adju": [' in text
+    at = text.index('"relevance_adju": [') + len('"relevance_adju": [')
+    (release / RESULT).write_text(text[:at] + word + text[at + 1 :])
+    assert_refused(release, RESULT, 1, "has the grade")
+
+
+@pytest.mark.parametrize("rating", [-2, 4, 0.0, "0", False, None, [0]])
+def test_a_rating_out_of_range(release: Path, rating: Any) -> None:
+    value = edit(release / BACKGROUND, lambda v: v[PAPER]["relevance_ann1"].__setitem__(0, rating))
+    found = (f"candidate {value[PAPER]['cands'][0]} of {PAPER}", f"{rating!r}", "ratings")
+    assert_refused(release, BACKGROUND, 1, *found)
+
+
+def test_a_missing_rating_is_minus_one(release: Path) -> None:
+    value = edit(release / BACKGROUND, lambda v: v[PAPER]["relevance_ann1"].__setitem__(0, -1))
+    doc = value[PAPER]["cands"][0]
+    rows = [row for row in ir_datasets.load("csfcube/background").qrels_iter() if row.doc_id == doc]
+    assert [-1 in row.ratings for row in rows if row.query_id == f"{PAPER}_background"] == [True]
+
+
+@pytest.mark.parametrize("key", LISTS)
+@pytest.mark.parametrize("how", ["short", "long", "empty", "no list"])
+def test_lists_of_different_lengths(release: Path, key: str, how: str) -> None:
+    def change(value: Any) -> None:
+        old = value[PAPER][key]
+        new = {"short": old[:-1], "long": [*old, old[0]], "empty": [], "no list": len(old)}
+        value[PAPER][key] = new[how]
+
+    edit(release / BACKGROUND, change)
+    assert_refused(release, BACKGROUND, 1, f"the lists of {PAPER} differ in length", key)
+
+
+@pytest.mark.parametrize("key", LISTS)
+def test_a_list_left_out(release: Path, key: str) -> None:
+    """Each pair has an adjudicated grade and two annotators' ratings (§4): no list can be spared."""
+    edit(release / BACKGROUND, lambda value: value[PAPER].pop(key))
+    assert_refused(release, BACKGROUND, 1, PAPER)
+
+
+def test_a_query_whose_lists_are_all_empty(release: Path) -> None:
+    """It has no judgments, so that it is refused as one that is not judged."""
+    edit(release / BACKGROUND, lambda v: v[PAPER].update({key: [] for key in v[PAPER]}))
+    assert PAPER in str(refused(release))
+
+
+@pytest.mark.parametrize("file", [BACKGROUND, METHOD, RESULT])
+def test_a_candidate_without_a_text(release: Path, file: str) -> None:
+    facet = file.removesuffix(".json").rpartition("-")[2]
+
+    def change(value: Any) -> None:
+        next(iter(value.values()))["cands"][2] = "910000503"  # the one that has no text
+
+    paper = next(iter(edit(release / file, change)))
+    found = f"candidate 910000503 of {paper} ({facet}) has no text in {ABSTRACTS}"
+    assert_refused(release, file, 1, found)
+
+
+@pytest.mark.parametrize("doc", [None, 5, ["910000001"], {}])
+def test_a_candidate_that_is_no_id(release: Path, doc: Any) -> None:
+    edit(release / METHOD, lambda value: value[PAPER]["cands"].__setitem__(0, doc))
+    error = refused(release)
+    assert error.file == str(release / METHOD)
+    assert f"of {PAPER} (method)" in str(error)
+
+
+def test_a_candidate_twice(release: Path) -> None:
+    value = edit(
+        release / BACKGROUND,
+        lambda v: v[PAPER]["cands"].__setitem__(-1, v[PAPER]["cands"][0]),
+    )
+    doc = value[PAPER]["cands"][0]
+    assert_refused(release, BACKGROUND, 1, f"candidate {doc} of {PAPER}", "stands twice")
+
+
+def test_a_candidate_twice_in_the_pool_file(release: Path) -> None:
+    """Its methods would be those of one of the two, silently."""
+
+    def change(value: Any) -> None:
+        value[PAPER]["cands"].append(value[PAPER]["cands"][0])
+        value[PAPER]["cand_source"].append(["cited"])
+
+    value = edit(release / POOLS, change)
+    assert_refused(release, POOLS, 1, value[PAPER]["cands"][0], "twice")
+
+
+def test_the_line_is_that_of_the_candidate(release: Path) -> None:
+    """In a file that has more than one line; the release's have one."""
+    value = edit(release / BACKGROUND, lambda v: v[PAPER]["relevance_adju"].__setitem__(5, 9), 1)
+    lines = (release / BACKGROUND).read_text().splitlines()
+    doc = value[PAPER]["cands"][5]
+    (line,) = [number for number, text in enumerate(lines, 1) if f'"{doc}"' in text]
+    assert line > 1
+    assert_refused(release, BACKGROUND, line, doc, "9")
+
+
+# ---- the pool file -------------------------------------------------------------------------------
+
+
+def test_a_candidate_outside_the_pool_file(release: Path) -> None:
+    judged = json.loads((release / BACKGROUND).read_text())[PAPER]["cands"]
+
+    def change(value: Any) -> None:
+        at = value[PAPER]["cands"].index(judged[4])
+        del value[PAPER]["cands"][at], value[PAPER]["cand_source"][at]
+
+    edit(release / POOLS, change)
+    found = f"candidate {judged[4]} of {PAPER} (background) is not in the pool of {POOLS}"
+    assert_refused(release, BACKGROUND, 1, found)
+
+
+def test_a_query_paper_outside_the_pool_file(release: Path) -> None:
+    edit(release / POOLS, lambda value: value.pop(PAPER))
+    assert_refused(release, BACKGROUND, 1, f"of {PAPER}", f"is not in the pool of {POOLS}")
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (lambda pool: pool["cands"].pop(), "differ in length: cands 20, cand_source 21"),
+        (lambda pool: pool["cand_source"].pop(), "differ in length: cands 21, cand_source 20"),
+        (lambda pool: pool.pop("cand_source"), "cand_source None"),
+        (lambda pool: pool.update(cands="all"), "cands None"),
+        (lambda pool: pool["cands"].__setitem__(0, 910000449), "ids beside lists of methods"),
+        (lambda pool: pool["cand_source"].__setitem__(0, "cited"), "ids beside lists of methods"),
+    ],
+)
+def test_pools_that_do_not_fit(release: Path, change: Change, found: str) -> None:
+    pool = json.loads((SAMPLE / POOLS).read_text())[PAPER]
+    assert len(pool["cands"]) == len(pool["cand_source"]) == 21
+    edit(release / POOLS, lambda value: change(value[PAPER]))
+    assert_refused(release, POOLS, 1, PAPER, found)
+
+
+# ---- the query list ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("column", ["pid", "facet", "year", "title", "paper type"])
+def test_a_column_left_out(release: Path, column: str) -> None:
+    def change(rows: list[list[str]]) -> None:
+        at = rows[0].index(column)
+        for row in rows:
+            del row[at]
+
+    edit_rows(release, change)
+    assert_refused(release, QUERIES, 1, "the columns are", "not ['pid', 'facet'")
+
+
+@pytest.mark.parametrize("fields", [1, 2, 3, 4])
+def test_a_short_row(release: Path, fields: int) -> None:
+    edit_rows(release, lambda rows: rows[4].__delitem__(slice(fields, None)))
+    assert_refused(release, QUERIES, 5, "incomplete")
+
+
+@pytest.mark.parametrize("year", ["", "MMXVI", "2016.0", "-2016", " 2016", "20l6", "²"])
+def test_a_year_that_is_no_number(release: Path, year: str) -> None:
+    edit_rows(release, lambda rows: rows[3].__setitem__(2, year))
+    assert_refused(release, QUERIES, 4, "year is no number")
+
+
+def test_a_query_paper_without_a_text(release: Path) -> None:
+    edit_rows(release, lambda rows: rows[1].__setitem__(0, "910000503"))
+    assert_refused(release, QUERIES, ROW, "query paper 910000503 has no text")
+
+
+@pytest.mark.parametrize("facet", ["result", "objective", "Background", "", "all"])
+def test_a_query_without_judgments(release: Path, facet: str) -> None:
+    """The paper is one of the queries, but not with this facet; or there is no such facet."""
+    edit_rows(release, lambda rows: rows[1].__setitem__(1, facet))
+    assert_refused(release, QUERIES, ROW, f"query {PAPER}_{facet} has no judgments")
+
+
+def test_a_query_whose_judgments_are_left_out(release: Path) -> None:
+    edit(release / BACKGROUND, lambda value: value.pop(PAPER))
+    assert_refused(release, QUERIES, ROW, f"query {PAPER}_background has no judgments")
+
+
+def test_a_query_twice(release: Path) -> None:
+    edit_rows(release, lambda rows: rows.append(rows[1]))
+    assert_refused(release, QUERIES, 8, f"query {PAPER}_background stands twice")
+
+
+def test_a_judged_query_that_is_not_listed(release: Path) -> None:
+    edit_rows(release, lambda rows: rows.pop(1))
+    assert_refused(release, QUERIES, None, f"judged query {PAPER}_background is not listed")
+
+
+def test_a_query_list_with_its_header_only(release: Path) -> None:
+    edit_rows(release, lambda rows: rows.__delitem__(slice(1, None)))
+    assert_refused(release, QUERIES, None, "is not listed")
+
+
+@pytest.mark.parametrize(
+    ("facet", "labels"),
+    [
+        ("background", {"background_label", "objective_label"}),
+        ("method", {"method_label"}),
+    ],
+)
+def test_a_query_paper_without_a_sentence_of_its_facet(
+    release: Path, facet: str, labels: set[str]
+) -> None:
+    def change(record: dict[str, Any]) -> None:
+        old = record["pred_labels"]
+        record["pred_labels"] = ["other_label" if label in labels else label for label in old]
+
+    line = line_of_paper(release, PAPER)
+    edit_paper(release, line, change)
+    found = f"query paper {PAPER} has no sentence labelled {facet}"
+    assert_refused(release, ABSTRACTS, line, found)
+
+
+@pytest.mark.parametrize("label", ["background", "objective"])
+def test_background_or_objective_is_enough(release: Path, label: str) -> None:
+    def change(record: dict[str, Any]) -> None:
+        other = {"background": "objective", "objective": "background"}[label]
+        old = record["pred_labels"]
+        record["pred_labels"] = [x.replace(f"{other}_label", "other_label") for x in old]
+        record["pred_labels"][0] = f"{label}_label"
+
+    paper = edit_paper(release, line_of_paper(release, PAPER), change)
+    query = ir_datasets.load("csfcube").queries_dict()[f"{PAPER}_background"]
+    assert query.facet_sentences[0] == paper["abstract"][0]
+    assert len(query.facet_sentences) == paper["pred_labels"].count(f"{label}_label")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data.replace(b"\n", b"\r"),
+        lambda data: data.replace(b"Overdue", b"Over\rdue"),
+        lambda data: data.replace(b"Overdue", b"O" * 200_000),
+        lambda data: data.replace(b"Overdue", b'"Overdue'),
+    ],
+    ids=["carriage returns alone", "one inside a row", "an endless field", "an open quote"],
+)
+def test_a_query_list_that_is_no_csv(release: Path, change: Callable[[bytes], bytes]) -> None:
+    path = release / QUERIES
+    path.write_bytes(change(path.read_bytes()))
+    assert refused(release).file == str(path)
+
+
+# ---- folds ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("facet", ["background", "method", "result", "all"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda folds: folds["fold1_test"].pop(),
+        lambda folds: folds["fold1_test"].append(folds["fold2_test"][0]),
+        lambda folds: folds["fold2_test"].append(folds["fold2_test"][0]),
+        lambda folds: folds["fold1_test"].__setitem__(0, folds["fold2_test"][0]),
+        lambda folds: folds["fold2_test"].__setitem__(0, "910000999_result"),
+        lambda folds: folds.update(fold1_test=[], fold2_test=[*folds["fold1_test"], *folds["fold2_test"]]),
+        lambda folds: folds.pop("fold2_test"),
+        lambda folds: folds.update(fold1_test=None),
+        lambda folds: folds.update(fold1_test=folds["fold1_test"][0]),
+        lambda folds: folds.update(fold1_test=[folds["fold1_test"]]),
+        lambda folds: folds.clear(),
+    ],
+    ids=[
+        "one missing", "one in both", "one twice", "one in place of another", "one unknown",
+        "all in one fold", "fold left out", "null", "a text", "a list too deep", "empty",
+    ],
+)  # fmt: skip
+def test_folds_that_do_not_split_the_queries(release: Path, facet: str, change: Change) -> None:
+    edit(release / SPLITS, lambda value: change(value[facet]), indent=1)
+    lines = (release / SPLITS).read_text().splitlines()
+    line = next(number for number, text in enumerate(lines, 1) if f'"{facet}"' in text)
+    count = 6 if facet == "all" else 2
+    found = f"fold1_test and fold2_test of {facet} do not split its {count} queries in two"
+    assert_refused(release, SPLITS, line, found)
+
+
+@pytest.mark.parametrize("facet", ["background", "method", "result", "all"])
+def test_folds_of_a_facet_left_out(release: Path, facet: str) -> None:
+    edit(release / SPLITS, lambda value: value.pop(facet), indent=1)
+    assert_refused(release, SPLITS, None, f"of {facet} do not split")
+
+
+# ---- nothing half-loaded -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_repaired_file_loads(release: Path, file: str) -> None:
+    whole = (release / file).read_bytes()
+    (release / file).write_bytes(whole[: len(whole) // 2])
+    for _ in range(2):
+        refused(release)
+    (release / file).write_bytes(whole)
+    assert read_release(release) == read_release(SAMPLE)
+    use()
+
+
+@pytest.mark.parametrize("part", ["", "/background", "/method", "/result"])
+@pytest.mark.parametrize(
+    "kind",
+    ["docs_iter", "docs_store", "docs_count", "queries_iter", "queries_count", "qrels_iter",
+     "qrels_dict", "scoreddocs_iter"],
+)  # fmt: skip
+def test_no_part_is_given_out_of_a_damaged_release(release: Path, part: str, kind: str) -> None:
+    """Though this damage is in one file and one facet only."""
+    edit(release / RESULT, lambda v: next(iter(v.values()))["relevance_adju"].__setitem__(0, 7))
+    dataset = ir_datasets.load(f"csfcube{part}")
+    with pytest.raises(InputError, match="has the grade 7"):
+        list(getattr(dataset, kind)())
+    with pytest.raises(InputError, match="has the grade 7"):
+        dataset.irtoolkit().protocol_of()
+    with pytest.raises(InputError, match="has the grade 7"):
+        dataset.irtoolkit().statistics_of()
+
+
+def test_damage_leaves_the_sample_alone(release: Path) -> None:
+    (release / ABSTRACTS).write_bytes(b"")
+    refused(release)
+    papers = (SAMPLE / ABSTRACTS).read_text(encoding="utf-8").splitlines()
+    assert ir_datasets.load("csfcube/sample").docs_count() == len(papers)

@@ -1,0 +1,573 @@
+"""Ranking, and the settings of what ranks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Optional
+
+import numpy as np
+import pytest
+import pytrec_eval
+from hypothesis import example, given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from irtoolkit.errors import InputError
+from irtoolkit.ids import Ints, id_array
+from irtoolkit.retrievers import create, engine, retrievers
+from irtoolkit.retrievers.base import Retriever, Scorer, Scores, parse_settings
+from irtoolkit.retrievers.engine import Ties, rank, separate
+from irtoolkit.retrievers.task import Group, Task
+from irtoolkit.runs import DEFAULT_TAG, Run
+
+FLOAT32_MAX = float(np.finfo(np.float32).max)
+TINIEST = float(np.finfo(np.float32).smallest_subnormal)
+
+
+@dataclass(frozen=True)
+class Table(Retriever):
+    """Scores looked up in a table; it keeps the blocks that it was asked for."""
+
+    name: ClassVar[str] = "table"
+
+    values: NDArray[Any]
+    blocks: list[tuple[list[int], list[int]]]
+
+    def scorer(self, task: Task) -> Scorer:
+        def score(queries: Ints, docs: Ints) -> Scores:
+            self.blocks.append((queries.tolist(), docs.tolist()))
+            return self.values[np.ix_(queries, docs)]
+
+        return score
+
+
+@dataclass(frozen=True)
+class Case:
+    """Documents, and for each query its pool, in order, with its scores."""
+
+    ids: tuple[str, ...]
+    pools: tuple[tuple[int, ...], ...]
+    scores: NDArray[Any]
+
+    def task(self) -> Task:
+        groups = [Group(np.array([q]), np.array(p, np.int64)) for q, p in enumerate(self.pools)]
+        queries = [f"q{q}" for q in range(len(self.pools))]
+        return Task("some/dataset", id_array(queries), id_array(self.ids), tuple(groups))
+
+    def rank(self, **options: Any) -> Run:
+        return rank(self.task(), Table(self.scores, []), progress=False, **options)
+
+    def expected(self, query: int, ties: Ties, depth: int | None = None) -> list[str]:
+        """The order that is meant, by sorting and nothing else."""
+        pool = list(self.pools[query])
+        if ties == "trec":
+            pool.sort(key=lambda doc: self.ids[doc].encode(), reverse=True)
+        pool.sort(key=lambda doc: float(self.scores[query, doc]), reverse=True)  # stable
+        return [self.ids[doc] for doc in pool[:depth]]
+
+
+def case(scores: list[float], ids: str | None = None) -> Case:
+    """One query that ranks documents a, b, c, ... in this order."""
+    names = tuple(ids or "abcdefghijklmnopqrstuvwxyz"[: len(scores)])
+    return Case(names, (tuple(range(len(scores))),), np.array([scores]))
+
+
+# Scores full of ties; scores that differ in double precision alone; and any others.
+TIED = st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5])
+CLOSE = st.builds(
+    lambda base, step: base + step * 1e-12 * max(1.0, abs(base)),
+    st.sampled_from([0.0, 1.0, -1.0, 1e6]),
+    st.integers(-4, 4),
+)
+SMALL = st.sampled_from([0.0, TINIEST, -TINIEST, 2 * TINIEST, TINIEST / 4, 1.2e-38])
+ANY = st.floats(-1e30, 1e30, allow_nan=False)
+SCORES = st.sampled_from([TIED, CLOSE, SMALL, ANY, TIED | CLOSE | SMALL])
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    ids = draw(
+        st.lists(st.text("aB1é漢😀", min_size=1, max_size=3), min_size=1, max_size=12, unique=True)
+    )
+    pool = st.permutations(range(len(ids))).flatmap(
+        lambda order: st.integers(0, len(ids)).map(lambda size: tuple(order[:size]))
+    )
+    whole = st.permutations(range(len(ids))).map(tuple)
+    pools = [draw(whole), *draw(st.lists(pool, max_size=3))]
+    row = st.lists(draw(SCORES), min_size=len(ids), max_size=len(ids))
+    scores = np.array(draw(st.lists(row, min_size=len(pools), max_size=len(pools))))
+    return Case(tuple(ids), tuple(pools), scores)
+
+
+TIES = pytest.mark.parametrize("ties", ["trec", "pool"])
+DEPTHS = st.none() | st.integers(1, 15)
+
+
+def order(run: Run, query: int = 0) -> list[str]:
+    return [row.doc_id for row in run.ranking(f"q{query}")]
+
+
+def lowered(scores: Any, names: Any) -> NDArray[np.float32]:
+    return separate(np.array(scores), np.array(names, dtype=np.int64))
+
+
+# -- order ------------------------------------------------------------------------------------
+
+
+@TIES
+@given(case=cases(), depth=DEPTHS)
+def test_a_ranking_is_what_sorting_gives(ties: Ties, case: Case, depth: int | None) -> None:
+    run = case.rank(ties=ties, depth=depth)
+    for query in range(len(case.pools)):
+        assert order(run, query) == case.expected(query, ties, depth)
+
+
+@TIES
+@given(case=cases())
+def test_a_file_read_by_trec_evals_rule_has_the_order_that_was_meant(
+    ties: Ties, case: Case, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.run"
+    case.rank(ties=ties).write(path)
+    rows = [line.split(" ") for line in path.read_text("utf-8").splitlines()]
+    for query in range(len(case.pools)):
+        own = [(float(np.float32(r[4])), r[2].encode()) for r in rows if r[0] == f"q{query}"]
+        read = [name.decode() for _, name in sorted(own, reverse=True)]
+        assert read == case.expected(query, ties)
+    again = Run.read(path)
+    assert [order(again, q) for q in range(len(case.pools))] == [
+        case.expected(q, ties) for q in range(len(case.pools))
+    ]
+
+
+@TIES
+@pytest.mark.parametrize(
+    "scores",
+    [[0.0] * 8, [1 + i * 1e-12 for i in range(8)], [3.0, 3.0, 2.0, 3.0, 2.0, -0.0, 0.0, 1e-60]],
+    ids=["ties", "double", "mixed"],
+)
+def test_trec_eval_itself_sees_the_order_that_was_meant(
+    ties: Ties, scores: list[float], tmp_path: Path
+) -> None:
+    ranked = case(scores, "hbcfedga")
+    path = tmp_path / "x.run"
+    ranked.rank(ties=ties).write(path)
+    with open(path, encoding="utf-8") as file:
+        run = pytrec_eval.parse_run(file)
+    places = {}
+    for doc in ranked.ids:
+        found = pytrec_eval.RelevanceEvaluator({"q0": {doc: 1}}, {"recip_rank"}).evaluate(run)
+        places[doc] = round(1 / found["q0"]["recip_rank"])
+    assert sorted(places, key=places.__getitem__) == ranked.expected(0, ties)
+
+
+def test_ties_go_by_document_id_descending_or_by_pool() -> None:
+    ranked = case([1, 1, 1, 2], "bcad")
+    assert order(ranked.rank()) == ["d", "c", "b", "a"]
+    assert order(ranked.rank(ties="pool")) == ["d", "b", "c", "a"]
+
+
+def test_ids_are_ordered_by_their_bytes_as_text_not_as_numbers() -> None:
+    ranked = Case(("10", "9", "é", "z", "😀", "！"), ((0, 1, 2, 3, 4, 5),), np.zeros((1, 6)))
+    assert order(ranked.rank()) == ["😀", "！", "é", "z", "9", "10"]
+
+
+def test_scores_that_need_no_separating_are_written_as_they_are() -> None:
+    ranked = case([0.1, 2.5, -7.25, 2.5], "abcd")
+    assert ranked.rank().as_dict() == {
+        "q0": {"d": 2.5, "b": 2.5, "a": float(np.float32(0.1)), "c": -7.25}
+    }
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_scores_of_either_precision_are_taken(kind: Any) -> None:
+    ranked = Case(("a", "b"), ((0, 1),), np.array([[0.25, 0.5]], dtype=kind))
+    run = ranked.rank()
+    assert run.scores.dtype == np.float32
+    assert run.as_dict() == {"q0": {"b": 0.5, "a": 0.25}}
+
+
+# -- depth ------------------------------------------------------------------------------------
+
+
+@TIES
+@given(case=cases(), depth=st.integers(1, 15))
+def test_a_shallower_run_is_the_head_of_the_whole(ties: Ties, case: Case, depth: int) -> None:
+    cut, head = case.rank(ties=ties, depth=depth), case.rank(ties=ties).head(depth)
+    assert cut == head
+    assert [order(cut, q) for q in range(len(case.pools))] == [
+        order(head, q) for q in range(len(case.pools))
+    ]
+
+
+@TIES
+@pytest.mark.parametrize("depth", range(1, 8))
+def test_ties_at_the_cut_compete_for_the_last_places(ties: Ties, depth: int) -> None:
+    ranked = case([1, 2, 1, 1, 2, 1, 0], "cafbged")
+    whole = {"trec": list("gafecbd"), "pool": list("agcfbed")}
+    assert order(ranked.rank(ties=ties, depth=depth)) == whole[ties][:depth]
+
+
+@pytest.mark.parametrize("depth", [0, -1])
+def test_a_depth_below_one_is_refused(depth: int) -> None:
+    with pytest.raises(InputError, match=f"depth {depth} is not at least 1"):
+        case([1.0]).rank(depth=depth)
+
+
+# -- separate ---------------------------------------------------------------------------------
+
+
+def stands(single: NDArray[np.float32], names: list[int]) -> bool:
+    """Whether rows are in trec_eval's order."""
+    rows = list(zip(single.tolist(), names, strict=True))
+    return rows == sorted(rows, reverse=True)
+
+
+@st.composite
+def lists(draw: st.DrawFn) -> tuple[list[float], list[int]]:
+    scores = draw(st.lists(draw(SCORES), min_size=1, max_size=10))
+    return sorted(scores, reverse=True), draw(st.permutations(range(len(scores))))
+
+
+@given(rows=lists())
+def test_separated_scores_stand_in_trec_evals_order_and_none_is_raised(
+    rows: tuple[list[float], list[int]],
+) -> None:
+    scores, names = rows
+    single = lowered(scores, names)
+    assert single.dtype == np.float32
+    assert np.isfinite(single).all()
+    assert stands(single, names)
+    assert (single <= np.array(scores, dtype=np.float32)).all()
+
+
+@given(rows=lists())
+@example(([1.0, 1.0, 1.0], [0, 2, 1]))
+def test_scores_are_lowered_by_the_fewest_steps(rows: tuple[list[float], list[int]]) -> None:
+    """Each row takes the greatest score that is neither above its own nor out of order."""
+    scores, names = rows
+    fewest: list[np.float32] = []
+    for score, name in zip(np.array(scores, dtype=np.float32), names, strict=True):
+        greatest = score
+        if fewest:
+            tie_stands = name < names[len(fewest) - 1]
+            below = np.nextafter(fewest[-1], np.float32(-np.inf))
+            greatest = min(score, fewest[-1] if tie_stands else below)
+        fewest.append(greatest)
+    assert lowered(scores, names).tolist() == [float(score) for score in fewest]
+
+
+@given(rows=lists())
+def test_rows_in_order_are_left_alone(rows: tuple[list[float], list[int]]) -> None:
+    single = np.array(rows[0], dtype=np.float32)
+    names = np.array(rows[1])
+    by_trec = np.lexsort((-names, -single))
+    single, names = single[by_trec], names[by_trec]
+    assert separate(single, names).tolist() == single.tolist()
+
+
+@pytest.mark.parametrize(
+    ("start", "next_below"),
+    [
+        (0.0, -TINIEST),
+        (TINIEST, 0.0),
+        (-TINIEST, -2 * TINIEST),
+        (2.0**-126, 2.0**-126 - TINIEST),
+        (1.0, 1 - 2.0**-24),
+        (-1.0, -1 - 2.0**-23),
+        (FLOAT32_MAX, FLOAT32_MAX - 2.0**104),
+    ],
+)
+def test_one_step_is_the_smallest_there_is(start: float, next_below: float) -> None:
+    assert lowered([start, start], [0, 1]).tolist() == [start, next_below]
+    assert lowered([start, start], [1, 0]).tolist() == [start, start]
+
+
+def test_lowering_goes_on_past_scores_that_were_lower() -> None:
+    step = 2.0**-24
+    single = lowered([1.0, 1.0, 1.0, 1 - step, 0.5], [0, 1, 2, 3, 4])
+    assert single.tolist() == [1, 1 - step, 1 - 2 * step, 1 - 3 * step, 0.5]
+
+
+def test_only_rows_that_are_wrong_are_lowered() -> None:
+    single = lowered([3.0, 3.0, 2.0, 2.0, 1.0], [4, 3, 0, 1, 2])
+    assert single.tolist() == [3.0, 3.0, 2.0, float(np.nextafter(np.float32(2), np.float32(0))), 1]
+
+
+def test_separating_leaves_its_arguments_alone() -> None:
+    scores = np.array([1.0, 1.0], dtype=np.float32)
+    separate(scores, np.array([0, 1]))
+    assert scores.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_there_may_be_nothing_to_separate(size: int) -> None:
+    assert lowered(np.ones(size), np.arange(size)).tolist() == [1.0] * size
+
+
+# -- blocks -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cells", [1, 5, 6, 12, 17, 1 << 24])
+def test_blocks_change_nothing(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = np.random.default_rng(7).integers(0, 4, (5, 6)).astype(float)
+    groups = (
+        Group(np.array([3, 0, 1]), np.arange(6)),
+        Group(np.array([4]), np.array([5, 2])),
+        Group(np.array([2]), np.arange(6)[::-1]),
+    )
+    task = Task("x", id_array(list("vwxyz")), id_array(list("fbdeca")), groups)
+    whole = rank(task, Table(scores, []), progress=False)
+    monkeypatch.setattr(engine, "BLOCK_CELLS", cells)
+    table = Table(scores, [])
+    assert rank(task, table, progress=False) == whole
+    for queries, docs in table.blocks:
+        assert len(queries) * len(docs) <= max(cells, len(docs))
+    asked = [(query, docs) for queries, docs in table.blocks for query in queries]
+    assert sorted(asked) == sorted((q, g.docs.tolist()) for g in groups for q in g.queries.tolist())
+
+
+def test_queries_that_share_candidates_are_scored_together() -> None:
+    task = Task(
+        "x", id_array(["q", "r"]), id_array(["a"]), (Group(np.array([0, 1]), np.array([0])),)
+    )
+    table = Table(np.ones((2, 1)), [])
+    rank(task, table, progress=False)
+    assert table.blocks == [([0, 1], [0])]
+
+
+# -- what cannot be ranked --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_score_that_is_not_finite_is_refused(value: float) -> None:
+    scores = np.zeros((2, 3))
+    scores[1, 2] = value
+    ranked = Case(("a", "b", "c"), ((0, 1, 2), (1, 2, 0)), scores)
+    with pytest.raises(InputError, match=f"document c for query q1 is {value}"):
+        ranked.rank(depth=1)
+
+
+def test_a_score_outside_the_candidates_does_not_matter() -> None:
+    ranked = Case(("a", "b"), ((0,),), np.array([[1.0, np.nan]]))
+    assert order(ranked.rank()) == ["a"]
+
+
+@pytest.mark.parametrize("value", [1e39, -1e39])
+def test_a_score_too_large_for_a_run_is_refused(value: float) -> None:
+    with pytest.raises(InputError, match="document b for query q0"):
+        case([0.0, value]).rank()
+
+
+def test_a_tie_that_has_no_room_below_is_refused() -> None:
+    """Below the least float32 there is none to separate with; an infinity would be no score."""
+    with pytest.raises(InputError):
+        case([-FLOAT32_MAX, -FLOAT32_MAX]).rank(ties="pool")
+    assert order(case([-FLOAT32_MAX, -FLOAT32_MAX]).rank(ties="trec")) == ["b", "a"]
+
+
+@pytest.mark.parametrize("pools", [(), ((),), ((), ())])
+def test_a_dataset_without_candidates_is_refused(pools: tuple[tuple[int, ...], ...]) -> None:
+    ranked = Case(("a",), pools, np.zeros((len(pools), 1)))
+    with pytest.raises(InputError, match="some/dataset has no candidates"):
+        ranked.rank()
+
+
+@TIES
+@pytest.mark.parametrize("depth", [None, 1, 5])
+def test_a_query_without_candidates_is_ranked_beside_others(ties: Ties, depth: int | None) -> None:
+    ranked = Case(("a", "b"), ((), (0, 1), ()), np.array([[0, 0], [1, 2], [0, 0]]) * 1.0)
+    run = ranked.rank(ties=ties, depth=depth)
+    assert list(run.query_ids) == ["q0", "q1", "q2"]
+    assert [order(run, query) for query in range(3)] == [[], ["b", "a"][:depth], []]
+
+
+# -- tags -------------------------------------------------------------------------------------
+
+
+def test_a_run_is_named_after_its_retriever_unless_told() -> None:
+    assert case([1.0]).rank().tag == "table"
+    assert case([1.0]).rank(tag="mine").tag == "mine"
+
+
+def test_a_retriever_without_a_name_gives_the_usual_tag() -> None:
+    @dataclass(frozen=True)
+    class Nameless(Table):
+        name: ClassVar[str] = ""
+
+    run = rank(case([1.0]).task(), Nameless(np.ones((1, 1)), []), progress=False)
+    assert run.tag == DEFAULT_TAG
+
+
+def test_a_tag_of_two_words_is_refused() -> None:
+    with pytest.raises(InputError, match="'two words' is not one word"):
+        case([1.0]).rank(tag="two words")
+
+
+def test_no_bar_is_drawn_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    rank(case([1.0]).task(), Table(np.ones((1, 1)), []), progress=True)
+    assert capsys.readouterr() == ("", "")
+
+
+# -- settings ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Probe(Retriever):
+    name: ClassVar[str] = "probe"
+
+    whole: int = 1
+    part: float = 0.5
+    flag: bool = False
+    kind: Literal["one", "two"] = "one"
+    text: str = "t"
+    maybe: int | None = None
+    perhaps: Optional[float] = 2.0  # noqa: UP045 both spellings are to be understood
+    folder: str | None = None
+
+
+@dataclass(frozen=True)
+class Demanding(Retriever):
+    name: ClassVar[str] = "demanding"
+
+    needed: int
+
+
+@pytest.mark.parametrize(
+    ("key", "given_", "expected"),
+    [
+        ("whole", "7", 7),
+        ("whole", "-7", -7),
+        ("whole", 7, 7),
+        ("part", "0.25", 0.25),
+        ("part", "1e-3", 0.001),
+        ("part", "3", 3.0),
+        ("part", 3, 3.0),
+        ("flag", "true", True),
+        ("flag", "True", True),
+        ("flag", "FALSE", False),
+        ("flag", True, True),
+        ("kind", "two", "two"),
+        ("text", "a b=c", "a b=c"),
+        ("text", "none", "none"),
+        ("text", "", ""),
+        ("maybe", "3", 3),
+        ("maybe", "none", None),
+        ("maybe", None, None),
+        ("perhaps", "0.5", 0.5),
+        ("perhaps", "none", None),
+        ("folder", "some/where", "some/where"),
+        ("folder", "none", None),
+    ],
+)
+def test_settings_become_what_the_fields_are(key: str, given_: Any, expected: Any) -> None:
+    value = getattr(Probe.with_settings({key: given_}), key)
+    assert value == expected
+    assert type(value) is type(expected)
+
+
+def test_settings_that_are_not_given_keep_their_defaults() -> None:
+    assert Probe.with_settings({}) == Probe()
+    assert Probe.with_settings({"whole": "3", "flag": "true"}) == Probe(whole=3, flag=True)
+    assert Probe(whole=3).settings() == {
+        "whole": 3, "part": 0.5, "flag": False, "kind": "one", "text": "t", "maybe": None,
+        "perhaps": 2.0, "folder": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("whole", "3.5", "a whole number"),
+        ("whole", "three", "a whole number"),
+        ("whole", "", "a whole number"),
+        ("whole", "none", "a whole number"),
+        ("whole", 3.7, "a whole number"),
+        ("whole", [3], "a whole number"),
+        ("part", "half", "a number"),
+        ("part", "0,5", "a number"),
+        ("part", [0.5], "a number"),
+        ("flag", "yes", "true or false"),
+        ("flag", "1", "true or false"),
+        ("flag", "", "true or false"),
+        ("kind", "three", "one or two"),
+        ("kind", "One", "one or two"),
+        ("maybe", "x", "a whole number"),
+        ("perhaps", "x", "a number"),
+    ],
+)
+def test_values_of_another_kind_are_refused(key: str, value: Any, expected: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Probe.with_settings({key: value})
+    assert str(caught.value) == f"setting {key}={value} is not {expected}"
+
+
+def test_an_unknown_setting_is_named_beside_those_there_are() -> None:
+    with pytest.raises(InputError, match="retriever probe has no setting 'hole'") as caught:
+        Probe.with_settings({"hole": "1"})
+    assert caught.value.remedy == "it has whole, part, flag, kind, text, maybe, perhaps, folder"
+
+
+def test_a_retriever_without_settings_has_none() -> None:
+    with pytest.raises(InputError, match="it has none"):
+        parse_settings(Retriever, {"x": 1}, "it")
+
+
+def test_a_setting_without_a_default_is_needed() -> None:
+    with pytest.raises(InputError, match="retriever demanding needs the setting needed"):
+        Demanding.with_settings({})
+    assert Demanding.with_settings({"needed": "4"}) == Demanding(4)
+
+
+# -- discovery --------------------------------------------------------------------------------
+
+
+def test_every_retriever_is_found_under_its_name() -> None:
+    found = retrievers()
+    assert {"bm25", "tfidf", "random", "dense", "sentence-max", "word2vec"} <= found.keys()
+    for name, cls in found.items():
+        assert issubclass(cls, Retriever)
+        assert cls.name == name
+        assert cls().name == name, "it can be made without any setting"
+
+
+@pytest.mark.parametrize("name", ["bm25", "tfidf", "random", "dense", "sentence-max", "word2vec"])
+def test_settings_survive_being_written_as_text(name: str) -> None:
+    plain = create(name, {})
+    text = {k: "none" if v is None else str(v) for k, v in plain.settings().items()}
+    assert create(name, text).settings() == plain.settings()
+
+
+def test_settings_reach_the_retriever() -> None:
+    made = create("bm25", {"k1": "1.2", "form": "okapi", "stop": "none"})
+    assert made == retrievers()["bm25"](k1=1.2, form="okapi", stop="none")  # type: ignore[call-arg]
+
+
+def test_an_unknown_retriever_is_named_beside_those_there_are() -> None:
+    with pytest.raises(InputError, match="no retriever 'bm52'") as caught:
+        create("bm52", {})
+    for name in retrievers():
+        assert name in str(caught.value.remedy)
+
+
+def test_an_unknown_setting_of_a_real_retriever() -> None:
+    with pytest.raises(InputError, match="retriever bm25 has no setting 'K1'"):
+        create("bm25", {"K1": "1"})
+
+
+def test_a_retriever_lacks_nothing_unless_it_says_so() -> None:
+    assert Probe().missing() is None
+    with pytest.raises(NotImplementedError):
+        Probe().scorer(case([1.0]).task())
+
+
+def test_finding_retrievers_loads_no_neural_library() -> None:
+    code = (
+        "import sys; from irtoolkit.retrievers import retrievers; retrievers();"
+        "print(sorted({'torch', 'transformers', 'gensim', 'sklearn'} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,0 +1,514 @@
+"""Evaluation: names of measures, values beside other evaluators', and the benchmark's figure.
+
+Everything that needs ranx stands here, its statistical tests too: it compiles for long.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from statistics import fmean
+from types import ModuleType
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pytest
+import pytrec_eval
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from irtoolkit.datasets import load_judgments, protocol
+from irtoolkit.errors import InputError
+from irtoolkit.evaluation import Evaluation, evaluate, parse_measures
+from irtoolkit.experiments.systems import find_system
+from irtoolkit.qrels import Qrels
+from irtoolkit.retrievers.engine import rank
+from irtoolkit.runs import Run
+from irtoolkit.significance import PERMUTATIONS, fisher, paired_test
+
+RunDict = dict[str, dict[str, float]]
+QrelsDict = dict[str, dict[str, int]]
+
+# Our names, and pytrec_eval's with the grade from which it counts a document as relevant.
+SHARED = {
+    "AP": ("map", 1),
+    "AP(rel=2)": ("map", 2),
+    "P@1": ("P_1", 1),
+    "P@5": ("P_5", 1),
+    "P(rel=2)@20": ("P_20", 2),
+    "R@5": ("recall_5", 1),
+    "R(rel=2)@20": ("recall_20", 2),
+    "nDCG": ("ndcg", 1),
+    "nDCG@5": ("ndcg_cut_5", 1),
+    "nDCG@20": ("ndcg_cut_20", 1),
+    "RR": ("recip_rank", 1),
+    "RR(rel=3)": ("recip_rank", 3),
+    "Rprec": ("Rprec", 1),
+    "Rprec(rel=2)": ("Rprec", 2),
+}
+
+
+def by_pytrec_eval(run: RunDict, qrels: QrelsDict) -> dict[str, list[float]]:
+    """Values of the shared measures for each judged query, zero where the run lacks it."""
+    values = {}
+    for name, (key, rel) in SHARED.items():
+        scorer = pytrec_eval.RelevanceEvaluator(qrels, {key}, relevance_level=rel)
+        found = scorer.evaluate(run)
+        values[name] = [found[q][key] if q in found else 0.0 for q in qrels]
+    return values
+
+
+def scored(run: RunDict, qrels: QrelsDict, names: str | list[str], **kwargs: Any) -> Evaluation:
+    return evaluate(Run.of(run), Qrels.of(qrels), parse_measures(names), **kwargs)
+
+
+# ---------------------------------------------------------------------------------------------
+# Names of measures
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("AP", ["AP"]),
+        ("nDCG@10 AP", ["nDCG@10", "AP"]),
+        ("  RR \n AP\tP@5  ", ["RR", "AP", "P@5"]),
+        ("P(rel=2)@20 R(rel=2)@20", ["P(rel=2)@20", "R(rel=2)@20"]),
+        ("P(rel = 2)@20 AP", ["P(rel = 2)@20", "AP"]),
+        (
+            "nDCGp(p=100, pool='qrels') nDCGp(p=20) RPlast",
+            ["nDCGp(p=100, pool='qrels')", "nDCGp(p=20)", "RPlast"],
+        ),
+        ("nDCG(gains={0: 1, 1: 2})@5 RR", ["nDCG(gains={0: 1, 1: 2})@5", "RR"]),
+        ("P(\nrel=2,\tjudged_only=True )@5", ["P(\nrel=2,\tjudged_only=True )@5"]),
+        (["nDCG@10", "AP"], ["nDCG@10", "AP"]),
+        (("RPlast(rel=2)", "P( rel=2 )@20"), ["RPlast(rel=2)", "P( rel=2 )@20"]),
+        ("AP RR AP", ["AP", "RR"]),
+        ("MAP AP", ["MAP", "AP"]),
+    ],
+)
+def test_measures_keep_their_order_and_spelling(text: str | list[str], names: list[str]) -> None:
+    parsed = parse_measures(text)
+    assert list(parsed) == names
+    assert parsed == {name: ir_measures.parse_measure(name) for name in names}
+
+
+@pytest.mark.parametrize("text", ["", "   \n", [], ()])
+def test_no_measures(text: str | list[str]) -> None:
+    with pytest.raises(InputError, match="no measures given") as caught:
+        parse_measures(text)
+    assert caught.value.remedy is not None
+    assert parse_measures(caught.value.remedy.split('"')[1])
+
+
+@pytest.mark.parametrize(
+    ("name", "suggestion"),
+    [
+        ("NDGC@10", "NDCG"),
+        ("nDCGG@1000", "nDCG"),
+        ("Rprecc", "Rprec"),
+        ("RPlst(rel=2)", "RPlast"),
+        ("nDCGpp(p=20)", "nDCGp"),
+        ("Succes@5", "Success"),
+    ],
+)
+def test_an_unknown_measure_is_refused_with_the_nearest_names(name: str, suggestion: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_measures(f"AP {name}")
+    assert caught.value.found == f"no measure {name!r}"
+    remedy = caught.value.remedy or ""
+    assert remedy.startswith("did you mean ")
+    assert suggestion in remedy.removeprefix("did you mean ").removesuffix("?").split(", ")
+
+
+def test_an_unknown_measure_like_no_other_is_refused_with_a_place_to_look() -> None:
+    with pytest.raises(InputError) as caught:
+        parse_measures("xyzzy")
+    assert caught.value.found == "no measure 'xyzzy'"
+    assert caught.value.remedy == "see ir-measur.es for names"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "P",  # needs a cut
+        "P@x",
+        "P@",
+        "P@5@10",
+        "P@1.5",
+        "P@-1",
+        "AP(2)",
+        "AP(rel='x')",
+        "AP(rle=2)",
+        "AP(rel=)",
+        "AP(rel=2",
+        "AP)",
+        "AP,RR",
+        "AP;RR",
+        "AP.x",
+        "AP+RR",
+        "AP(rel=1+1)",
+        "nDCGp@20",
+        "nDCGp(p=0)",
+        "nDCGp(p=101)",
+        "nDCGp(p=20.0)",
+        "nDCGp(pool='corpus')",
+        "RPlast(rel='2')",
+        "nDCG%20",
+        "1",
+        "=",
+    ],
+)
+def test_what_is_no_measure_or_takes_no_such_parameters_is_refused(name: str) -> None:
+    for text in (name, [name], f"RR {name}"):
+        with pytest.raises(InputError, match=r"is not valid|no measure"):
+            parse_measures(text)
+
+
+@pytest.mark.parametrize(
+    "name", ["AP(**{'rel': 2})", "nDCG(gains={{}: 1})@10"], ids=["unpacked", "unhashable"]
+)
+def test_parameters_that_python_itself_refuses_are_an_input_error(name: str) -> None:
+    with pytest.raises(InputError, match="is not valid"):
+        parse_measures([name])
+
+
+@pytest.mark.parametrize("text", ["(AP", "( AP", "RR (AP"])
+def test_a_stray_parenthesis_is_not_passed_over(text: str) -> None:
+    with pytest.raises(InputError):
+        parse_measures(text)
+
+
+# ---------------------------------------------------------------------------------------------
+# Per query, beside pytrec_eval
+# ---------------------------------------------------------------------------------------------
+
+query_ids = st.sampled_from(["q1", "q2", "q10", "é"])
+doc_ids = st.sampled_from([*"abcdefgh", "a1", "B", "é", "ｚ", "😀", "a-", "a_"])
+# Both sides of what single precision tells apart.
+score_values = st.sampled_from([0.0, -1.0, 1.0, 1.0 + 1e-9, 1.0 + 1e-6, 2.0]) | st.floats(
+    -1e9, 1e9, width=64
+)
+runs = st.dictionaries(query_ids, st.dictionaries(doc_ids, score_values, max_size=15), max_size=4)
+judgments = st.dictionaries(
+    query_ids,
+    st.dictionaries(doc_ids, st.sampled_from([0, 0, 1, 2, 3]), min_size=1, max_size=15),
+    min_size=1,
+)
+
+
+@given(runs, judgments)
+@settings(max_examples=200)
+@example({}, {"q1": {"a": 1}})
+@example({"q2": {"a": 1.0}}, {"q1": {"a": 1}, "q2": {"b": 0}})
+@example({"q1": {"a": 1.0, "b": 1.0 + 1e-9}}, {"q1": {"a": 1}})
+@example({"q1": {"😀": 1.0, "ｚ": 1.0, "é": 1.0}}, {"q1": {"ｚ": 1}})
+def test_every_query_is_valued_as_pytrec_eval_values_it(run: RunDict, qrels: QrelsDict) -> None:
+    found = scored(run, qrels, list(SHARED))
+    expected = by_pytrec_eval({q: docs for q, docs in run.items() if docs}, qrels)
+    assert found.query_ids.tolist() == list(qrels)
+    assert found.values.shape == (len(SHARED), len(qrels))
+    for name in SHARED:
+        assert found.per_query(name).tolist() == pytest.approx(expected[name], abs=1e-12)
+
+
+def test_ties_are_broken_by_id_descending_as_pytrec_eval_does() -> None:
+    """By hand: c, b, a, so that the relevant a stands third."""
+    found = scored({"q": dict.fromkeys("abc", 1.0)}, {"q": {"a": 1}}, "RR P@1 AP")
+    assert found.values[:, 0].tolist() == pytest.approx([1 / 3, 0.0, 1 / 3])
+
+
+def test_missing_queries_count_as_zero_and_unjudged_ones_do_not_count() -> None:
+    run = {"q1": {"a": 1.0}, "q9": {"a": 1.0}}
+    found = scored(run, {"q1": {"a": 2}, "q2": {"a": 2}}, "AP RPlast nDCGp(p=100) P@1")
+    assert found.query_ids.tolist() == ["q1", "q2"]
+    assert found.values.tolist() == [[1.0, 0.0]] * 4
+    assert found.figures() == {"AP": 0.5, "RPlast": 0.5, "nDCGp(p=100)": 0.5, "P@1": 0.5}
+
+
+@pytest.mark.parametrize(
+    "run",
+    [Run.from_rows([]), Run.of({"q1": {"a": 1.0}}).head(0), Run.of({"q9": {"a": 1.0}})],
+    ids=["empty", "no rows", "other queries"],
+)
+def test_a_run_without_rows_for_the_judged_queries_scores_zero(run: Run) -> None:
+    found = evaluate(run, Qrels.of({"q1": {"a": 1}}), parse_measures("AP nDCG P@5 nDCGp RPlast RR"))
+    assert found.values.tolist() == [[0.0]] * 6
+
+
+def test_ours_and_the_built_in_ones_stand_in_the_order_asked_for() -> None:
+    run = {"q": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}
+    qrels = {"q": {"b": 2, "d": 3, "x": 2}}
+    names = ["P@2", "RPlast(rel=2)", "R(rel=3)@4", "nDCGp(p=50)", "AP", "RPlast(rel=3)"]
+    found = scored(run, qrels, names)
+    assert list(found.measures) == names
+    assert found.values[:, 0].tolist() == pytest.approx(
+        [1 / 2, 2 / 4, 1.0, 2 / 5, (1 / 2 + 2 / 4) / 3, 1 / 4]
+    )
+    for row, name in enumerate(names):
+        assert found.per_query(name).tolist() == found.values[row].tolist()
+
+
+def test_two_spellings_of_one_measure_are_both_answered() -> None:
+    run, qrels = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2}}
+    found = scored(run, qrels, "RPlast RPlast(rel=2) MAP AP AP(rel=1) P( rel=2 )@2 P(rel=2)@2")
+    assert found.figures() == {
+        "RPlast": 0.5,
+        "RPlast(rel=2)": 0.5,
+        "MAP": 0.5,
+        "AP": 0.5,
+        "AP(rel=1)": 0.5,
+        "P( rel=2 )@2": 0.5,
+        "P(rel=2)@2": 0.5,
+    }
+
+
+# ---------------------------------------------------------------------------------------------
+# The benchmark's figure
+# ---------------------------------------------------------------------------------------------
+
+# One relevant document at rank 1, 2, 4, 5 and 10: reciprocal ranks 1, .5, .25, .2, .1
+RECIPROCAL = {"q1": 1, "q2": 2, "q3": 4, "q4": 5, "q5": 10}
+TEN = {q: {f"d{i}": -float(i) for i in range(1, 11)} for q in RECIPROCAL}
+ONE = {q: {f"d{rank}": 1} for q, rank in RECIPROCAL.items()}
+
+
+@pytest.mark.parametrize(
+    ("folds", "expected"),
+    [
+        ((), 2.05 / 5),
+        ([["q1", "q2", "q3", "q4", "q5"]], 2.05 / 5),
+        # Means .75 and .55/3: what counts is the fold, whatever its size.
+        ([["q1", "q2"], ["q3", "q4", "q5"]], (0.75 + 0.55 / 3) / 2),
+        ([["q1"], ["q2", "q3", "q4", "q5"]], (1 + 1.05 / 4) / 2),
+        ([["q1"], ["q2"], ["q5", "q4", "q3"]], (1 + 0.5 + 0.55 / 3) / 3),
+        # A protocol may leave queries out, or share them.
+        ([["q5"], ["q1"]], 0.55),
+        ([["q1", "q5"], ["q5"]], (0.55 + 0.1) / 2),
+    ],
+)
+def test_figure_is_the_mean_of_the_means_of_folds(folds: list[list[str]], expected: float) -> None:
+    found = scored(TEN, ONE, "RR", folds=folds)
+    assert found.figures()["RR"] == pytest.approx(expected, abs=1e-15)
+    assert found.per_query("RR").tolist() == pytest.approx([1, 0.5, 0.25, 0.2, 0.1])
+
+
+@given(st.lists(st.integers(0, 4), min_size=5, max_size=5))
+def test_figure_of_any_split_is_the_mean_of_means(fold_of: list[int]) -> None:
+    folds = [[q for q, f in zip(RECIPROCAL, fold_of, strict=True) if f == k] for k in range(5)]
+    folds = [fold for fold in folds if fold]
+    expected = fmean(fmean(1 / RECIPROCAL[q] for q in fold) for fold in folds)
+    assert scored(TEN, ONE, "RR", folds=folds).figures()["RR"] == pytest.approx(expected)
+
+
+def test_a_measure_that_is_summed_is_summed_within_a_fold() -> None:
+    run = {"q1": {"a": 1.0}, "q2": {"a": 1.0, "b": 0.5}, "q3": {"a": 1.0, "b": 1.0, "c": 1.0}}
+    qrels = {q: {"a": 1} for q in run}
+    folds = [["q1", "q3"], ["q2"]]
+    assert scored(run, qrels, "NumRet NumQ").figures() == {"NumRet": 6.0, "NumQ": 3.0}
+    assert scored(run, qrels, "NumRet", folds=folds).figures() == {"NumRet": (4 + 2) / 2}
+
+
+@pytest.mark.parametrize("folds", [[["q1"], ["q7"]], [["q7", "q1"]], [["q1", "q7"], ["q8"]]])
+def test_a_fold_with_a_query_that_is_not_judged_is_refused(folds: list[list[str]]) -> None:
+    with pytest.raises(InputError, match="query q7 of the protocol's folds has no judgments"):
+        scored(TEN, ONE, "RR RPlast", folds=folds)
+
+
+@pytest.mark.parametrize("name", ["NumRel(rel=2)", "RBP", "AP RBP", "RPlast NumRel(rel=2) RR"])
+def test_a_measure_that_nothing_computes_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match=r"Unsupported measures .*(RBP|NumRel)"):
+        scored(TEN, ONE, name)
+
+
+def test_a_measure_whose_provider_cannot_take_the_queries_is_refused() -> None:
+    """gdeval, which alone computes ERR, takes only numbers for query ids."""
+    with pytest.raises(InputError):
+        scored(TEN, ONE, "ERR@10")
+
+
+def test_single_precision_scores_never_reach_the_evaluators() -> None:
+    """pytrec_eval refuses numpy's float32, which faiss and bm25s return."""
+    run = {"q": {"a": np.float32(0.1), "b": np.float32(0.2)}}
+    with pytest.raises(TypeError):
+        pytrec_eval.RelevanceEvaluator({"q": {"a": 1}}, {"map"}).evaluate(run)
+    assert scored(run, {"q": {"a": 1}}, "AP").figures() == {"AP": 0.5}
+
+
+# ---------------------------------------------------------------------------------------------
+# CSFCube: four evaluators, one run
+# ---------------------------------------------------------------------------------------------
+
+# ranx's names. A metric's relevance level follows -l.
+RANX = {
+    "P(rel=2)@20": "precision@20-l2",
+    "P@5": "precision@5",
+    "P@1": "precision@1",
+    "R@5": "recall@5",
+    "R(rel=2)@20": "recall@20-l2",
+    "nDCG": "ndcg",
+    "nDCG@5": "ndcg@5",
+    "nDCG@20": "ndcg@20",
+    "AP": "map",
+    "AP(rel=2)": "map-l2",
+    "RR": "mrr",
+    "RR(rel=3)": "mrr-l3",
+    "Rprec": "r-precision",
+    "Rprec(rel=2)": "r-precision-l2",
+}
+
+
+@pytest.fixture(scope="module")
+def ranx() -> Iterator[ModuleType]:
+    """ranx, with numba's number of threads put back afterwards: ranx changes it for good."""
+    module = pytest.importorskip("ranx")
+    import numba
+
+    threads = numba.get_num_threads()
+    yield module
+    numba.set_num_threads(threads)
+
+
+def paper_bm25(dataset_id: str) -> Run:
+    """The paper's BM25 over every query's whole pool."""
+    system = find_system("fabs_bm25", {})
+    task = system.load(dataset_id)
+    return rank(task, system.retriever, ties=system.task.ties, progress=False)
+
+
+@pytest.fixture(scope="module", params=["csfcube/sample", "csfcube"])
+def csfcube(request: pytest.FixtureRequest) -> tuple[Run, Qrels, Any]:
+    """A run of the whole pool, the judgments, and the dataset: always the sample's."""
+    if request.param == "csfcube":
+        request.getfixturevalue("real_csfcube")
+    qrels, dataset = load_judgments(request.param)
+    return paper_bm25(request.param), qrels, dataset
+
+
+def test_the_run_has_the_whole_pool(csfcube: tuple[Run, Qrels, Any]) -> None:
+    run, qrels, _ = csfcube
+    judged = qrels.as_dict()
+    assert {q: set(docs) for q, docs in run.as_dict().items()} == {
+        q: set(docs) for q, docs in judged.items()
+    }
+
+
+def test_ours_is_pytrec_evals(csfcube: tuple[Run, Qrels, Any]) -> None:
+    run, qrels, _ = csfcube
+    found = evaluate(run, qrels, parse_measures(list(SHARED)))
+    expected = by_pytrec_eval(run.as_dict(), qrels.as_dict())
+    for name in SHARED:
+        assert found.per_query(name).tolist() == expected[name]
+
+
+def test_ours_is_ir_measures(csfcube: tuple[Run, Qrels, Any]) -> None:
+    """Also from rows in another order, of the dataset's own records, and for our measures."""
+    run, qrels, dataset = csfcube
+    measures = parse_measures([*SHARED, *protocol(dataset).measures, "nDCGp(p=37,pool='qrels')"])
+    found = evaluate(run, qrels, measures)
+    at = {q: i for i, q in enumerate(qrels.query_ids)}
+    rows = list(run)[::-1]
+    seen = 0
+    for metric in ir_measures.iter_calc(measures.values(), dataset.qrels_iter(), iter(rows)):
+        for name, measure in measures.items():
+            if measure == metric.measure:
+                value = found.per_query(name)[at[metric.query_id]]
+                assert value == pytest.approx(metric.value, abs=1e-14)
+                seen += 1
+    assert seen == len(measures) * len(at)
+
+
+def test_ours_is_ranxs(csfcube: tuple[Run, Qrels, Any], ranx: ModuleType) -> None:
+    """ranx sorts by score alone, so it is given our order in scores that do not tie."""
+    run, qrels, _ = csfcube
+    judged = qrels.as_dict()
+    order = {q: {row.doc_id: float(-i) for i, row in enumerate(run.ranking(q))} for q in judged}
+    theirs = ranx.evaluate(judged, order, list(RANX.values()), return_mean=False)
+    found = evaluate(run, qrels, parse_measures(list(RANX)))
+    assert set(RANX) == set(SHARED)
+    for name, metric in RANX.items():
+        expected = theirs[metric].tolist()
+        assert found.per_query(name).tolist() == pytest.approx(expected, abs=1e-12), name
+
+
+def test_pool_order_of_ties_reaches_every_evaluator(csfcube: tuple[Run, Qrels, Any]) -> None:
+    """Ties left in the pool's order are told apart in what is written, and so for everybody."""
+    run, _, _ = csfcube
+    for query in run.query_ids:
+        rows = [(row.score, row.doc_id) for row in run.ranking(query)]
+        assert rows == sorted(rows, reverse=True)
+
+
+def test_figure_is_the_mean_of_the_means_of_the_release_s_folds(
+    csfcube: tuple[Run, Qrels, Any],
+) -> None:
+    run, qrels, dataset = csfcube
+    plan = protocol(dataset)
+    found = evaluate(run, qrels, parse_measures(plan.measures), plan.folds)
+    assert len(plan.folds) == 2
+    for name in plan.measures:
+        values = dict(zip(qrels.query_ids, found.per_query(name).tolist(), strict=True))
+        means = [fmean(values[q] for q in fold) for fold in plan.folds]
+        assert found.figures()[name] == pytest.approx(fmean(means), abs=1e-12)
+
+
+# Mysore et al. 2021, Table 4: RP, P@20, R@20, NDCG%100, NDCG%20, in percent.
+PRINTED = {
+    "csfcube": [13.50, 19.69, 42.73, 68.97, 46.06],
+    "csfcube/background": [20.12, 27.81, 49.85, 79.02, 59.39],
+    "csfcube/method": [9.37, 11.63, 38.29, 60.68, 34.59],
+    "csfcube/result": [11.31, 20.00, 40.40, 67.87, 45.07],
+}
+
+
+@pytest.mark.usefixtures("real_csfcube")
+@pytest.mark.parametrize("dataset_id", PRINTED)
+def test_the_papers_bm25_has_the_papers_figures(dataset_id: str) -> None:
+    qrels, dataset = load_judgments(dataset_id)
+    plan = protocol(dataset)
+    names = ["RPlast(rel=2)", "P(rel=2)@20", "R(rel=2)@20", "nDCGp(p=100)", "nDCGp(p=20)"]
+    found = evaluate(paper_bm25(dataset_id), qrels, parse_measures(names), plan.folds)
+    # The paper prints two places; one figure ends in a five that it cuts off.
+    assert [100 * found.figures()[name] for name in names] == pytest.approx(
+        PRINTED[dataset_id], abs=0.0075
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# ranx's statistical tests beside ours
+# ---------------------------------------------------------------------------------------------
+
+
+def two_systems(seed: int, queries: int, shift: float) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    a = rng.beta(2, 3, queries)
+    return a, np.clip(a + rng.normal(shift, 0.15, queries), 0, 1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("queries", [2, 16, 50])
+def test_student_is_ranxs(ranx: ModuleType, seed: int, queries: int) -> None:
+    from ranx.statistical_tests import paired_student_t_test
+
+    a, b = two_systems(seed, queries, 0.05)
+    p, _ = paired_student_t_test(a, b, 0.05)
+    assert paired_test(a, b, "student") == pytest.approx(p, abs=1e-14)
+
+
+@pytest.mark.parametrize(("seed", "shift"), [(0, 0.0), (1, 0.02), (2, 0.04), (3, 0.06)])
+def test_fisher_agrees_with_ranxs(ranx: ModuleType, seed: int, shift: float) -> None:
+    """Two independent Monte Carlo estimates of one p: within five standard errors.
+
+    The standard error of their difference is sqrt(p (1 - p) (1/ours + 1/theirs)); ranx's draws are
+    not repeatable on several threads, so the test fails by chance once in 1.7 million times.
+    """
+    from ranx.statistical_tests import fisher_randomization_test
+
+    a, b = two_systems(seed, 50, shift)
+    draws = 20_000
+    theirs, _ = fisher_randomization_test(a, b, draws, 0.05, 42)
+    ours = fisher(a - b)
+    middle = max((ours + theirs) / 2, 1 / draws)
+    error = math.sqrt(middle * (1 - middle) * (1 / PERMUTATIONS + 1 / draws))
+    assert abs(ours - theirs) < 5 * error + 1 / PERMUTATIONS

@@ -1,0 +1,688 @@
+"""Errors, files, identifiers and the record beside a run: what everything else stands on."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import pickle
+import platform
+import re
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irtoolkit import provenance
+from irtoolkit.errors import InputError, needs_extra
+from irtoolkit.files import (
+    atomic_path,
+    atomic_text,
+    git_blob_id,
+    is_gzip,
+    read_lines,
+    sha256,
+)
+from irtoolkit.ids import encode, id_array, offsets_of, rank_ids, translate
+
+Write = Callable[..., Path]
+
+
+def names(folder: Path) -> list[str]:
+    """Everything that stands in a folder, hidden files too."""
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+# -- InputError ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("where", "text"),
+    [
+        ({}, "no rows"),
+        ({"file": "x.run"}, "x.run: no rows"),
+        ({"file": "x.run", "line": 7}, "x.run:7: no rows"),
+        ({"remedy": "add one"}, "no rows (add one)"),
+        ({"file": "x.run", "remedy": "add one"}, "x.run: no rows (add one)"),
+        ({"file": "x.run", "line": 7, "remedy": "add one"}, "x.run:7: no rows (add one)"),
+    ],
+)
+def test_the_message_is_place_then_finding_then_remedy(where: dict[str, Any], text: str) -> None:
+    error = InputError("no rows", **where)
+    assert str(error) == text
+    assert error.args == (text,)
+
+
+def test_the_parts_of_an_error_are_kept() -> None:
+    error = InputError("no rows", file=Path("a") / "x.run", line=3, remedy="add one")
+    assert error.found == "no rows"
+    assert error.file == os.path.join("a", "x.run")  # a str, whatever was given
+    assert error.line == 3
+    assert error.remedy == "add one"
+
+
+def test_an_error_without_a_place_has_none() -> None:
+    error = InputError("no rows")
+    assert (error.file, error.line, error.remedy) == (None, None, None)
+
+
+def test_an_error_survives_pickling() -> None:
+    """Errors cross process borders whole: in pools of workers, and in pytest-xdist."""
+    error = InputError("no rows", file="x.run", line=3, remedy="add one")
+    copy = pickle.loads(pickle.dumps(error))
+    assert isinstance(copy, InputError)
+    assert str(copy) == "x.run:3: no rows (add one)"
+    assert (copy.found, copy.file, copy.line, copy.remedy) == ("no rows", "x.run", 3, "add one")
+
+
+def test_an_input_error_is_not_mistaken_for_a_usual_one() -> None:
+    assert not issubclass(InputError, (OSError, ValueError, LookupError))
+
+
+def test_a_missing_extra_says_what_to_install() -> None:
+    error = needs_extra("faiss", "neural")
+    assert isinstance(error, InputError)
+    assert error.found == "faiss is not installed"
+    assert error.remedy == "pip install 'irtoolkit[neural]'"
+
+
+# -- writing -------------------------------------------------------------------------------------
+
+
+def test_a_finished_file_is_all_that_is_left(tmp_path: Path) -> None:
+    target = tmp_path / "x.bin"
+    with atomic_path(target) as temporary:
+        temporary.write_bytes(b"\x00new")
+        assert not target.exists()
+        assert temporary.parent == tmp_path, "a rename is atomic only within a file system"
+    assert target.read_bytes() == b"\x00new"
+    assert names(tmp_path) == ["x.bin"]
+
+
+def test_the_temporary_file_is_hidden_and_not_the_target(tmp_path: Path) -> None:
+    with atomic_path(tmp_path / "x.run") as temporary:
+        assert temporary.name.startswith(".")
+        assert temporary.name != "x.run"
+        temporary.touch()
+
+
+def test_an_old_file_is_replaced_only_at_the_end(tmp_path: Path) -> None:
+    target = tmp_path / "x.txt"
+    target.write_text("old")
+    with atomic_path(str(target)) as temporary:
+        temporary.write_text("new")
+        assert target.read_text() == "old"
+    assert target.read_text() == "new"
+
+
+@pytest.mark.parametrize("exception", [RuntimeError, InputError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("name", ["x.run", "x.run.gz"])
+def test_what_breaks_off_leaves_the_old_file_alone(
+    tmp_path: Path, exception: type[BaseException], name: str
+) -> None:
+    target = tmp_path / name
+    target.write_bytes(b"old")
+
+    def write() -> None:
+        with atomic_text(target) as out:
+            out.write("half")
+            out.flush()
+            raise exception("stop")
+
+    with pytest.raises(exception, match="stop"):
+        write()
+    assert target.read_bytes() == b"old"
+    assert names(tmp_path) == [name]
+
+
+def test_what_breaks_off_leaves_nothing_where_nothing_was(tmp_path: Path) -> None:
+    def write() -> None:
+        with atomic_text(tmp_path / "x.run") as out:
+            out.write("half")
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        write()
+    assert names(tmp_path) == []
+
+
+def test_folders_are_made_on_the_way(tmp_path: Path) -> None:
+    with atomic_text(tmp_path / "a" / "b" / "x.run") as out:
+        out.write("new")
+    assert (tmp_path / "a" / "b" / "x.run").read_text() == "new"
+
+
+def test_a_full_disk_is_an_input_error(tmp_path: Path) -> None:
+    target = tmp_path / "x.run"
+    target.write_text("old")
+
+    def write() -> None:
+        with atomic_path(target) as temporary:
+            temporary.write_text("half")
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(InputError) as caught:
+        write()
+    assert str(caught.value) == f"{target}: cannot write: No space left on device"
+    assert target.read_text() == "old"
+    assert names(tmp_path) == ["x.run"]
+
+
+def test_a_block_that_writes_nothing_is_an_input_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot write") as caught, atomic_path(tmp_path / "x"):
+        pass
+    assert caught.value.file == str(tmp_path / "x")
+
+
+def write_text(path: Path, text: str = "new") -> None:
+    with atomic_text(path) as out:
+        out.write(text)
+
+
+def test_a_folder_cannot_be_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(InputError, match="cannot write") as caught:
+        write_text(tmp_path / "taken")
+    assert caught.value.file == str(tmp_path / "taken")
+    assert names(tmp_path) == ["taken"]
+    assert names(tmp_path / "taken") == []
+
+
+def test_a_file_in_place_of_the_folder_is_an_input_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("old")
+    target = tmp_path / "file" / "x.run"
+    with pytest.raises(InputError, match="cannot write") as caught:
+        write_text(target)
+    assert caught.value.file == str(target)
+    assert (tmp_path / "file").read_text() == "old"
+
+
+def test_a_name_too_long_for_the_disk_is_an_input_error(tmp_path: Path) -> None:
+    target = tmp_path / ("x" * 300)
+    with pytest.raises(InputError, match="cannot write") as caught:
+        write_text(target)
+    assert caught.value.file == str(target)
+    assert names(tmp_path) == []
+
+
+def test_text_is_utf8_with_plain_line_ends(tmp_path: Path) -> None:
+    write_text(tmp_path / "x", "é\n\U0001f600\n")
+    assert (tmp_path / "x").read_bytes() == b"\xc3\xa9\n\xf0\x9f\x98\x80\n"
+
+
+def test_gzip_text_holds_the_same_bytes_as_plain_text(tmp_path: Path) -> None:
+    text = "é\nsecond\n" * 1000
+    write_text(tmp_path / "x", text)
+    write_text(tmp_path / "x.gz", text)
+    assert gzip.decompress((tmp_path / "x.gz").read_bytes()) == (tmp_path / "x").read_bytes()
+    assert (tmp_path / "x.gz").stat().st_size < (tmp_path / "x").stat().st_size
+
+
+def test_gzip_bytes_depend_on_the_content_alone(tmp_path: Path) -> None:
+    write_text(tmp_path / "one.gz")
+    write_text(tmp_path / "a" / "other-name.gz")
+    data = (tmp_path / "one.gz").read_bytes()
+    assert data == (tmp_path / "a" / "other-name.gz").read_bytes()
+    # RFC 1952: magic, method, flags (a name would set bit 3), four bytes of time.
+    assert data[:8] == b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
+
+
+@pytest.mark.parametrize(
+    ("path", "packed"),
+    [("x.gz", True), (Path("a/x.run.gz"), True), ("x", False), ("x.gz.run", False), ("gz", False)],
+)
+def test_only_the_end_of_the_name_says_gzip(path: str | Path, packed: bool) -> None:
+    assert is_gzip(path) is packed
+
+
+# -- reading -------------------------------------------------------------------------------------
+
+
+def lines_of(path: Path) -> list[tuple[int, str]]:
+    return list(read_lines(path))
+
+
+@pytest.mark.parametrize(
+    ("data", "lines"),
+    [
+        (b"", []),
+        (b"a\n", ["a"]),
+        (b"a\nb\n", ["a", "b"]),
+        (b"a\nb", ["a", "b"]),
+        (b"\n", [""]),
+        (b"\n\na\n\n", ["", "", "a", ""]),
+        (b"a\r\nb\r\n", ["a", "b"]),
+        (b"a\r\nb\n", ["a", "b"]),
+        (b"\xef\xbb\xbfa\nb\n", ["a", "b"]),
+        (b"\xef\xbb\xbfa\r\n", ["a"]),
+        (b"\xef\xbb\xbf", [""]),
+        (b" a \t\n", [" a \t"]),
+        ("é\U0001f600\u00a0\n".encode(), ["é\U0001f600\u00a0"]),
+        ("a\n\ufeffb\n".encode(), ["a", "\ufeffb"]),
+        (b"a\rb\n", ["a\rb"]),
+        (b"a\x00b\n", ["a\x00b"]),
+    ],
+    ids=lambda value: ascii(value)[:30],
+)
+@pytest.mark.parametrize("name", ["x.txt", "x.txt.gz"])
+def test_lines_of_valid_files(write: Write, name: str, data: bytes, lines: list[str]) -> None:
+    path = write(name, gzip.compress(data) if name.endswith(".gz") else data)
+    assert lines_of(path) == list(enumerate(lines, 1))
+
+
+@pytest.mark.parametrize(
+    "end", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e"]
+)
+def test_only_line_feed_ends_a_line(write: Write, end: str) -> None:
+    """str.splitlines would end a line at each of these, and shift every number after it."""
+    assert lines_of(write("x.txt", f"a{end}b\nc\n")) == [(1, f"a{end}b"), (2, "c")]
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\r\n"))))
+def test_written_lines_are_read_back(tmp_path: Path, lines: list[str]) -> None:
+    if lines and lines[0].startswith("\ufeff"):
+        lines[0] = lines[0].lstrip("\ufeff")  # at the start of a file it is a byte order mark
+    path = tmp_path / "x.txt"
+    write_text(path, "".join(f"{line}\n" for line in lines))
+    assert [line for _, line in read_lines(path)] == lines
+
+
+@pytest.mark.parametrize("name", ["x.txt", "x.txt.gz"])
+def test_a_latin1_byte_is_named_with_its_line_and_column(write: Write, name: str) -> None:
+    data = "first\nsecond\ncaf\u00e9 three\nfourth\n".encode("latin-1")
+    path = write(name, gzip.compress(data) if name.endswith(".gz") else data)
+    with pytest.raises(InputError) as caught:
+        lines_of(path)
+    assert caught.value.file == str(path)
+    assert caught.value.line == 3
+    assert caught.value.found == "not UTF-8: byte 0xe9 at column 4"
+    assert "UTF-8" in (caught.value.remedy or "")
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "byte"),
+    [
+        (b"\xe9\n", 1, "0xe9"),
+        (b"a\nb\xc3", 2, "0xc3"),  # cut inside a character, at the end of the file
+        (b"a\n\xed\xa0\x80\n", 2, "0xed"),  # a surrogate, which UTF-8 has none of
+        (b"a\n\xc0\xaf\n", 2, "0xc0"),  # an overlong slash
+        ("a\nb\n".encode("utf-16"), 1, "0xff"),
+    ],
+)
+def test_invalid_utf8(write: Write, data: bytes, line: int, byte: str) -> None:
+    with pytest.raises(InputError, match=f"not UTF-8: byte {byte}") as caught:
+        lines_of(write("x.txt", data))
+    assert caught.value.line == line
+
+
+def test_lines_before_a_bad_one_are_handed_out(write: Write) -> None:
+    reader = read_lines(write("x.txt", b"a\nb\n\xff\n"))
+    assert next(reader) == (1, "a")
+    assert next(reader) == (2, "b")
+    with pytest.raises(InputError, match="not UTF-8"):
+        next(reader)
+
+
+def test_gzip_members_are_read_on(write: Write) -> None:
+    """`cat a.gz b.gz` is a valid gzip file."""
+    path = write("x.gz", gzip.compress(b"a\nb") + gzip.compress(b"c\nd\n"))
+    assert lines_of(path) == [(1, "a"), (2, "bc"), (3, "d")]
+
+
+LONG = b"".join(
+    b"line %d %s\n" % (i, hashlib.sha256(b"%d" % i).hexdigest().encode()) for i in range(900)
+)
+
+
+def damaged(path: Path) -> InputError:
+    with pytest.raises(InputError, match="damaged gzip data") as caught:
+        lines_of(path)
+    assert caught.value.file == str(path)
+    assert caught.value.remedy == "fetch it again"
+    return caught.value
+
+
+def test_a_truncated_gzip_file_is_named_where_it_breaks_off(write: Write) -> None:
+    packed = gzip.compress(LONG)
+    half = packed[: len(packed) // 2]
+    whole_lines = zlib.decompressobj(wbits=31).decompress(half).count(b"\n")
+    line = damaged(write("x.gz", half)).line
+    assert line is not None
+    # The reader may hold back some of what could still be unpacked, but never runs ahead of it.
+    assert 1 <= line <= whole_lines + 1
+
+
+@pytest.mark.parametrize("cut", [1, 4, 8])
+def test_a_gzip_file_without_its_trailer_is_damaged(write: Write, cut: int) -> None:
+    damaged(write("x.gz", gzip.compress(LONG)[:-cut]))
+
+
+def test_a_wrong_checksum_is_damage(write: Write) -> None:
+    packed = bytearray(gzip.compress(LONG))
+    packed[-8] ^= 0xFF
+    damaged(write("x.gz", bytes(packed)))
+
+
+def test_damage_inside_the_stream(write: Write) -> None:
+    packed = gzip.compress(LONG)
+    damaged(write("x.gz", packed[:200] + b"\x00" * 50 + packed[250:]))
+
+
+@pytest.mark.parametrize("data", [b"a plain text\n", b"\x1f", b"\x1f\x8c rest", b"PK\x03\x04"])
+def test_a_gz_name_on_another_format(write: Write, data: bytes) -> None:
+    assert damaged(write("x.gz", data)).line == 1
+
+
+@pytest.mark.parametrize("name", ["none.txt", "none.gz", "none/x.txt"])
+def test_a_missing_file_is_an_input_error(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError) as caught:
+        lines_of(tmp_path / name)
+    assert str(caught.value) == f"{tmp_path / name}: cannot read: No such file or directory"
+    assert caught.value.line is None
+
+
+@pytest.mark.parametrize("name", ["folder", "folder.gz"])
+def test_a_folder_is_not_read(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    with pytest.raises(InputError, match="cannot read: Is a directory") as caught:
+        lines_of(tmp_path / name)
+    assert caught.value.file == str(tmp_path / name)
+
+
+# -- fingerprints --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "digest"),
+    [  # FIPS 180-2's example, and the digest of nothing
+        (b"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+        (b"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+    ],
+)
+def test_sha256_of_known_content(write: Write, data: bytes, digest: str) -> None:
+    path = write("x", data)
+    assert sha256(path) == digest
+    assert sha256(str(path)) == digest
+
+
+def test_sha256_of_a_file_longer_than_any_buffer(write: Write) -> None:
+    data = bytes(range(256)) * 5000
+    assert sha256(write("x", data)) == hashlib.sha256(data).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("data", "blob"),
+    [  # as `git hash-object` prints them
+        (b"", "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"),
+        (b"hello\n", "ce013625030ba8dba906f756967f9e9ca394464a"),
+        (b"test content\n", "d670460b4b4aece5915caf5c68d12f560a9fe3e4"),
+        (b"what is up, doc?", "bd9dbf5aae1a3862dd1526723246b20206e5fc37"),
+    ],
+)
+def test_git_blob_ids(data: bytes, blob: str) -> None:
+    assert git_blob_id(data) == blob
+
+
+# -- identifiers ---------------------------------------------------------------------------------
+
+
+def test_id_arrays_are_flat_and_hold_str() -> None:
+    array = id_array(["d1", "d2"])
+    assert array.dtype == object
+    assert array.shape == (2,)
+    assert [type(name) for name in array] == [str, str]
+
+
+@pytest.mark.parametrize("ids", [[], [""], ["one"], ["ab", "cd", "ef"], ["ünï", "\U0001f600"]])
+def test_id_arrays_hold_what_they_are_given(ids: list[str]) -> None:
+    assert id_array(ids).tolist() == ids
+
+
+def test_an_id_array_of_an_id_array() -> None:
+    ids = id_array(["b", "a"])
+    again = id_array(ids)
+    again[0] = "changed"
+    assert ids.tolist() == ["b", "a"]
+
+
+def test_encoding_numbers_ids_by_first_appearance() -> None:
+    ids, codes = encode(iter(["b", "a", "b", "c", "a"]))
+    assert ids.tolist() == ["b", "a", "c"]
+    assert codes.tolist() == [0, 1, 0, 2, 1]
+    assert codes.dtype == np.int64
+
+
+def test_encoding_nothing() -> None:
+    ids, codes = encode([])
+    assert ids.tolist() == []
+    assert codes.tolist() == []
+    assert codes.dtype == np.int64
+
+
+@given(st.lists(st.text()))
+def test_encoding_loses_nothing(items: list[str]) -> None:
+    ids, codes = encode(items)
+    assert [ids[code] for code in codes] == items
+    assert len(set(ids)) == len(ids)
+
+
+def test_ids_rank_by_code_point() -> None:
+    # Upper case before lower, accents after ASCII, and the astral plane after the BMP's end,
+    # where UTF-16 order would put it first.
+    ids = id_array(["\U00010000", "z", "\uffee", "Z", "é", "10", "9"])
+    assert rank_ids(ids).tolist() == [6, 3, 5, 2, 4, 0, 1]
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8")), unique=True))
+def test_ids_rank_by_utf8_bytes(items: list[str]) -> None:
+    by_bytes = sorted(items, key=lambda item: item.encode("utf-8"))
+    assert rank_ids(id_array(items)).tolist() == [by_bytes.index(item) for item in items]
+
+
+def test_translation_between_vocabularies() -> None:
+    found = translate(id_array(["c", "x", "a"]), id_array(["a", "b", "c"]))
+    assert found.tolist() == [2, -1, 0]
+    assert found.dtype == np.int64
+
+
+@pytest.mark.parametrize(("source", "target"), [([], ["a"]), ([], []), (["a", "b"], [])])
+def test_translation_where_there_is_little(source: list[str], target: list[str]) -> None:
+    assert translate(id_array(source), id_array(target)).tolist() == [-1] * len(source)
+
+
+def test_ids_translate_as_text() -> None:
+    """1, 01 and 1.0 are three documents."""
+    assert translate(id_array(["01", "1.0"]), id_array(["1"])).tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize(
+    ("groups", "count", "offsets"),
+    [
+        ([], 0, [0]),
+        ([], 2, [0, 0, 0]),
+        ([0, 0, 1], 2, [0, 2, 3]),
+        ([1, 1], 3, [0, 0, 2, 2]),
+        ([0, 2, 2], 4, [0, 1, 1, 3, 3]),
+    ],
+)
+def test_offsets_of_groups(groups: list[int], count: int, offsets: list[int]) -> None:
+    found = offsets_of(np.array(groups, dtype=np.int64), count)
+    assert found.tolist() == offsets
+    assert found.dtype == np.int64
+
+
+# -- the record beside a run ---------------------------------------------------------------------
+
+MADE: dict[str, Any] = {
+    "dataset": "csfcube/sample",
+    "data": "ab" * 32,
+    "system": "bm25",
+    "retriever": "bm25",
+    "settings": {"k1": 0.9, "stem": True, "note": "naïve"},
+    "run": "cd" * 32,
+}
+
+
+@pytest.mark.parametrize("name", ["x.run", "x.run.gz", "a/x.parquet"])
+def test_the_record_stands_beside_its_run(name: str) -> None:
+    assert provenance.metadata_path(name) == Path(f"{name}.ir-metadata.yml")
+    assert provenance.metadata_path(Path(name)).parent == Path(name).parent
+
+
+def test_a_record_says_what_was_run_and_on_what(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["/somewhere/bin/irtoolkit", "retrieve", "csfcube/sample"])
+    content = provenance.record(MADE, 1.23456)
+    assert content["tag"] == "bm25"
+    assert content["irtoolkit"] == MADE
+    assert content["implementation"]["executable"]["cmd"] == "irtoolkit retrieve csfcube/sample"
+    assert content["data"]["test collection"]["name"] == "csfcube/sample"
+    assert content["method"]["retrieval"] == [
+        {"method": "bm25", "k1": 0.9, "stem": True, "note": "naïve"}
+    ]
+    assert content["platform"]["software"]["python"] == platform.python_version()
+    assert content["platform"]["hardware"]["cpus"] >= 1
+
+
+def test_a_record_has_the_six_parts_of_primad_that_apply() -> None:
+    """ir_metadata's top-level keys are platform, research goal, implementation, method, actor, data."""
+    content = provenance.record(MADE, 0.0)
+    assert {"tag", "platform", "implementation", "method", "data"} <= set(content)
+
+
+def test_a_record_counts_what_it_cost() -> None:
+    resources = provenance.record(MADE, 1.23456)["resources"]
+    assert resources["seconds"] == 1.235
+    assert resources["peak memory MiB"] > 1
+
+
+def test_a_record_is_dated_in_utc() -> None:
+    date = datetime.fromisoformat(provenance.record(MADE, 0.0)["date"])
+    assert date.utcoffset() == timedelta(0)
+    assert abs(datetime.now(UTC) - date) < timedelta(hours=1)
+
+
+def test_a_record_names_library_versions() -> None:
+    libraries = provenance.record(MADE, 0.0)["platform"]["software"]["libraries"]
+    assert libraries["numpy"] == np.__version__
+    assert libraries["ir-measures"] == metadata.version("ir-measures")
+
+
+def test_libraries_that_are_not_installed_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provenance, "LIBRARIES", ("numpy", "no-such-library-anywhere"))
+    assert provenance._versions.__wrapped__() == {"numpy": np.__version__}
+
+
+def test_the_commit_is_one_or_none() -> None:
+    commit = provenance.record(MADE, 0.0)["implementation"]["source"]["commit"]
+    assert commit is None or re.fullmatch(r"[0-9a-f]{40}", commit)
+
+
+def _as_if_installed_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provenance, "__file__", str(folder / "irtoolkit" / "provenance.py"))
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(folder.parent))
+
+
+def test_an_installed_package_has_no_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _as_if_installed_in(tmp_path, monkeypatch)
+    assert provenance._commit.__wrapped__() is None
+
+
+def test_a_broken_repository_has_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _as_if_installed_in(tmp_path, monkeypatch)
+    (tmp_path / ".git").mkdir()
+    assert provenance._commit.__wrapped__() is None
+
+
+def test_without_git_there_is_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _as_if_installed_in(tmp_path, monkeypatch)
+    (tmp_path / ".git").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert provenance._commit.__wrapped__() is None
+
+
+def test_a_source_tree_has_the_commit_that_git_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _as_if_installed_in(tmp_path, monkeypatch)
+    (tmp_path / ".git").mkdir()
+    asked: list[list[str]] = []
+
+    def git(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        asked.append(command)
+        return subprocess.CompletedProcess(command, 0, "0123456789" * 4 + "\n", "")
+
+    monkeypatch.setattr(subprocess, "run", git)
+    assert provenance._commit.__wrapped__() == "0123456789" * 4
+    assert str(tmp_path) in asked[0]
+
+
+def test_a_record_is_read_back_as_written(tmp_path: Path) -> None:
+    content = provenance.record(MADE, 2.0)
+    provenance.write(tmp_path / "x.run", content)
+    assert names(tmp_path) == ["x.run.ir-metadata.yml"]
+    assert provenance.read(tmp_path / "x.run") == content
+    assert provenance.read(str(tmp_path / "x.run")) == content
+
+
+def test_a_record_is_meant_for_people_too(tmp_path: Path) -> None:
+    """Any YAML reader takes it, in the order it was made, letters as letters."""
+    provenance.write(tmp_path / "x.run", provenance.record(MADE, 2.0))
+    text = (tmp_path / "x.run.ir-metadata.yml").read_text("utf-8")
+    assert text.startswith("tag: bm25\n")
+    assert "naïve" in text
+    assert "!!" not in text, "no Python types"
+    loaded = yaml.safe_load(io.StringIO(text))
+    assert list(loaded)[:3] == ["tag", "platform", "implementation"]
+
+
+def test_a_record_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
+    provenance.write(tmp_path / "x.run", {"tag": "old"})
+    with pytest.raises(yaml.YAMLError):
+        provenance.write(tmp_path / "x.run", {"tag": "new", "unknown": object()})
+    assert provenance.read(tmp_path / "x.run") == {"tag": "old"}
+    assert names(tmp_path) == ["x.run.ir-metadata.yml"]
+
+
+def test_a_run_without_a_record(tmp_path: Path) -> None:
+    assert provenance.read(tmp_path / "x.run") is None
+
+
+def test_a_folder_is_no_record(tmp_path: Path) -> None:
+    (tmp_path / "x.run.ir-metadata.yml").mkdir()
+    assert provenance.read(tmp_path / "x.run") is None
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"tag: [unclosed",
+        b"tag: 'half",
+        b"a: b: c",
+        b"\tindented: with a tab",
+        b"- a\n- list\n",
+        b"just words",
+        b"42",
+        b"tag: caf\xe9",
+        b"\x00\x01",
+        b"!!python/object/apply:os.getcwd []",
+        b"date: 2024-99-99",
+        b"&a [*missing]",
+    ],
+)
+def test_a_damaged_record_is_no_record(write: Write, data: bytes) -> None:
+    path = write("x.run.ir-metadata.yml", data)
+    assert provenance.read(str(path).removesuffix(".ir-metadata.yml")) is None

@@ -1,0 +1,907 @@
+"""nDCGp and RPlast: against their definitions restated plainly, and as measures of ir_measures."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any, ClassVar, NamedTuple
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytest
+import pytrec_eval
+from hypothesis import example, given
+from hypothesis import strategies as st
+from ir_measures import AP, P, ParamInfo, nDCG
+from ir_measures.measures.base import Agg, Measure
+
+import irtoolkit
+from irtoolkit.errors import InputError
+from irtoolkit.evaluation import evaluate
+from irtoolkit.ids import id_array
+from irtoolkit.measures.base import ColumnarMeasure, ColumnarProvider
+from irtoolkit.measures.judged import Floats, JudgedRun, sums
+from irtoolkit.measures.ndcgp import nDCGp
+from irtoolkit.measures.rplast import RPlast
+from irtoolkit.qrels import Qrel, Qrels
+from irtoolkit.runs import Run, ScoredDoc
+
+RunDict = dict[str, dict[str, float]]
+QrelsDict = dict[str, dict[str, int]]
+
+# ---------------------------------------------------------------------------------------------
+# The definitions, restated without arrays
+# ---------------------------------------------------------------------------------------------
+
+
+def listed(run: RunDict, query: str) -> list[str]:
+    """Documents of a query as trec_eval orders them: single precision, then id descending."""
+    scored = run.get(query, {})
+    return sorted(scored, key=lambda d: (float(np.float32(scored[d])), d.encode()), reverse=True)
+
+
+def listed_grades(run: RunDict, qrels: QrelsDict, query: str) -> list[int]:
+    """Grades in rank order; an unjudged document has grade 0."""
+    return [qrels[query].get(doc, 0) for doc in listed(run, query)]
+
+
+def discount(rank: int) -> float:
+    """1, 1, log2(3), log2(4), ..."""
+    return 1.0 if rank <= 2 else math.log2(rank)
+
+
+def plain_dcg(grades: Sequence[int], cut: int) -> float:
+    """The grade is the gain; one below zero stands for no rating, and gains nothing."""
+    return sum(max(g, 0) / discount(i) for i, g in enumerate(grades[:cut], 1))
+
+
+def plain_ndcgp(grades: Sequence[int], pool: Sequence[int], p: int) -> float:
+    """nDCG at p percent of the pool, whose best order is the ideal."""
+    cut = math.floor(Fraction(p, 100) * len(pool))
+    best = plain_dcg(sorted(pool, reverse=True), cut)
+    return plain_dcg(grades, cut) / best if best > 0 else 0.0
+
+
+def plain_rplast(grades: Sequence[int], rel: int) -> float:
+    """Precision at the rank of the last relevant document."""
+    relevant = [grade >= rel for grade in grades]
+    while relevant and not relevant[-1]:
+        relevant.pop()
+    return sum(relevant) / len(relevant) if relevant else 0.0
+
+
+def per_query(measure: Measure, run: Any, qrels: Any) -> dict[str, float]:
+    """Each query's value, by way of ir_measures."""
+    return {m.query_id: m.value for m in ir_measures.iter_calc([measure], qrels, run)}
+
+
+def ranked(grades: Sequence[int | None]) -> tuple[RunDict, QrelsDict]:
+    """A run and qrels of one query whose ranks have these grades; None is unjudged."""
+    names = [f"d{i:03}" for i in range(len(grades))]
+    run = {"q": {name: float(len(grades) - i) for i, name in enumerate(names)}}
+    qrels = {"q": {n: g for n, g in zip(names, grades, strict=True) if g is not None}}
+    return run, qrels
+
+
+def score(measure: Measure, grades: Sequence[int | None]) -> float:
+    """The measure of one ranked list."""
+    run, qrels = ranked(grades)
+    return per_query(measure, run, qrels)["q"]
+
+
+# ---------------------------------------------------------------------------------------------
+# Strategies
+# ---------------------------------------------------------------------------------------------
+
+# Letters on both sides of ASCII and of the surrogates: ids tie in the byte order of UTF-8.
+doc_ids = st.text(alphabet="aB7-é\uff5e😀", min_size=1, max_size=3)
+query_ids = st.sampled_from(["q1", "q2", "q10", "Ω"])
+# Few values, so that many tie; 1 and 1 + 1e-9 tie only in single precision.
+score_values = st.sampled_from([-2.5, 0.0, 0.1, 1.0, 1.0 + 1e-9, 1.5, 7e5]) | st.floats(
+    -1e6, 1e6, width=32
+)
+grade_values = st.sampled_from([0, 0, 0, 1, 1, 2, 3, -1, -2, 4, 17])
+runs = st.dictionaries(query_ids, st.dictionaries(doc_ids, score_values, max_size=25), max_size=4)
+judgments = st.dictionaries(
+    query_ids, st.dictionaries(doc_ids, grade_values, min_size=1, max_size=25), min_size=1
+)
+
+
+@st.composite
+def overlapping(draw: st.DrawFn) -> tuple[RunDict, QrelsDict]:
+    """A run and qrels that share most of their documents."""
+    names = draw(st.lists(doc_ids, min_size=1, max_size=30, unique=True))
+    pick = st.dictionaries(st.sampled_from(names), score_values, max_size=30)
+    judge = st.dictionaries(st.sampled_from(names), grade_values, min_size=1, max_size=30)
+    return (
+        draw(st.dictionaries(query_ids, pick, max_size=4)),
+        draw(st.dictionaries(query_ids, judge, min_size=1)),
+    )
+
+
+any_case = overlapping() | st.tuples(runs, judgments)
+
+
+# ---------------------------------------------------------------------------------------------
+# Worked by hand
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("p", "grades", "expected"),
+    [
+        # cut 2 of 10: (0 + 3) / (3 + 2)
+        (20, [0, 3, 0, 2, 1, 0, 0, 0, 0, 0], 3 / 5),
+        # cut 3: (0 + 3 + 0) / (3 + 2 + 1/log2 3)
+        (30, [0, 3, 0, 2, 1, 0, 0, 0, 0, 0], 3 / (5 + 0.6309297535714575)),
+        # cut 4: 3 + 2/2, the fourth rank being halved
+        (40, [0, 3, 0, 2, 1, 0, 0, 0, 0, 0], 4 / (5 + 0.6309297535714575)),
+        # cut 5 and 10: 3 + 1 + 1/log2 5
+        (50, [0, 3, 0, 2, 1, 0, 0, 0, 0, 0], 4.430676558073393 / 5.630929753571457),
+        (100, [0, 3, 0, 2, 1, 0, 0, 0, 0, 0], 4.430676558073393 / 5.630929753571457),
+        # 10 percent is the first rank alone
+        (10, [2, 3, 0, 2, 1, 0, 0, 0, 0, 0], 2 / 3),
+        (10, [0, 3, 0, 2, 1, 0, 0, 0, 0, 0], 0.0),
+        # gains are grades, not 2^grade - 1: 1/3 and not 1/7
+        (50, [1, 3], 1 / 3),
+        # grades above 3 are grades too
+        (50, [10, 40], 1 / 4),
+    ],
+)
+def test_ndcgp_by_hand(p: int, grades: list[int], expected: float) -> None:
+    assert score(nDCGp(p=p), grades) == pytest.approx(expected, abs=1e-15)
+
+
+def test_ndcgp_does_not_discount_the_second_rank() -> None:
+    assert score(nDCGp(p=100), [3, 1, 0, 0]) == score(nDCGp(p=100), [1, 3, 0, 0]) == 1.0
+    assert score(nDCGp(p=100), [3, 0, 1, 0]) < 1.0
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 4])
+def test_ndcgp_of_a_list_too_short_to_be_cut_is_zero(length: int) -> None:
+    assert score(nDCGp(p=20), [3] * length) == 0.0
+    assert score(nDCGp(p=100), [3] * length) == 1.0
+
+
+def test_ndcgp_of_five_documents_is_the_top_one_over_the_best_one() -> None:
+    assert score(nDCGp, [2, 0, 3, 0, 1]) == pytest.approx(2 / 3, abs=1e-15)
+
+
+def test_ndcgp_counts_unjudged_documents_in_the_length_of_the_list() -> None:
+    # Ten listed, cut 2; were only the four judged counted, the cut would be 0.
+    assert score(nDCGp, [None, 1, 2, None, None, None, 0, None, None, 3]) == pytest.approx(1 / 5)
+
+
+@pytest.mark.parametrize("grades", [[0] * 10, [None, *[0] * 9], [-1] * 10, [0, -2] * 5])
+@pytest.mark.parametrize("pool", ["run", "qrels"])
+def test_ndcgp_without_a_positive_grade_is_zero(grades: list[int | None], pool: str) -> None:
+    assert score(nDCGp(pool=pool), grades) == 0.0
+
+
+def test_ndcgp_takes_a_negative_grade_for_none() -> None:
+    assert score(nDCGp(p=100), [-1, 2, -1, 1]) == score(nDCGp(p=100), [0, 2, 0, 1])
+
+
+def test_ndcgp_pool_qrels_cuts_and_idealises_by_what_is_judged() -> None:
+    # Listed: two of the ten judged. Cut 2 of 10, ideal 3 + 2.
+    run = {"q": {"d7": 2.0, "d0": 1.0}}
+    qrels = {"q": {f"d{i}": {0: 3, 1: 2, 7: 1}.get(i, 0) for i in range(10)}}
+    assert per_query(nDCGp(pool="qrels"), run, qrels) == {"q": pytest.approx(4 / 5)}
+    # As the official scorer has it, the cut of two listed documents is 0.
+    assert per_query(nDCGp, run, qrels) == {"q": 0.0}
+    assert per_query(nDCGp(p=50), run, qrels) == {"q": pytest.approx(1 / 3)}
+
+
+@pytest.mark.parametrize(
+    ("rel", "expected"), [(1, 3 / 4), (2, 2 / 4), (3, 1 / 4), (4, 0.0), (0, 1.0)]
+)
+def test_rplast_by_hand(rel: int, expected: float) -> None:
+    assert score(RPlast(rel=rel), [0, 2, 1, 3, 0]) == expected
+
+
+@pytest.mark.parametrize(
+    ("grades", "expected"),
+    [
+        ([2], 1.0),
+        ([2, 3, 2], 1.0),
+        ([2, 3, 2, 0, 1, None], 1.0),
+        ([0, 2], 1 / 2),
+        ([None, None, None, 2], 1 / 4),
+        ([3, 0, 0, 0, 0, 0, 0, 2], 2 / 8),
+        ([0, 1, 1, 0], 0.0),
+        ([-1, -1, 2], 1 / 3),
+    ],
+)
+def test_rplast_default_by_hand(grades: list[int | None], expected: float) -> None:
+    assert score(RPlast, grades) == expected
+
+
+def test_rplast_is_not_rprec() -> None:
+    grades = [2, 0, 0, 0, 0, 0, 0, 0, 0, 2]
+    assert score(RPlast, grades) == 2 / 10
+    assert score(ir_measures.Rprec(rel=2), grades) == 1 / 2
+
+
+def test_rplast_ignores_relevant_documents_that_are_not_listed() -> None:
+    run = {"q": {"a": 2.0, "b": 1.0}}
+    qrels = {"q": {"b": 2, "c": 3, "d": 3}}
+    assert per_query(RPlast, run, qrels) == {"q": 1 / 2}
+
+
+def test_rplast_with_rel_zero_takes_unjudged_documents_as_relevant() -> None:
+    assert score(RPlast(rel=0), [-1, None, 0, -1]) == 2 / 3
+
+
+def test_ties_are_ordered_by_document_id_descending() -> None:
+    qrels = {"q": {"a": 3, "b": 0, "c": 0, "d": 0, "e": 0}}
+    tied = {"q": dict.fromkeys("aebdc", 1.0)}
+    assert per_query(nDCGp, tied, qrels) == {"q": 0.0}
+    assert per_query(RPlast, tied, qrels) == {"q": 1 / 5}
+    assert per_query(nDCGp, tied, {"q": {"e": 3}}) == {"q": 1.0}
+
+
+def test_scores_are_compared_in_single_precision() -> None:
+    run = {"q": {"a": 1.0 + 1e-9, "b": 1.0}}
+    assert per_query(RPlast, run, {"q": {"a": 2}}) == {"q": 1 / 2}
+    assert per_query(RPlast, run, {"q": {"b": 2}}) == {"q": 1.0}
+
+
+# ---------------------------------------------------------------------------------------------
+# Against the plain restatement
+# ---------------------------------------------------------------------------------------------
+
+
+@given(any_case, st.integers(1, 100) | st.sampled_from([20, 100]))
+@example(({}, {"q1": {"a": 1}}), 20)
+@example(({"q2": {"a": 1.0}}, {"q1": {"a": 1}}), 100)
+@example(({"q1": {}}, {"q1": {"a": 1}}), 100)
+def test_ndcgp_of_the_run_is_its_definition(case: tuple[RunDict, QrelsDict], p: int) -> None:
+    run, qrels = case
+    expected = {}
+    for query in qrels:
+        grades = listed_grades(run, qrels, query)
+        expected[query] = plain_ndcgp(grades, grades, p)
+    assert per_query(nDCGp(p=p), run, qrels) == pytest.approx(expected, abs=1e-12)
+
+
+@given(any_case, st.integers(1, 100) | st.sampled_from([20, 100]))
+@example(({"q1": {"x": 1.0, "y": 2.0}}, {"q1": {"a": 1}}), 100)
+def test_ndcgp_of_the_qrels_is_its_definition(case: tuple[RunDict, QrelsDict], p: int) -> None:
+    run, qrels = case
+    expected = {
+        query: plain_ndcgp(listed_grades(run, qrels, query), list(qrels[query].values()), p)
+        for query in qrels
+    }
+    assert per_query(nDCGp(p=p, pool="qrels"), run, qrels) == pytest.approx(expected, abs=1e-12)
+
+
+@given(any_case, st.integers(-2, 5))
+def test_rplast_is_its_definition(case: tuple[RunDict, QrelsDict], rel: int) -> None:
+    run, qrels = case
+    expected = {q: plain_rplast(listed_grades(run, qrels, q), rel) for q in qrels}
+    assert per_query(RPlast(rel=rel), run, qrels) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("p", [1, 7, 20, 33, 100])
+def test_pools_as_long_as_csfcubes(seed: int, p: int) -> None:
+    """Lists of 85 to 250 documents, some of them unjudged, with scores that tie."""
+    rng = np.random.default_rng(seed)
+    run: RunDict = {}
+    qrels: QrelsDict = {}
+    for q in range(5):
+        names = [f"{n}" for n in rng.permutation(1000)[: rng.integers(85, 251)]]
+        run[f"q{q}"] = {d: float(rng.integers(0, 40)) / 7 for d in names}
+        judged = [d for d in names if rng.random() < 0.9] + ["unlisted"]
+        qrels[f"q{q}"] = {d: int(rng.choice([0, 0, 0, 0, 1, 2, 3])) for d in judged}
+    grades = {q: listed_grades(run, qrels, q) for q in qrels}
+    in_pool = {q: list(qrels[q].values()) for q in qrels}
+    assert per_query(nDCGp(p=p), run, qrels) == pytest.approx(
+        {q: plain_ndcgp(grades[q], grades[q], p) for q in qrels}, abs=1e-12
+    )
+    assert per_query(nDCGp(p=p, pool="qrels"), run, qrels) == pytest.approx(
+        {q: plain_ndcgp(grades[q], in_pool[q], p) for q in qrels}, abs=1e-12
+    )
+    assert per_query(RPlast, run, qrels) == pytest.approx(
+        {q: plain_rplast(grades[q], 2) for q in qrels}, abs=1e-12
+    )
+
+
+@given(judgments, st.randoms(use_true_random=False), st.integers(1, 100))
+def test_both_pools_agree_on_a_run_of_exactly_the_judged_documents(
+    qrels: QrelsDict, random: Any, p: int
+) -> None:
+    run = {q: {d: float(random.randrange(4)) for d in docs} for q, docs in qrels.items()}
+    assert per_query(nDCGp(p=p), run, qrels) == pytest.approx(
+        per_query(nDCGp(p=p, pool="qrels"), run, qrels), abs=1e-15
+    )
+
+
+@given(st.lists(grade_values, min_size=1, max_size=40), st.integers(1, 100))
+def test_the_best_order_scores_one(grades: list[int], p: int) -> None:
+    best = sorted(grades, reverse=True)
+    cut = len(grades) * p // 100
+    assert score(nDCGp(p=p), best) == (1.0 if cut and best[0] > 0 else 0.0)
+    assert score(RPlast, best) == (1.0 if best[0] >= 2 else 0.0)
+
+
+@given(st.lists(grade_values, min_size=1, max_size=40), st.integers(1, 100))
+def test_values_lie_between_zero_and_one(grades: list[int], p: int) -> None:
+    assert 0.0 <= score(nDCGp(p=p), grades) <= 1.0 + 1e-15
+    assert 0.0 <= score(RPlast, grades) <= 1.0
+
+
+# ---------------------------------------------------------------------------------------------
+# The cut
+# ---------------------------------------------------------------------------------------------
+
+
+def probe(sizes: Sequence[int], cuts: Sequence[int]) -> tuple[JudgedRun, list[float]]:
+    """Lists that tell a cut from its neighbours, and what nDCGp gives at exactly these cuts.
+
+    The last document inside the cut has grade 1 and the first outside it grade 2: a cut one
+    shorter gains nothing, and one longer gains twice as much again.
+    """
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    grades = np.zeros(offsets[-1], dtype=np.int64)
+    expected = []
+    for start, size, cut in zip(offsets, sizes, cuts, strict=False):
+        if cut:
+            grades[start + cut - 1] = 1
+        if cut < size:
+            grades[start + cut] = 2
+        ideal = (2 if cut < size else 0) + (1 if cut >= 2 or cut == size else 0)
+        expected.append(1 / discount(cut) / ideal if cut else 0.0)
+    names = id_array([str(i) for i in range(len(sizes))])
+    none = np.zeros(len(sizes) + 1, dtype=np.int64)
+    return JudgedRun(names, offsets, grades, none, grades[:0]), expected
+
+
+def test_probe_tells_cuts_apart() -> None:
+    """The probe itself, at a cut of 3 in a list of 10, seen by measures cutting at 2, 3 and 4."""
+    judged, expected = probe([10], [3])
+    values = [float(nDCGp(p=p).per_query(judged)[0]) for p in (20, 30, 40)]
+    assert values[1] == pytest.approx(expected[0])
+    assert values[0] == 0.0
+    assert values[2] > 1.5 * values[1]
+
+
+@pytest.mark.parametrize("start", range(1, 5001, 1000))
+def test_cut_of_twenty_percent_is_the_official_scorers(start: int) -> None:
+    """For every length up to 5000 the cut is int(0.20 * n), computed in floating point."""
+    for first in range(start, start + 1000, 250):
+        sizes = list(range(first, first + 250))
+        judged, expected = probe(sizes, [int(0.20 * n) for n in sizes])
+        np.testing.assert_allclose(nDCGp(p=20).per_query(judged), expected, rtol=0, atol=1e-12)
+
+
+def test_cut_is_the_exact_floor_for_every_percentage() -> None:
+    sizes = list(range(1, 131))
+    for p in range(1, 101):
+        judged, expected = probe(sizes, [math.floor(Fraction(p * n, 100)) for n in sizes])
+        np.testing.assert_allclose(nDCGp(p=p).per_query(judged), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("p", "n", "cut"), [(29, 100, 29), (57, 100, 57), (58, 100, 58)])
+def test_cut_is_exact_where_floating_point_is_not(p: int, n: int, cut: int) -> None:
+    assert int(p / 100 * n) == cut - 1
+    judged, expected = probe([n], [cut])
+    assert nDCGp(p=p).per_query(judged).tolist() == pytest.approx(expected, abs=1e-12)
+
+
+def test_cut_of_the_judged_pool_is_the_exact_floor() -> None:
+    for n in (4, 5, 9, 10, 99, 100, 101):
+        cut = n // 5
+        names = [f"{i:03}" for i in range(n)]
+        qrels = {"q": {d: int(i == 0) for i, d in enumerate(names)}}
+        for rank in range(1, n + 1):
+            # Only as many documents are listed as it takes to put the relevant one at `rank`.
+            others = [d for d in names if d != names[0]][: rank - 1]
+            run = {"q": {d: float(n - i) for i, d in enumerate([*others, names[0]])}}
+            value = per_query(nDCGp(pool="qrels"), run, qrels)["q"]
+            assert value == pytest.approx(1 / discount(rank) if rank <= cut else 0.0)
+
+
+# ---------------------------------------------------------------------------------------------
+# Names, parameters, identity
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "measure", "shown"),
+    [
+        ("nDCGp", nDCGp, "nDCGp(p=20)"),
+        ("nDCGp()", nDCGp, "nDCGp(p=20)"),
+        ("nDCGp(p=20)", nDCGp(p=20), "nDCGp(p=20)"),
+        ("nDCGp(p = 35)", nDCGp(p=35), "nDCGp(p=35)"),
+        ("nDCGp(p=100,pool='qrels')", nDCGp(p=100, pool="qrels"), "nDCGp(p=100,pool='qrels')"),
+        ('nDCGp(pool="qrels", p=100)', nDCGp(p=100, pool="qrels"), "nDCGp(p=100,pool='qrels')"),
+        ("nDCGp(pool='qrels')", nDCGp(pool="qrels"), "nDCGp(p=20,pool='qrels')"),
+        ("nDCGp(pool='run')", nDCGp, "nDCGp(p=20)"),
+        ("RPlast", RPlast, "RPlast(rel=2)"),
+        ("RPlast(rel=2)", RPlast(rel=2), "RPlast(rel=2)"),
+        ("RPlast(rel=1)", RPlast(rel=1), "RPlast(rel=1)"),
+    ],
+)
+def test_parsed_and_shown(text: str, measure: Measure, shown: str) -> None:
+    parsed = ir_measures.parse_measure(text)
+    assert parsed == measure
+    assert hash(parsed) == hash(measure)
+    assert str(parsed) == repr(parsed) == shown
+    assert ir_measures.parse_measure(shown) == measure
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (nDCGp, nDCGp(p=20)),
+        (nDCGp, nDCGp(p=20, pool="run")),
+        (nDCGp(p=20), nDCGp(pool="run")),
+        (RPlast, RPlast(rel=2)),
+    ],
+)
+def test_default_and_explicit_parameters_are_the_same_measure(one: Measure, other: Measure) -> None:
+    assert one == other
+    assert hash(one) == hash(other)
+    assert len({one: 1, other: 2}) == 1
+
+
+def test_different_parameters_are_different_measures() -> None:
+    distinct = [nDCGp, nDCGp(p=21), nDCGp(pool="qrels"), RPlast, RPlast(rel=1), RPlast(rel=3)]
+    assert len(set(distinct)) == len(distinct)
+    assert nDCGp != nDCG
+    assert nDCGp != "nDCGp(p=20)"
+
+
+def test_calling_a_measure_leaves_it_as_it_was() -> None:
+    changed = nDCGp(p=50)(pool="qrels")
+    assert str(changed) == "nDCGp(p=50,pool='qrels')"
+    assert str(nDCGp) == "nDCGp(p=20)"
+    assert type(changed) is type(nDCGp)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        nDCGp(p=0),
+        nDCGp(p=101),
+        nDCGp(p=-20),
+        nDCGp(p=20.0),
+        nDCGp(p="20"),
+        nDCGp(p=None),
+        nDCGp(pool="corpus"),
+        nDCGp(pool=1),
+        nDCGp(rel=2),
+        nDCGp @ 20,
+        RPlast(rel="2"),
+        RPlast(rel=1.5),
+        RPlast(p=20),
+        RPlast @ 5,
+    ],
+    ids=str,
+)
+def test_parameters_it_does_not_take_are_refused(measure: Measure) -> None:
+    """By AssertionError, which is how ir_measures itself refuses them."""
+    with pytest.raises(AssertionError, match="param"):
+        measure.validate_params()
+    with pytest.raises(AssertionError, match="param"):
+        measure.calc_aggregate({"q": {"d": 1}}, {"q": {"d": 1.0}})
+    with pytest.raises(AssertionError, match="param"):
+        list(measure.iter_calc({"q": {"d": 1}}, {"q": {"d": 1.0}}))
+
+
+@pytest.mark.parametrize("measure", [nDCGp(p=1), nDCGp(p=100), RPlast(rel=-1), RPlast(rel=99)])
+def test_extreme_parameters_are_taken(measure: Measure) -> None:
+    assert measure.calc_aggregate({"q": {"d": 1}}, {"q": {"d": 1.0}}) in (0.0, 1.0)
+
+
+def test_each_is_registered_once_by_its_name() -> None:
+    assert ir_measures.measures.registry["nDCGp"] is nDCGp
+    assert ir_measures.measures.registry["RPlast"] is RPlast
+    ours = [p for p in ir_measures.DefaultPipeline.providers if isinstance(p, ColumnarProvider)]
+    assert len(ours) == 1
+    assert ir_measures.providers.registry["irtoolkit"] is ours[0]
+
+
+@pytest.mark.parametrize("name", ["nDCGp", "RPlast"])
+def test_each_says_what_it_is(name: str) -> None:
+    measure = ir_measures.parse_measure(name)
+    assert measure.NAME == measure.__name__ == name
+    assert measure.WHOLE_POOL is True
+    assert measure.PRETTY_NAME
+    assert measure.SHORT_DESC
+    assert measure.__doc__
+
+
+@pytest.mark.parametrize(
+    "imports",
+    ["import irtoolkit, ir_measures", "import ir_measures, irtoolkit", "import irtoolkit.measures"],
+)
+def test_known_to_ir_measures_in_whichever_order_they_are_imported(imports: str) -> None:
+    program = (
+        f"{imports}\nimport ir_measures as m\n"
+        "print(m.parse_measure('nDCGp(p=100)'), m.parse_measure('RPlast'),"
+        " m.calc_aggregate([m.parse_measure('RPlast(rel=1)')], {'q': {'d': 1}}, {'q': {'d': 1.}}))"
+    )
+    root = str(Path(irtoolkit.__file__).resolve().parent.parent)
+    answer = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": root},
+    )
+    assert answer.stdout == "nDCGp(p=100) RPlast(rel=2) {RPlast(rel=1): 1.0}\n"
+
+
+# ---------------------------------------------------------------------------------------------
+# As measures of ir_measures
+# ---------------------------------------------------------------------------------------------
+
+# q2 is missing from the run, q4 from the qrels; q3's run is unjudged but for one document.
+RUN: RunDict = {
+    "q1": {"a": 5.0, "b": 4.0, "c": 3.0, "d": 2.0, "e": 1.0},
+    "q3": {"a": 5.0, "x": 4.0, "y": 3.0, "z": 2.0, "e": 1.0},
+    "q4": {"a": 1.0},
+}
+QRELS: QrelsDict = {
+    "q1": {"a": 1, "b": 3, "c": 0, "d": 2, "e": 0},
+    "q2": {"a": 3, "b": 2},
+    "q3": {"e": 3, "b": 2},
+}
+# nDCGp: the first of five. q1: 1/3; q3: 0/3. RPlast: q1: b and d in 4; q3: e in 5.
+NDCGP = {"q1": 1 / 3, "q2": 0.0, "q3": 0.0}
+RPLAST = {"q1": 2 / 4, "q2": 0.0, "q3": 1 / 5}
+
+
+class PlainDoc(NamedTuple):
+    """A row with a field more than is asked for."""
+
+    query_id: str
+    doc_id: str
+    score: float
+    text: str = ""
+
+
+def run_rows() -> Iterator[ScoredDoc]:
+    return (ScoredDoc(q, d, s) for q, docs in RUN.items() for d, s in docs.items())
+
+
+def qrel_rows() -> Iterator[Qrel]:
+    return (Qrel(q, d, g) for q, docs in QRELS.items() for d, g in docs.items())
+
+
+FORMS: dict[str, Callable[[], tuple[Any, Any]]] = {
+    "dict": lambda: (QRELS, RUN),
+    "namedtuples": lambda: (list(qrel_rows()), list(run_rows())),
+    "one-shot": lambda: (qrel_rows(), run_rows()),
+    "of ir_measures": lambda: (
+        [ir_measures.Qrel(*row) for row in qrel_rows()],
+        [ir_measures.ScoredDoc(*row) for row in run_rows()],
+    ),
+    "wider": lambda: (qrel_rows(), (PlainDoc(*row) for row in run_rows())),
+    "frame": lambda: (pd.DataFrame(qrel_rows()), pd.DataFrame(run_rows())),
+    "ours": lambda: (Qrels.of(QRELS), Run.of(RUN)),
+    "shuffled": lambda: (
+        pd.DataFrame(qrel_rows()).sample(frac=1, random_state=1),
+        pd.DataFrame(run_rows()).sample(frac=1, random_state=2),
+    ),
+    "mixed": lambda: (QRELS, run_rows()),
+}
+forms = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+
+
+def as_dict(metrics: Any) -> dict[tuple[str, str], float]:
+    """{(measure, query): value}, refusing a repetition."""
+    rows = [((str(m.measure), m.query_id), m.value) for m in metrics]
+    assert len(dict(rows)) == len(rows)
+    return dict(rows)
+
+
+def expected_metrics() -> dict[tuple[str, str], float]:
+    """Ours by hand, the built-in ones from pytrec_eval directly."""
+    theirs = {
+        "AP": (1, "map"),
+        "AP(rel=2)": (2, "map"),
+        "nDCG@5": (1, "ndcg_cut_5"),
+        "P(rel=2)@20": (2, "P_20"),
+    }
+    expected = {("nDCGp(p=20)", q): v for q, v in NDCGP.items()}
+    expected |= {("RPlast(rel=2)", q): v for q, v in RPLAST.items()}
+    for name, (rel, key) in theirs.items():
+        found = pytrec_eval.RelevanceEvaluator(QRELS, {key}, relevance_level=rel).evaluate(RUN)
+        expected |= {(name, q): found.get(q, {key: 0.0})[key] for q in QRELS}
+    return expected
+
+
+MIXED = [nDCGp, AP, RPlast, AP(rel=2), nDCG @ 5, P(rel=2) @ 20]
+
+
+@forms
+def test_one_calc_of_ours_and_built_in_measures(form: Callable[[], tuple[Any, Any]]) -> None:
+    qrels, run = form()
+    aggregated, metrics = ir_measures.calc(MIXED, qrels, run)
+    expected = expected_metrics()
+    assert as_dict(metrics) == pytest.approx(expected, abs=1e-12)
+    for measure in MIXED:
+        mean = sum(v for (name, _), v in expected.items() if name == str(measure)) / len(QRELS)
+        assert aggregated[measure] == pytest.approx(mean, abs=1e-12)
+
+
+@forms
+def test_calc_of_ours_alone(form: Callable[[], tuple[Any, Any]]) -> None:
+    qrels, run = form()
+    metrics = ir_measures.calc([nDCGp, RPlast], qrels, run).per_query
+    assert as_dict(metrics) == pytest.approx(
+        {k: v for k, v in expected_metrics().items() if k[0] in ("nDCGp(p=20)", "RPlast(rel=2)")}
+    )
+
+
+@forms
+def test_calc_aggregate(form: Callable[[], tuple[Any, Any]]) -> None:
+    qrels, run = form()
+    found = ir_measures.calc_aggregate([RPlast, nDCGp, nDCG @ 5], qrels, run)
+    assert found[nDCGp] == pytest.approx(1 / 9)
+    assert found[RPlast] == pytest.approx(0.7 / 3)
+
+
+@forms
+def test_methods_of_the_measure(form: Callable[[], tuple[Any, Any]]) -> None:
+    qrels, run = form()
+    assert RPlast.calc_aggregate(qrels, run) == pytest.approx(0.7 / 3)
+    qrels, run = form()
+    assert {m.query_id: m.value for m in nDCGp.iter_calc(qrels, run)} == pytest.approx(NDCGP)
+    qrels, run = form()
+    result = RPlast(rel=2).calc(qrels, run)
+    assert result.aggregated == pytest.approx(0.7 / 3)
+    assert {m.query_id: m.value for m in result.per_query} == pytest.approx(RPLAST)
+    qrels, run = form()
+    assert nDCGp.evaluator(qrels).calc_aggregate(run) == {nDCGp: pytest.approx(1 / 9)}
+
+
+def test_missing_queries_count_as_zero_and_unjudged_queries_do_not_count() -> None:
+    metrics = list(ir_measures.iter_calc([RPlast, nDCGp(p=100)], QRELS, RUN))
+    assert {m.query_id for m in metrics} == set(QRELS)
+    assert [m.value for m in metrics if m.query_id == "q2"] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("run", [{}, {"q1": {}}, {"q9": {"a": 1.0}}, []])
+def test_a_run_without_judged_queries_scores_zero(run: Any) -> None:
+    assert per_query(RPlast, run, QRELS) == dict.fromkeys(QRELS, 0.0)
+    assert per_query(nDCGp(p=100, pool="qrels"), run, QRELS) == dict.fromkeys(QRELS, 0.0)
+
+
+@pytest.mark.parametrize("measures", [[nDCGp, RPlast], MIXED], ids=["ours", "mixed"])
+def test_an_evaluator_serves_many_runs(measures: list[Measure]) -> None:
+    evaluator = ir_measures.evaluator(measures, qrel_rows())
+    reversed_run = {q: {d: -s for d, s in docs.items()} for q, docs in RUN.items()}
+    first = as_dict(evaluator.iter_calc(RUN))
+    second = as_dict(evaluator.iter_calc(reversed_run))
+    assert {k: first[k] for k in first} == pytest.approx(
+        {k: v for k, v in expected_metrics().items() if k in first}, abs=1e-12
+    )
+    # Upside down: e d c b a, and e z y x a.
+    assert second["RPlast(rel=2)", "q1"] == 2 / 4
+    assert second["RPlast(rel=2)", "q3"] == 1.0
+    assert second["nDCGp(p=20)", "q3"] == 1.0
+    assert as_dict(evaluator.iter_calc(RUN)) == first
+
+
+def test_parameters_of_one_call_are_kept_apart() -> None:
+    measures = [RPlast(rel=r) for r in (1, 2, 3)] + [nDCGp(p=p) for p in (20, 40, 100)]
+    found = as_dict(ir_measures.iter_calc(measures, QRELS, RUN))
+    q1 = [1, 3, 0, 2, 0]
+    for rel in (1, 2, 3):
+        assert found[f"RPlast(rel={rel})", "q1"] == plain_rplast(q1, rel)
+    for p in (20, 40, 100):
+        assert found[f"nDCGp(p={p})", "q1"] == pytest.approx(plain_ndcgp(q1, q1, p))
+
+
+def test_single_precision_scores_are_taken() -> None:
+    run = {q: {d: np.float32(s) for d, s in docs.items()} for q, docs in RUN.items()}
+    assert per_query(nDCGp, run, QRELS) == pytest.approx(NDCGP)
+    frame = pd.DataFrame(run_rows()).astype({"score": np.float32})
+    assert per_query(RPlast, frame, QRELS) == pytest.approx(RPLAST)
+    rows = (ScoredDoc(q, d, np.float32(s)) for q, d, s in run_rows())
+    assert per_query(RPlast, rows, QRELS) == pytest.approx(RPLAST)
+
+
+def test_values_are_plain_floats() -> None:
+    for metric in ir_measures.iter_calc([nDCGp, RPlast], QRELS, RUN):
+        assert type(metric.value) is float
+        assert type(metric.query_id) is str
+
+
+TWICE = [ScoredDoc("q1", "a", 2.0), ScoredDoc("q1", "b", 1.5), ScoredDoc("q1", "a", 1.0)]
+
+
+@pytest.mark.parametrize("make", [list, iter, pd.DataFrame], ids=["list", "one-shot", "frame"])
+def test_a_document_listed_twice_is_refused(make: Callable[[Any], Any]) -> None:
+    with pytest.raises(InputError, match="document a stands twice for query q1"):
+        ir_measures.calc([nDCGp], QRELS, make(TWICE))
+
+
+@pytest.mark.parametrize("make", [list, iter, pd.DataFrame], ids=["list", "one-shot", "frame"])
+def test_a_document_judged_twice_is_refused(make: Callable[[Any], Any]) -> None:
+    qrels = make([Qrel("q1", "a", 2), Qrel("q1", "a", 1)])
+    with pytest.raises(InputError, match="document a is judged twice for query q1"):
+        ir_measures.calc([nDCGp], qrels, RUN)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 1e39])
+def test_a_score_that_is_not_finite_is_refused(bad: float) -> None:
+    with pytest.raises(InputError, match=r"score .* of document a for query q1 is not a finite"):
+        ir_measures.calc([RPlast], QRELS, {"q1": {"a": bad, "b": 1.0}})
+
+
+def test_a_grade_that_is_no_whole_number_is_refused() -> None:
+    with pytest.raises(InputError, match=r"grade 1\.5 of a for q1 is not a whole number"):
+        RPlast.calc_aggregate({"q1": {"a": 1.5}}, RUN)
+
+
+def test_a_huge_grade_is_only_a_number() -> None:
+    qrels = {"q1": {"a": 1, "b": 10**9, "c": 0, "d": 0, "e": 0}}
+    assert per_query(nDCGp(p=40), RUN, qrels) == {"q1": pytest.approx(1.0)}
+    assert per_query(nDCGp, RUN, qrels) == {"q1": pytest.approx(1e-9)}
+
+
+# ---------------------------------------------------------------------------------------------
+# What a measure of ours needs to be
+# ---------------------------------------------------------------------------------------------
+
+
+class _Grades(ColumnarMeasure):
+    """Sum of the grades of the first k documents; the median stands for all queries."""
+
+    __name__ = "Grades"
+    NAME = __name__
+    SUPPORTED_PARAMS: ClassVar[Mapping[str, ParamInfo]] = {
+        "cutoff": ParamInfo(dtype=int, required=True),
+        "plus": ParamInfo(dtype=int, default=0),
+    }
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        kept = judged.ranks <= self["cutoff"]
+        return judged.sum((judged.grades * kept).astype(np.float64)) + self["plus"]
+
+    def aggregator(self) -> Agg:
+        class Median(Agg):
+            def __init__(self) -> None:
+                self.values: list[float] = []
+
+            def add(self, value: float) -> None:
+                self.values.append(value)
+
+            def result(self) -> float:
+                return median(self.values)
+
+        return Median()
+
+
+Grades = _Grades()
+
+
+def test_a_new_measure_is_a_class_and_nothing_else() -> None:
+    aggregated, metrics = ir_measures.calc([Grades @ 2, Grades(plus=5) @ 4, AP], QRELS, RUN)
+    found = as_dict(metrics)
+    assert {q: found["Grades@2", q] for q in QRELS} == {"q1": 4.0, "q2": 0.0, "q3": 0.0}
+    assert {q: found["Grades(plus=5)@4", q] for q in QRELS} == {"q1": 11.0, "q2": 5.0, "q3": 5.0}
+    assert aggregated[Grades @ 2] == 0.0
+    assert aggregated[Grades(plus=5) @ 4] == 5.0
+
+
+def test_a_measures_own_average_is_used_by_evaluate_too() -> None:
+    found = evaluate(
+        Run.of(RUN), Qrels.of(QRELS), {"g": Grades @ 5}, folds=[["q1", "q2", "q3"], ["q1"]]
+    )
+    # Medians of (6, 0, 3) and (6): the mean over folds is of what the measure makes of each fold.
+    assert found.per_query("g").tolist() == [6.0, 0.0, 3.0]
+    assert found.figures() == {"g": (3.0 + 6.0) / 2}
+
+
+def test_a_measures_shown_form_has_what_differs_from_its_defaults() -> None:
+    assert str(Grades @ 3) == "Grades@3"
+    assert str(Grades(plus=0) @ 3) == "Grades@3"
+    assert str(Grades(plus=1) @ 3) == "Grades(plus=1)@3"
+    assert Grades(plus=0) @ 3 == Grades @ 3
+
+
+def test_a_measure_without_its_method_says_so() -> None:
+    judged = JudgedRun.lay(Run.of(RUN), Qrels.of(QRELS))
+    with pytest.raises(NotImplementedError):
+        ColumnarMeasure().per_query(judged)
+
+
+def test_the_provider_takes_ours_and_leaves_the_others() -> None:
+    provider = ColumnarProvider()
+    assert provider.supports(nDCGp(p=3))
+    assert not provider.supports(nDCG @ 3)
+    assert provider.is_available()
+
+
+# ---------------------------------------------------------------------------------------------
+# A run laid against qrels
+# ---------------------------------------------------------------------------------------------
+
+
+def rows_of(array: Any, offsets: Any) -> list[list[Any]]:
+    """A flat array cut at its offsets."""
+    return [array[a:b].tolist() for a, b in pairwise(offsets)]
+
+
+@given(any_case)
+@example(({}, {"q1": {"a": 1}}))
+@example(({"q2": {"b": 1.0}, "q1": {"b": 1.0, "a": 1.0}}, {"q1": {"a": 1}, "q2": {"a": 2}}))
+def test_laid_run_is_its_plain_restatement(case: tuple[RunDict, QrelsDict]) -> None:
+    run, qrels = case
+    judged = JudgedRun.lay(Run.of(run), Qrels.of(qrels))
+    grades = [listed_grades(run, qrels, q) for q in qrels]
+    pools = [list(docs.values()) for docs in qrels.values()]
+
+    assert judged.query_ids.tolist() == list(qrels)
+    assert rows_of(judged.grades, judged.offsets) == grades
+    assert rows_of(judged.pool_grades, judged.pool_offsets) == pools
+    assert judged.counts.tolist() == [len(row) for row in grades]
+    assert judged.queries.tolist() == [i for i, row in enumerate(grades) for _ in row]
+    assert judged.ranks.tolist() == [rank for row in grades for rank in range(1, len(row) + 1)]
+    assert rows_of(judged.ideal, judged.offsets) == [sorted(r, reverse=True) for r in grades]
+
+    queries, ranks, best = judged.pool
+    assert queries.tolist() == [i for i, row in enumerate(pools) for _ in row]
+    assert ranks.tolist() == [rank for row in pools for rank in range(1, len(row) + 1)]
+    assert rows_of(best, judged.pool_offsets) == [sorted(r, reverse=True) for r in pools]
+
+    assert sorted(set(judged.doc_ids)) == sorted(judged.doc_ids)
+    assert rows_of(judged.doc_ids[judged.docs], judged.offsets) == [listed(run, q) for q in qrels]
+    in_qrels = rows_of(judged.doc_ids[judged.pool_docs], judged.pool_offsets)
+    assert in_qrels == [list(docs) for docs in qrels.values()]
+    assert judged.pool_queries.tolist() == queries.tolist()
+
+    weights = np.arange(len(judged.grades), dtype=np.float64)
+    assert judged.sum(weights).tolist() == [sum(r) for r in rows_of(weights, judged.offsets)]
+
+
+@given(any_case)
+def test_laying_does_not_depend_on_the_order_rows_are_given_in(
+    case: tuple[RunDict, QrelsDict],
+) -> None:
+    run, qrels = case
+    backwards = {q: dict(reversed(docs.items())) for q, docs in reversed(run.items())}
+    one = JudgedRun.lay(Run.of(run), Qrels.of(qrels))
+    other = JudgedRun.lay(Run.of(backwards), Qrels.of(qrels))
+    assert one.offsets.tolist() == other.offsets.tolist()
+    assert one.grades.tolist() == other.grades.tolist()
+
+
+def test_laying_keeps_queries_apart_that_judge_the_same_documents() -> None:
+    run = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"b": 2.0, "a": 1.0}}
+    judged = JudgedRun.lay(Run.of(run), Qrels.of({"q2": {"a": 1, "b": 2}, "q1": {"b": 3}}))
+    assert judged.query_ids.tolist() == ["q2", "q1"]
+    assert rows_of(judged.grades, judged.offsets) == [[2, 1], [0, 3]]
+
+
+def test_laying_a_run_whose_tables_hold_more_than_its_rows() -> None:
+    """After `head`, ids of queries and documents stand in the tables that no row points to."""
+    run = Run.of({"q1": {"a": 2.0, "b": 1.0}, "q2": {"c": 1.0, "a": 0.5}}).head(1)
+    judged = JudgedRun.lay(run, Qrels.of({"q1": {"a": 1, "b": 2}, "q2": {"a": 3}}))
+    assert rows_of(judged.grades, judged.offsets) == [[1], [0]]
+
+
+def test_laying_against_no_judgments_at_all() -> None:
+    judged = JudgedRun.lay(Run.of({"q1": {"a": 1.0}}), Qrels.from_rows([]))
+    assert len(judged.query_ids) == len(judged.grades) == len(judged.ideal) == 0
+    assert nDCGp.per_query(judged).tolist() == RPlast.per_query(judged).tolist() == []
+
+
+def test_sums_gives_zero_to_groups_without_members() -> None:
+    groups = np.array([0, 2, 2, 0])
+    assert sums(groups, np.array([1.0, 2.0, 4.0, 0.5]), 4).tolist() == [1.5, 0.0, 6.0, 0.0]
+    assert sums(groups[:0], np.array([]), 2).tolist() == [0.0, 0.0]

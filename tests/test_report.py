@@ -1,0 +1,272 @@
+"""Tables: the same cells as text, CSV and LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irtoolkit.commands import FORMATS
+from irtoolkit.report.tables import RENDERERS, TextTable
+
+CELLS = st.one_of(
+    st.none(),
+    st.integers(),
+    st.floats(),
+    st.text(st.characters(codec="utf-8", exclude_characters="\r\n\0")),
+)
+# What stands for itself in LaTeX's text is everything but these.
+SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+}
+
+
+def lines_of(table: TextTable, form: str = "text") -> list[str]:
+    return table.render(form).split("\n")
+
+
+def latex_rows(table: TextTable) -> list[str]:
+    """What stands between the rules of a LaTeX table, headers first."""
+    lines = lines_of(table, "latex")
+    top, middle, bottom = (lines.index(rf"\{name}rule") for name in ("top", "mid", "bottom"))
+    assert middle == top + 2
+    return [lines[top + 1], *lines[middle + 1 : bottom]]
+
+
+def test_every_format_but_json_has_a_renderer() -> None:
+    assert {*RENDERERS, "json"} == set(FORMATS)
+
+
+# -- text ----------------------------------------------------------------------------------------
+
+
+def test_words_stand_left_and_numbers_right() -> None:
+    table = TextTable(["run", "AP", "n"], [["a", 0.5, 7], ["longer", 12.25, 1000]], places=2)
+    assert lines_of(table) == [
+        "run        AP     n",
+        "------  -----  ----",
+        "a        0.50     7",
+        "longer  12.25  1000",
+    ]
+
+
+def test_a_column_is_as_wide_as_its_header() -> None:
+    assert lines_of(TextTable(["x", "measure"], [["a", 1]])) == [
+        "x  measure",
+        "-  -------",
+        "a        1",
+    ]
+
+
+def test_a_column_with_any_number_stands_right() -> None:
+    table = TextTable(["x", "p"], [["a", "<.001*"], ["b", None], ["c", 3]])
+    assert lines_of(table)[2:] == ["a  <.001*", "b       -", "c       3"]
+
+
+def test_lines_do_not_end_in_spaces() -> None:
+    table = TextTable(["x", "note"], [["a", "long enough"], ["b", ""], ["c", "no"]])
+    assert all(line == line.rstrip() for line in lines_of(table))
+    assert lines_of(table)[3] == "b"
+
+
+@pytest.mark.parametrize(
+    ("places", "value", "shown"),
+    [
+        (4, 0.123456, "0.1235"),
+        (2, 2.675, "2.67"),  # in binary it is a little less
+        (0, 2.5, "2"),
+        (3, -0.0625, "-0.062"),
+        (2, 1.0, "1.00"),
+        (2, float("inf"), "inf"),
+        (2, float("nan"), "nan"),
+    ],
+)
+def test_floats_have_the_places_asked_for(places: int, value: float, shown: str) -> None:
+    table = TextTable(["x"], [[value]], places=places)
+    assert lines_of(table)[2].strip() == shown
+    assert latex_rows(table)[1] == rf"{shown} \\"
+
+
+def test_four_places_unless_told() -> None:
+    assert lines_of(TextTable(["x"], [[1 / 3]]))[2] == "0.3333"
+
+
+def test_whole_numbers_and_words_are_not_rounded() -> None:
+    table = TextTable(["n", "s"], [[123456, "0.123456"]], places=1)
+    assert lines_of(table)[2].split() == ["123456", "0.123456"]
+
+
+def test_nothing_is_shown_as_a_dash_and_left_empty_in_csv() -> None:
+    table = TextTable(["a", "b", "c"], [[None, 1.0, None], ["x", None, None]])
+    assert [line.split() for line in lines_of(table)[2:]] == [
+        ["-", "1.0000", "-"],
+        ["x", "-", "-"],
+    ]
+    assert lines_of(table, "csv")[1:] == [",1.0,", "x,,"]
+    assert latex_rows(table)[1:] == [r"- & 1.0000 & - \\", r"x & - & - \\"]
+
+
+def test_title_above_and_notes_below() -> None:
+    table = TextTable(["x"], [["a"]], "A title", ["first", "", "last"])
+    assert lines_of(table) == ["A title", "x", "-", "a", "first", "", "last"]
+    assert lines_of(TextTable(["x"], [["a"]])) == ["x", "-", "a"]
+
+
+@pytest.mark.parametrize("form", RENDERERS)
+def test_a_rendered_table_does_not_end_in_a_line_break(form: str) -> None:
+    """It is printed, and print adds one."""
+    for rows in ([], [["a", 1.0]]):
+        assert not TextTable(["x", "y"], rows).render(form).endswith("\n")
+
+
+@given(st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=6))
+def test_columns_of_text_line_up(rows: list[Sequence[str | float | int | None]]) -> None:
+    headers = ["name", "", "p(x)"]
+    table = TextTable(headers, rows)
+    header, rule, *lines = lines_of(table)
+    assert len(lines) == len(rows)
+    widths = [len(dashes) for dashes in rule.split("  ")]
+    starts = [0, widths[0] + 2, widths[0] + widths[1] + 4]
+    for cells, line in zip([headers, *rows], [header, *lines], strict=True):
+        padded = line.ljust(sum(widths) + 4)
+        for cell, start, width in zip(cells, starts, widths, strict=True):
+            assert padded[start : start + width].strip() == table.shown(cell).strip()
+
+
+# -- CSV -----------------------------------------------------------------------------------------
+
+
+def test_csv_keeps_every_digit_whatever_the_places() -> None:
+    values = [0.1 + 0.2, 1 / 3, 1e-17, 69.995]
+    table = TextTable(["a", "b", "c", "d"], [values], places=1)
+    assert [float(cell) for cell in lines_of(table, "csv")[1].split(",")] == values
+
+
+def test_csv_holds_headers_and_rows_only() -> None:
+    table = TextTable(["x"], [["a"]], "A title", ["a note"])
+    assert lines_of(table, "csv") == ["x", "a"]
+
+
+def test_csv_quotes_what_would_be_taken_apart() -> None:
+    cells = ["plain", "a,b", 'say "it"', "two\nlines", " padded "]
+    rendered = TextTable(["h,1", "h2", "h3", "h4", "h5"], [cells]).render("csv")
+    assert rendered == "h,1,h2,h3,h4,h5\n".replace("h,1", '"h,1"') + (
+        'plain,"a,b","say ""it""","two\nlines", padded '
+    )
+
+
+@given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=6))
+def test_csv_reads_back(rows: list[Sequence[str | float | int | None]]) -> None:
+    header, *found = csv.reader(io.StringIO(TextTable(["a", "b"], rows).render("csv")))
+    assert header == ["a", "b"]
+    for cells, row in zip(rows, found, strict=True):
+        for cell, text in zip(cells, row, strict=True):
+            if isinstance(cell, float):
+                assert repr(float(text)) == repr(cell)
+            else:
+                assert text == ("" if cell is None else str(cell))
+
+
+# -- LaTeX ---------------------------------------------------------------------------------------
+
+
+def test_latex_is_a_booktabs_table() -> None:
+    table = TextTable(["run", "AP", "n"], [["a", 0.5, 7], ["b", None, 10]], places=2)
+    assert lines_of(table, "latex") == [
+        r"\begin{tabular}{lrr}",
+        r"\toprule",
+        r"run & AP & n \\",
+        r"\midrule",
+        r"a & 0.50 & 7 \\",
+        r"b & - & 10 \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+
+
+@pytest.mark.parametrize("character", SPECIAL)
+def test_latex_escapes_a_special_character_wherever_it_stands(character: str) -> None:
+    table = TextTable([f"h{character}"], [[f"{character}x{character}{character}"]])
+    escaped = SPECIAL[character]
+    assert latex_rows(table) == [rf"h{escaped} \\", rf"{escaped}x{escaped}{escaped} \\"]
+
+
+def test_latex_escapes_each_character_once() -> None:
+    table = TextTable(["".join(SPECIAL)], [])
+    assert latex_rows(table) == ["".join(SPECIAL.values()) + r" \\"]
+
+
+def test_latex_leaves_letters_of_any_script_alone() -> None:
+    assert (
+        latex_rows(TextTable(["é"], [["学而时习之 (1) [2] @20"]]))[1]
+        == r"学而时习之 (1) [2] @20 \\"
+    )
+
+
+@given(st.lists(st.tuples(CELLS, CELLS), max_size=4))
+def test_latex_is_balanced_whatever_the_cells(
+    rows: list[Sequence[str | float | int | None]],
+) -> None:
+    found = latex_rows(TextTable(["a", "b"], rows))
+    assert len(found) == 1 + len(rows)
+    for line in found:
+        # Without what the escapes stand for, nothing special is left but the one separator.
+        body = re.sub(r"\\text[a-z]+\{\}|\\[&%$#_{}]", "", line.removesuffix(r" \\"))
+        assert not set(body) & (set(SPECIAL) - {"&"})
+        assert body.count("&") == 1
+
+
+def test_title_and_notes_are_comments_in_latex() -> None:
+    lines = lines_of(TextTable(["x"], [["a"]], "NDCG%20 & more", ["one", "", "two"]), "latex")
+    begin = lines.index(r"\begin{tabular}{l}")
+    assert lines[:begin] == ["% NDCG%20 & more", "% one", "% two"]
+
+
+@pytest.mark.parametrize("text", ["\nafter a break", "first\nsecond", "three\n\nparts\nin all"])
+def test_a_title_or_note_of_several_lines_stays_a_comment(text: str) -> None:
+    for table in (TextTable(["x"], [["a"]], text), TextTable(["x"], [["a"]], None, [text])):
+        lines = lines_of(table, "latex")
+        before = lines[: lines.index(r"\begin{tabular}{l}")]
+        assert all(not line.strip() or line.startswith("%") for line in before)
+        assert text.split("\n")[-1] in before[-1]
+
+
+# -- empty tables --------------------------------------------------------------------------------
+
+
+def test_a_table_without_rows_has_its_headers() -> None:
+    table = TextTable(["run", "AP"], [])
+    assert lines_of(table) == ["run  AP", "---  --"]
+    assert lines_of(table, "csv") == ["run,AP"]
+    assert latex_rows(table) == [r"run & AP \\"]
+
+
+def test_a_column_without_any_value_stands() -> None:
+    table = TextTable(["x", "p"], [["a", None], ["b", None]])
+    assert [line.split() for line in lines_of(table)] == [
+        ["x", "p"],
+        ["-", "-"],
+        ["a", "-"],
+        ["b", "-"],
+    ]
+
+
+@pytest.mark.parametrize("form", RENDERERS)
+def test_an_unknown_format_is_an_error_and_a_known_one_is_not(form: str) -> None:
+    assert TextTable(["x"], []).render(form)
+    with pytest.raises(KeyError):
+        TextTable(["x"], []).render(f"{form}5")

@@ -1,0 +1,897 @@
+"""Runs and qrels in memory: one order, nothing lost on the way to a file, other tools agreeing."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import ir_datasets
+import ir_measures
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import pytrec_eval
+from hypothesis import example, given
+from hypothesis import strategies as st
+from ir_measures import AP, RR, P, nDCG
+
+import irtoolkit  # noqa: F401  registers our datasets
+from irtoolkit.errors import InputError
+from irtoolkit.ids import id_array
+from irtoolkit.qrels import Qrel, Qrels
+from irtoolkit.runs import DEFAULT_TAG, Run, ScoredDoc
+
+Write = Callable[..., Path]
+Rows = list[tuple[str, str, float]]
+
+LARGEST = 2.0**128 - 2.0**104  # of single precision
+
+
+def single(value: float) -> float:
+    """A number rounded to single precision."""
+    return struct.unpack("f", struct.pack("f", value))[0]
+
+
+def restated(rows: Rows) -> Rows:
+    """The rows in the order that a run has: written as the definition reads."""
+    queries = list(dict.fromkeys(query for query, _, _ in rows))
+    ordered: Rows = []
+    for query in queries:
+        mine = [(doc, single(score)) for q, doc, score in rows if q == query]
+        mine.sort(key=lambda pair: [ord(letter) for letter in pair[0]], reverse=True)
+        mine.sort(key=lambda pair: -pair[1])  # stable: ties stay by document id, descending
+        ordered += [(query, doc, score) for doc, score in mine]
+    return ordered
+
+
+def bits(rows: Rows) -> list[bytes]:
+    """Scores as they stand in memory, so that 0 and -0 differ."""
+    return [struct.pack("f", score) for _, _, score in rows]
+
+
+# Any id that TREC text can hold: no ASCII white space, and no byte order mark where it would
+# stand first in the file.
+WORD = st.text(
+    st.characters(codec="utf-8", exclude_characters=" \t\n\r\x0b\x0c\ufeff"), min_size=1, max_size=5
+)
+ANYTHING = st.text(st.characters(codec="utf-8"), max_size=5)
+# Few values, so that there are ties, among them some that tie only in single precision.
+SCORE = st.floats(width=32, allow_nan=False, allow_infinity=False) | st.sampled_from(
+    [0.0, -0.0, 1.0, 1.0 + 1e-9, 1.0 - 1e-9, 0.1, 0.3, LARGEST, -LARGEST, 1e-45, 1.1754942e-38]
+)
+
+
+def rows_with(ids: st.SearchStrategy[str]) -> st.SearchStrategy[Rows]:
+    """Rows of a run: few queries, shared documents, no pair twice."""
+
+    def draw(vocabulary: list[str]) -> st.SearchStrategy[Rows]:
+        name = st.sampled_from(vocabulary)
+        return st.lists(
+            st.tuples(name, name, SCORE), min_size=1, max_size=12, unique_by=lambda row: row[:2]
+        )
+
+    return st.lists(ids, min_size=1, max_size=5, unique=True).flatmap(draw)
+
+
+# -- order ---------------------------------------------------------------------------------------
+
+
+def test_rows_stand_by_score_descending() -> None:
+    run = Run.from_rows([("q", "low", 1), ("q", "high", 3), ("q", "middle", 2)])
+    assert [row.doc_id for row in run] == ["high", "middle", "low"]
+
+
+def test_ties_stand_by_document_id_descending() -> None:
+    run = Run.from_rows(
+        [("q", d, 1) for d in ["d10", "d9", "D9", "e", "\u00e9", "\U00010000", "\uffee"]]
+    )
+    assert [row.doc_id for row in run] == ["\U00010000", "\uffee", "\u00e9", "e", "d9", "d10", "D9"]
+
+
+def test_scores_that_differ_only_in_double_precision_tie() -> None:
+    """trec_eval keeps float: 1 + 1e-9 is 1 to it."""
+    run = Run.from_rows([("q", "a", 1.0 + 1e-9), ("q", "b", 1.0)])
+    assert [row.doc_id for row in run] == ["b", "a"]
+    assert [row.score for row in run] == [1.0, 1.0]
+
+
+def test_both_zeros_tie() -> None:
+    run = Run.from_rows([("q", "a", 0.0), ("q", "b", -0.0), ("q", "c", 0.0)])
+    assert [row.doc_id for row in run] == ["c", "b", "a"]
+
+
+def test_queries_stand_in_order_of_first_appearance() -> None:
+    rows: Rows = [("q2", "a", 1), ("q1", "a", 1), ("q2", "b", 2), ("q10", "a", 1)]
+    run = Run.from_rows(rows)
+    assert run.query_ids.tolist() == ["q2", "q1", "q10"]
+    assert [row.query_id for row in run] == ["q2", "q2", "q1", "q10"]
+    assert run.offsets.tolist() == [0, 2, 3, 4]
+    assert run.queries.tolist() == [0, 0, 1, 2]
+
+
+@given(rows_with(ANYTHING))
+@example([("q", "a", 1.0), ("q", "b", 1.0), ("q", "c", 1.0 + 1e-9)])
+@example([("q", "b", 2.0), ("q", "a", 2.0), ("p", "a", 2.0), ("p", "b", 2.0)])
+def test_the_order_is_its_definition(rows: Rows) -> None:
+    run = Run.from_rows(rows)
+    assert list(run) == restated(rows)
+    assert list(Run.from_rows(run)) == list(run), "what stands in order stays as it is"
+
+
+@given(rows_with(WORD), st.randoms(use_true_random=False))
+def test_the_order_does_not_depend_on_the_order_given(rows: Rows, random: Any) -> None:
+    queries = list(dict.fromkeys(row[0] for row in rows))
+    shuffled = rows.copy()
+    random.shuffle(shuffled)
+    shuffled.sort(key=lambda row: queries.index(row[0]))
+    assert list(Run.from_rows(shuffled)) == list(Run.from_rows(rows))
+
+
+# -- making --------------------------------------------------------------------------------------
+
+
+def test_a_run_from_columns_in_any_order() -> None:
+    run = Run.from_columns(
+        id_array(["q1", "q2"]),
+        np.array([1, 0, 1]),
+        id_array(["a", "b", "unused"]),
+        np.array([0, 1, 1]),
+        [0.5, 0.25, 0.75],
+        "bm25",
+    )
+    assert list(run) == [("q1", "b", 0.25), ("q2", "b", 0.75), ("q2", "a", 0.5)]
+    assert run.tag == "bm25"
+    assert run.docs.dtype == np.int32
+    assert run.scores.dtype == np.float32
+
+
+def test_columns_are_not_changed_by_sorting() -> None:
+    queries, docs = np.array([1, 0, 1]), np.array([0, 1, 1])
+    scores = np.array([0.5, 0.25, 0.75], dtype=np.float32)
+    Run.from_columns(id_array(["q1", "q2"]), queries, id_array(["a", "b"]), docs, scores)
+    assert queries.tolist() == [1, 0, 1]
+    assert docs.tolist() == [0, 1, 1]
+    assert scores.tolist() == [0.5, 0.25, 0.75]
+
+
+def test_a_query_without_rows_is_kept_in_columns() -> None:
+    run = Run.from_columns(
+        id_array(["q1", "none", "q2"]), np.array([0, 2]), id_array(["a"]), np.array([0, 0]), [1, 2]
+    )
+    assert run.offsets.tolist() == [0, 1, 1, 2]
+    assert run.ranking("none") == []
+    assert run.as_dict() == {"q1": {"a": 1.0}, "none": {}, "q2": {"a": 2.0}}
+
+
+def test_a_run_of_nothing() -> None:
+    run = Run.from_rows([])
+    assert len(run) == 0
+    assert list(run) == []
+    assert run.as_dict() == {}
+    assert run.ranks.tolist() == []
+    assert len(run.head(5)) == 0
+    assert Run.of({}) == run
+
+
+@pytest.mark.parametrize(
+    ("score", "printed"),
+    [(float("nan"), "nan"), (float("inf"), "inf"), (-float("inf"), "-inf"), (1e39, "1e+39")],
+)
+def test_a_score_that_is_not_finite_is_refused(score: float, printed: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Run.from_rows([("q1", "d1", 1.0), ("q2", "d2", score)])
+    assert caught.value.found == (
+        f"score {printed} of document d2 for query q2 is not a finite single-precision number"
+    )
+
+
+@pytest.mark.parametrize("score", [LARGEST, -LARGEST, 3.4028235e38])
+def test_the_largest_scores_are_finite(score: float) -> None:
+    assert abs(next(iter(Run.from_rows([("q", "d", score)]))).score) == LARGEST
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("q1", "d1", 1.0), ("q2", "d1", 1.0), ("q2", "d1", 1.0)],
+        [("q2", "d1", 1.0), ("q2", "d2", 3.0), ("q1", "d1", 9.0), ("q2", "d1", 2.0)],
+        [("q2", "d1", 2.0), ("q2", "d2", 1.5), ("q2", "d1", 1.0)],
+    ],
+)
+def test_a_document_twice_is_refused(rows: Rows) -> None:
+    with pytest.raises(InputError, match="document d1 stands twice for query q2"):
+        Run.from_rows(rows)
+
+
+@pytest.mark.parametrize("tag", ["", " ", "two words", "tab\tinside", "end ", " start", "a\nb"])
+def test_a_tag_is_one_word(tag: str) -> None:
+    with pytest.raises(InputError, match="is not one word") as caught:
+        Run.from_rows([("q", "d", 1.0)], tag)
+    assert repr(tag) in caught.value.found
+    assert caught.value.remedy is not None
+
+
+@pytest.mark.parametrize("tag", ["bm25", "a-b_c.d/e", "\u6f22", "(k1=0.9,b=0.4)"])
+def test_any_word_is_a_tag(tag: str) -> None:
+    assert Run.from_rows([("q", "d", 1.0)], tag).tag == tag
+
+
+def test_the_default_tag() -> None:
+    assert Run.from_rows([("q", "d", 1.0)]).tag == DEFAULT_TAG
+
+
+# -- from what other libraries call a run --------------------------------------------------------
+
+GIVEN: Rows = [("q1", "a", 1.0), ("q1", "b", 2.5), ("q2", "a", -1.0)]
+MEANT = [("q1", "b", 2.5), ("q1", "a", 1.0), ("q2", "a", -1.0)]
+
+
+class Foreign(NamedTuple):
+    """Fields in another order, and more of them."""
+
+    score: float
+    doc_id: str
+    query_id: str
+    note: str = "extra"
+
+
+@pytest.mark.parametrize(
+    "given_run",
+    [
+        {"q1": {"a": 1.0, "b": 2.5}, "q2": {"a": -1}},
+        pd.DataFrame(GIVEN, columns=["query_id", "doc_id", "score"]),
+        pd.DataFrame(GIVEN, columns=["qid", "docno", "score"]).assign(rank=0, query="text"),
+        pd.DataFrame(GIVEN, columns=["qid", "docno", "score"], index=[7, 7, 9]),
+        [ir_measures.ScoredDoc(*row) for row in GIVEN],
+        tuple(ScoredDoc(*row) for row in GIVEN),
+        [ir_datasets.formats.GenericScoredDoc(*row) for row in GIVEN],
+        [Foreign(score, doc, query) for query, doc, score in GIVEN],
+    ],
+    ids=["dict", "ir_measures", "pyterrier", "index", "scored", "tuple", "generic", "foreign"],
+)
+def test_a_run_of_anything(given_run: Any) -> None:
+    assert list(Run.of(given_run)) == MEANT
+
+
+def test_a_run_of_an_iterator() -> None:
+    assert list(Run.of(ScoredDoc(*row) for row in GIVEN)) == MEANT
+
+
+def test_a_run_of_a_run_is_itself() -> None:
+    run = Run.from_rows(GIVEN)
+    assert Run.of(run) is run
+
+
+def test_a_run_of_what_ir_measures_reads(write: Write) -> None:
+    path = write("x.run", "q1 Q0 a 2 1 t\nq1 Q0 b 1 2.5 t\nq2 Q0 a 1 -1 t\n")
+    assert list(Run.of(ir_measures.read_trec_run(str(path)))) == MEANT
+
+
+@pytest.mark.parametrize(
+    "given_run",
+    [
+        {1: {10: 2.0, 11: 1.0}},
+        pd.DataFrame({"query_id": [1, 1], "doc_id": [10, 11], "score": [2.0, 1.0]}),
+        pd.DataFrame({"qid": [1, 1], "docno": [10, 11], "score": [2, 1]}),
+    ],
+    ids=["dict", "ir_measures", "pyterrier"],
+)
+def test_ids_that_are_numbers_become_text(given_run: Any) -> None:
+    assert list(Run.of(given_run)) == [("1", "10", 2.0), ("1", "11", 1.0)]
+
+
+@pytest.mark.parametrize("name", ["NA", "nan", "None", "null", "007"])
+def test_ids_of_a_frame_stay_as_they_are(name: str) -> None:
+    frame = pd.DataFrame({"qid": [name], "docno": [name], "score": [1.0]})
+    assert list(Run.of(frame)) == [(name, name, 1.0)]
+
+
+@pytest.mark.parametrize(
+    "given_run",
+    [
+        {"q": {"d": float("nan")}},
+        {"q": {"d": None}},
+        pd.DataFrame({"qid": ["q"], "docno": ["d"], "score": [float("inf")]}),
+        [ScoredDoc("q", "d", -float("inf"))],
+    ],
+    ids=["nan", "none", "frame", "scored"],
+)
+def test_bad_scores_are_refused_wherever_they_come_from(given_run: Any) -> None:
+    with pytest.raises(InputError, match="of document d for query q is not a finite"):
+        Run.of(given_run)
+
+
+@pytest.mark.parametrize(
+    "given_run",
+    [
+        {1: {"d": 1.0}, "1": {"d": 2.0}},
+        pd.DataFrame({"qid": ["1", "1"], "docno": ["d", "d"], "score": [1, 2]}),
+        [ScoredDoc("1", "d", 1.0), ScoredDoc("1", "d", 1.0)],
+    ],
+    ids=["dict", "frame", "scored"],
+)
+def test_documents_twice_are_refused_wherever_they_come_from(given_run: Any) -> None:
+    with pytest.raises(InputError, match="document d stands twice for query 1"):
+        Run.of(given_run)
+
+
+# -- using ---------------------------------------------------------------------------------------
+
+THREE = Run.from_rows(
+    [("q1", "a", 3), ("q1", "b", 2), ("q1", "c", 1), ("q2", "b", 5), ("q3", "a", 1), ("q3", "c", 2)]
+)
+
+
+def test_a_ranking() -> None:
+    assert THREE.ranking("q1") == [("q1", "a", 3.0), ("q1", "b", 2.0), ("q1", "c", 1.0)]
+    assert THREE.ranking("q3") == [("q3", "c", 2.0), ("q3", "a", 1.0)]
+    row = THREE.ranking("q2")[0]
+    assert (row.query_id, row.doc_id, row.score) == ("q2", "b", 5.0)
+
+
+def test_the_ranking_of_an_unknown_query_is_empty() -> None:
+    assert THREE.ranking("q4") == []
+    assert THREE.ranking("") == []
+
+
+def test_rows_are_plain_python() -> None:
+    """Other libraries, and json, know no numpy scalars."""
+    for rows in (list(THREE), THREE.ranking("q1")):
+        assert {type(row.query_id) for row in rows} == {str}
+        assert {type(row.doc_id) for row in rows} == {str}
+        assert {type(row.score) for row in rows} == {float}
+
+
+def test_ranks_start_at_one_in_each_query() -> None:
+    assert THREE.ranks.tolist() == [1, 2, 3, 1, 1, 2]
+
+
+def test_length_counts_rows() -> None:
+    assert len(THREE) == 6
+
+
+def test_a_run_is_told_in_a_line() -> None:
+    assert repr(THREE) == "Run('irtoolkit', 3 queries, 6 rows)"
+
+
+def test_a_run_can_be_gone_through_twice() -> None:
+    assert list(THREE) == list(THREE)
+
+
+def test_a_dictionary_in_rank_order() -> None:
+    found = THREE.as_dict()
+    assert found == {"q1": {"a": 3, "b": 2, "c": 1}, "q2": {"b": 5}, "q3": {"a": 1, "c": 2}}
+    assert list(found["q3"]) == ["c", "a"]
+
+
+@pytest.mark.parametrize(
+    ("depth", "kept"),
+    [(0, []), (1, ["a", "b", "c"]), (2, ["a", "b", "b", "c", "a"]), (3, 6), (1000, 6)],
+)
+def test_the_head_of_a_run(depth: int, kept: list[str] | int) -> None:
+    head = THREE.head(depth)
+    if kept == 6:
+        assert list(head) == list(THREE)
+    else:
+        assert [row.doc_id for row in head] == kept
+    assert head.query_ids.tolist() == ["q1", "q2", "q3"]
+    assert head.tag == THREE.tag
+
+
+def test_a_head_does_not_remember_the_whole() -> None:
+    run = Run.from_rows(GIVEN)
+    assert (run.ranks.tolist(), run.queries.tolist()) == ([1, 2, 1], [0, 0, 1])  # now cached
+    head = run.head(1)
+    assert (head.ranks.tolist(), head.queries.tolist()) == ([1, 1], [0, 1])
+    assert head.ranking("q1") == [("q1", "b", 2.5)]
+    assert len(run) == 3
+
+
+def test_equal_runs_say_the_same() -> None:
+    assert Run.from_rows(GIVEN) == Run.from_rows(GIVEN[::-1])
+    assert Run.from_rows(GIVEN) == Run.from_rows([*GIVEN[:2], ("q2", "a", -1.0 - 1e-12)])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Run.from_rows(GIVEN[:2]),
+        Run.from_rows([*GIVEN[:2], ("q2", "a", -1.5)]),
+        Run.from_rows([*GIVEN[:2], ("q2", "b", -1.0)]),
+        Run.from_rows([*GIVEN[:2], ("q3", "a", -1.0)]),
+        Run.from_rows(GIVEN).as_dict(),
+        None,
+    ],
+    ids=["fewer", "score", "document", "query", "dict", "none"],
+)
+def test_unequal_runs(other: object) -> None:
+    assert Run.from_rows(GIVEN) != other
+
+
+def test_a_run_is_not_changed_in_place() -> None:
+    with pytest.raises(AttributeError):
+        Run.from_rows(GIVEN).tag = "other"  # type: ignore[misc]
+
+
+# -- files ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["x.run", "x.run.gz", "x.txt"])
+def test_the_text_of_a_run(tmp_path: Path, name: str) -> None:
+    Run.from_rows([("q2", "a", 0.1), ("q1", "\u00e9", 1e10), ("q2", "b", -2.5)], "my-tag").write(
+        tmp_path / name
+    )
+    data = (tmp_path / name).read_bytes()
+    text = (gzip.decompress(data) if name.endswith(".gz") else data).decode("utf-8")
+    lines = [line.split(" ") for line in text.split("\n")]
+    assert [line[:4] for line in lines[:-1]] == [
+        ["q2", "Q0", "a", "1"],
+        ["q2", "Q0", "b", "2"],
+        ["q1", "Q0", "\u00e9", "1"],
+    ]
+    assert [float(line[4]) for line in lines[:-1]] == [0.1, -2.5, 1e10]
+    assert {line[5] for line in lines[:-1]} == {"my-tag"}
+    assert lines[-1] == [""], "a final newline"
+
+
+def test_scores_are_written_short(tmp_path: Path) -> None:
+    """0.1 in single precision is 0.100000001490116...: nobody wants to read that."""
+    Run.from_rows([("q", "d", 0.1)]).write(tmp_path / "x.run")
+    assert (tmp_path / "x.run").read_text() == f"q Q0 d 1 0.1 {DEFAULT_TAG}\n"
+
+
+@pytest.mark.parametrize("name", ["x.run", "x.run.gz", "x.parquet"])
+def test_writing_the_same_run_gives_the_same_bytes(tmp_path: Path, name: str) -> None:
+    for folder in ("a", "b"):
+        Run.from_rows(GIVEN).write(tmp_path / folder / name)
+    assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def assert_round_trip(path: Path, rows: Rows) -> None:
+    run = Run.from_rows(rows, "my-tag")
+    run.write(path)
+    again = Run.read(path)
+    meant = restated(rows)
+    assert list(again) == meant
+    assert bits(list(again)) == bits(meant)
+    assert again.query_ids.tolist() == run.query_ids.tolist()
+    assert again.tag == "my-tag"
+    assert again == run
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+
+EDGES: Rows = [
+    ("q", "a", LARGEST),
+    ("q", "b", -LARGEST),
+    ("q", "c", 2.0**-149),
+    ("q", "d", -0.0),
+    ("q", "e", 1 / 3),
+    ("q", "f", 16777216.0),
+    ("q", "g", 1e-5),
+    ("q", "h", 123456789.0),
+]
+
+
+@pytest.mark.parametrize("name", ["x.run", "x.run.gz", "x.parquet"])
+def test_extreme_scores_survive_writing(tmp_path: Path, name: str) -> None:
+    assert_round_trip(tmp_path / name, EDGES)
+
+
+@given(rows_with(WORD))
+@example([("q", "\u00e9\x1f", 1.0)])
+def test_text_round_trip(tmp_path: Path, rows: Rows) -> None:
+    assert_round_trip(tmp_path / "x.run", rows)
+
+
+@given(rows_with(WORD))
+def test_gzip_round_trip(tmp_path: Path, rows: Rows) -> None:
+    assert_round_trip(tmp_path / "x.run.gz", rows)
+
+
+@given(rows_with(ANYTHING))
+@example([("", "a b", 1.0), ("", "\n", 1.0), ("NA", "", 2.0)])
+def test_parquet_round_trip(tmp_path: Path, rows: Rows) -> None:
+    assert_round_trip(tmp_path / "x.parquet", rows)
+
+
+@pytest.mark.parametrize("name", ["a b", "a\t", "", "a\r", "q Q0 d 1 9 t\nq"])
+@pytest.mark.parametrize("place", ["query", "document"])
+def test_an_id_that_text_cannot_hold_is_not_written(tmp_path: Path, name: str, place: str) -> None:
+    """The file would be refused when read, or worse, say something else."""
+    run = Run.from_rows([(name, "d", 1.0) if place == "query" else ("q", name, 1.0)])
+    with pytest.raises(InputError):
+        run.write(tmp_path / "x.run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_of_many_rows_is_written_whole(tmp_path: Path) -> None:
+    """More rows than the writer takes at a time, which is 2^20."""
+    queries, docs = 1100, 1000
+    run = Run.from_columns(
+        id_array([f"q{i}" for i in range(queries)]),
+        np.repeat(np.arange(queries), docs),
+        id_array([f"d{i}" for i in range(docs)]),
+        np.tile(np.arange(docs), queries),
+        np.tile(-np.arange(docs), queries),
+    )
+    run.write(tmp_path / "x.run")
+    again = Run.read(tmp_path / "x.run")
+    assert again.offsets.tolist() == list(range(0, queries * docs + 1, docs))
+    assert np.array_equal(again.scores, run.scores)
+    assert np.array_equal(again.docs, run.docs)
+    assert again.query_ids.tolist() == run.query_ids.tolist()
+
+
+def test_a_failed_write_leaves_the_old_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    Run.from_rows(GIVEN).write(tmp_path / "x.parquet")
+    monkeypatch.setattr(pq, "write_table", full)
+    with pytest.raises(InputError, match="cannot write: No space left") as caught:
+        THREE.write(tmp_path / "x.parquet")
+    assert caught.value.file == str(tmp_path / "x.parquet")
+    assert list(Run.read(tmp_path / "x.parquet")) == MEANT
+
+
+def test_the_first_tag_of_a_file_names_the_run(write: Write) -> None:
+    assert Run.read(write("x.run", "q Q0 a 1 2 one\nq Q0 b 2 1 two\n")).tag == "one"
+
+
+def test_reading_sorts_by_score_and_not_by_rank(write: Write) -> None:
+    """Equal scores stand in trec_eval's order, whatever ranks the file gives them."""
+    path = write("x.run", "q Q0 a 1 1 t\nq Q0 b 2 1 t\nq Q0 c 3 1 t\n")
+    assert [row.doc_id for row in Run.read(path)] == ["c", "b", "a"]
+
+
+def test_interleaved_queries_are_gathered(write: Write) -> None:
+    path = write("x.run", "q2 Q0 a 1 2 t\nq1 Q0 a 1 1 t\nq2 Q0 b 2 1 t\n")
+    assert list(Run.read(path)) == [("q2", "a", 2.0), ("q2", "b", 1.0), ("q1", "a", 1.0)]
+
+
+def test_a_bad_line_is_named(write: Write) -> None:
+    path = write("x.run", "q Q0 a 1 2 t\nq Q0 b 2 nan t\n")
+    with pytest.raises(InputError, match="score 'nan'") as caught:
+        Run.read(path)
+    assert (caught.value.file, caught.value.line) == (str(path), 2)
+
+
+# -- Parquet from elsewhere ----------------------------------------------------------------------
+
+
+def parquet(path: Path, columns: dict[str, Any], rows: int | None = None) -> Path:
+    """A Parquet file as another program may have written it."""
+    pq.write_table(pa.table(columns), path, row_group_size=rows)
+    return path
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())],
+    ids=["string", "large", "dictionary"],
+)
+@pytest.mark.parametrize("score", [pa.float32(), pa.float64(), pa.int64()], ids=str)
+def test_parquet_columns_of_other_kinds(tmp_path: Path, kind: Any, score: Any) -> None:
+    path = parquet(
+        tmp_path / "x.parquet",
+        {
+            "score": pa.array([1, 3, 2], score),
+            "doc_id": pa.array(["a", "b", "a"], kind),
+            "extra": [1, 2, 3],
+            "query_id": pa.array(["q1", "q1", "q2"], kind),
+        },
+    )
+    run = Run.read(path)
+    assert list(run) == [("q1", "b", 3.0), ("q1", "a", 1.0), ("q2", "a", 2.0)]
+    assert run.tag == DEFAULT_TAG
+
+
+def test_parquet_by_pandas(tmp_path: Path) -> None:
+    frame = pd.DataFrame(GIVEN, columns=["query_id", "doc_id", "score"])
+    frame.to_parquet(tmp_path / "x.parquet")
+    assert list(Run.read(tmp_path / "x.parquet")) == MEANT
+
+
+def test_parquet_row_groups_share_a_vocabulary(tmp_path: Path) -> None:
+    queries, docs = ["a", "b", "a", "c", "b"], ["d", "e", "f", "d", "d"]
+    path = parquet(
+        tmp_path / "x.parquet",
+        {
+            "query_id": pa.array(queries).dictionary_encode(),
+            "doc_id": pa.array(docs).dictionary_encode(),
+            "score": [1.0, 2.0, 3.0, 4.0, 5.0],
+        },
+        rows=2,
+    )
+    assert list(Run.read(path)) == restated(list(zip(queries, docs, [1, 2, 3, 4, 5], strict=True)))
+
+
+def test_our_parquet_is_for_any_reader(tmp_path: Path) -> None:
+    THREE.write(tmp_path / "x.parquet")
+    frame = pd.read_parquet(tmp_path / "x.parquet")
+    assert list(frame.columns) == ["query_id", "doc_id", "rank", "score"]
+    assert frame["rank"].tolist() == [1, 2, 3, 1, 1, 2]
+    assert frame["score"].tolist() == [3, 2, 1, 5, 2, 1]
+    assert frame["doc_id"].astype(str).tolist() == ["a", "b", "c", "b", "c", "a"]
+
+
+@pytest.mark.parametrize("missing", ["query_id", "doc_id", "score"])
+def test_a_parquet_file_without_a_column(tmp_path: Path, missing: str) -> None:
+    columns = {"query_id": ["q"], "doc_id": ["d"], "score": [1.0]}
+    del columns[missing]
+    path = parquet(tmp_path / "x.parquet", columns)
+    with pytest.raises(InputError, match=f"not a Parquet run: .*{missing}") as caught:
+        Run.read(path)
+    assert caught.value.file == str(path)
+    assert caught.value.remedy == "it needs the columns query_id, doc_id and score"
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"q Q0 d 1 1 t\n", b"PAR1", b"PAR1" + b"\x00" * 40 + b"PAR1"]
+)
+def test_what_is_no_parquet(write: Write, data: bytes) -> None:
+    path = write("x.parquet", data)
+    with pytest.raises(InputError, match="not a Parquet run") as caught:
+        Run.read(path)
+    assert caught.value.file == str(path)
+
+
+def test_a_missing_parquet_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        Run.read(tmp_path / "none.parquet")
+    assert caught.value.file == str(tmp_path / "none.parquet")
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"query_id": ["q", "q"], "doc_id": ["d", "d"], "score": [1.0, 2.0]},
+        {"query_id": ["q", "q"], "doc_id": ["d", "e"], "score": [1.0, float("nan")]},
+        {"query_id": ["q", "q"], "doc_id": ["d", "e"], "score": [1.0, float("inf")]},
+        {"query_id": ["q", "q"], "doc_id": ["d", "e"], "score": [1.0, 1e39]},
+        {"query_id": ["q", "q"], "doc_id": ["d", "e"], "score": [1.0, None]},
+        {"query_id": ["q", "q"], "doc_id": ["d", "e"], "score": ["1", "high"]},
+        {"query_id": ["q", None], "doc_id": ["d", "e"], "score": [1.0, 2.0]},
+        {"query_id": ["q", "q"], "doc_id": ["d", None], "score": [1.0, 2.0]},
+        {"query_id": [1, 1], "doc_id": ["d", "e"], "score": [1.0, 2.0]},
+    ],
+    ids=["twice", "nan", "inf", "1e39", "no-score", "words", "no-query", "no-document", "numbers"],
+)
+def test_a_bad_parquet_run_is_refused_with_its_name(
+    tmp_path: Path, columns: dict[str, Any]
+) -> None:
+    path = parquet(tmp_path / "x.parquet", columns)
+    with pytest.raises(InputError) as caught:
+        Run.read(path)
+    assert caught.value.file == str(path)
+
+
+# -- other evaluators see the same run -----------------------------------------------------------
+
+JUDGED = [
+    ("q1", "a", 1), ("q1", "b", 0), ("q1", "c", 2), ("q1", "unretrieved", 1),
+    ("q2", "a", 0), ("q2", "b", 1), ("q3", "z", 1),
+]  # fmt: skip
+TIED = Run.from_rows(
+    [("q1", "a", 2.0), ("q1", "b", 2.0 + 1e-9), ("q1", "c", 1.0), ("q1", "d", 1.0),
+     ("q2", "a", 0.5), ("q2", "b", 0.5), ("q2", "c", 0.1), ("extra", "a", 1.0)]
+)  # fmt: skip
+
+
+def by_pytrec_eval(run: Run, qrels: Qrels, name: str) -> dict[str, float]:
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels.as_dict(), {name})
+    return {
+        q: values[name.replace(".", "_")] for q, values in evaluator.evaluate(run.as_dict()).items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("measure", "name"),
+    [(AP, "map"), (RR, "recip_rank"), (P @ 1, "P.1"), (P @ 3, "P.3"), (nDCG @ 3, "ndcg_cut.3")],
+    ids=str,
+)
+def test_ir_measures_and_pytrec_eval_agree_on_a_run(measure: Any, name: str) -> None:
+    """The run goes to the one as the iterable that it is, and to the other as a dictionary."""
+    qrels = Qrels.from_rows(JUDGED)
+    direct = {m.query_id: m.value for m in ir_measures.iter_calc([measure], qrels, TIED)}
+    expected = by_pytrec_eval(TIED, qrels, name)
+    assert {"q1", "q2"} <= set(expected)
+    for query, value in expected.items():
+        assert direct[query] == pytest.approx(value, abs=1e-12), query
+
+
+def test_ir_measures_takes_a_run_as_it_is() -> None:
+    found = ir_measures.calc([P @ 1, RR], Qrels.from_rows(JUDGED), TIED)
+    # q1 puts b (0) before a (1), q2 puts b (1) first, and q3 is not answered.
+    assert found.aggregated[P @ 1] == pytest.approx(1 / 3)
+    assert found.aggregated[RR] == pytest.approx((1 / 2 + 1) / 3)
+
+
+@pytest.mark.parametrize("relevant", range(5))
+def test_ties_stand_where_pytrec_eval_puts_them(relevant: int) -> None:
+    """Among tied documents trec_eval takes the one with the highest id first: P@1 shows which."""
+    docs = ["d10", "d9", "\u00e9", "\U00010000", "\uffee"]
+    run = Run.from_rows([("q", doc, 7.25) for doc in docs])
+    qrels = Qrels.from_rows([("q", docs[relevant], 1)])
+    first = run.ranking("q")[0].doc_id == docs[relevant]
+    assert first == (relevant == 3)
+    assert by_pytrec_eval(run, qrels, "P.1")["q"] == float(first)
+
+
+@given(
+    st.lists(st.text("abcde\u00e9\u6f22\U0001f600\uffee", min_size=1, max_size=3), min_size=2, max_size=8, unique=True),
+    st.data(),
+)  # fmt: skip
+def test_every_place_is_the_one_pytrec_eval_sees(docs: list[str], data: st.DataObject) -> None:
+    scores = data.draw(
+        st.lists(st.sampled_from([1.0, 1.0 + 1e-9, 2.0, -3.0]), min_size=len(docs), max_size=len(docs))
+    )  # fmt: skip
+    run = Run.from_rows([("q", doc, score) for doc, score in zip(docs, scores, strict=True)])
+    for place, row in enumerate(run.ranking("q"), 1):
+        reciprocal = by_pytrec_eval(run, Qrels.from_rows([("q", row.doc_id, 1)]), "recip_rank")["q"]
+        assert reciprocal == pytest.approx(1 / place)
+
+
+@pytest.mark.parametrize("name", ["x.run", "x.run.gz", "x.parquet"])
+def test_a_written_run_scores_as_the_one_in_memory(tmp_path: Path, name: str) -> None:
+    TIED.write(tmp_path / name)
+    qrels = Qrels.from_rows(JUDGED)
+    for measure in ("map", "ndcg", "P.1"):
+        assert by_pytrec_eval(Run.read(tmp_path / name), qrels, measure) == by_pytrec_eval(
+            TIED, qrels, measure
+        )
+
+
+def test_a_written_run_is_read_by_ir_measures(tmp_path: Path) -> None:
+    TIED.write(tmp_path / "x.run")
+    rows = list(ir_measures.read_trec_run(str(tmp_path / "x.run")))
+    assert [(row.query_id, row.doc_id, single(row.score)) for row in rows] == list(TIED)
+
+
+# -- qrels ---------------------------------------------------------------------------------------
+
+
+def test_qrels_are_grouped_by_query() -> None:
+    qrels = Qrels.from_rows([("q2", "a", 1), ("q1", "b", 0), ("q2", "b", 3), ("q1", "a", -1)])
+    assert qrels.query_ids.tolist() == ["q2", "q1"]
+    assert qrels.offsets.tolist() == [0, 2, 4]
+    assert list(qrels) == [("q2", "a", 1), ("q2", "b", 3), ("q1", "b", 0), ("q1", "a", -1)]
+    assert len(qrels) == 4
+
+
+def test_a_judgment_has_ir_measures_field_names() -> None:
+    row = next(iter(Qrels.from_rows([("q", "d", 2)])))
+    assert isinstance(row, Qrel)
+    assert (row.query_id, row.doc_id, row.relevance) == ("q", "d", 2)
+    assert type(row.relevance) is int
+
+
+def test_no_qrels() -> None:
+    qrels = Qrels.from_rows([])
+    assert (len(qrels), list(qrels), qrels.as_dict()) == (0, [], {})
+
+
+def test_qrels_as_a_dictionary() -> None:
+    rows = [("q2", "a", 1), ("q1", "a", 0), ("q2", "b", 3)]
+    assert Qrels.from_rows(rows).as_dict() == {"q2": {"a": 1, "b": 3}, "q1": {"a": 0}}
+
+
+@pytest.mark.parametrize("second", [1, 2])
+def test_a_document_judged_twice_is_refused(second: int) -> None:
+    with pytest.raises(InputError, match="document d is judged twice for query q2"):
+        Qrels.from_rows([("q1", "d", 1), ("q2", "d", 1), ("q2", "e", 1), ("q2", "d", second)])
+
+
+@pytest.mark.parametrize(
+    "grade", [1.5, -0.5, float("nan"), float("inf"), "1", "high", None, 10**30], ids=str
+)
+def test_a_grade_that_is_no_whole_number_is_refused(grade: Any) -> None:
+    with pytest.raises(InputError) as caught:
+        Qrels.from_rows([("q1", "d1", 1), ("q2", "d2", grade)])
+    for part in ("grade", "d2", "q2"):
+        assert part in caught.value.found
+
+
+@pytest.mark.parametrize("grade", [2, 2.0, np.int64(2), np.float32(2), np.uint8(2)])
+def test_a_whole_number_of_any_type_is_a_grade(grade: Any) -> None:
+    row = next(iter(Qrels.from_rows([("q", "d", grade)])))
+    assert row == ("q", "d", 2)
+    assert type(row.relevance) is int
+
+
+GIVEN_QRELS = [("q1", "a", 1), ("q1", "b", 0), ("q2", "a", 3)]
+
+
+def many_qrels() -> Iterator[Any]:
+    yield pytest.param({"q1": {"a": 1, "b": 0}, "q2": {"a": 3}}, id="dict")
+    frame = pd.DataFrame(GIVEN_QRELS, columns=["query_id", "doc_id", "relevance"])
+    yield pytest.param(frame, id="ir_measures")
+    frame = frame.assign(iteration="0", relevance=frame.relevance.astype(float))
+    yield pytest.param(frame, id="floats")
+    frame = pd.DataFrame(GIVEN_QRELS, columns=["qid", "docno", "label"])
+    yield pytest.param(frame, id="pyterrier")
+    yield pytest.param([ir_measures.Qrel(*row) for row in GIVEN_QRELS], id="qrels")
+    generic = [ir_datasets.formats.TrecQrel(*row, "0") for row in GIVEN_QRELS]
+    yield pytest.param(generic, id="ir_datasets")
+
+
+@pytest.mark.parametrize("given_qrels", list(many_qrels()))
+def test_qrels_of_anything(given_qrels: Any) -> None:
+    assert list(Qrels.of(given_qrels)) == GIVEN_QRELS
+
+
+def test_qrels_of_an_iterator() -> None:
+    assert list(Qrels.of(Qrel(*row) for row in GIVEN_QRELS)) == GIVEN_QRELS
+
+
+def test_qrels_of_qrels_are_themselves() -> None:
+    qrels = Qrels.from_rows(GIVEN_QRELS)
+    assert Qrels.of(qrels) is qrels
+
+
+def test_qrels_of_a_dataset() -> None:
+    dataset = ir_datasets.load("csfcube/sample/method")
+    qrels = Qrels.of(dataset)
+    assert list(qrels) == [(q.query_id, q.doc_id, q.relevance) for q in dataset.qrels_iter()]
+    assert qrels.query_ids.tolist() == ["910000057_method", "910000291_method"]
+
+
+@pytest.mark.parametrize(
+    "given_qrels",
+    [
+        {1: {10: 2}},
+        pd.DataFrame({"query_id": [1], "doc_id": [10], "relevance": [2]}),
+        pd.DataFrame({"qid": [1], "docno": [10], "label": [2]}),
+    ],
+    ids=["dict", "ir_measures", "pyterrier"],
+)
+def test_ids_of_qrels_that_are_numbers_become_text(given_qrels: Any) -> None:
+    assert list(Qrels.of(given_qrels)) == [("1", "10", 2)]
+
+
+@pytest.mark.parametrize("name", ["x.qrels", "x.qrels.gz", "x.txt"])
+def test_the_text_of_qrels(tmp_path: Path, name: str) -> None:
+    Qrels.from_rows([("q2", "a", 1), ("q1", "\u00e9", -1), ("q2", "b", 0)]).write(tmp_path / name)
+    data = (tmp_path / name).read_bytes()
+    text = gzip.decompress(data) if name.endswith(".gz") else data
+    assert text.decode() == "q2 0 a 1\nq2 0 b 0\nq1 0 \u00e9 -1\n"
+
+
+@given(
+    st.lists(
+        st.tuples(WORD, WORD, st.integers(-1000, 1000)), min_size=1, unique_by=lambda r: r[:2]
+    ),
+    st.sampled_from(["x.qrels", "x.qrels.gz"]),
+)
+def test_qrels_round_trip(tmp_path: Path, rows: list[tuple[str, str, int]], name: str) -> None:
+    Qrels.from_rows(rows).write(tmp_path / name)
+    again = Qrels.read(tmp_path / name)
+    queries = list(dict.fromkeys(row[0] for row in rows))
+    assert list(again) == sorted(rows, key=lambda row: queries.index(row[0]))
+
+
+@pytest.mark.parametrize("name", ["a b", "", "a\nb", "\t"])
+@pytest.mark.parametrize("place", ["query", "document"])
+def test_qrels_that_text_cannot_hold_are_not_written(tmp_path: Path, name: str, place: str) -> None:
+    qrels = Qrels.from_rows([(name, "d", 1) if place == "query" else ("q", name, 1)])
+    with pytest.raises(InputError):
+        qrels.write(tmp_path / "x.qrels")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_qrels_are_read_with_strict_eyes(write: Write) -> None:
+    path = write("x.qrels", "q1 0 d1 1\nq1 0 d2 1.5\n")
+    with pytest.raises(InputError, match=r"grade '1\.5'") as caught:
+        Qrels.read(path)
+    assert (caught.value.file, caught.value.line) == (str(path), 2)
+
+
+def test_qrels_read_are_grouped(write: Write) -> None:
+    path = write("x.qrels", "q2 0 a 1\nq1 0 a 0\nq2 0 b 2\n")
+    assert list(Qrels.read(path)) == [("q2", "a", 1), ("q2", "b", 2), ("q1", "a", 0)]

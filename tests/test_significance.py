@@ -1,0 +1,705 @@
+"""Significance and comparison: every p-value, interval and effect, derived a second way."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+import irtoolkit
+from irtoolkit.comparison import Compared, compare
+from irtoolkit.errors import InputError
+from irtoolkit.evaluation import Evaluation, parse_measures
+from irtoolkit.ids import id_array
+from irtoolkit.significance import (
+    EXACT_QUERIES,
+    PERMUTATIONS,
+    Correction,
+    Test,
+    confidence_interval,
+    correct,
+    effect_size,
+    fisher,
+    paired_test,
+)
+
+TESTS: tuple[Test, ...] = ("student", "fisher", "wilcoxon")
+every_test = pytest.mark.parametrize("test", TESTS)
+
+# ---------------------------------------------------------------------------------------------
+# The randomisation test, restated in whole numbers
+# ---------------------------------------------------------------------------------------------
+
+
+def enumerated_p(differences: Sequence[Fraction | int]) -> float:
+    """Share of all sign patterns whose sum is as far from zero as the observed one."""
+    observed = abs(sum(differences))
+    patterns = list(product((1, -1), repeat=len(differences)))
+    extreme = sum(
+        abs(sum(s * d for s, d in zip(signs, differences, strict=True))) >= observed
+        for signs in patterns
+    )
+    return extreme / len(patterns)
+
+
+def counted_p(differences: Sequence[int]) -> float:
+    """The same by counting how many patterns give each sum: for any number of queries."""
+    ways: Counter[int] = Counter({0: 1})
+    for d in differences:
+        following: Counter[int] = Counter()
+        for total, count in ways.items():
+            following[total + d] += count
+            following[total - d] += count
+        ways = following
+    observed = abs(sum(differences))
+    extreme = sum(count for total, count in ways.items() if abs(total) >= observed)
+    return float(Fraction(extreme, 2 ** len(differences)))
+
+
+def monte_carlo_bound(p: float, draws: int = PERMUTATIONS) -> float:
+    """Five standard errors of an estimate of p, and the observed pattern's own share."""
+    return 5 * math.sqrt(p * (1 - p) / draws) + 1 / draws
+
+
+small_integers = st.lists(st.integers(-8, 8), min_size=1, max_size=10)
+
+
+@given(small_integers)
+@example([0])
+@example([5])
+@example([1, -1])
+@example([0, 0, 3])
+@example([3] * 10)
+def test_fisher_is_the_enumeration_of_all_sign_patterns(differences: list[int]) -> None:
+    assert fisher(differences) == enumerated_p(differences)
+    assert counted_p(differences) == enumerated_p(differences)
+
+
+@given(st.lists(st.integers(-20, 20), min_size=1, max_size=9), st.sampled_from([3, 7, 10, 20, 100]))
+def test_fisher_is_not_led_astray_by_rounding(numerators: list[int], denominator: int) -> None:
+    """Sums of decimals tie in exact arithmetic, and count as tied in floating point."""
+    exact = [Fraction(n, denominator) for n in numerators]
+    assert fisher([float(d) for d in exact]) == enumerated_p(exact)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("queries", [2, 3, 5, 8, 12])
+def test_fisher_is_scipys_exact_permutation_test(seed: int, queries: int) -> None:
+    rng = np.random.default_rng(seed)
+    a, b = rng.random(queries), rng.random(queries)
+    theirs = stats.permutation_test(
+        (a, b),
+        lambda x, y, axis: np.mean(x - y, axis=axis),
+        permutation_type="samples",
+        n_resamples=math.inf,
+        vectorized=True,
+    )
+    assert paired_test(a, b, "fisher") == pytest.approx(theirs.pvalue, abs=1e-12)
+
+
+@pytest.mark.parametrize("queries", range(1, EXACT_QUERIES + 1))
+def test_fisher_is_exact_up_to_sixteen_queries(queries: int) -> None:
+    differences = np.random.default_rng(queries).integers(-5, 8, queries).tolist()
+    assert fisher(differences) == counted_p(differences)
+    assert fisher(differences, permutations=1) == counted_p(differences)
+
+
+@pytest.mark.parametrize("shift", [0, 1, 2, 3])
+@pytest.mark.parametrize("queries", [EXACT_QUERIES + 1, 24, 50, 61, 400])
+def test_fisher_beyond_is_an_estimate_within_its_error(queries: int, shift: int) -> None:
+    """The seed is fixed, so this either always passes or never; 400 queries take many blocks."""
+    rng = np.random.default_rng([queries, shift])
+    differences = (rng.integers(-10, 11, queries) + (rng.random(queries) < 0.3) * shift).tolist()
+    expected = counted_p(differences)
+    assert abs(fisher(differences) - expected) < monte_carlo_bound(expected)
+
+
+def test_fisher_of_another_seed_is_another_estimate_of_the_same_p() -> None:
+    differences = np.random.default_rng(3).integers(-9, 13, 40).tolist()
+    expected = counted_p(differences)
+    found = {fisher(differences, seed=seed) for seed in range(5)}
+    assert len(found) > 1
+    assert all(abs(p - expected) < monte_carlo_bound(expected) for p in found)
+
+
+@pytest.mark.parametrize("draws", [1, 99, 999, 100_000])
+def test_fisher_is_never_zero(draws: int) -> None:
+    """All fifty differences of one sign: no pattern that is drawn comes near the observed one."""
+    p = fisher(np.linspace(1, 2, 50), permutations=draws)
+    assert p == 1 / (draws + 1)
+
+
+@pytest.mark.parametrize("queries", [1, 10, 16, 17, 200])
+def test_fisher_of_no_difference_is_one(queries: int) -> None:
+    assert fisher(np.zeros(queries)) == 1.0
+
+
+@pytest.mark.parametrize("queries", [16, 17, 50])
+def test_fisher_of_differences_that_cancel_is_one(queries: int) -> None:
+    half = [0.1 * i for i in range(queries // 2)]
+    assert fisher([*half, *(-d for d in half)]) == 1.0
+
+
+@given(
+    st.lists(st.floats(-1, 1, allow_subnormal=False), min_size=17, max_size=40),
+    st.integers(0, 2**32),
+)
+@settings(max_examples=25)
+def test_fisher_is_a_p_value(differences: list[float], seed: int) -> None:
+    p = fisher(differences, permutations=500, seed=seed)
+    assert 1 / 501 <= p <= 1.0
+    assert fisher([-d for d in differences], permutations=500, seed=seed) == p
+    assert fisher(differences, permutations=500, seed=seed) == p
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_fisher_does_not_depend_on_the_unit(scale: float) -> None:
+    differences = np.random.default_rng(5).normal(0.2, 1, 30)
+    assert fisher(differences * scale) == fisher(differences)
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "7"])
+def test_fisher_is_the_same_in_another_process_on_any_number_of_threads(threads: str) -> None:
+    program = (
+        "import numpy as np\n"
+        "from irtoolkit.significance import paired_test\n"
+        "rng = np.random.default_rng(8)\n"
+        "a, b = rng.random(60), rng.random(60)\n"
+        "print(repr(paired_test(a, b, 'fisher')))"
+    )
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+    root = str(Path(irtoolkit.__file__).resolve().parent.parent)
+    answer = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **dict.fromkeys(names, threads), "PYTHONHASHSEED": threads,
+             "PYTHONPATH": root},
+    )  # fmt: skip
+    rng = np.random.default_rng(8)
+    a, b = rng.random(60), rng.random(60)
+    assert answer.stdout.strip() == repr(paired_test(a, b, "fisher"))
+
+
+def test_fisher_leaves_numpys_own_generator_alone() -> None:
+    state = str(np.random.get_state())
+    fisher(np.random.default_rng(0).random(40))
+    confidence_interval(np.random.default_rng(0).random(40))
+    assert str(np.random.get_state()) == state
+
+
+# ---------------------------------------------------------------------------------------------
+# Paired tests
+# ---------------------------------------------------------------------------------------------
+
+unit = st.floats(0, 1, allow_subnormal=False) | st.sampled_from([0.0, 0.05, 0.1, 0.5, 1.0])
+pairs = st.lists(st.tuples(unit, unit), min_size=1, max_size=8)
+
+
+def columns(rows: list[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    return [row[0] for row in rows], [row[1] for row in rows]
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("queries", [2, 3, 30, 1000])
+def test_student_is_scipys(seed: int, queries: int) -> None:
+    rng = np.random.default_rng(seed)
+    a, b = rng.random(queries), rng.random(queries)
+    expected = stats.ttest_rel(a, b).pvalue
+    assert paired_test(a, b, "student") == paired_test(a, b) == expected
+
+
+def test_student_by_hand() -> None:
+    # Differences .1 .2 .3: mean .2, standard deviation .1, t = .2 / (.1 / sqrt 3) = 2 sqrt 3.
+    # With two degrees of freedom p = 1 - t / sqrt(t^2 + 2).
+    t = 2 * math.sqrt(3)
+    assert paired_test([0.5, 0.6, 0.9], [0.4, 0.4, 0.6]) == pytest.approx(
+        1 - t / math.sqrt(t * t + 2)
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("queries", [1, 2, 10, 30, 200])
+def test_wilcoxon_is_scipys(seed: int, queries: int) -> None:
+    rng = np.random.default_rng(seed)
+    a, b = rng.random(queries), rng.random(queries)
+    assert paired_test(a, b, "wilcoxon") == stats.wilcoxon(a, b).pvalue
+
+
+@pytest.mark.parametrize("signs", list(product((1, -1), repeat=5))[:16])
+def test_wilcoxon_is_the_enumeration_of_signed_ranks(signs: tuple[int, ...]) -> None:
+    """Without ties or zeros p is the share of sign patterns with so extreme a sum of ranks."""
+    a = [0.5 + s * 0.01 * (rank**2) for rank, s in enumerate(signs, 1)]
+    ranks = [s * rank for rank, s in enumerate(signs, 1)]
+    assert paired_test(a, [0.5] * 5, "wilcoxon") == pytest.approx(enumerated_p(ranks))
+
+
+def test_wilcoxon_drops_zero_differences() -> None:
+    """Seventy queries: beyond fifty scipy takes the normal approximation with and without zeros."""
+    rng = np.random.default_rng(4)
+    a, b = rng.random(60), rng.random(60)
+    same = rng.random(10)
+    found = paired_test([*a, *same], [*b, *same], "wilcoxon")
+    assert found == pytest.approx(stats.wilcoxon(a - b, method="approx").pvalue)
+    assert found == pytest.approx(paired_test(a, b, "wilcoxon"))
+
+
+@every_test
+@given(rows=pairs)
+@example(rows=[(0.3, 0.0)])
+@example(rows=[(0.5, 0.0)] * 3)
+@example(rows=[(0.5, 0.5), (0.3, 0.0)])
+@example(rows=[(0.3, 0.0), (0.0, 0.3)])
+@example(rows=[(1.0, 1.0), (0.0, 0.0), (0.2, 0.1)])
+@pytest.mark.filterwarnings("ignore:Precision loss:RuntimeWarning")
+def test_p_is_a_number_between_zero_and_one(test: Test, rows: list[tuple[float, float]]) -> None:
+    p = paired_test(*columns(rows), test)
+    assert type(p) is float
+    assert 0.0 <= p <= 1.0
+    if test != "student":
+        assert p > 0.0
+
+
+@every_test
+@given(rows=pairs)
+@pytest.mark.filterwarnings("ignore:Precision loss:RuntimeWarning")
+def test_p_does_not_depend_on_which_system_comes_first(
+    test: Test, rows: list[tuple[float, float]]
+) -> None:
+    a, b = columns(rows)
+    assert paired_test(a, b, test) == pytest.approx(paired_test(b, a, test), abs=1e-15)
+
+
+@every_test
+@given(rows=pairs, random=st.randoms(use_true_random=False))
+@pytest.mark.filterwarnings("ignore:Precision loss:RuntimeWarning")
+def test_p_does_not_depend_on_the_order_of_queries(
+    test: Test, rows: list[tuple[float, float]], random: Any
+) -> None:
+    assume(len({a - b for a, b in rows}) > 1)
+    a, b = columns(rows)
+    random.shuffle(rows)
+    assert paired_test(*columns(rows), test) == pytest.approx(paired_test(a, b, test), rel=1e-6)
+
+
+@every_test
+@pytest.mark.parametrize("values", [[0.3], [0.0] * 5, [0.1, 0.7, 0.2], list(np.arange(100) / 7)])
+def test_equal_systems_have_p_one(test: Test, values: list[float]) -> None:
+    assert paired_test(values, values, test) == 1.0
+    assert paired_test(values, np.array(values), test) == 1.0
+
+
+@every_test
+def test_a_single_query_tells_nothing(test: Test) -> None:
+    assert paired_test([0.9], [0.1], test) == 1.0
+
+
+@pytest.mark.filterwarnings("ignore:Precision loss:RuntimeWarning")
+def test_a_constant_difference() -> None:
+    """Every query better by one quarter: t is infinite, and the others count sign patterns."""
+    a, b = [0.25, 0.5, 0.75, 1.0], [0.0, 0.25, 0.5, 0.75]
+    assert paired_test(a, b, "student") == pytest.approx(0.0, abs=1e-12)
+    assert paired_test(a, b, "fisher") == 2 / 2**4
+    # All signed ranks tie, for which scipy does not enumerate.
+    assert 0.0 < paired_test(a, b, "wilcoxon") <= 0.125
+
+
+@every_test
+def test_p_is_repeatable(test: Test) -> None:
+    rng = np.random.default_rng(2)
+    a, b = rng.random(50), rng.random(50)
+    assert len({paired_test(a, b, test) for _ in range(3)}) == 1
+
+
+def test_the_seed_reaches_fisher() -> None:
+    rng = np.random.default_rng(2)
+    a, b = rng.random(50), rng.random(50)
+    assert paired_test(a, b, "fisher", seed=1) == fisher(a - b, seed=1)
+    assert paired_test(a, b, "fisher", seed=1) != paired_test(a, b, "fisher", seed=2)
+    assert paired_test(a, b, "student", seed=1) == paired_test(a, b, "student", seed=2)
+
+
+@every_test
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ([], []),
+        ([0.1], []),
+        ([0.1, 0.2], [0.1]),
+        ([0.1], [0.1, 0.2]),
+        (0.1, 0.2),
+        ([[0.1, 0.2]], [[0.1, 0.3]]),
+        ([[0.1], [0.2]], [0.1, 0.2]),
+        (np.empty((0, 3)), np.empty((0, 3))),
+    ],
+    ids=["empty", "one empty", "longer", "shorter", "scalars", "tables", "mixed", "empty tables"],
+)
+def test_rows_that_are_no_pairs_are_refused(test: Test, a: Any, b: Any) -> None:
+    with pytest.raises(ValueError, match="two equal, non-empty rows"):
+        paired_test(a, b, test)
+
+
+# ---------------------------------------------------------------------------------------------
+# Corrections
+# ---------------------------------------------------------------------------------------------
+
+p_values = st.lists(st.floats(0, 1) | st.sampled_from([0.0, 0.01, 0.05, 1.0]), max_size=12)
+every_correction = pytest.mark.parametrize("method", ["holm", "bonferroni", "none"])
+
+
+@pytest.mark.parametrize("method", ["holm", "bonferroni"])
+@given(p=p_values.filter(len))
+@settings(max_examples=40)  # statsmodels collects garbage at every call
+@example(p=[0.04])
+@example(p=[0.01, 0.01, 0.01])
+@example(p=[0.03, 0.02, 0.01])
+def test_correction_is_statsmodels(method: Correction, p: list[float]) -> None:
+    expected = multipletests(p, method=method)[1]
+    assert correct(p, method) == pytest.approx(expected.tolist(), abs=1e-15)
+
+
+def test_holm_by_hand() -> None:
+    # In order .01 .03 .04: .01 * 3, .03 * 2, and .04 raised to what stands before it.
+    assert correct([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06])
+
+
+def test_bonferroni_by_hand() -> None:
+    assert correct([0.04, 0.01, 0.5], "bonferroni") == pytest.approx([0.12, 0.03, 1.0])
+
+
+@given(p_values)
+def test_no_correction_is_the_values_themselves(p: list[float]) -> None:
+    assert correct(p, "none") == p
+
+
+@every_correction
+def test_an_empty_family_and_one_of_one(method: Correction) -> None:
+    assert correct([], method) == []
+    assert correct([0.03], method) == [0.03]
+
+
+@every_correction
+@given(p=p_values)
+def test_corrected_values_are_plain_probabilities(method: Correction, p: list[float]) -> None:
+    found = correct(p, method)
+    assert len(found) == len(p)
+    assert all(type(value) is float for value in found)
+    assert all(raw <= value <= 1.0 for raw, value in zip(p, found, strict=True))
+
+
+@given(p_values)
+def test_holm_is_never_weaker_than_bonferroni_and_keeps_the_order(p: list[float]) -> None:
+    holm, bonferroni = correct(p, "holm"), correct(p, "bonferroni")
+    assert all(h <= b + 1e-15 for h, b in zip(holm, bonferroni, strict=True))
+    by_raw = [value for _, value in sorted(zip(p, holm, strict=True))]
+    assert by_raw == sorted(holm)
+
+
+@every_correction
+def test_correction_takes_arrays(method: Correction) -> None:
+    assert correct(np.array([0.2, 0.01]), method) == correct([0.2, 0.01], method)  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------------------------------------
+# Intervals
+# ---------------------------------------------------------------------------------------------
+
+
+def sample(seed: int, queries: int) -> Any:
+    return np.random.default_rng(seed).beta(1, 2, queries)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("queries", [10, 50, 500])
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_interval_is_scipys_within_monte_carlo_error(seed: int, queries: int, level: float) -> None:
+    """Both ends of two bootstraps of 10,000, within five standard errors of their difference.
+
+    The q-quantile of B draws from a density f has standard error sqrt(q (1 - q) / B) / f; means
+    of resamples are close to normal, so f is the normal density there over the error of the mean.
+    """
+    values = sample(seed, queries)
+    theirs = stats.bootstrap(
+        (values,), np.mean, n_resamples=10_000, confidence_level=level, method="percentile", rng=7
+    ).confidence_interval
+    q = (1 - level) / 2
+    density = stats.norm.pdf(stats.norm.ppf(q)) / (values.std() / math.sqrt(queries))
+    error = math.sqrt(2 * q * (1 - q) / 10_000) / density
+    assert confidence_interval(values, level) == pytest.approx(
+        (theirs.low, theirs.high), abs=5 * error
+    )
+
+
+@pytest.mark.parametrize("queries", [2, 10, 50, 1000])
+def test_interval_contains_the_mean_and_lies_within_the_values(queries: int) -> None:
+    for seed in range(5):
+        values = sample(seed, queries)
+        low, high = confidence_interval(values)
+        assert values.min() <= low <= values.mean() <= high <= values.max()
+
+
+def test_interval_widens_with_the_level() -> None:
+    values = sample(1, 40)
+    ends = [confidence_interval(values, level) for level in (0.5, 0.8, 0.9, 0.95, 0.99)]
+    lows, highs = zip(*ends, strict=True)
+    assert list(lows) == sorted(lows, reverse=True)
+    assert list(highs) == sorted(highs)
+    assert len(set(lows)) == len(set(highs)) == 5
+
+
+def test_interval_narrows_with_the_number_of_queries() -> None:
+    """By the square root: a hundred times the queries, a tenth of the width."""
+    widths = [np.ptp(confidence_interval(np.tile([0.0, 1.0], n))) for n in (50, 5000)]
+    assert widths[0] / widths[1] == pytest.approx(10, rel=0.1)
+
+
+def test_interval_is_seeded() -> None:
+    values = sample(1, 40)
+    assert confidence_interval(values) == confidence_interval(values)
+    assert confidence_interval(values) == confidence_interval(values.tolist(), 0.95, 10_000, 42)
+    assert confidence_interval(values, seed=1) != confidence_interval(values, seed=2)
+
+
+def test_interval_by_enumeration_of_all_resamples() -> None:
+    """Two values have three means: 0, 1/2 and 1, with shares 1/4, 1/2 and 1/4."""
+    assert confidence_interval([0.0, 1.0], 0.95) == (0.0, 1.0)
+    # Quantiles .3 and .7 both fall among the halves.
+    assert confidence_interval([0.0, 1.0], 0.4) == (0.5, 0.5)
+
+
+@pytest.mark.parametrize("values", [[0.25], [0.5] * 30])
+def test_interval_of_equal_values_is_a_point(values: list[float]) -> None:
+    assert confidence_interval(values) == (values[0], values[0])
+
+
+@pytest.mark.parametrize(("shift", "scale"), [(0.5, 1.0), (-0.25, 2.0), (0.0, 0.125)])
+def test_interval_moves_and_scales_with_the_values(shift: float, scale: float) -> None:
+    values = sample(3, 30)
+    low, high = confidence_interval(values)
+    assert confidence_interval(scale * values + shift) == pytest.approx(
+        (scale * low + shift, scale * high + shift)
+    )
+
+
+@pytest.mark.parametrize(("level", "least", "most"), [(0.95, 0.91, 0.98), (0.5, 0.43, 0.57)])
+def test_interval_covers_the_true_mean_as_often_as_it_says(
+    level: float, least: float, most: float
+) -> None:
+    """400 samples of 60: three standard errors are .033 and .075; a percentile interval runs a
+    little short. Data and resamples are seeded, so nothing here is left to chance."""
+    rng = np.random.default_rng(11)
+    covered = 0
+    for trial in range(400):
+        values = rng.beta(2, 3, 60)
+        low, high = confidence_interval(values, level, resamples=1000, seed=trial)
+        covered += low <= 2 / 5 <= high
+    assert least < covered / 400 < most
+
+
+@pytest.mark.parametrize("resamples", [1, 7, 30_000])
+def test_interval_of_any_number_of_resamples_in_blocks(resamples: int) -> None:
+    """300 queries are resampled in blocks of 27,962: 30,000 take a second, partial one."""
+    values = sample(2, 300)
+    low, high = confidence_interval(values, 0.9, resamples)
+    error = values.std() / math.sqrt(300)
+    assert abs(low - values.mean()) < 4 * error
+    assert abs(high - values.mean()) < 4 * error
+    assert (low == high) == (resamples == 1)
+    if resamples > 1000:
+        assert high - low == pytest.approx(2 * 1.645 * error, rel=0.05)
+
+
+# ---------------------------------------------------------------------------------------------
+# Effect size
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        # Differences 1 2 3: mean 2, standard deviation 1.
+        ([1, 2, 3], [0, 0, 0], 2.0),
+        ([0, 0, 0], [1, 2, 3], -2.0),
+        # Differences 0 2: mean 1, standard deviation sqrt 2.
+        ([0, 2], [0, 0], 1 / math.sqrt(2)),
+        # Differences 1 -1 cancel.
+        ([1, 0], [0, 1], 0.0),
+        # Differences .5 0 0 0: mean .125, standard deviation .25.
+        ([0.5, 0.1, 0.2, 0.3], [0.0, 0.1, 0.2, 0.3], 0.5),
+        ([0.3, 0.7], [0.3, 0.7], 0.0),
+        ([0.3], [0.3], 0.0),
+        ([0.3], [0.2], math.inf),
+        ([0.2], [0.3], -math.inf),
+        ([0.25, 0.5, 0.75], [0.0, 0.25, 0.5], math.inf),
+        ([0.0, 0.25, 0.5], [0.25, 0.5, 0.75], -math.inf),
+    ],
+)
+def test_effect_size_by_hand(a: list[float], b: list[float], expected: float) -> None:
+    assert effect_size(a, b) == pytest.approx(expected)
+
+
+@given(st.lists(st.tuples(unit, unit), min_size=2, max_size=20))
+def test_effect_size_is_t_over_the_root_of_the_number_of_queries(
+    rows: list[tuple[float, float]],
+) -> None:
+    a, b = (np.array(column) for column in columns(rows))
+    assume(np.std(a - b) > 1e-6)
+    t = stats.ttest_rel(a, b).statistic
+    assert effect_size(a, b) == pytest.approx(t / math.sqrt(len(rows)), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("steps", [20, 50, 100, 1000])
+def test_effect_of_a_constant_difference_is_infinite_whatever_the_rounding(steps: int) -> None:
+    """P@50 up by one document in every query: .32 - .3 and .94 - .92 differ as floats."""
+    better = [k / steps for k in range(1, steps)]
+    base = [(k - 1) / steps for k in range(1, steps)]
+    assert effect_size(better, base) == math.inf
+    assert effect_size(base, better) == -math.inf
+
+
+# ---------------------------------------------------------------------------------------------
+# Systems beside each other
+# ---------------------------------------------------------------------------------------------
+
+
+def evaluation(
+    values: Sequence[float],
+    folds: Sequence[Sequence[int]] = (),
+    others: Sequence[float] | None = None,
+) -> Evaluation:
+    """An evaluation with these values of AP, and of RR (zero, unless given)."""
+    count = len(values)
+    parts = folds or [range(count)]
+    return Evaluation(
+        parse_measures("AP RR"),
+        id_array([f"q{i}" for i in range(count)]),
+        np.array([values, [0.0] * count if others is None else others]),
+        tuple(np.array(part, dtype=np.intp) for part in parts),
+    )
+
+
+BASE = [0.10, 0.20, 0.30, 0.40, 0.50, 0.60]
+SYSTEMS = {
+    "better": [0.20, 0.35, 0.40, 0.60, 0.55, 0.75],
+    "base": BASE,
+    "mixed": [0.20, 0.10, 0.30, 0.45, 0.50, 0.50],
+    "equal": list(BASE),
+    "worse": [0.00, 0.05, 0.25, 0.30, 0.20, 0.55],
+}
+
+
+def compared(**kwargs: Any) -> dict[str, Compared]:
+    evaluations = {name: evaluation(values) for name, values in SYSTEMS.items()}
+    rows = compare(evaluations, "AP", baseline="base", **kwargs)
+    assert [row.system for row in rows] == list(SYSTEMS)
+    return {row.system: row for row in rows}
+
+
+def test_wins_and_losses_are_counted_by_query_and_ties_are_neither() -> None:
+    rows = compared()
+    counts = {name: (row.wins, row.losses) for name, row in rows.items() if name != "base"}
+    assert counts == {"better": (6, 0), "mixed": (2, 2), "equal": (0, 0), "worse": (0, 6)}
+
+
+def test_baseline_is_shown_but_not_tested_against_itself() -> None:
+    row = compared()["base"]
+    assert row.figure == pytest.approx(0.35)
+    assert row.low < row.figure < row.high
+    tested = ("difference", "p_value", "corrected", "effect", "wins", "losses")
+    assert [getattr(row, name) for name in tested] == [None] * 6
+
+
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "none"])
+@every_test
+def test_each_system_is_tested_and_corrected_over_the_family_only(
+    test: Test, correction: Correction
+) -> None:
+    """Four tests are made of five systems: the family is four, and not five."""
+    rows = compared(test=test, correction=correction)
+    scipys = {
+        "student": lambda x: stats.ttest_rel(x, BASE).pvalue,
+        "wilcoxon": lambda x: stats.wilcoxon(x, BASE).pvalue,
+        # In twentieths, which these values are all whole numbers of.
+        "fisher": lambda x: enumerated_p(
+            [round(20 * u) - round(20 * v) for u, v in zip(x, BASE, strict=True)]
+        ),
+    }
+    others = [name for name in SYSTEMS if name != "base"]
+    raw = [1.0 if name == "equal" else scipys[test](SYSTEMS[name]) for name in others]
+    expected = {
+        "holm": lambda: multipletests(raw, method="holm")[1].tolist(),
+        "bonferroni": lambda: [min(1.0, 4 * p) for p in raw],
+        "none": lambda: raw,
+    }[correction]()
+    assert [rows[name].p_value for name in others] == pytest.approx(raw)
+    assert [rows[name].corrected for name in others] == pytest.approx(expected)
+
+
+def test_student_and_holm_are_the_default() -> None:
+    assert compared() == compared(test="student", correction="holm")
+
+
+def test_effects_and_intervals_are_those_of_significance() -> None:
+    for name, row in compared().items():
+        assert (row.low, row.high) == confidence_interval(SYSTEMS[name])
+        if name != "base":
+            assert row.effect == effect_size(SYSTEMS[name], BASE)
+    assert compared()["equal"].effect == 0.0
+    assert compared()["equal"].p_value == 1.0
+
+
+def test_difference_is_of_the_benchmarks_figures_and_tests_are_over_all_queries() -> None:
+    """Folds of one and three queries: figures weigh them alike, tests and intervals do not."""
+    folds = [[0], [1, 2, 3]]
+    base, other = [0.0, 0.25, 0.5, 0.75], [1.0, 0.25, 0.5, 0.5]
+    first, second = compare(
+        {"b": evaluation(base, folds), "s": evaluation(other, folds)}, "AP", baseline="b"
+    )
+    assert first.figure == pytest.approx((0 + 0.5) / 2)
+    assert second.figure == pytest.approx((1 + 1.25 / 3) / 2)
+    assert second.difference == pytest.approx(second.figure - first.figure)
+    assert second.p_value == pytest.approx(stats.ttest_rel(other, base).pvalue)
+    assert (second.low, second.high) == confidence_interval(other)
+    assert (second.wins, second.losses) == (1, 1)
+
+
+def test_the_measure_asked_for_is_the_one_compared() -> None:
+    evaluations = {
+        "b": evaluation([0.1, 0.2], others=[0.5, 0.25]),
+        "s": evaluation([0.3, 0.2], others=[0.5, -0.25]),
+    }
+    assert compare(evaluations, "AP", baseline="b")[1].difference == pytest.approx(0.1)
+    assert compare(evaluations, "RR", baseline="b")[1].difference == pytest.approx(-0.25)
+
+
+def test_a_baseline_alone_is_one_row() -> None:
+    (row,) = compare({"b": evaluation(BASE)}, "AP", baseline="b")
+    assert row == Compared("b", pytest.approx(0.35), *confidence_interval(BASE))
+
+
+@pytest.mark.parametrize("systems", [{}, {"s": BASE, "t": BASE}])
+def test_a_baseline_that_is_not_there_is_refused(systems: dict[str, list[float]]) -> None:
+    evaluations = {name: evaluation(values) for name, values in systems.items()}
+    with pytest.raises(InputError, match="baseline b is not among the systems") as caught:
+        compare(evaluations, "AP", baseline="b")
+    assert caught.value.remedy == ", ".join(systems)
+
+
+def test_systems_of_different_numbers_of_queries_are_refused() -> None:
+    with pytest.raises(ValueError, match="equal"):
+        compare({"b": evaluation(BASE), "s": evaluation(BASE[:3])}, "AP", baseline="b")

@@ -1,0 +1,893 @@
+"""TREC text, line by line: what is taken, what is refused, and how a refusal reads."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from irtoolkit import trec
+from irtoolkit.errors import InputError
+
+Write = Callable[..., Path]
+# line, query, document, rank, score as a float, tag
+Row = tuple[int, str, str, int, float, str]
+
+GOOD = "q1 Q0 d1 1 0.5 t\n"
+
+
+def rows_of(columns: trec.RunColumns) -> list[Row]:
+    """The rows of a parsed run as plain tuples."""
+    return [
+        (
+            int(columns.lines[i]),
+            columns.query_ids[columns.queries[i]],
+            columns.doc_ids[columns.docs[i]],
+            int(columns.ranks[i]),
+            float(columns.scores[i]),
+            columns.tags[columns.tag[i]],
+        )
+        for i in range(len(columns.lines))
+    ]
+
+
+def refused(path: Path, line: int | None = None) -> InputError:
+    """The error that reading a run ends with, known to name its file and the line asked for."""
+    with pytest.raises(InputError) as caught:
+        trec.read_run(path)
+    assert caught.value.file == str(path)
+    assert caught.value.line == line
+    return caught.value
+
+
+# -- runs that are taken -------------------------------------------------------------------------
+
+
+def test_a_run_in_columns(write: Write) -> None:
+    path = write(
+        "x.run",
+        "q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1.25 t\nq2 Q0 d1 1 -1 t\n",
+    )
+    columns = trec.read_run(path)
+    assert columns.lines.tolist() == [1, 2, 3]
+    assert columns.query_ids.tolist() == ["q1", "q2"]
+    assert columns.queries.tolist() == [0, 0, 1]
+    assert columns.doc_ids.tolist() == ["d1", "d2"]
+    assert columns.docs.tolist() == [0, 1, 0]
+    assert columns.ranks.tolist() == [1, 2, 1]
+    assert columns.scores.tolist() == [2.5, 1.25, -1.0]
+    assert columns.scores.dtype == np.float32
+    assert columns.iterations.tolist() == ["Q0"]
+    assert columns.tags.tolist() == ["t"]
+    assert columns.tag.tolist() == [0, 0, 0]
+
+
+def test_rows_stay_in_file_order(write: Write) -> None:
+    """Sorting is the run's business; a checker wants the file as it is."""
+    path = write("x.run", "q2 Q0 b 2 1 t\nq1 Q0 a 1 3 t\nq2 Q0 a 1 2 t\n")
+    assert [row[1:3] for row in rows_of(trec.read_run(path))] == [
+        ("q2", "b"),
+        ("q1", "a"),
+        ("q2", "a"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "q1\tQ0\td1\t1\t0.5\tt\n",
+        "q1  Q0   d1 1    0.5 t\n",
+        "  q1 Q0 d1 1 0.5 t\n",
+        "q1 Q0 d1 1 0.5 t   \n",
+        "\tq1 Q0 d1 1 0.5 t\t\n",
+        "q1 \t Q0 d1\t1 0.5\t\tt\n",
+        "q1\tQ0 d1\t1 0.5\tt\n",
+        "q1\x0bQ0\x0cd1 1 0.5 t\n",
+        "q1 Q0 d1 1 0.5 t\r\n",
+        "q1 Q0 d1 1 0.5 t",
+        "\nq1 Q0 d1 1 0.5 t\n",
+        "q1 Q0 d1 1 0.5 t\n\n   \n\t\n",
+        "\ufeffq1 Q0 d1 1 0.5 t\n",
+        "\ufeffq1\tQ0\td1\t1\t0.5\tt\r\n",
+        "q1 Q0 d1 1 5e-1 t\n",
+        "q1 Q0 d1 1 .5 t\n",
+        "q1 Q0 d1 1 +0.5 t\n",
+        "q1 Q0 d1 +1 0.5 t\n",
+        "q1 Q0 d1 001 0.500 t\n",
+        "q1 Q0 d1 1 0000005E-0001 t\n",
+    ],
+    ids=ascii,
+)
+def test_many_ways_to_write_one_row(write: Write, line: str) -> None:
+    path = write("x.run", line)
+    row = 1 + line.startswith("\n")
+    assert rows_of(trec.read_run(path)) == [(row, "q1", "d1", 1, 0.5, "t")]
+
+
+@pytest.mark.parametrize("ends", ["\r\n", "\n"])
+@pytest.mark.parametrize("last", [True, False])
+def test_line_ends_are_no_part_of_the_tag(write: Write, ends: str, last: bool) -> None:
+    text = ends.join(["q1 Q0 d1 1 0.5 t", "q1 Q0 d2 2 0.25 t"]) + ends * last
+    columns = trec.read_run(write("x.run", text))
+    assert columns.tags.tolist() == ["t"]
+    assert columns.doc_ids.tolist() == ["d1", "d2"]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_query(write: Write) -> None:
+    data = b"\xef\xbb\xbf" + b"q1 Q0 d1 1 0.5 t\nq1 Q0 d2 2 0.25 t\n"
+    columns = trec.read_run(write("x.run", data))
+    assert columns.query_ids.tolist() == ["q1"]
+    assert columns.queries.tolist() == [0, 0]
+
+
+def test_a_byte_order_mark_before_an_irregular_file(write: Write) -> None:
+    data = b"\xef\xbb\xbf" + b"q1  Q0 d1 1 0.5 t\nq1 Q0  d2 2 0.25 t\n"
+    assert trec.read_run(write("x.run", data)).query_ids.tolist() == ["q1"]
+
+
+def test_a_gzip_run(write: Write) -> None:
+    text = "q1 Q0 d1 1 0.5 t\nq1 Q0 d2 2 0.25 t\n"
+    plain = trec.read_run(write("x.run", text))
+    packed = trec.read_run(write("x.run.gz", gzip.compress(text.encode())))
+    assert rows_of(packed) == rows_of(plain)
+
+
+def test_an_irregular_gzip_run(write: Write) -> None:
+    path = write("x.run.gz", gzip.compress(b"q1\tQ0 d1 1 0.5 t\r\n\r\nq1 Q0 d2 2 0.25  t", mtime=0))
+    assert [row[:3] for row in rows_of(trec.read_run(path))] == [(1, "q1", "d1"), (3, "q1", "d2")]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "NA", "N/A", "nan", "NaN", "null", "NULL", "None", "n/a", "#N/A", "-nan", "inf",
+        "true", "False", "0", "007", "1.0", "1e5", "-1", "0x10", "2024-01-01", "12:30",
+        '"quoted"', '"', "'", "a,b", "a\\nb", "#comment", "Q0", "\u00e9", "\u6f22\u5b57", "\U0001f600",
+        "a\u00a0b", "\u00a0", "a\u2003b", "a\u3000b", "a\u2028b", "a\x85b", "e\u0301", "\u200b", "\u202e",
+    ],
+    ids=ascii,
+)  # fmt: skip
+@pytest.mark.parametrize("gap", [" ", "\t", "  "], ids=["space", "tab", "two-spaces"])
+def test_ids_are_text_and_nothing_else(write: Write, name: str, gap: str) -> None:
+    """No id is a number, a missing value or a quotation; only ASCII white space ends one."""
+    lines = [[name, "Q0", name, "1", "2", "t"], [name, "Q0", "other", "2", "1", "t"]]
+    columns = trec.read_run(write("x.run", "".join(gap.join(line) + "\n" for line in lines)))
+    assert columns.query_ids.tolist() == [name]
+    assert columns.doc_ids.tolist() == [name, "other"]
+    assert {type(value) for value in [*columns.query_ids, *columns.doc_ids]} == {str}
+
+
+@pytest.mark.parametrize("control", ["\x1c", "\x1d", "\x1e", "\x1f"])
+@pytest.mark.parametrize("rest", ["", "\u00e9"], ids=["ascii", "not-ascii"])
+def test_separator_controls_are_no_white_space(write: Write, control: str, rest: str) -> None:
+    """C's isspace, and so trec_eval, knows six white space characters; Python's str ten in ASCII."""
+    columns = trec.read_run(write("x.run", f"q1 Q0 d{control}1{rest} 1 0.5 t\n"))
+    assert columns.doc_ids.tolist() == [f"d{control}1{rest}"]
+
+
+@pytest.mark.parametrize("document", ["d\r1", "d\r\u00e9"], ids=ascii)
+def test_a_carriage_return_inside_a_line_is_white_space(write: Write, document: str) -> None:
+    assert "7 fields instead of 6" in refused(write("x.run", f"q1 Q0 {document} 1 2 t\n"), 1).found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "q1 Q0 d1 1 0.5 t\rq1 Q0 d2 2 0.4 t\r",
+        "q1 Q0 d1 1 0.5 t\rq1 Q0 d2 2 0.4 t\nq1 Q0 d3 3 0.3 t\n",
+    ],
+)
+def test_a_carriage_return_does_not_end_a_line(write: Write, text: str) -> None:
+    """It does not for trec_eval either, which would read another run than we did."""
+    assert "12 fields instead of 6" in refused(write("x.run", text), 1).found
+
+
+def test_equal_text_is_one_id(write: Write) -> None:
+    columns = trec.read_run(write("x.run", "1 Q0 01 1 3 t\n01 Q0 1 1 2 t\n1 Q0 1 2 1 t\n"))
+    assert columns.query_ids.tolist() == ["1", "01"]
+    assert columns.doc_ids.tolist() == ["01", "1"]
+    assert columns.docs.tolist() == [0, 1, 1]
+
+
+def test_a_very_long_line(write: Write) -> None:
+    """Longer than any block a reader takes at a time."""
+    name = "x" * ((1 << 24) + 100)
+    columns = trec.read_run(write("x.run", f"q1 Q0 d1 1 2 t\nq1 Q0 {name} 2 1 t\n"))
+    assert columns.doc_ids.tolist() == ["d1", name]
+
+
+def test_a_file_of_several_blocks_has_one_vocabulary(write: Write) -> None:
+    names = [str(i) * (1 << 20) for i in range(10)]
+    lines = [f"q{n} Q0 {name} {i} {-i} t\n" for n in (1, 2) for i, name in enumerate(names)]
+    columns = trec.read_run(write("x.run", "".join(lines)))
+    assert columns.query_ids.tolist() == ["q1", "q2"]
+    assert columns.queries.tolist() == [0] * 10 + [1] * 10
+    assert columns.doc_ids.tolist() == names
+    assert columns.docs.tolist() == [*range(10), *range(10)]
+    assert columns.tags.tolist() == ["t"]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1", 1.0),
+        ("-1.5", -1.5),
+        ("1e3", 1000.0),
+        ("1E+3", 1000.0),
+        ("25e-2", 0.25),
+        ("1.", 1.0),
+        (".25", 0.25),
+        ("-0", 0.0),
+        ("1e38", 9.999999680285692e37),  # 1e38 in single precision
+        ("-1e38", -9.999999680285692e37),
+        ("1e-50", 0.0),  # too small is nearly nothing, and stays finite
+        ("0.1", 0.10000000149011612),
+        ("16777217", 16777216.0),  # 2^24 + 1 has no single-precision form
+    ],
+)
+def test_scores_are_read_in_single_precision(write: Write, text: str, value: float) -> None:
+    assert trec.read_run(write("x.run", f"q1 Q0 d1 1 {text} t\n")).scores.tolist() == [value]
+
+
+@pytest.mark.parametrize("text", ["3.4028235e38", "-3.4028235e+38", "3.4028234663852886e38"])
+def test_the_largest_single_precision_score_is_finite(write: Write, text: str) -> None:
+    """2^128 - 2^104; its shortest decimal form lies a little above it, and rounds to it."""
+    largest = 2.0**128 - 2.0**104
+    scores = trec.read_run(write("x.run", f"q1 Q0 d1 1 {text} t\n")).scores
+    assert np.abs(scores).tolist() == [largest]
+
+
+def test_ranks_may_start_anywhere_and_be_equal(write: Write) -> None:
+    path = write("x.run", "q1 Q0 a 0 3 t\nq1 Q0 b 0 2 t\nq1 Q0 c 0 9 t\nq2 Q0 a -5 1 t\n")
+    assert trec.read_run(path).ranks.tolist() == [0, 0, 0, -5]
+
+
+def test_ranks_may_skip_and_stand_in_any_order(write: Write) -> None:
+    path = write("x.run", "q1 Q0 a 90 1 t\nq1 Q0 b 7 3 t\nq1 Q0 c 8 2 t\n")
+    assert trec.read_run(path).ranks.tolist() == [90, 7, 8]
+
+
+def test_tied_scores_may_have_any_ranks(write: Write) -> None:
+    path = write("x.run", "q1 Q0 a 2 1 t\nq1 Q0 b 1 1 t\nq1 Q0 c 3 1 t\n")
+    assert trec.read_run(path).ranks.tolist() == [2, 1, 3]
+
+
+def test_scores_that_tie_in_single_precision_contradict_no_rank(write: Write) -> None:
+    path = write("x.run", "q1 Q0 a 1 0.30000000 t\nq1 Q0 b 2 0.300000001 t\n")
+    assert trec.read_run(path).ranks.tolist() == [1, 2]
+
+
+def test_ranks_are_compared_within_a_query_only(write: Write) -> None:
+    path = write("x.run", "q1 Q0 a 1 1 t\nq2 Q0 a 2 9 t\nq1 Q0 b 2 0.5 t\nq2 Q0 b 3 8 t\n")
+    assert len(trec.read_run(path).lines) == 4
+
+
+def test_several_tags_and_iterations_are_kept(write: Write) -> None:
+    columns = trec.read_run(write("x.run", "q1 Q0 a 1 2 t\nq1 0 b 2 1 u\nq2 Q0 a 1 1 t\n"))
+    assert columns.iterations.tolist() == ["Q0", "0"]
+    assert columns.tags.tolist() == ["t", "u"]
+    assert columns.tag.tolist() == [0, 1, 0]
+
+
+# -- runs that are refused -----------------------------------------------------------------------
+
+
+def test_five_fields(write: Write) -> None:
+    error = refused(write("x.run", GOOD + "q1 Q0 d2 2 0.4\n"), 2)
+    assert error.found == "5 fields instead of 6"
+    assert error.remedy == "a line is: query iteration document rank score tag"
+
+
+def test_seven_fields(write: Write) -> None:
+    error = refused(write("x.run", GOOD + "q1 Q0 d2 2 0.4 my tag\n"), 2)
+    assert error.found == "7 fields instead of 6"
+
+
+def test_five_and_seven_fields_do_not_make_twice_six(write: Write) -> None:
+    assert refused(write("x.run", "q1 Q0 d1 1 0.5\nt q1 Q0 d2 2 0.4 t\n"), 1).found.startswith("5")
+
+
+@pytest.mark.parametrize("line", ["word", "\u00a0", "# comment", "query\tdoc\tscore", "<html>"])
+def test_a_line_of_something_else(write: Write, line: str) -> None:
+    path = write("x.run", f"{GOOD}{line}\n")
+    assert "instead of 6" in refused(path, 2).found
+
+
+@pytest.mark.parametrize("gap", [" ", "\t"])
+def test_an_empty_field_is_a_missing_field(write: Write, gap: str) -> None:
+    line = gap.join(["q1", "Q0", "", "2", "0.4", "t"])
+    assert refused(write("x.run", f"{GOOD}{line}\n"), 2).found == "5 fields instead of 6"
+
+
+@pytest.mark.parametrize(
+    "score",
+    [
+        "abc", "NaN", "nan", "inf", "-inf", "Infinity", "1e39", "-1e39", "1e400", "3.5e38", "1_0",
+        "1,5", "0x1p3", "0x10", "--1", "1e", "e5", ".", "+", "1.2.3", "None", "1f", "1d5", "True",
+        "\uff11\uff0e\uff15", "\u0661", "\u00a01.5", "1.5\u00a0", "\u2003" + "1", "\u00bd", "\u22121",
+    ],
+    ids=ascii,
+)  # fmt: skip
+def test_a_score_that_is_no_finite_decimal(write: Write, score: str) -> None:
+    """Each of these is 0, or infinite, or something else again, to C's atof."""
+    error = refused(write("x.run", f"{GOOD}q1 Q0 d2 2 {score} t\n"), 2)
+    assert error.found == f"score {score!r} is not a finite single-precision number"
+    assert error.remedy is not None
+
+
+@pytest.mark.parametrize(
+    "rank",
+    ["1.0", "first", "1e3", "0x1F", "0X1f", "1_0", "-", "nan", "1,000", "\uff12", "\u0662", "\u00a02"],
+    ids=ascii,
+)  # fmt: skip
+def test_a_rank_that_is_no_whole_number(write: Write, rank: str) -> None:
+    error = refused(write("x.run", f"{GOOD}q1 Q0 d2 {rank} 0.4 t\n"), 2)
+    assert error.found == f"rank {rank!r} is not a whole number"
+    assert error.remedy == "number ranks from 1"
+
+
+@pytest.mark.parametrize("digits", [19, 20, 400, 5000])
+def test_a_rank_beyond_any_computer_word(write: Write, digits: int) -> None:
+    assert "rank" in refused(write("x.run", f"{GOOD}q1 Q0 d2 {'9' * digits} 0.4 t\n"), 2).found
+
+
+def test_an_irregular_file_is_refused_for_its_fault_alone(write: Write) -> None:
+    """Tabs, CRLF and blank lines are fine: the score is what is named, on the right line."""
+    path = write("x.run", "\ufeff\r\nq1\tQ0 d1 1 0.5 t\r\n\r\nq1 Q0\td2 2 x t\r\n")
+    assert "score 'x'" in refused(path, 4).found
+
+
+def test_a_document_twice_names_both_lines(write: Write) -> None:
+    path = write("x.run", GOOD + "q1 Q0 d2 2 0.4 t\nq1 Q0 d1 3 0.3 t\n")
+    error = refused(path, 3)
+    assert error.found == "document d1 stands twice for query q1, first at line 1"
+    assert error.remedy == "keep one of the two lines"
+
+
+def test_a_document_twice_after_blank_lines(write: Write) -> None:
+    path = write("x.run", "\n" + GOOD + "\n\nq1 Q0 d1 2 0.3 t\n")
+    assert "first at line 2" in refused(path, 5).found
+
+
+def test_a_document_twice_with_another_query_between(write: Write) -> None:
+    path = write("x.run", "q1 Q0 d 1 1 t\nq2 Q0 d 1 1 t\nq1 Q0 e 2 1 t\nq2 Q0 d 2 1 t\n")
+    assert refused(path, 4).found == "document d stands twice for query q2, first at line 2"
+
+
+def test_a_document_three_times_is_reported_twice(write: Write) -> None:
+    found: list[InputError] = []
+    trec.read_run(write("x.run", GOOD * 3), found.append)
+    assert [error.line for error in found] == [2, 3]
+    assert all("document d1 stands twice for query q1" in error.found for error in found)
+
+
+def test_the_same_document_for_two_queries_is_no_duplicate(write: Write) -> None:
+    path = write("x.run", "q1 Q0 d 1 1 t\nq2 Q0 d 1 1 t\n")
+    assert len(trec.read_run(path).lines) == 2
+
+
+def test_ids_that_join_alike_are_no_duplicates(write: Write) -> None:
+    path = write("x.run", "1 Q0 12 1 1 t\n11 Q0 2 1 1 t\n1 Q0 1 2 1 t\n")
+    assert len(trec.read_run(path).lines) == 3
+
+
+def test_a_rank_that_contradicts_the_score(write: Write) -> None:
+    path = write("x.run", "q1 Q0 a 1 0.5 t\nq1 Q0 b 2 0.9 t\n")
+    error = refused(path, 2)
+    assert error.found == "rank 2 has a higher score than rank 1 in query q1"
+    assert error.remedy is not None
+    assert "negate" in error.remedy
+
+
+def test_distances_are_refused(write: Write) -> None:
+    """The usual way to get here: a nearest-neighbour search whose best score is its smallest."""
+    lines = "".join(f"q1 Q0 d{i} {i} {i / 10} t\n" for i in range(1, 4))
+    found: list[InputError] = []
+    trec.read_run(write("x.run", lines), found.append)
+    assert [error.line for error in found] == [2, 3]
+
+
+def test_a_contradiction_between_distant_lines(write: Write) -> None:
+    path = write("x.run", "q1 Q0 a 3 9 t\nq2 Q0 a 1 1 t\nq1 Q0 b 1 5 t\nq1 Q0 c 2 4 t\n")
+    assert "rank 3 has a higher score than rank 2 in query q1" in refused(path, 1).found
+
+
+def test_a_contradiction_behind_equal_ranks(write: Write) -> None:
+    """Both rows of rank 1 must score at least what rank 2 does."""
+    path = write("x.run", "q1 Q0 a 1 9 t\nq1 Q0 b 1 2 t\nq1 Q0 c 2 3 t\n")
+    assert "rank 2 has a higher score than rank 1" in refused(path, 3).found
+
+
+@pytest.mark.parametrize("data", ["", "\n", "\r\n", "\n\n\n", "  \n\t\n", "\ufeff", "\ufeff\n"])
+def test_a_run_without_rows(write: Write, data: str) -> None:
+    error = refused(write("x.run", data))
+    assert error.found == "no rows"
+    assert error.remedy == "a run needs at least one line"
+
+
+@pytest.mark.parametrize(
+    "content", [b"", gzip.compress(b"", mtime=0), gzip.compress(b"\n", mtime=0)]
+)
+def test_a_gzip_run_without_rows(write: Write, content: bytes) -> None:
+    assert refused(write("x.run.gz", content)).found == "no rows"
+
+
+def test_a_latin1_byte(write: Write) -> None:
+    data = GOOD.encode() + "q1 Q0 caf\u00e9 2 0.4 t\n".encode("latin-1")
+    error = refused(write("x.run", data), 2)
+    assert error.found == "not UTF-8: byte 0xe9 at column 10"
+    assert error.remedy == "convert the file to UTF-8, for example with iconv"
+
+
+def test_a_latin1_byte_in_gzip(write: Write) -> None:
+    refused(write("x.run.gz", gzip.compress(GOOD.encode() + b"q\xe9 Q0 d 1 1 t\n")), 2)
+
+
+def test_utf16_is_not_utf8(write: Write) -> None:
+    assert (
+        "not UTF-8: byte 0xff at column 1"
+        in refused(write("x.run", GOOD.encode("utf-16")), 1).found
+    )
+
+
+def test_a_missing_run(tmp_path: Path) -> None:
+    assert refused(tmp_path / "none.run").found == "cannot read: No such file or directory"
+
+
+def test_a_folder_is_no_run(tmp_path: Path) -> None:
+    assert "cannot read" in refused(tmp_path).found
+
+
+def test_a_truncated_gzip_run(write: Write) -> None:
+    """However much of it is valid."""
+    lines = "".join(f"q1 Q0 d{i} {i} {-i} t\n" for i in range(5000))
+    packed = gzip.compress(lines.encode())
+    with pytest.raises(InputError, match="damaged gzip data") as caught:
+        trec.read_run(write("x.run.gz", packed[:-200]))
+    assert caught.value.line is not None
+    assert caught.value.line > 1
+
+
+def test_a_plain_run_named_gz(write: Write) -> None:
+    assert "damaged gzip data" in refused(write("x.run.gz", GOOD), 1).found
+
+
+# -- collecting every problem --------------------------------------------------------------------
+
+
+def test_every_problem_is_reported_and_good_rows_are_kept(write: Write) -> None:
+    path = write(
+        "x.run",
+        "q1 Q0 d1 1 0.9 t\n"
+        "q1 Q0 d2 2 t\n"
+        "q1 Q0 d3 three 0.7 t\n"
+        "q1 Q0 d4 4 nan t\n"
+        "\n"
+        "q1 Q0 d5 5 0.5 t\n"
+        "q1 Q0 d6 6 0.6 t\n"
+        "q1 Q0 d1 7 0.4 t\n"
+        "q1 Q0 d7 8 0.3 t u\n",
+    )
+    found: list[InputError] = []
+    columns = trec.read_run(path, found.append)
+    assert sorted((error.line or 0, error.found.split(" ")[0]) for error in found) == [
+        (2, "5"),
+        (3, "rank"),
+        (4, "score"),
+        (7, "rank"),
+        (8, "document"),
+        (9, "7"),
+    ]
+    assert {error.file for error in found} == {str(path)}
+    assert [row[:3] for row in rows_of(columns)] == [
+        (1, "q1", "d1"),
+        (6, "q1", "d5"),
+        (7, "q1", "d6"),
+        (8, "q1", "d1"),
+    ]
+
+
+def test_a_row_is_reported_for_its_first_fault(write: Write) -> None:
+    found: list[InputError] = []
+    trec.read_run(write("x.run", GOOD + "q1 Q0 d2 two NaN t\n"), found.append)
+    assert [error.found for error in found] == ["rank 'two' is not a whole number"]
+
+
+def test_nothing_is_reported_of_a_good_run(write: Write) -> None:
+    found: list[InputError] = []
+    trec.read_run(write("x.run", GOOD), found.append)
+    assert found == []
+
+
+def test_a_run_without_one_good_row(write: Write) -> None:
+    found: list[InputError] = []
+    columns = trec.read_run(write("x.run", "a\nb\n"), found.append)
+    assert [error.line for error in found] == [1, 2, None]
+    assert found[-1].found == "no rows"
+    assert rows_of(columns) == []
+
+
+def test_an_unreadable_file_is_raised_whoever_listens(write: Write) -> None:
+    """There is no going on after it."""
+    found: list[InputError] = []
+    with pytest.raises(InputError, match="not UTF-8"):
+        trec.read_run(write("x.run", b"bad\n\xff\n"), found.append)
+    assert [error.line for error in found] == [1]
+
+
+def test_raising_is_the_default_report() -> None:
+    error = InputError("stop")
+    with pytest.raises(InputError) as caught:
+        trec.raise_error(error)
+    assert caught.value is error
+
+
+# -- the two readers of runs ---------------------------------------------------------------------
+
+
+def same(one: trec.RunColumns, other: trec.RunColumns) -> bool:
+    """Whether two readings agree to the bit, vocabularies included."""
+    return (
+        rows_of(one) == rows_of(other)
+        and one.scores.tobytes() == other.scores.tobytes()
+        and one.scores.dtype == other.scores.dtype == np.float32
+        and all(
+            getattr(one, name).tolist() == getattr(other, name).tolist()
+            for name in ("query_ids", "doc_ids", "iterations", "tags")
+        )
+    )
+
+
+WORD = st.text(
+    st.characters(codec="utf-8", exclude_categories=("Zs", "Zl", "Zp", "Cc"), exclude_characters="\ufeff"),
+    min_size=1,
+    max_size=6,
+)  # fmt: skip
+SCORE = st.floats(
+    width=32, allow_nan=False, allow_infinity=False, min_value=-(2.0**100), max_value=2.0**100
+)
+REGULAR = st.lists(
+    st.tuples(WORD, WORD, WORD, st.integers(-(2**40), 2**40).map(str), SCORE.map(repr), WORD),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(
+    REGULAR, st.sampled_from(" \t"), st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans()
+)
+def test_both_readers_agree_on_every_regular_file(
+    tmp_path: Path, rows: list[tuple[str, ...]], gap: str, end: str, last: bool, mark: bool
+) -> None:
+    path = tmp_path / "x.run"
+    text = "\ufeff" * mark + end.join(gap.join(row) for row in rows) + end * last
+    path.write_bytes(text.encode())
+    fast = trec._fast_run(path)
+    assert fast is not None, "a regular file must not take the slow way"
+    assert same(fast, trec._careful_run(path, trec.raise_error))
+    assert [row[1:3] for row in rows_of(fast)] == [(row[0], row[2]) for row in rows]
+
+
+@pytest.mark.parametrize("line", ["q1  Q0 d1 1 2 t", "q1 Q0 d1 1 2 t ", "", "q1 Q0 d1 x 2 t", "q"])
+def test_the_fast_reader_leaves_irregular_files_alone(write: Write, line: str) -> None:
+    assert trec._fast_run(write("x.run", f"{GOOD}{line}\n")) is None
+
+
+@pytest.mark.parametrize("gap", [" ", "\t"], ids=["space", "tab"])
+def test_regular_gzip_files_are_read_fast_too(write: Write, gap: str) -> None:
+    """What separates the fields must be seen in the text: compressed bytes hold tabs by chance."""
+    slow = []
+    for number in range(60):
+        rows = [[f"q{number}", "Q0", f"d{i}", str(i), str(-i), "t"] for i in range(1, 200)]
+        data = "".join(gap.join(row) + "\n" for row in rows).encode()
+        fast = trec._fast_run(write("x.run.gz", gzip.compress(data, mtime=0)))
+        if fast is None:
+            slow.append(number)
+        else:
+            assert [row[2] for row in rows_of(fast)] == [row[2] for row in rows]
+    assert slow == []
+
+
+def single(text: str) -> float:
+    """A decimal number rounded to single precision."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(float(text)))
+
+
+def restated(data: bytes) -> list[Row] | None:
+    """What a run file says, read as slowly and plainly as can be; None when it must be refused."""
+    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    rows: list[Row] = []
+    for number, line in enumerate(lines, 1):
+        fields = line.split()  # bytes split at ASCII white space, and at nothing else
+        try:
+            query, _, doc, rank, score, tag = [field.decode("utf-8") for field in fields]
+        except ValueError:  # which a UnicodeDecodeError is, too
+            if not fields:
+                continue
+            return None
+        if not re.fullmatch(r"[+-]?[0-9]{1,18}", rank):
+            return None
+        if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", score):
+            return None
+        if not np.isfinite(single(score)):
+            return None
+        rows.append((number, query, doc, int(rank), single(score), tag))
+    if len({row[1:3] for row in rows}) < len(rows):
+        return None
+    for _, query, _, rank, score, _ in rows:
+        for _, other_query, _, other_rank, other_score, _ in rows:
+            if query == other_query and rank < other_rank and score < other_score:
+                return None
+    return rows or None
+
+
+FIELD = st.sampled_from(
+    ["q1", "q2", "Q0", "d1", "d2", "d3", "1", "2", "3", "0.5", "1", "-2", "1e2", "1e39", "nan", "x",
+     "1_0", "0x1", "+1", ".5", "5.", "t", "\u00e9", "a\u00a0b", "\u0661", "NA", '"', "\ufeff", "\x1c", "\x00"]
+)  # fmt: skip
+GAP = st.sampled_from([" ", " ", " ", " ", "\t", "  ", " \t", "\x0b", "\u00a0", "\r", ""])
+END = st.sampled_from(["\n", "\n", "\n", "\n", "\r\n", "\n\n", "\r", ""])
+
+
+@st.composite
+def nearly_lines(draw: st.DrawFn) -> bytes:
+    """Files of lines that are nearly, or quite, those of a run."""
+    text = draw(st.sampled_from(["", "", "\ufeff"]))
+    for _ in range(draw(st.integers(1, 4))):
+        if draw(st.integers(0, 2)):
+            gap = draw(st.sampled_from([" ", "\t", "  "]))
+            fields = ["q1", "Q0", draw(st.sampled_from("abcdef")), "1", draw(FIELD), "t"]
+            fields[draw(st.integers(0, 5))] = draw(FIELD)
+            text += gap.join(fields)
+        else:
+            text += "".join(draw(FIELD) + draw(GAP) for _ in range(draw(st.integers(5, 7))))
+        text += draw(END)
+    return text.encode()
+
+
+def check_against_restatement(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+    expected = restated(data)
+    if expected is None:
+        with pytest.raises(InputError) as caught:
+            trec.read_run(path)
+        assert caught.value.file == str(path)
+    else:
+        assert rows_of(trec.read_run(path)) == expected
+
+
+@given(nearly_lines())
+@example(b"q1 Q0 d1 1 0.5 t\nq1 Q0 d2 1 0.7 t\n")
+@example(b"q1 Q0 d1 2 0.5 t\n\n\nq1\tQ0 d2 1 0.5\tt")
+def test_what_is_read_is_what_the_file_says(tmp_path: Path, data: bytes) -> None:
+    check_against_restatement(tmp_path / "x.run", data)
+
+
+@given(nearly_lines())
+@example(b"q1 Q0 d1 0x1F 0.5 t\n")
+@example(b"q1 Q0 d1 1 0.5 t\rq1 Q0 d2 2 0.4 t\r")
+@example(b"q1 Q0 d1 1\t 0.5 t\n")
+@example(b"q1\tQ0\td1\t1 \t0.5\tt\n")
+@example(b"q1\tQ0\td 1\t1\t0.5\tt\n")
+@example(b"q1 Q0  1 0.5 t\n")
+def test_the_fast_reader_takes_nothing_that_the_careful_one_does_not(
+    tmp_path: Path, data: bytes
+) -> None:
+    path = tmp_path / "x.run"
+    path.write_bytes(data)
+    fast = trec._fast_run(path)
+    if fast is not None:
+        assert same(fast, trec._careful_run(path, trec.raise_error))
+
+
+@given(st.binary(max_size=60))
+@example(b"\x1f\x8b\x08\x00")
+@example(b"q1 Q0 d1 1 0.5 t\n\xef\xbb\xbf")
+def test_garbage_is_an_input_error(tmp_path: Path, data: bytes) -> None:
+    check_against_restatement(tmp_path / "x.run", data)
+
+
+@given(st.binary(max_size=60))
+def test_garbage_named_gz_is_an_input_error(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "x.run.gz"
+    path.write_bytes(data)
+    with pytest.raises(InputError):
+        trec.read_run(path)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_scores_written_as_numpy_prints_them_come_back(tmp_path: Path, bits: int) -> None:
+    value = np.frombuffer(struct.pack("<I", bits), dtype="<f4")[0]
+    assume(np.isfinite(value))
+    path = tmp_path / "x.run"
+    path.write_text(f"q1 Q0 d1 1 {value!s} t\n")
+    assert trec.read_run(path).scores.tobytes() == np.float32(value).tobytes()
+
+
+# -- qrels ---------------------------------------------------------------------------------------
+
+
+def judgments_of(columns: trec.QrelColumns) -> list[tuple[int, str, str, int]]:
+    return [
+        (
+            int(columns.lines[i]),
+            columns.query_ids[columns.queries[i]],
+            columns.doc_ids[columns.docs[i]],
+            int(columns.grades[i]),
+        )
+        for i in range(len(columns.lines))
+    ]
+
+
+def refused_qrels(path: Path, line: int | None = None) -> InputError:
+    with pytest.raises(InputError) as caught:
+        trec.read_qrels(path)
+    assert caught.value.file == str(path)
+    assert caught.value.line == line
+    return caught.value
+
+
+def test_qrels_in_columns(write: Write) -> None:
+    columns = trec.read_qrels(write("x.qrels", "q1 0 d1 1\nq2 0 d1 0\nq1 0 d2 3\n"))
+    assert columns.lines.tolist() == [1, 2, 3]
+    assert columns.query_ids.tolist() == ["q1", "q2"]
+    assert columns.queries.tolist() == [0, 1, 0]
+    assert columns.doc_ids.tolist() == ["d1", "d2"]
+    assert columns.docs.tolist() == [0, 0, 1]
+    assert columns.grades.tolist() == [1, 0, 3]
+    assert columns.grades.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "q1 0 d1 2\n",
+        "q1 0 d1 2",
+        "q1 0 d1 2\r\n",
+        "\ufeffq1 0 d1 2\n",
+        "q1\t0\td1\t2\n",
+        "  q1  Q0   d1 \t 2  \n",
+        "q1 0 d1 +2\n",
+        "q1 0 d1 02\n",
+        "q1 anything d1 2\n\n \n",
+    ],
+    ids=ascii,
+)
+def test_many_ways_to_write_one_judgment(write: Write, line: str) -> None:
+    assert judgments_of(trec.read_qrels(write("x.qrels", line))) == [(1, "q1", "d1", 2)]
+
+
+@pytest.mark.parametrize("grade", [-1000, -2, -1, 0, 1, 3, 1000])
+def test_grades_up_to_a_thousand_either_way(write: Write, grade: int) -> None:
+    assert trec.read_qrels(write("x.qrels", f"q1 0 d1 {grade}\n")).grades.tolist() == [grade]
+
+
+@pytest.mark.parametrize(
+    "grade",
+    ["1.5", "1.0", "1000000000", "1001", "-1001", "abc", "1e2", "1_0", "nan", "0x1", "-", "\u0661",
+     "\uff11", "99999999999999999999", "9" * 5000],
+    ids=lambda grade: ascii(grade)[:25],
+)  # fmt: skip
+def test_a_grade_that_is_no_small_whole_number(write: Write, grade: str) -> None:
+    error = refused_qrels(write("x.qrels", f"q1 0 d1 1\nq1 0 d2 {grade}\n"), 2)
+    assert "is not a whole number between -1000 and 1000" in error.found
+    assert f"grade {grade!r}"[:40] in error.found
+    assert error.remedy is not None
+    assert "integer grades" in error.remedy
+
+
+@pytest.mark.parametrize("line", ["q1 0 d2", "q1 0 d2 1 x", "q1", "q1 Q0 d2 1 0.5 t"])
+def test_qrels_have_four_fields(write: Write, line: str) -> None:
+    """Three, five, or a run by mistake."""
+    error = refused_qrels(write("x.qrels", f"q1 0 d1 1\n{line}\n"), 2)
+    assert error.found == f"{len(line.split(' '))} fields instead of 4"
+    assert error.remedy == "a line is: query iteration document grade"
+
+
+@pytest.mark.parametrize("second", [1, 0], ids=["same-grade", "other-grade"])
+def test_a_document_judged_twice(write: Write, second: int) -> None:
+    path = write("x.qrels", f"q1 0 d1 1\nq2 0 d1 1\n\nq1 0 d1 {second}\n")
+    error = refused_qrels(path, 4)
+    assert error.found == "document d1 stands twice for query q1, first at line 1"
+
+
+@pytest.mark.parametrize("data", ["", "\n", "\r\n \t\r\n", "\ufeff"])
+def test_qrels_without_rows(write: Write, data: str) -> None:
+    error = refused_qrels(write("x.qrels", data))
+    assert (error.found, error.remedy) == ("no rows", "qrels need at least one line")
+
+
+def test_qrels_that_are_not_utf8(write: Write) -> None:
+    assert "byte 0xe9" in refused_qrels(write("x.qrels", b"q1 0 d1 1\nq\xe9 0 d1 1\n"), 2).found
+
+
+def test_gzip_qrels(write: Write) -> None:
+    path = write("x.qrels.gz", gzip.compress(b"q1 0 d1 1\nq1 0 d2 0\n", mtime=0))
+    assert judgments_of(trec.read_qrels(path)) == [(1, "q1", "d1", 1), (2, "q1", "d2", 0)]
+
+
+def test_missing_qrels(tmp_path: Path) -> None:
+    assert "cannot read" in refused_qrels(tmp_path / "none.qrels").found
+
+
+@pytest.mark.parametrize("name", ["NA", "null", "None", "nan", "007", "a\u00a0b", "\u6f22", '"'])
+def test_ids_of_qrels_are_text(write: Write, name: str) -> None:
+    columns = trec.read_qrels(write("x.qrels", f"{name} 0 {name} 1\n"))
+    assert judgments_of(columns) == [(1, name, name, 1)]
+
+
+def test_every_problem_of_qrels_is_reported(write: Write) -> None:
+    path = write("x.qrels", "q1 0 d1 1\nq1 0 d2\nq1 0 d3 x\nq1 0 d1 2\nq1 0 d4 1.5\nq1 0 d5 0\n")
+    found: list[InputError] = []
+    columns = trec.read_qrels(path, found.append)
+    assert sorted((error.line or 0, error.found.split(" ")[0]) for error in found) == [
+        (2, "3"),
+        (3, "grade"),
+        (4, "document"),
+        (5, "grade"),
+    ]
+    assert [row[2:] for row in judgments_of(columns)] == [("d1", 1), ("d1", 2), ("d5", 0)]
+
+
+def test_qrels_without_one_good_row(write: Write) -> None:
+    found: list[InputError] = []
+    assert judgments_of(trec.read_qrels(write("x.qrels", "a\n"), found.append)) == []
+    assert [error.found for error in found] == ["1 fields instead of 4", "no rows"]
+
+
+@given(
+    st.lists(st.tuples(WORD, WORD, st.integers(-1000, 1000)), min_size=1, unique_by=lambda r: r[:2])
+)
+def test_qrels_say_what_the_file_says(tmp_path: Path, rows: list[tuple[str, str, int]]) -> None:
+    path = tmp_path / "x.qrels"
+    path.write_bytes("".join(f"{q} 0 {d} {g}\n" for q, d, g in rows).encode())
+    assert [row[1:] for row in judgments_of(trec.read_qrels(path))] == rows
+
+
+def restated_qrels(data: bytes) -> list[tuple[int, str, str, int]] | None:
+    """What a qrels file says, read plainly; None when it must be refused."""
+    rows: list[tuple[int, str, str, int]] = []
+    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        fields = line.split()
+        try:
+            query, _, doc, grade = [field.decode("utf-8") for field in fields]
+        except ValueError:
+            if not fields:
+                continue
+            return None
+        if not re.fullmatch(r"[+-]?[0-9]{1,9}", grade) or abs(int(grade)) > 1000:
+            return None
+        rows.append((number, query, doc, int(grade)))
+    return rows if rows and len({row[1:3] for row in rows}) == len(rows) else None
+
+
+@st.composite
+def nearly_qrels(draw: st.DrawFn) -> bytes:
+    """Files of lines that are nearly, or quite, those of qrels."""
+    text = ""
+    for _ in range(draw(st.integers(1, 4))):
+        fields = [draw(st.sampled_from(["q1", "q2"])), "0", draw(st.sampled_from("abcdef")), "1"]
+        fields[draw(st.integers(0, 3))] = draw(FIELD)
+        text += draw(st.sampled_from([" ", "\t", "  "])).join(fields) + draw(END)
+    return text.encode()
+
+
+@given(nearly_qrels() | st.binary(max_size=40))
+@example(b"q1 0 d1 1\r\n\r\nq1 0 d2 -1")
+def test_qrels_are_what_the_file_says_or_refused(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "x.qrels"
+    path.write_bytes(data)
+    expected = restated_qrels(data)
+    if expected is None:
+        with pytest.raises(InputError):
+            trec.read_qrels(path)
+    else:
+        assert judgments_of(trec.read_qrels(path)) == expected
