@@ -28,7 +28,7 @@ def load_dataset(dataset_id: str) -> Any:
     except KeyError:
         from difflib import get_close_matches
 
-        near = get_close_matches(dataset_id, [*ours, *ir_datasets.registry], 3)
+        near = get_close_matches(dataset_id, sorted({*ours, *ir_datasets.registry}), 3)
         raise InputError(
             f"no dataset {dataset_id!r}",
             remedy=f"did you mean {', '.join(near)}?" if near else "irtoolkit datasets lists ours",

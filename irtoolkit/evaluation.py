@@ -31,7 +31,12 @@ def parse_measures(text: str | Sequence[str]) -> dict[str, ir_measures.Measure]:
     Raises:
         InputError: an unknown measure, or parameters it does not take.
     """
-    names = _MEASURE.findall(text) if isinstance(text, str) else list(text)
+    if isinstance(text, str):
+        names, rest = _MEASURE.findall(text), _MEASURE.sub("", text).strip()
+        if rest:
+            raise InputError(f"measures {text!r} hold a stray {rest!r}")
+    else:
+        names = list(text)
     if not names:
         raise InputError("no measures given", remedy='for example "nDCG@10 AP"')
     return {name: _parse(name) for name in names}
@@ -44,12 +49,12 @@ def _parse(name: str) -> ir_measures.Measure:
     except NameError:
         from difflib import get_close_matches
 
-        near = get_close_matches(name.split("(")[0], ir_measures.measures.registry, 3)
+        near = get_close_matches(re.split(r"[(@]", name)[0], ir_measures.measures.registry, 3)
         raise InputError(
             f"no measure {name!r}",
             remedy=f"did you mean {', '.join(near)}?" if near else "see ir-measur.es for names",
         ) from None
-    except (ValueError, AssertionError, KeyError) as error:
+    except (ValueError, AssertionError, KeyError, TypeError) as error:
         raise InputError(f"measure {name!r} is not valid: {error}") from None
     return measure
 
@@ -141,6 +146,7 @@ def _by_ir_measures(
         for metric in ir_measures.iter_calc(list(found), qrels.as_dict(), run.as_dict()):
             if metric.query_id in position:
                 found[metric.measure][position[metric.query_id]] = metric.value
-    except ValueError as error:
-        raise InputError(str(error).strip()) from None
+    except Exception as error:  # a provider may run anything, a Perl script among them
+        names = ", ".join(measures)
+        raise InputError(f"ir_measures cannot compute {names}: {str(error).strip()}") from error
     return {name: found[measure] for name, measure in measures.items()}

@@ -190,7 +190,7 @@ def test_a_plain_transformer_is_pooled_as_its_preset_says(
     texts = [" ".join(sentences) for sentences in DOCS.values()]
     found = Encoder(preset(pooling=pooling), batch_size, "cpu").encode(texts)
     assert found.dtype == np.float32
-    assert found == pytest.approx(pooled(folders["plain"], texts, pooling), abs=1e-4)
+    assert found == pytest.approx(pooled(folders["plain"], texts, pooling), abs=1e-5)
 
 
 def test_the_poolings_differ(folders: dict[str, Path]) -> None:
@@ -199,22 +199,22 @@ def test_the_poolings_differ(folders: dict[str, Path]) -> None:
 
 
 def test_a_plain_transformer_without_a_preset_is_averaged(folders: dict[str, Path]) -> None:
-    found = Encoder(str(folders["plain"])).encode(["the cat sat", "a dog"])
+    found = Encoder(str(folders["plain"]), device="cpu").encode(["the cat sat", "a dog"])
     expected = pooled(folders["plain"], ["the cat sat", "a dog"], "mean")
-    assert found == pytest.approx(expected, abs=1e-4)
+    assert found == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
 def test_a_folder_says_itself_how_it_is_pooled(folders: dict[str, Path], pooling: str) -> None:
     texts = ["the cat sat", "", "dogs"]
-    assert Encoder(str(folders[pooling])).encode(texts) == pytest.approx(
-        pooled(folders["plain"], texts, pooling), abs=1e-4
+    assert Encoder(str(folders[pooling]), device="cpu").encode(texts) == pytest.approx(
+        pooled(folders["plain"], texts, pooling), abs=1e-5
     )
 
 
 def test_a_long_text_is_cut_to_its_first_tokens(folders: dict[str, Path]) -> None:
     fits = ["cat"] * (LONGEST - 2)
-    encoder = Encoder(str(folders["mean"]))
+    encoder = Encoder(str(folders["mean"]), device="cpu")
     whole, longer, shorter = encoder.encode(
         [" ".join(fits), " ".join([*fits, *["dog"] * 50]), " ".join(fits[1:])]
     )
@@ -233,12 +233,14 @@ def test_equal_texts_are_encoded_once(
         return original(self, texts, **options)
 
     monkeypatch.setattr(SentenceTransformer, "encode", encode)
-    found = Encoder(str(folders["mean"])).encode(["cat", "dog", "cat", "sun", "dog", "cat"])
+    found = Encoder(str(folders["mean"]), device="cpu").encode(
+        ["cat", "dog", "cat", "sun", "dog", "cat"]
+    )
     assert [sorted(texts) for texts in asked] == [["cat", "dog", "sun"]]
     assert (found[[0, 1]] == found[[2, 4]]).all()
     assert (found[0] == found[5]).all()
     assert found == pytest.approx(
-        pooled(folders["plain"], ["cat", "dog", "cat", "sun", "dog", "cat"], "mean"), abs=1e-4
+        pooled(folders["plain"], ["cat", "dog", "cat", "sun", "dog", "cat"], "mean"), abs=1e-5
     )
 
 
@@ -271,7 +273,7 @@ def test_the_separator_is_one_token_to_the_model(
 def test_dense_scores_are_sentence_transformers(
     folders: dict[str, Path], similarity: Any, function: str, pools: bool
 ) -> None:
-    retriever = Dense(str(folders["mean"]), batch_size=3, similarity=similarity)
+    retriever = Dense(str(folders["mean"]), 3, "cpu", similarity)
     found = table(register(POOLS if pools else None), retriever)
     model = SentenceTransformer(str(folders["mean"]), device="cpu", similarity_fn_name=function)
     sides = [[" ".join(sentences) for sentences in side.values()] for side in (ASKED, DOCS)]
@@ -282,11 +284,11 @@ def test_dense_scores_are_sentence_transformers(
         for j, doc in enumerate(DOCS)
         if not pools or doc in POOLS[query]
     }
-    assert found == pytest.approx(expected, rel=1e-5, abs=1e-4 if similarity == "l2" else 1e-5)
+    assert found == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
 
 def test_a_dense_preset_joins_by_the_separator(preset: Callable[..., str], folders: dict[str, Path], dataset_id: str) -> None:  # fmt: skip
-    found = table(dataset_id, Dense(preset(pooling="cls", join="sep")))
+    found = table(dataset_id, Dense(preset(pooling="cls", join="sep"), device="cpu"))
     sides = [["[SEP]".join(sentences) for sentences in side.values()] for side in (ASKED, DOCS)]
     queries, docs = (pooled(folders["plain"], texts, "cls") for texts in sides)
     for (query, doc), score in found.items():
@@ -302,7 +304,9 @@ def test_sentence_max_is_the_best_of_all_pairs(folders: dict[str, Path], pools: 
         # Blank sentences say nothing; a text of nothing else is one empty sentence.
         return model.encode([s for s in sentences if s.strip()] or [""])
 
-    found = table(register(POOLS if pools else None), SentenceMax(str(folders["mean"])))
+    found = table(
+        register(POOLS if pools else None), SentenceMax(str(folders["mean"]), device="cpu")
+    )
     assert len(found) == (sum(map(len, POOLS.values())) if pools else len(ASKED) * len(DOCS))
     for (query, doc), score in found.items():
         best = -2.0
@@ -318,9 +322,9 @@ def test_blocks_change_no_score(
     system: Any, folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = load_task(register(None), query="sentences", doc="sentences")
-    whole = rank(task, system(str(folders["mean"])), progress=False).as_dict()
+    whole = rank(task, system(str(folders["mean"]), device="cpu"), progress=False).as_dict()
     monkeypatch.setattr("irtoolkit.retrievers.engine.BLOCK_CELLS", len(DOCS))
-    found = rank(task, system(str(folders["mean"])), progress=False).as_dict()
+    found = rank(task, system(str(folders["mean"]), device="cpu"), progress=False).as_dict()
     for query, row in whole.items():
         assert found[query] == pytest.approx(row, abs=1e-6)
 

@@ -447,7 +447,7 @@ def test_a_changed_text_leads_to_making_the_run_again(
     """Also that of a paper in no pool: with statistics=corpus it has its part in every score."""
     name = "abstracts-csfcube-preds.jsonl"
     records = [json.loads(line) for line in (release / name).read_text("utf-8").splitlines()]
-    records.append({**records[0], "paper_id": "1"})
+    records.append({**records[0], "paper_id": "1", "abstract": list(records[0]["abstract"])})
 
     def write() -> None:
         (release / name).write_text("\n".join(map(json.dumps, records)) + "\n", "utf-8")

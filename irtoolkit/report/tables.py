@@ -81,7 +81,8 @@ def _latex(table: TextTable) -> str:
         return " & ".join("".join(_LATEX.get(c, c) for c in cell) for cell in cells) + r" \\"
 
     columns = "l" + "r" * (len(table.headers) - 1)
-    comments = [f"% {line}" for line in (table.title, *table.notes) if line]
+    said = (text for text in (table.title, *table.notes) if text)
+    comments = [f"% {line}" for text in said for line in text.splitlines() if line]
     return "\n".join(
         [
             *comments,

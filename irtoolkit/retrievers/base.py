@@ -100,7 +100,11 @@ def _convert(key: str, value: Any, hint: Any) -> Any:
         expected = "true or false"
     else:
         try:
-            return hint(value)
-        except ValueError:
-            expected = {int: "a whole number", float: "a number"}.get(hint, hint.__name__)
+            made = hint(value)
+            # A number given as a number must not lose its fraction.
+            if isinstance(value, str) or made == value:
+                return made
+        except (TypeError, ValueError):
+            pass
+        expected = {int: "a whole number", float: "a number"}.get(hint, hint.__name__)
     raise InputError(f"setting {key}={value} is not {expected}")

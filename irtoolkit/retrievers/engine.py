@@ -20,6 +20,7 @@ from irtoolkit.runs import DEFAULT_TAG, Run
 BLOCK_CELLS = 1 << 24
 
 Ties = Literal["trec", "pool"]
+_LOWEST = np.finfo(np.float32).min
 
 
 @dataclass(frozen=True)
@@ -154,18 +155,22 @@ class _Locator:
 
 def _blocks(groups: tuple[Group, ...]) -> Iterator[tuple[Ints, Ints]]:
     for group in groups:
-        step = max(1, BLOCK_CELLS // max(1, len(group.docs)))
+        if not len(group.docs):
+            continue
+        step = max(1, BLOCK_CELLS // len(group.docs))
         for start in range(0, len(group.queries), step):
             yield group.queries[start : start + step], group.docs
 
 
 def _refuse_nonfinite(task: Task, queries: Ints, docs: Ints, scores: Scores) -> None:
-    if np.isfinite(scores).all():
+    with np.errstate(over="ignore"):
+        bad = ~np.isfinite(scores.astype(np.float32, copy=False))
+    if not bad.any():
         return
-    q, d = np.argwhere(~np.isfinite(scores))[0]
+    q, d = np.argwhere(bad)[0]
     raise InputError(
         f"the score of document {task.doc_ids[docs[d]]} for query {task.query_ids[queries[q]]}"
-        f" is {scores[q, d]}",
+        f" is {scores[q, d]}, which is no finite single-precision number",
         remedy="the model's weights or the texts are damaged",
     )
 
@@ -195,6 +200,9 @@ def separate(scores: Scores, names: Ints) -> NDArray[np.float32]:
     Returns:
         (n,) the scores in single precision, lowered by the fewest steps that keep each row below
         the one before it.
+
+    Raises:
+        InputError: a row would have to go below the lowest float32.
     """
     single = np.asarray(scores, dtype=np.float32)
     wrong = (single[1:] == single[:-1]) & (names[1:] > names[:-1])
@@ -203,6 +211,12 @@ def separate(scores: Scores, names: Ints) -> NDArray[np.float32]:
     single = single.copy()
     for i in range(int(np.argmax(wrong)) + 1, len(single)):
         above = single[i - 1]
-        if single[i] > above or (single[i] == above and names[i] > names[i - 1]):
-            single[i] = np.nextafter(above, np.float32(-np.inf))
+        after = names[i] > names[i - 1]  # among equals its id would put it first
+        if single[i] > above or (single[i] == above and after):
+            if after and above == _LOWEST:
+                raise InputError(
+                    f"scores near {_LOWEST} leave no room to tell tied documents apart",
+                    remedy="scale the scores, or use ties=trec",
+                )
+            single[i] = np.nextafter(above, _LOWEST) if after else above
     return single

@@ -167,18 +167,26 @@ class TFIDF(_Lexical):
     smooth: bool = True
 
     def scorer(self, task: Task) -> Scorer:
-        from sklearn.feature_extraction.text import TfidfTransformer
+        from sklearn.preprocessing import normalize
 
         queries, docs, corpus = self._counts(task)
+        fixed = None if corpus is None else self._idf(corpus)
 
-        def vectors(basis: Any) -> Any:
-            return TfidfTransformer(smooth_idf=self.smooth).fit(basis).transform
-
-        fixed = None if corpus is None else vectors(corpus)
+        def vectors(counts: Any, idf: Floats) -> Any:
+            weighted = counts.copy()
+            weighted.data = counts.data * idf[counts.indices]
+            return normalize(weighted)
 
         def score(query: Ints, doc: Ints) -> Scores:
-            transform = fixed or vectors(docs[doc])
-            dense: Scores = (transform(queries[query]) @ transform(docs[doc]).T).toarray()
+            candidates = docs[doc]
+            idf = self._idf(candidates) if fixed is None else fixed
+            dense: Scores = (vectors(queries[query], idf) @ vectors(candidates, idf).T).toarray()
             return dense
 
         return score
+
+    def _idf(self, counts: Any) -> Floats:
+        """Inverse document frequency of each term; 0 for one that no document has."""
+        extra, found = int(self.smooth), document_frequencies(counts)
+        idf = np.log((counts.shape[0] + extra) / np.maximum(found + extra, 1)) + 1
+        return np.where(found > 0, idf, 0.0)

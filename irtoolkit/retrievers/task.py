@@ -96,7 +96,14 @@ def load_task(
             raise InputError(f"dataset {dataset_id} has no {kind}, so there is nothing to rank")
     queries = list(dataset.queries_iter())
     query_ids = id_array([record.query_id for record in queries])
+    if not queries:
+        raise InputError(f"dataset {dataset_id} has no queries, so there is nothing to rank")
+    if len(set(query_ids)) != len(query_ids):
+        twice = next(name for i, name in enumerate(query_ids) if name in query_ids[:i])
+        raise InputError(f"query {twice} stands twice in dataset {dataset_id}")
     doc_ids, pools = _candidates(dataset, list(query_ids))
+    if not doc_ids and not any(True for _ in dataset.docs_iter()):
+        raise InputError(f"dataset {dataset_id} has no docs, so there is nothing to rank")
     if own == "drop":
         index = {doc_id: i for i, doc_id in enumerate(doc_ids)}
         pools = {
@@ -107,8 +114,10 @@ def load_task(
         dataset_id, query_ids, id_array(doc_ids), _groups(pools.values()), query, doc,
         own == "drop", dataset,
     )  # fmt: skip
-    if queries and query != DEFAULT_VIEW:
-        view(queries[0], query)
+    # A view that is not there is refused now, not after an hour of indexing.
+    view(queries[0], query)
+    for record in dataset.docs_store().get_many_iter(task.doc_ids[:1]):
+        view(record, doc)
     return task
 
 
@@ -140,18 +149,33 @@ def view(record: Any, name: str) -> Segments:
         return (record.default_text(),)
     segments: list[str] = []
     for part in name.split("+"):
-        value = getattr(record, part, None)
-        if isinstance(value, str):
-            segments.append(value)
-        elif isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+        value = _text(record, part)
+        if value is not None:
             segments.extend(value)
         else:
-            names = sorted({*record._fields, *_properties(type(record))})
+            names = [
+                n
+                for n in (*record._fields, *_properties(type(record)))
+                if _text(record, n) is not None
+            ]
             raise InputError(
                 f"{type(record).__name__} has no text field {part!r}",
-                remedy=f"fields are {', '.join(names)}; or {DEFAULT_VIEW}",
+                remedy=f"fields are {', '.join(sorted(names))}; or {DEFAULT_VIEW}",
             )
     return tuple(segments)
+
+
+def _text(record: Any, name: str) -> Segments | None:
+    """The text in a field, or None when it holds none."""
+    try:
+        value = getattr(record, name, None)
+    except TypeError:  # a property that joins what is no text
+        return None
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    return None
 
 
 def _properties(cls: type) -> Iterable[str]:

@@ -26,8 +26,10 @@ def similarities(queries: Vectors, docs: Vectors, similarity: Similarity) -> Vec
         return negative_distances(queries, docs)
     if similarity == "cosine":
         queries, docs = unit(queries), unit(docs)
-    product: Vectors = queries @ docs.T
-    return product
+    # A matrix product may add in another order at the edge of a block, so that equal documents
+    # differ in the last bit and no longer tie. In double precision that bit is rounded away.
+    product: Vectors = queries.astype(np.float64) @ docs.astype(np.float64).T
+    return product.astype(np.result_type(queries, docs))
 
 
 def unit(vectors: Vectors) -> Vectors:
