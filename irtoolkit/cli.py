@@ -74,6 +74,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader went away, as `| head` does; nothing more can be said to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception as error:
+        # ir_datasets and others raise what they like, a failed download among them.
+        if debug:
+            traceback.print_exc()
+        reason = " ".join(str(error).split()) or "no reason given"
+        print(f"irtoolkit: {type(error).__name__}: {reason} (--debug shows where)", file=sys.stderr)
+        return BAD_INPUT
     except KeyboardInterrupt:
         print("irtoolkit: interrupted; nothing half-written was left", file=sys.stderr)
         return INTERRUPTED

@@ -55,7 +55,11 @@ def _parse(name: str) -> ir_measures.Measure:
             remedy=f"did you mean {', '.join(near)}?" if near else "see ir-measur.es for names",
         ) from None
     except (ValueError, AssertionError, KeyError, TypeError) as error:
-        raise InputError(f"measure {name!r} is not valid: {error}") from None
+        # ir_measures shows a parameter that is not there as a bare object.
+        lacks = "it needs a cutoff, as in P@10" if "cutoff=<object" in str(error) else str(error)
+        raise InputError(f"measure {name!r} is not valid: {lacks}") from None
+    if measure.params.get("cutoff", 1) < 1:
+        raise InputError(f"measure {name!r} is not valid: its cut is below 1")
     return measure
 
 
@@ -148,5 +152,7 @@ def _by_ir_measures(
                 found[metric.measure][position[metric.query_id]] = metric.value
     except Exception as error:  # a provider may run anything, a Perl script among them
         names = ", ".join(measures)
-        raise InputError(f"ir_measures cannot compute {names}: {str(error).strip()}") from error
+        raise InputError(
+            f"ir_measures cannot compute {names}: {' '.join(str(error).split())}"
+        ) from error
     return {name: found[measure] for name, measure in measures.items()}

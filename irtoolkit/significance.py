@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Literal
 
@@ -42,7 +43,8 @@ def paired_test(a: ArrayLike, b: ArrayLike, test: Test = "student", seed: int = 
 
     if test == "student":
         # One query, or a constant difference, leaves t undefined or infinite.
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
             return float(stats.ttest_rel(x, y).pvalue) if len(x) > 1 else 1.0
     if test == "wilcoxon":
         return float(stats.wilcoxon(x, y).pvalue)

@@ -8,6 +8,7 @@ what they run only when they run it, so that help is immediate.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -45,6 +46,21 @@ def parse_pairs(pairs: list[str]) -> dict[str, Any]:
             raise InputError(f"setting {key} is given twice")
         found[key] = value
     return found
+
+
+def print_json(content: Any) -> None:
+    """Prints JSON; a number that JSON cannot hold, such as an infinite rank, is null."""
+    import json
+
+    print(json.dumps(_finite(content), indent=2, allow_nan=False, ensure_ascii=False))
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
 def note(text: str) -> None:

@@ -32,7 +32,10 @@ def execute(args: argparse.Namespace) -> int:
     for problem in problems:
         print(problem, file=sys.stderr)
     if problems:
-        print(f"irtoolkit: {args.run}: {len(problems)} problems", file=sys.stderr)
+        print(
+            f"irtoolkit: {args.run}: {len(problems)} problem{'s' * (len(problems) > 1)}",
+            file=sys.stderr,
+        )
         return 2
     run = Run.read(args.run)
     print(f"{args.run}: {len(run.query_ids)} topics, {len(run)} rows, no problems")

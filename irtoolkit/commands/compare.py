@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from irtoolkit.commands import add_format, note
+from irtoolkit.commands import add_format, note, print_json
 
 HELP = "test runs against a baseline for significance"
 EXAMPLES = (
@@ -30,8 +30,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    import json
-
     from irtoolkit.commands._scoring import score_runs
     from irtoolkit.comparison import compare
     from irtoolkit.errors import InputError
@@ -55,16 +53,12 @@ def execute(args: argparse.Namespace) -> None:
         correction=args.correction,
     )
     if args.format == "json":
-        print(
-            json.dumps(
+        print_json(
                 {
                     "dataset": args.dataset, "measure": measure, "baseline": baseline,
                     "test": args.test, "correction": args.correction,
                     "systems": [asdict(row) for row in rows],
-                },
-                indent=2,
-            )
-        )  # fmt: skip
+                })  # fmt: skip
         return
     headers = ["run", measure, "95% low", "high", "diff", f"p({args.test})",
                f"p({args.correction})", "d", "+", "-"]  # fmt: skip

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from irtoolkit.commands import add_format
+from irtoolkit.commands import add_format, print_json
 
 HELP = "list datasets, or show one with its statistics"
 EXAMPLES = ("irtoolkit datasets", "irtoolkit datasets csfcube/sample")
@@ -22,14 +22,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    import json
-
     from irtoolkit.report.tables import TextTable
 
     if args.id is None:
         records = _list()
         if args.format == "json":
-            print(json.dumps(records, indent=2))
+            print_json(records)
             return
         headers = ["id", "queries", "docs", "licence", "where", "how to get it"]
         rows = [[record[key] for key in headers] for record in records]
@@ -37,7 +35,10 @@ def execute(args: argparse.Namespace) -> None:
         return
     shown = _show(args.id)
     if args.format == "json":
-        print(json.dumps(shown, indent=2))
+        print_json(shown)
+        return
+    if not shown["statistics"]:
+        print("\n".join(f"{key}: {value}" for key, value in shown.items() if key != "statistics"))
         return
     rows = [[s["name"], s["value"], s["reported"]] for s in shown["statistics"]]
     title = "\n".join(f"{key}: {value}" for key, value in shown.items() if key != "statistics")
@@ -84,13 +85,15 @@ def _show(dataset_id: str) -> dict[str, Any]:
     from irtoolkit.datasets import benchmark, load_dataset, protocol
 
     dataset = load_dataset(dataset_id)
-    about, plan = benchmark(dataset), protocol(dataset)
+    about = benchmark(dataset)
     shown: dict[str, Any] = {"id": dataset_id}
     if about is not None:
         shown |= {
             "title": about.title, "paper": about.paper, "url": about.url,
-            "licence": about.licence, "where": about.where() or about.howto,
+            "licence": about.licence, "where": about.where() or f"not here: {about.howto}",
         }  # fmt: skip
+        if about.where() is None:  # asking for more would start a download
+            return {**shown, "statistics": []}
         statistics = about.statistics_of()
     else:
         statistics = [
@@ -98,6 +101,7 @@ def _show(dataset_id: str) -> dict[str, Any]:
             for kind in ("docs", "queries", "qrels", "scoreddocs")
             if dataset.has(kind) and hasattr(dataset, f"{kind}_count")
         ]
+    plan = protocol(dataset)
     shown |= {"measures": " ".join(plan.measures), "averaging": plan.note}
     shown["statistics"] = [asdict(statistic) for statistic in statistics]
     return shown

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 
-from irtoolkit.commands import add_format, note
+from irtoolkit.commands import add_format, note, print_json
 
 HELP = "score runs"
 EXAMPLES = (
@@ -33,8 +33,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    import json
-
     from irtoolkit.commands._scoring import score_runs
     from irtoolkit.files import atomic_text
     from irtoolkit.report.tables import Cell, TextTable
@@ -53,7 +51,7 @@ def execute(args: argparse.Namespace) -> None:
     for line in scored.notes:
         note(line)
     if args.format == "json":
-        print(json.dumps(figures, indent=2))
+        print_json(figures)
         return
     rows: list[list[Cell]] = [[name, *row.values()] for name, row in figures.items()]
     print(

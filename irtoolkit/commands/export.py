@@ -45,7 +45,9 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _docs(dataset: Any) -> Iterator[str]:
-    return (json.dumps(doc._asdict(), ensure_ascii=False) for doc in dataset.docs_iter())
+    return (
+        json.dumps(doc._asdict(), ensure_ascii=False, default=str) for doc in dataset.docs_iter()
+    )
 
 
 def _topics(dataset: Any) -> Iterator[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from irtoolkit.commands import add_format, note
+from irtoolkit.commands import add_format, note, print_json
 
 HELP = "measure a paper's table again"
 EXAMPLES = (
@@ -30,10 +30,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    import json
-
     from irtoolkit.experiments.reproduce import as_json, as_tables, reproduce
     from irtoolkit.experiments.tables import find_table
+    from irtoolkit.report.tables import TextTable
 
     table = find_table(args.experiment)
     systems = [name for text in args.systems for name in text.split(",") if name]
@@ -41,8 +40,13 @@ def execute(args: argparse.Namespace) -> None:
         table, Path(args.out), systems=systems, sample=args.sample, baseline=args.baseline, say=note
     )
     if args.format == "json":
-        print(json.dumps(as_json(table, results), indent=2))
+        print_json(as_json(table, results, args.sample))
         return
     baseline = args.baseline or table.baseline
-    for part in as_tables(table, results, args.sample, baseline):
+    parts = as_tables(table, results, args.sample, baseline)
+    if args.format == "csv":  # one table, which says in each row what a title cannot
+        rows = [[g, *row] for g, part in zip(table.groups, parts, strict=True) for row in part.rows]
+        print(TextTable(["group", *parts[0].headers], rows).render("csv"))
+        return
+    for part in parts:
         print(part.render(args.format))

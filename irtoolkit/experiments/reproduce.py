@@ -69,6 +69,8 @@ def reproduce(
     for name in [*systems, *([baseline] if baseline else [])]:
         if name not in names:
             raise InputError(f"no row {name!r} in {table.name}", remedy=f"rows: {', '.join(names)}")
+    if baseline and systems and baseline not in systems:
+        raise InputError(f"the baseline {baseline} is not among the systems to run")
     chosen = [row for row in table.rows if not systems or row.system in systems]
     results = [_measure(table, row, out, sample, say) for row in chosen]
     return _tested(results, table, baseline or table.baseline)
@@ -119,11 +121,12 @@ def _tested(results: list[Result], table: Table, baseline: str) -> list[Result]:
     return results
 
 
-def as_json(table: Table, results: list[Result]) -> dict[str, Any]:
+def as_json(table: Table, results: list[Result], sample: bool = False) -> dict[str, Any]:
     """The results as plain data, figures in the table's scale."""
     return {
         "experiment": table.name,
         "title": table.title,
+        "dataset": dataset_of(table.dataset, sample),
         "rows": [
             {
                 "system": result.row.system,
@@ -185,15 +188,16 @@ def _lines(result: Result, group: str, columns: list[str], sample: bool) -> list
 
 
 def _p_value(p: float) -> str:
-    return f"{'<.001' if p < 0.001 else f'{p:.3f}'}{'*' if p < 0.05 else ' '}"
+    return f"{'<.001' if p < 0.001 else f'{p:.3f}'}{'*' if p < 0.05 else ''}"
 
 
 def _notes(results: list[Result], table: Table, sample: bool, baseline: str) -> list[str]:
-    notes = [
-        "",
-        f"p({table.tested}): paired t-test against {baseline} over the group's queries, Holm-corrected"
-        " over its systems; * p < 0.05.",
-    ]
+    notes = [""]
+    if any(result.p_values for result in results):
+        notes.append(
+            f"p({table.tested}): paired t-test against {baseline} over the group's queries,"
+            " Holm-corrected over its systems; * p < 0.05."
+        )
     if sample:
         notes.append(
             "Measured on the invented sample: the figures check software and mean nothing else."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -59,7 +60,11 @@ class System:
             raise InputError(
                 error.found, remedy=f"{error.remedy or ''}; all take {hint}".strip("; ")
             ) from None
-        return cls(name, made, TaskSettings(**parse_settings(TaskSettings, shared, "the task")))
+        try:
+            return cls(name, made, TaskSettings(**parse_settings(TaskSettings, shared, "the task")))
+        except InputError as error:
+            # The field cannot be called self, which is what the user wrote.
+            raise InputError(error.found.replace("setting own=", "setting self=")) from None
 
     def settings(self) -> dict[str, Any]:
         """Everything that decides the ranking, flat."""
@@ -124,10 +129,11 @@ def produce(
     task = system.load(dataset_id)
     made = {
         "dataset": dataset_id,
-        "data": fingerprint(task),
+        "data": fingerprint(task, corpus=system.retriever.reads_corpus()),
         "system": system.name,
         "retriever": system.retriever.name,
         "settings": system.settings(),
+        "inputs": system.retriever.fingerprint(),
         "depth": depth,
         "version": __version__,
     }
@@ -144,19 +150,23 @@ def produce(
     )
     seconds = time.monotonic() - started
     # The record goes first away and last back: no run ever stands beside a record not its own.
-    provenance.metadata_path(path).unlink(missing_ok=True)
+    with suppress(OSError):  # a path that cannot be is refused by the writer, with its reason
+        provenance.metadata_path(path).unlink()
     run.write(path)
     provenance.write(path, provenance.record({**made, "sha256": sha256(path)}, seconds))
     return run, False
 
 
-def fingerprint(task: Task) -> str:
-    """A hash of everything a retriever is given: ids, candidates and texts."""
+def fingerprint(task: Task, *, corpus: bool = False) -> str:
+    """A hash of everything a retriever is given: ids, candidates, texts, and perhaps the corpus."""
     digest = hashlib.sha256()
     for ids, texts in ((task.query_ids, task.queries), (task.doc_ids, task.docs)):
         for name, segments in zip(ids, texts, strict=True):
             digest.update("\x1f".join((name, *segments, "\x1e")).encode())
+    for segments in task.corpus() if corpus else ():
+        digest.update("\x1f".join((*segments, "\x1d")).encode())
     for group in task.groups:
+        digest.update(f"{len(group.queries)} {len(group.docs)} ".encode())
         digest.update(group.queries.tobytes())
         digest.update(group.docs.tobytes())
     return digest.hexdigest()

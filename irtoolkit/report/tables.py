@@ -78,7 +78,9 @@ _LATEX = {
 
 def _latex(table: TextTable) -> str:
     def row(cells: Sequence[str]) -> str:
-        return " & ".join("".join(_LATEX.get(c, c) for c in cell) for cell in cells) + r" \\"
+        text = " & ".join("".join(_LATEX.get(c, c) for c in cell) for cell in cells) + r" \\"
+        # After a line's end an opening bracket would be read as its argument.
+        return "{}" + text if text.startswith("[") else text
 
     columns = "l" + "r" * (len(table.headers) - 1)
     said = (text for text in (table.title, *table.notes) if text)

@@ -53,6 +53,14 @@ class Retriever:
         """The one thing this retriever lacks to run here, or None. Looks, and fetches nothing."""
         return None
 
+    def reads_corpus(self) -> bool:
+        """Whether documents that are nobody's candidates take part in the scores."""
+        return False
+
+    def fingerprint(self) -> str | None:
+        """A hash of files outside the dataset that decide the scores, or None without any."""
+        return None
+
     @classmethod
     def with_settings(cls, settings: Mapping[str, Any]) -> Self:
         """Builds the retriever from settings, whose values may be text.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.ids import Ints
 from irtoolkit.retrievers.base import Retriever, Scorer, Scores
-from irtoolkit.retrievers.encoders import Encoder, missing
+from irtoolkit.retrievers.encoders import Encoder, fingerprint, missing
 from irtoolkit.retrievers.task import Segments, Task
 from irtoolkit.retrievers.vectors import Similarity, similarities, unit
 
@@ -28,6 +28,9 @@ class _Encoded(Retriever):
 
     def missing(self) -> str | None:
         return missing(self.model)
+
+    def fingerprint(self) -> str | None:
+        return fingerprint(self.model)
 
     def _encoder(self) -> Encoder:
         return Encoder(self.model, self.batch_size, self.device)

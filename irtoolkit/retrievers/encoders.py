@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tomllib
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.errors import InputError, needs_extra
+from irtoolkit.files import sha256
 from irtoolkit.retrievers.task import Segments
 
 PRESETS = Path(__file__).with_name("models.toml")
@@ -95,6 +97,22 @@ def missing(name: str) -> str | None:
         f"the weights of {preset.id} are not here: run `hf download {preset.id}`, set"
         " IRTOOLKIT_DOWNLOAD=1 to let irtoolkit fetch them, or give a folder as model=PATH"
     )
+
+
+def fingerprint(name: str) -> str | None:
+    """A hash of a model's files, or None for one that is not here."""
+    location = _location(presets().get(name, Preset(name)))
+    folder = Path(name) if Path(name).is_dir() else None if location is None else Path(location)
+    if folder is None:
+        return None
+    if not folder.is_dir():  # a cached hub id: its snapshot is named by its commit
+        from huggingface_hub import try_to_load_from_cache
+
+        return Path(str(try_to_load_from_cache(str(folder), "config.json"))).parent.name
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        digest.update(f"{path.relative_to(folder)} {sha256(path)}\n".encode())
+    return digest.hexdigest()
 
 
 def _location(preset: Preset) -> str | None:

@@ -66,6 +66,9 @@ class _Lexical(Retriever):
     tokenizer: Tokenizer = "word"
     stop: StopWords = "sklearn"
 
+    def reads_corpus(self) -> bool:
+        return self.statistics == "corpus"
+
     def _counts(self, task: Task) -> tuple[Any, Any, Any | None]:
         """Count matrices of queries, candidates and, when its statistics are wanted, corpus."""
         vocabulary = Vocabulary(analyzer(self.tokenizer, self.stop))

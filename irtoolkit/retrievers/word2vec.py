@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.errors import InputError, needs_extra
-from irtoolkit.files import read_lines
+from irtoolkit.files import read_lines, sha256
 from irtoolkit.ids import Ints
 from irtoolkit.retrievers.analysis import StopWords, Tokenizer, analyzer
 from irtoolkit.retrievers.base import Retriever, Scorer, Scores
@@ -51,6 +51,12 @@ class Word2Vec(Retriever):
         if self.train != "corpus" and not Path(self.train).is_file():
             return f"the training text {self.train} is not there"
         return None
+
+    def reads_corpus(self) -> bool:
+        return self.train == "corpus"
+
+    def fingerprint(self) -> str | None:
+        return None if self.train == "corpus" else sha256(self.train)
 
     def scorer(self, task: Task) -> Scorer:
         lacking = self.missing()
