@@ -17,6 +17,7 @@ from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.measures.judged import JudgedRun
 from irtoolkit.qrels import Qrels
 from irtoolkit.runs import Run
+from irtoolkit.trec import MAX_GRADE
 
 # A measure's name, its parameters in parentheses (which may hold spaces), and its cut.
 _MEASURE = re.compile(r"[^\s(]+(?:\([^)]*\))?\S*")
@@ -141,6 +142,11 @@ def _by_ir_measures(
 ) -> dict[str, NDArray[np.float64]]:
     if not measures:
         return {}
+    if np.abs(qrels.grades).max(initial=0) > MAX_GRADE:
+        raise InputError(
+            f"a grade of {np.abs(qrels.grades).max()}, on which trec_eval hangs",
+            remedy=f"use grades up to {MAX_GRADE}",
+        )
     position = {query_id: i for i, query_id in enumerate(qrels.query_ids)}
     found: dict[Any, NDArray[np.float64]] = {
         measure: np.full(len(position), measure.DEFAULT, dtype=np.float64)

@@ -48,8 +48,7 @@ class Qrels:
             seen.add((query_id, doc_id))
             if not _is_grade(grade):
                 raise InputError(
-                    f"grade {grade!r} of {doc_id} for {query_id} is not a whole number between"
-                    f" -{trec.MAX_GRADE} and {trec.MAX_GRADE}"
+                    f"grade {grade!r} of {doc_id} for {query_id} is not a whole number"
                 )
         query_ids, queries = encode(row[0] for row in listed)
         doc_ids, docs = encode(row[1] for row in listed)
@@ -126,8 +125,8 @@ class Qrels:
 
 
 def _is_grade(value: Any) -> bool:
-    """Whether a value is a whole number that trec_eval can hold: an int, or a float that is one."""
+    """Whether a value is a whole number of 64 bits: an int, or a float that is one."""
     try:
-        return bool(abs(value) <= trec.MAX_GRADE and int(value) == value)
+        return bool(abs(value) < 2**63 and int(value) == value)
     except (TypeError, ValueError, OverflowError):
         return False

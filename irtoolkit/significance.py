@@ -127,9 +127,12 @@ def effect_size(a: ArrayLike, b: ArrayLike) -> float:
 
     0 for equal systems; infinite where every query differs by the same amount.
     """
-    d = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
+    x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    d = x - y
     if not d.any():
         return 0.0
     spread = float(np.std(d, ddof=1)) if len(d) > 1 else 0.0
     mean = float(np.mean(d))
-    return mean / spread if spread > 1e-15 * abs(mean) else float(np.copysign(np.inf, mean))
+    # Differences that vary by no more than the rounding of the values are one difference.
+    rounding = 1e-12 * float(np.max(np.abs([x, y])))
+    return mean / spread if spread > rounding else float(np.copysign(np.inf, mean))

@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from ir_datasets.formats import BaseQueries, BaseScoredDocs
+from ir_datasets.formats import BaseQueries, BaseScoredDocs, GenericScoredDoc
 from sentence_transformers import SentenceTransformer, util
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from irtoolkit.collections.handlers import Docs, PoolDoc
+from irtoolkit.collections.handlers import Docs
 from irtoolkit.errors import InputError
 from irtoolkit.evaluation import evaluate, parse_measures
 from irtoolkit.qrels import Qrels
@@ -64,8 +64,8 @@ class Candidates(BaseScoredDocs):  # type: ignore[misc]
     def __init__(self, pools: dict[str, list[str]]) -> None:
         self.pools = pools
 
-    def scoreddocs_iter(self) -> Iterator[PoolDoc]:
-        return (PoolDoc(query, doc) for query, docs in self.pools.items() for doc in docs)
+    def scoreddocs_iter(self) -> Iterator[GenericScoredDoc]:
+        return (GenericScoredDoc(q, d, 0.0) for q, docs in self.pools.items() for d in docs)
 
 
 DOCS = {

@@ -19,7 +19,7 @@ from irtoolkit.errors import InputError
 from irtoolkit.ids import Ints, id_array
 from irtoolkit.retrievers import create, engine, retrievers
 from irtoolkit.retrievers.base import Retriever, Scorer, Scores, parse_settings
-from irtoolkit.retrievers.engine import Ties, rank, separate
+from irtoolkit.retrievers.engine import Ties, rank, rank_and_locate, separate
 from irtoolkit.retrievers.task import Group, Task
 from irtoolkit.runs import DEFAULT_TAG, Run
 
@@ -215,6 +215,34 @@ def test_ties_at_the_cut_compete_for_the_last_places(ties: Ties, depth: int) -> 
 def test_a_depth_below_one_is_refused(depth: int) -> None:
     with pytest.raises(InputError, match=f"depth {depth} is not at least 1"):
         case([1.0]).rank(depth=depth)
+
+
+# -- exact ranks ------------------------------------------------------------------------------
+
+
+@TIES
+@given(case=cases(), depth=DEPTHS)
+def test_exact_ranks_are_places_in_the_whole_order(
+    ties: Ties, case: Case, depth: int | None
+) -> None:
+    """Asked for every document, and for strangers, of every query, and of one that is not there."""
+    names = [f"q{query}" for query in range(len(case.pools))]
+    wanted = dict.fromkeys([*names, "stranger"], (*case.ids, "stranger"))
+    table = Table(case.scores, [])
+    found = rank_and_locate(case.task(), table, wanted, ties=ties, depth=depth, progress=False)
+    assert found.run == case.rank(ties=ties, depth=depth)
+    for query, name in enumerate(names):
+        whole = case.expected(query, ties)
+        assert found.ranks.get(name, {}) == {doc: i for i, doc in enumerate(whole, 1)}
+    assert found.ranks.keys() <= set(names)
+
+
+def test_only_wanted_ranks_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    ranked = Case(("a", "b", "c"), ((0, 1, 2), (2, 1), (0,)), np.array([[3.0, 1, 2]] * 3))
+    monkeypatch.setattr(engine, "BLOCK_CELLS", 1)
+    table, wanted = Table(ranked.scores, []), {"q0": {"c"}, "q1": ["a", "b"], "q2": []}
+    found = rank_and_locate(ranked.task(), table, wanted, depth=1, progress=False)
+    assert {query: row for query, row in found.ranks.items() if row} == {"q0": {"c": 2}, "q1": {"b": 2}}  # fmt: skip
 
 
 # -- separate ---------------------------------------------------------------------------------

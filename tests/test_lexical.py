@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import bm25s
+import gensim
 import ir_datasets
 import numpy as np
 import pytest
@@ -23,7 +24,13 @@ from conftest import SAMPLE
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from ir_datasets.formats import BaseQueries, BaseScoredDocs, GenericDoc, GenericQuery
+from ir_datasets.formats import (
+    BaseQueries,
+    BaseScoredDocs,
+    GenericDoc,
+    GenericQuery,
+    GenericScoredDoc,
+)
 from rank_bm25 import BM25Okapi
 from scipy.spatial.distance import cdist
 from scipy.stats import chi2
@@ -33,7 +40,7 @@ from sklearn.feature_extraction.text import (
     TfidfVectorizer,
 )
 
-from irtoolkit.collections.handlers import Docs, PoolDoc
+from irtoolkit.collections.handlers import Docs
 from irtoolkit.errors import InputError
 from irtoolkit.retrievers import word2vec
 from irtoolkit.retrievers.analysis import analyzer, stop_words
@@ -62,8 +69,8 @@ class Candidates(BaseScoredDocs):  # type: ignore[misc]
     def __init__(self, pools: Pools) -> None:
         self.pools = pools
 
-    def scoreddocs_iter(self) -> Iterator[PoolDoc]:
-        return (PoolDoc(query, doc) for query, docs in self.pools.items() for doc in docs)
+    def scoreddocs_iter(self) -> Iterator[GenericScoredDoc]:
+        return (GenericScoredDoc(q, d, 0.0) for q, docs in self.pools.items() for d in docs)
 
 
 def register(docs: dict[str, str], queries: dict[str, str], pools: Pools | None = None) -> str:
@@ -454,14 +461,16 @@ def test_zero_vectors_have_no_direction() -> None:
 
 
 @pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
-def test_equal_vectors_are_equally_similar(similarity: Any) -> None:
+@pytest.mark.parametrize("asked", ["elsewhere", "the same"])
+def test_equal_vectors_are_equally_similar(similarity: Any, asked: str) -> None:
     """Else the order of documents with one text is an accident of the matrix product."""
-    random = np.random.default_rng(0)
-    queries, doc = random.normal(size=(3, 384)), random.normal(size=(1, 384))
-    for size in range(2, 70):
-        docs = np.repeat(doc, size, axis=0).astype(np.float32)
-        found = similarities(queries.astype(np.float32), docs, similarity)
-        assert (found == found[:, :1]).all(), f"{size} equal vectors"
+    shapes = [(384, 3, size) for size in range(2, 70)] + [(31, 1, 63), (31, 50, 300), (6, 17, 300)]
+    for width, few, size in shapes:
+        random = np.random.default_rng(width)
+        doc = random.normal(size=(1, width)).astype(np.float32)
+        queries = random.normal(size=(few, width)) if asked == "elsewhere" else doc.repeat(few, 0)
+        found = similarities(queries.astype(np.float32), doc.repeat(size, axis=0), similarity)
+        assert (found == found[:, :1]).all(), f"{size} equal vectors of {width}"
 
 
 # -- word2vec ---------------------------------------------------------------------------------
@@ -520,6 +529,18 @@ def test_each_parameter_makes_a_difference() -> None:
     assert len(seen) == len(variants)
 
 
+@pytest.mark.parametrize("architecture", ["cbow", "skipgram"])
+def test_training_is_gensims(architecture: Any) -> None:
+    random = np.random.default_rng(3)
+    texts = [[f"w{i}" for i in random.integers(0, 400, 30)] for _ in range(40)]
+    settings: dict[str, Any] = {"window": 3, "min_count": 3, "epochs": 4, "seed": 5}
+    found = Word2Vec(size=8, architecture=architecture, **settings)._train(texts)
+    skip = int(architecture == "skipgram")
+    expected = gensim.models.Word2Vec(texts, vector_size=8, sg=skip, workers=1, **settings).wv
+    assert found.index_to_key == expected.index_to_key
+    assert (found.vectors == expected.vectors).all()
+
+
 def test_training_again_gives_the_same_scores() -> None:
     dataset_id = register(PROSE, {"q": "the dog"})
     assert table(dataset_id, SMALL) == table(dataset_id, SMALL)
@@ -540,13 +561,29 @@ def test_training_in_another_process_gives_the_same_vectors() -> None:
     assert len(said) == 1
 
 
+def test_a_retriever_says_whether_it_reads_the_corpus(tmp_path: Path) -> None:
+    """It does if a document that is nobody's candidate changes its scores."""
+    path = tmp_path / "texts.txt"
+    path.write_text("\n".join(PROSE.values()))
+    pools = {"q": ["d1", "d2"]}
+    small, large = (
+        register({**PROSE, **more}, {"q": "sea fish dog cat"}, pools)
+        for more in ({}, {f"x{i}": "fish sings dog dog" for i in range(9)})
+    )
+    trained = [Word2Vec("tfidf", train, 6) for train in ("corpus", str(path))]
+    for retriever in (*LEXICAL, *trained, Random()):
+        assert retriever.reads_corpus() == (table(small, retriever) != table(large, retriever))
+
+
 def test_training_on_a_text_file(tmp_path: Path) -> None:
     path = tmp_path / "texts.txt"
     path.write_text("\n\n".join(PROSE.values()) + "\n")
     queries = {"q": "dog sea sleeps"}
     from_file = Word2Vec(train=str(path), size=6, epochs=3)
     assert from_file.missing() is None
-    assert table(register(PROSE, queries), from_file) == table(register(PROSE, queries), SMALL)
+    weighted, on_corpus = (Word2Vec("tfidf", t, 6, epochs=3) for t in (str(path), "corpus"))
+    for a, b in ((from_file, SMALL), (weighted, on_corpus)):
+        assert table(register(PROSE, queries), a) == table(register(PROSE, queries), b)
     path.write_text("dog dog fish\nfish\n")
     found = table(register({"d1": "dog fish", "d2": "sea", "d3": "dog sea"}, queries), from_file)
     assert found["q"]["d3"] == pytest.approx(0, abs=1e-6), (

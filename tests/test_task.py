@@ -104,6 +104,16 @@ class Candidates(BaseScoredDocs):  # type: ignore[misc]
         return (GenericScoredDoc(q, d, float(i)) for i, (q, d) in enumerate(self.rows))
 
 
+class Shared(BaseScoredDocs):  # type: ignore[misc]
+    """Candidates told by groups, which must not be asked for one by one."""
+
+    def __init__(self, groups: list[tuple[list[str], list[str]]]) -> None:
+        self.groups = groups
+
+    def candidate_groups(self) -> Iterator[tuple[list[str], list[str]]]:
+        return iter(self.groups)
+
+
 class Grades(BaseQrels):  # type: ignore[misc]
     def __init__(self, rows: list[tuple[str, str, int]]) -> None:
         self.rows = rows
@@ -299,6 +309,19 @@ def test_groups_say_who_competes_with_whom(lists: list[list[str]]) -> None:
     assert set(task.doc_ids) == {doc for _, doc in rows}
 
 
+@pytest.mark.parametrize("own", ["keep", "drop"])
+def test_candidates_told_by_groups(own: Any) -> None:
+    queries = Queries(
+        [Likeness(name, doc) for name, doc in zip("abc", ("d1", "d2", "d3"), strict=True)]
+    )
+    shared = Shared([(["c", "a", "stranger"], ["d3", "d1"]), (["stranger"], ["d2"])])
+    task = load_task(register(Docs(PAPERS), queries, shared), own=own)
+    kept = {"a": ["d3", "d1"], "b": [], "c": ["d3", "d1"]}
+    dropped = {"a": ["d3"], "b": [], "c": ["d1"]}
+    assert pools_of(task) == (kept if own == "keep" else dropped)
+    assert len(task.groups) == (2 if own == "keep" else 3)
+
+
 def test_a_candidate_without_text_is_named() -> None:
     dataset_id = register(
         Docs(PAPERS), Queries(QUERIES), Candidates([("q1", "d1"), ("q1", "ghost")])
@@ -486,19 +509,26 @@ def test_judgments_of_a_dataset_that_has_none() -> None:
         load_judgments(dataset_id)
 
 
-def test_queries_are_known_through_parents() -> None:
-    top, rest = register(Queries([GenericQuery("a", ""), GenericQuery("b", "")])), "gap/part"
-    part = register(Queries([GenericQuery("c", "")]), name=f"{top}/{rest}")
-    sibling = register(Queries([GenericQuery("d", "")]), name=f"{top}/other")
-    assert known_queries(part) == {"a", "b", "c"}
-    assert known_queries(sibling) == {"a", "b", "d"}
-    assert known_queries(top) == {"a", "b"}
+def test_queries_are_known_through_parents_of_the_same_collection() -> None:
+    docs = Docs(PAPERS)
+
+    def make(query: str, name: str | None = None, docs: Docs = docs) -> str:
+        return register(docs, Queries([GenericQuery(query, "")]), name=name)
+
+    top = make("a")
+    part = make("b", f"{top}/gap/part")
+    other = make("c", f"{top}/other", Docs(PAPERS))
+    assert known_queries(part) == {"a", "b"}
+    assert known_queries(make("d", f"{part}/deep")) == {"a", "b", "d"}
+    assert known_queries(top) == {"a"}
+    assert known_queries(other) == {"c"}, "these are other documents"
 
 
 def test_a_parent_without_queries_adds_none() -> None:
-    top = register(Docs(PAPERS))
+    docs = Docs(PAPERS)
+    top = register(docs)
     assert known_queries(top) == set()
-    assert known_queries(register(Queries(QUERIES), name=f"{top}/part")) == {"q1", "q2"}
+    assert known_queries(register(docs, Queries(QUERIES), name=f"{top}/part")) == {"q1", "q2"}
 
 
 def test_queries_of_an_unknown_dataset() -> None:

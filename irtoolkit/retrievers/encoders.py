@@ -20,6 +20,8 @@ from irtoolkit.errors import InputError, needs_extra
 from irtoolkit.files import sha256
 from irtoolkit.retrievers.task import Segments
 
+# A cached configuration alone is no model.
+WEIGHTS = ("model.safetensors", "pytorch_model.bin", "model.safetensors.index.json")
 PRESETS = Path(__file__).with_name("models.toml")
 
 
@@ -88,9 +90,9 @@ def missing(name: str) -> str | None:
     """What keeps a model from being loaded here, or None. Fetches nothing."""
     if find_spec("sentence_transformers") is None:
         return str(needs_extra("sentence-transformers", "neural"))
-    if Path(name).is_dir() or _location(presets().get(name, Preset(name))) is not None:
-        return None
     preset = presets().get(name, Preset(name))
+    if _location(preset) is not None:
+        return None
     if os.environ.get("HF_HUB_OFFLINE") != "1" and os.environ.get("IRTOOLKIT_DOWNLOAD") == "1":
         return None
     return (
@@ -102,9 +104,9 @@ def missing(name: str) -> str | None:
 def fingerprint(name: str) -> str | None:
     """A hash of a model's files, or None for one that is not here."""
     location = _location(presets().get(name, Preset(name)))
-    folder = Path(name) if Path(name).is_dir() else None if location is None else Path(location)
-    if folder is None:
+    if location is None:
         return None
+    folder = Path(location)
     if not folder.is_dir():  # a cached hub id: its snapshot is named by its commit
         from huggingface_hub import try_to_load_from_cache
 
@@ -125,7 +127,8 @@ def _location(preset: Preset) -> str | None:
         return preset.id
     from huggingface_hub import try_to_load_from_cache
 
-    return preset.id if isinstance(try_to_load_from_cache(preset.id, "config.json"), str) else None
+    cached = (isinstance(try_to_load_from_cache(preset.id, name), str) for name in WEIGHTS)
+    return preset.id if any(cached) else None
 
 
 @cache
@@ -145,6 +148,6 @@ def _load(preset: Preset, device: str | None) -> Any:
         words = Transformer(location)
         pool = Pooling(words.get_embedding_dimension(), pooling_mode=preset.pooling)
         return SentenceTransformer(modules=[words, pool], device=device)
-    except (OSError, ValueError) as error:
-        reason = str(error).strip().splitlines()[0]
+    except Exception as error:  # each library has its own for a damaged file
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise InputError(f"cannot load the model {location}: {reason}") from None
