@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from irtoolkit.errors import InputError
 from irtoolkit.ids import Ids
 from irtoolkit.measures.base import ColumnarMeasure
-from irtoolkit.measures.judged import JudgedRun
+from irtoolkit.measures.judged import JudgedRun, Ranks
 from irtoolkit.qrels import Qrels
 from irtoolkit.runs import Run
 from irtoolkit.trec import MAX_GRADE
@@ -104,6 +104,7 @@ def evaluate(
     qrels: Qrels,
     measures: dict[str, ir_measures.Measure],
     folds: Sequence[Sequence[str]] = (),
+    ranks: Ranks | None = None,
 ) -> Evaluation:
     """Scores a run for every judged query, as trec_eval would: a missing query counts as zero.
 
@@ -112,6 +113,7 @@ def evaluate(
         qrels: the judgments.
         measures: from `parse_measures`.
         folds: sets of query ids to average over, as a benchmark's protocol declares them.
+        ranks: exact ranks of relevant documents over all candidates, where they are known.
 
     Raises:
         InputError: a measure that nothing installed computes, or a fold's query without qrels.
@@ -119,7 +121,7 @@ def evaluate(
     columnar = {n: m for n, m in measures.items() if isinstance(m, ColumnarMeasure)}
     values = {}
     if columnar:
-        judged = JudgedRun.lay(run, qrels)
+        judged = JudgedRun.lay(run, qrels, ranks)
         values = {name: measure.per_query(judged) for name, measure in columnar.items()}
     others = {name: measure for name, measure in measures.items() if name not in columnar}
     values |= _by_ir_measures(run, qrels, others)

@@ -237,12 +237,14 @@ def test_exact_ranks_are_places_in_the_whole_order(
     assert found.ranks.keys() <= set(names)
 
 
-def test_only_wanted_ranks_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    ranked = Case(("a", "b", "c"), ((0, 1, 2), (2, 1), (0,)), np.array([[3.0, 1, 2]] * 3))
+def test_only_wanted_ranks_of_candidates_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    pools = ((0, 1, 2), (2, 1), (0,), (1, 2))
+    ranked = Case(("a", "b", "c"), pools, np.array([[3.0, 1, 2]] * 4))
     monkeypatch.setattr(engine, "BLOCK_CELLS", 1)
-    table, wanted = Table(ranked.scores, []), {"q0": {"c"}, "q1": ["a", "b"], "q2": []}
-    found = rank_and_locate(ranked.task(), table, wanted, depth=1, progress=False)
-    assert {query: row for query, row in found.ranks.items() if row} == {"q0": {"c": 2}, "q1": {"b": 2}}  # fmt: skip
+    wanted: dict[str, Any] = {"q0": {"c"}, "q1": ["a"], "q2": [], "q3": ["a", "b"]}
+    table = Table(ranked.scores, [])
+    found = rank_and_locate(ranked.task(), table, wanted, depth=1, progress=False).ranks
+    assert {query: row for query, row in found.items() if row} == {"q0": {"c": 2}, "q3": {"b": 2}}
 
 
 # -- separate ---------------------------------------------------------------------------------

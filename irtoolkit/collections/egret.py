@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import ir_datasets
 
-from irtoolkit.collections.examples import Example, extract
+from irtoolkit.collections.examples import CONTEXT, Example, clip, extract
 from irtoolkit.collections.handlers import (
     Benchmark,
     Docs,
@@ -31,8 +31,6 @@ from irtoolkit.records import Qrel
 NAME = "egret"
 SPLITS = ("train", "dev")
 FILE = "eli5-{}-kilt.jsonl"
-# Tokens kept on each side of the example (§3.1); here words between white space.
-CONTEXT = 256
 MEASURES = ("R@1", "R@3", "R@5", "R@10", "R@50", "R@100", "Rank")
 GRADES = {1: "the example that stood in the answer"}
 URL = "https://github.com/facebookresearch/KILT"
@@ -124,12 +122,6 @@ def _problem(record: Any) -> str | None:
     if not all(isinstance(item.get("answer", ""), str | None) for item in output):
         return f"question {record['id']} has an answer that is no text"
     return None
-
-
-def clip(text: str, words: int, *, end: bool) -> str:
-    """The first words of a text, or the last ones, between white space."""
-    parts = text.split()
-    return " ".join(parts[-words:] if end else parts[:words])
 
 
 def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:

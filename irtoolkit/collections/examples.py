@@ -7,8 +7,13 @@ does.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import NamedTuple
+
+from irtoolkit.collections.strictjson import read_jsonl
+from irtoolkit.errors import InputError
+from irtoolkit.files import StrPath, read_lines
 
 MARKER = re.compile(r"\b(?:for\s+example\b|e\.\s?g\b\.?)", re.IGNORECASE)
 # A sentence ends at . ! or ?, with closing marks, before white space and what can begin another.
@@ -18,6 +23,8 @@ _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.\s?g|i\.\s?e|etc|vs|cf|al|mr|mrs|ms|dr|prof|st|no|fig|approx|u\.s|u\.k)|(?<!\S)[A-Z])\.$",
     re.IGNORECASE,
 )
+# Words of context kept on each side (EgRet §3.1).
+CONTEXT = 256
 # A clause longer than this is a parenthesis that was never closed where it should have been.
 _LONGEST_CLAUSE = 1000
 
@@ -91,3 +98,55 @@ def _clause(text: str, at: int) -> tuple[int, int] | None:
         if depth == 0:
             return start, stop + 1
     return None
+
+
+def clip(text: str, words: int, *, end: bool) -> str:
+    """The first words of a text, or the last ones, between white space."""
+    parts = text.split()
+    return " ".join(parts[-words:] if end else parts[:words])
+
+
+def mine(files: Iterable[StrPath]) -> Iterator[dict[str, str]]:
+    """Yields the exemplifying units of files, one passage held at a time.
+
+    Args:
+        files: plain text, or JSON lines where the name says so (.jsonl, .jsonl.gz).
+
+    Raises:
+        InputError: a file that is not UTF-8, or a JSON line without text.
+    """
+    for file in files:
+        for line, passage in _passages(Path(file)):
+            for number, example in enumerate(extract(passage), 1):
+                yield {
+                    "id": f"{Path(file).name}:{line}.{number}",
+                    "text": example.text,
+                    "left": clip(example.left, CONTEXT, end=True),
+                    "right": clip(example.right, CONTEXT, end=False),
+                    "marker": example.marker,
+                }
+
+
+def _passages(path: Path) -> Iterator[tuple[int, str]]:
+    """The passages of a file, each with the line it begins at."""
+    if path.name.endswith((".jsonl", ".jsonl.gz")):
+        for number, record in read_jsonl(path):
+            text = record.get("text", record.get("answer")) if isinstance(record, dict) else None
+            if not isinstance(text, str):
+                raise InputError(
+                    "no field text or answer", file=path, line=number,
+                    remedy='a line is an object such as {"text": "..."}',
+                )  # fmt: skip
+            yield number, text
+        return
+    begin, lines = 1, list[str]()
+    for number, line in read_lines(path):
+        if line.strip():
+            if not lines:
+                begin = number
+            lines.append(line)
+        elif lines:
+            yield begin, " ".join(lines)
+            lines = []
+    if lines:
+        yield begin, " ".join(lines)

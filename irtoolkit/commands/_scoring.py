@@ -9,6 +9,7 @@ from irtoolkit.checking import read_run, shallow_queries
 from irtoolkit.datasets import DEFAULT_MEASURES, load_judgments, protocol
 from irtoolkit.errors import InputError
 from irtoolkit.evaluation import Evaluation, evaluate, parse_measures
+from irtoolkit.located import read_ranks
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,9 @@ def score_runs(dataset_id: str, paths: list[str], measures: str | None) -> Score
     evaluations, notes = {}, []
     for path in paths:
         run = read_run(path, None if dataset is None else dataset_id)
-        evaluations[path] = evaluate(run, qrels, parsed, plan.folds if plan else ())
+        evaluations[path] = evaluate(
+            run, qrels, parsed, plan.folds if plan else (), read_ranks(path)
+        )
         if dataset is not None and any(getattr(m, "WHOLE_POOL", False) for m in parsed.values()):
             shallow = shallow_queries(run, dataset)
             if shallow:

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from irtoolkit import __version__, provenance
+from irtoolkit.datasets import load_dataset
 from irtoolkit.errors import InputError
 from irtoolkit.files import StrPath, sha256
+from irtoolkit.located import remove_ranks, write_ranks
 from irtoolkit.retrievers import create, retrievers
 from irtoolkit.retrievers.base import Retriever, parse_settings
-from irtoolkit.retrievers.engine import Ties, rank
+from irtoolkit.retrievers.engine import Ties, rank_and_locate
 from irtoolkit.retrievers.task import DEFAULT_VIEW, Task, load_task
 from irtoolkit.runs import Run
 
@@ -124,7 +126,8 @@ def produce(
             from the same data, system, settings and version, and its content is still what was written.
 
     Returns:
-        The run, and whether it was reused.
+        The run, and whether it was reused. Beside a run that is cut at a depth stand the exact
+        ranks of the relevant documents; see `irtoolkit.located`.
     """
     task = system.load(dataset_id)
     made = {
@@ -139,10 +142,13 @@ def produce(
     }
     if reuse and _unchanged(path, made):
         return Run.read(path), True
+    # A cut run no longer tells where its golds stand; the engine still can.
+    wanted = _relevant(dataset_id) if depth is not None else {}
     started = time.monotonic()
-    run = rank(
+    ranking = rank_and_locate(
         task,
         system.retriever,
+        wanted,
         depth=depth,
         ties=system.task.ties,
         tag=system.name,
@@ -152,9 +158,23 @@ def produce(
     # The record goes first away and last back: no run ever stands beside a record not its own.
     with suppress(OSError):  # a path that cannot be is refused by the writer, with its reason
         provenance.metadata_path(path).unlink()
+    remove_ranks(path)
+    run = ranking.run
     run.write(path)
+    if wanted:
+        write_ranks(path, ranking.ranks)
     provenance.write(path, provenance.record({**made, "sha256": sha256(path)}, seconds))
     return run, False
+
+
+def _relevant(dataset_id: str) -> dict[str, list[str]]:
+    """The relevant documents of each judged query, for the engine to locate; no retriever's."""
+    dataset = load_dataset(dataset_id)
+    wanted: dict[str, list[str]] = {}
+    for row in dataset.qrels_iter() if dataset.has_qrels() else ():
+        if row.relevance > 0:
+            wanted.setdefault(row.query_id, []).append(row.doc_id)
+    return wanted
 
 
 def fingerprint(task: Task, *, corpus: bool = False) -> str:

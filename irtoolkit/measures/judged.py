@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,6 +14,8 @@ from irtoolkit.qrels import Qrels
 from irtoolkit.runs import Run
 
 Floats = NDArray[np.float64]
+# Query id to document id to rank over all candidates, from 1.
+Ranks = Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +34,8 @@ class JudgedRun:
         doc_ids: (D,) ids of the documents of run and qrels.
         docs: (N,) index of each row's document in `doc_ids`.
         pool_docs: (M,) index of each judgment's.
+        located: (M,) exact rank of each judged document over all candidates, where it was asked
+            for when the run was made, else infinite; None where nothing was.
     """
 
     query_ids: Ids
@@ -41,10 +46,11 @@ class JudgedRun:
     doc_ids: Ids = field(default_factory=lambda: np.empty(0, dtype=object))
     docs: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     pool_docs: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    located: Floats | None = None
 
     @classmethod
-    def lay(cls, run: Run, qrels: Qrels) -> JudgedRun:
-        """Joins the rows of `run` with the judgments of `qrels`."""
+    def lay(cls, run: Run, qrels: Qrels, ranks: Ranks | None = None) -> JudgedRun:
+        """Joins the rows of `run` with the judgments of `qrels`, and perhaps with exact ranks."""
         query_of = translate(run.query_ids, qrels.query_ids)[run.queries]
         kept = np.flatnonzero(query_of >= 0)
         # Rows keep their rank order inside a query while queries take the qrels' order.
@@ -66,7 +72,15 @@ class JudgedRun:
         grades = np.where(found, qrels.grades[order][at], 0) if len(keys) else np.zeros_like(wanted)
         offsets = offsets_of(queries, len(qrels.query_ids))
         return cls(
-            qrels.query_ids, offsets, grades, qrels.offsets, qrels.grades, doc_ids, docs, qrels.docs
+            qrels.query_ids,
+            offsets,
+            grades,
+            qrels.offsets,
+            qrels.grades,
+            doc_ids,
+            docs,
+            qrels.docs,
+            None if ranks is None else _located(qrels, ranks),
         )
 
     @cached_property
@@ -114,3 +128,10 @@ def sums(groups: Ints, values: Floats, count: int) -> Floats:
 def within(offsets: Ints) -> Ints:
     """Place of each item within its group, from 1, for groups laid end to end."""
     return np.arange(1, offsets[-1] + 1) - np.repeat(offsets[:-1], np.diff(offsets))
+
+
+def _located(qrels: Qrels, ranks: Ranks) -> Floats:
+    none: Mapping[str, int] = {}
+    return np.array(
+        [ranks.get(row.query_id, none).get(row.doc_id, np.inf) for row in qrels], dtype=np.float64
+    )

@@ -15,8 +15,10 @@ from irtoolkit.measures.judged import Floats, JudgedRun
 class _Rank(ColumnarMeasure):
     """Rank of the first relevant document, from 1; its aggregate is the mean.
 
-    Infinite where the run lists no relevant document or lacks the query: what a rank would have
-    been below the run's depth cannot be told from the run, and a mean that hid it would be wrong.
+    Exact over the whole candidate set where the ranks of the relevant documents were kept when
+    the run was made (`irtoolkit retrieve` does so). Otherwise infinite where the run lists no
+    relevant document or lacks the query: what a rank would have been below the run's depth cannot
+    be told from the run, and a mean that hid it would be wrong.
     Lower is better.
     """
 
@@ -31,6 +33,9 @@ class _Rank(ColumnarMeasure):
 
     def per_query(self, judged: JudgedRun) -> Floats:
         first = np.full(len(judged.query_ids), np.inf)
+        if judged.located is not None:
+            known = judged.pool_grades >= self["rel"]
+            np.minimum.at(first, judged.pool_queries[known], judged.located[known])
         relevant = judged.grades >= self["rel"]
         np.minimum.at(first, judged.queries[relevant], judged.ranks[relevant])
         return first

@@ -1,0 +1,45 @@
+"""Mine exemplifying units from any text, as EgRet's data were made.
+
+The markers are "for example" and "e.g."; a unit is the parenthesised clause or the sentence that
+holds one. Input is plain text (paragraphs parted by blank lines) or JSON lines with a field "text"
+(or "answer"), plain or .gz. Output is JSON lines: id, text, left, right, marker; a context has at
+most 256 words. Files are read a paragraph or line at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from irtoolkit.commands import note
+
+HELP = "mine examples from text"
+EXAMPLES = (
+    "irtoolkit extract examples README.md",
+    "irtoolkit extract examples book.txt answers.jsonl.gz -o examples.jsonl.gz",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", choices=("examples",))
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
+
+
+def execute(args: argparse.Namespace) -> None:
+    import json
+
+    from irtoolkit.collections.examples import mine
+    from irtoolkit.files import atomic_text
+
+    def write(out: Any) -> int:
+        lines = (json.dumps(unit, ensure_ascii=False) + "\n" for unit in mine(args.files))
+        return sum(1 for line in lines if out.write(line))
+
+    if args.output is None:
+        count = write(sys.stdout)
+    else:
+        with atomic_text(args.output) as out:
+            count = write(out)
+    note(f"{count} examples from {len(args.files)} files")
