@@ -15,7 +15,8 @@ import numpy as np
 from irtoolkit.errors import InputError
 from irtoolkit.ids import Ids, Ints
 
-_SPAN = re.compile(r"(.+):([0-9]+)\+([1-9][0-9]*)")
+# No book has a thousand million sentences.
+_SPAN = re.compile(r"(.+):([0-9]{1,9})\+([1-9][0-9]{0,8})", re.DOTALL)
 
 
 @dataclass(frozen=True, order=True)

@@ -193,6 +193,8 @@ def runnable() -> Iterator[str]:
 
 @pytest.mark.parametrize("line", list(runnable()))
 def test_every_example_runs_as_it_is_printed(irtoolkit: Command, line: str) -> None:
+    Path("book.txt").write_text("Some birds cannot fly. For example, no penguin has ever tried.")
+    Path("answers.jsonl.gz").write_bytes(gzip.compress(b'{"text": "Many can (e.g. owls)."}'))
     for made in COMMANDS["retrieve"].EXAMPLES:
         assert irtoolkit(*shlex.split(made)[1:]).status == 0
     words = shlex.split(line)[1:]

@@ -10,7 +10,7 @@ from typing import Any
 import ir_measures
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ir_measures import parse_measure
 
@@ -307,6 +307,7 @@ BY_AGGREGATE = pytest.mark.parametrize(
 
 
 @BY_AGGREGATE
+@settings(max_examples=50)
 @given(case=cases())
 def test_ranks_are_where_the_first_relevant_stands(
     measure: Any, whole: Callable[[list[float]], float], case: Case
@@ -327,6 +328,7 @@ def test_ranks_are_where_the_first_relevant_stands(
 
 
 @BY_AGGREGATE
+@settings(max_examples=50)
 @given(ranks=st.lists(st.integers(1, 6), min_size=1, max_size=9))
 def test_aggregates_of_known_ranks(
     measure: Any, whole: Callable[[list[float]], float], ranks: list[int]

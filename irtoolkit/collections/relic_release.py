@@ -1,12 +1,13 @@
 """The files of a RELiC release: windows of criticism, and the books they quote."""
 
+import re
 from pathlib import Path
 from typing import Any, NamedTuple, Optional, Tuple  # noqa: UP035 ir_datasets compares these
 
 import numpy as np
 
 from irtoolkit.collections.books import Book
-from irtoolkit.collections.strictjson import TRUNCATED, line_of, read_json
+from irtoolkit.collections.strictjson import TRUNCATED, line_of_key, read_json
 from irtoolkit.errors import InputError
 from irtoolkit.ids import Ints
 from irtoolkit.spans import Span
@@ -14,6 +15,7 @@ from irtoolkit.spans import Span
 # Sentences of criticism on either side that the release may hold.
 MAX_CONTEXT = 4
 MASK = "[MASK]"
+_CANDIDATES = re.compile(r"([1-9][0-9]{0,3})_sentences?")
 
 
 class RelicQuery(NamedTuple):
@@ -95,19 +97,21 @@ def read_release(path: Path, hidden: bool) -> Release:
                 raise InputError(
                     f"quote {query_id} of {name} {problem}",
                     file=path,
-                    line=line_of(path, f'"{query_id}"'),
+                    line=line_of_key(path, query_id, last=query_id in windows),
                     remedy=TRUNCATED,
                 )
             left, start, length, right = quote
             query = RelicQuery(query_id, name, length, tuple(left), tuple(right))
             windows[query_id] = Window(query, None if hidden else Span(name, start, length))
+    if not windows:
+        raise InputError("no windows", file=path, remedy=TRUNCATED)
     return Release(books, list(windows.values()))
 
 
 def _book(path: Path, name: str, record: Any) -> Book:
     def refuse(problem: str) -> InputError:
         return InputError(
-            f"book {name} {problem}", file=path, line=line_of(path, f'"{name}"'), remedy=TRUNCATED
+            f"book {name} {problem}", file=path, line=line_of_key(path, name), remedy=TRUNCATED
         )
 
     if name.split() != [name] or ":" in name:
@@ -122,17 +126,20 @@ def _book(path: Path, name: str, record: Any) -> Book:
         raise refuse("has a sentence that is no text")
     starts: dict[int, Ints] = {}
     for key, listed in record["candidates"].items():
-        number = key.removesuffix("_sentence").removesuffix("_sentences")
-        if not number.isdecimal() or int(number) < 1 or not isinstance(listed, list):
+        match = _CANDIDATES.fullmatch(key)
+        if match is None or not isinstance(listed, list):
             raise refuse(f"has candidates {key!r}, not lists named 1_sentence and so on")
+        length = int(match[1])
+        if length in starts:
+            raise refuse(f"has candidates of {length} sentences twice")
         if not all(type(start) is int for start in listed):
             raise refuse(f"has candidates {key} that are no whole numbers")
+        if listed and (min(listed) < 0 or max(listed) + length > len(sentences)):
+            raise refuse(f"has a candidate in {key} that ends past its {len(sentences)} sentences")
         found = np.unique(np.array(listed, dtype=np.int64))
         if len(found) != len(listed):
             raise refuse(f"has a candidate twice in {key}")
-        if len(found) and (found[0] < 0 or found[-1] + int(number) > len(sentences)):
-            raise refuse(f"has a candidate in {key} that ends past its {len(sentences)} sentences")
-        starts[int(number)] = found
+        starts[length] = found
     return Book(name, tuple(sentences), starts)
 
 
@@ -140,6 +147,8 @@ def _problem(quote: Any, book: Book, hidden: bool) -> str | None:
     if not isinstance(quote, list) or len(quote) != 4:
         return "is not [left sentences, index, length, right sentences]"
     left, start, length, right = quote
+    if left == [] and right == []:
+        return "has no context"
     for side in (left, right):
         if not isinstance(side, list) or not all(isinstance(s, str) for s in side):
             return "has a context that is no list of sentences"

@@ -36,6 +36,14 @@ def line_of(path: Path, text: str) -> int | None:
     return next((number for number, line in read_lines(path) if text in line), None)
 
 
+def line_of_key(path: Path, key: str, *, last: bool = False) -> int | None:
+    """The first line, or the last, on which an object's key stands, however it is escaped."""
+    forms = "|".join({re.escape(json.dumps(key, ensure_ascii=ascii)) for ascii in (True, False)})
+    pattern = re.compile(rf"(?:{forms})\s*:")
+    lines = [number for number, line in read_lines(path) if pattern.search(line)]
+    return lines[-1 if last else 0] if lines else None
+
+
 def _parse(text: str, path: Path, line: int) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_distinct)

@@ -16,7 +16,7 @@ from irtoolkit.commands import note
 
 HELP = "mine examples from text"
 EXAMPLES = (
-    "irtoolkit extract examples README.md",
+    "irtoolkit extract examples book.txt",
     "irtoolkit extract examples book.txt answers.jsonl.gz -o examples.jsonl.gz",
 )
 

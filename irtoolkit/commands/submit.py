@@ -12,10 +12,7 @@ import argparse
 from irtoolkit.commands import note
 
 HELP = "write a run in a leaderboard's own form"
-EXAMPLES = (
-    "irtoolkit retrieve relic/sample/test bm25 -o runs/relic-test.run --depth 100",
-    "irtoolkit submit relic/sample runs/relic-test.run -o runs/relic-test.json",
-)
+EXAMPLES = ("irtoolkit submit relic/sample relic-test.run -o relic-test.json",)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -40,8 +40,12 @@ def unit(vectors: Vectors) -> Vectors:
 
 
 def negative_distances(queries: Vectors, docs: Vectors) -> Vectors:
-    """(q, c) negated Euclidean distances; in double precision, since |a|² - 2ab + |b|² cancels."""
-    q, d = queries.astype(np.float64), docs.astype(np.float64)
-    squares = (q**2).sum(axis=1)[:, None] - 2 * (q @ d.T) + (d**2).sum(axis=1)[None, :]
-    distances: Vectors = np.sqrt(np.maximum(squares, 0))
+    """(q, c) negated Euclidean distances in double precision.
+
+    Computed from the differences, pair by pair: |a|² - 2ab + |b|² would cancel near zero, and
+    would not give equal documents equal distances.
+    """
+    from scipy.spatial.distance import cdist
+
+    distances: Vectors = cdist(queries.astype(np.float64), docs.astype(np.float64))
     return -distances

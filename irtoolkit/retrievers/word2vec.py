@@ -56,7 +56,7 @@ class Word2Vec(Retriever):
         return self.train == "corpus"
 
     def fingerprint(self) -> str | None:
-        return None if self.train == "corpus" else sha256(self.train)
+        return None if self.train == "corpus" or self.missing() else sha256(self.train)
 
     def scorer(self, task: Task) -> Scorer:
         lacking = self.missing()

@@ -1,0 +1,901 @@
+"""Collections of books: RELiC and PlotRetrieval through ir_datasets, and what both are made of.
+
+What is expected is read from the release's files again, here, with nothing but json and loops.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ir_datasets
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import irtoolkit.collections.books as books
+from irtoolkit.collections.books import Book, Passages
+from irtoolkit.collections.plotretrieval import chunked, word_overlap
+from irtoolkit.collections.relic_release import RelicQuery
+from irtoolkit.errors import InputError
+from irtoolkit.retrievers.task import load_task
+from irtoolkit.spans import Span
+
+SAMPLES = Path(books.__file__).parent / "samples"
+SPLITS = ("train", "val", "test")
+Change = Callable[[Any], None]
+Place = tuple[int, int]  # start and length
+
+
+def middle(start: int, length: int) -> float:
+    return sum(range(start, start + length)) / length
+
+
+def share(one: Place, other: Place) -> bool:
+    return max(one[0], other[0]) < min(sum(one), sum(other))
+
+
+# ---- books and passages --------------------------------------------------------------------------
+
+
+@st.composite
+def some_books(draw: st.DrawFn) -> Book:
+    count = draw(st.integers(0, 15))
+    sentences = tuple(f" s{i} " for i in range(count))
+    starts = {}
+    for length in draw(st.lists(st.integers(1, 6), unique=True, max_size=4)):
+        room = range(max(0, count - length + 1))
+        some = draw(st.sets(st.sampled_from(room))) if room else set()
+        starts[length] = np.array(sorted(some), dtype=np.int64)
+    return Book(draw(st.sampled_from(["b", "a:1+1", "книга"])), sentences, starts)
+
+
+def places(book: Book) -> list[Place]:
+    return [(int(s), length) for length, starts in book.starts.items() for s in starts]
+
+
+@given(some_books())
+def test_has(book: Book) -> None:
+    known = set(places(book))
+    for start in range(-2, 18):
+        for length in range(8):
+            assert book.has(start, length) == ((start, length) in known)
+    assert not book.has(10**30, 1)
+
+
+@given(some_books(), st.integers(0, 12), st.integers(1, 5), st.integers(1, 7))
+def test_near(book: Book, start: int, length: int, window: int) -> None:
+    at = middle(start, length)
+    found = book.near(Span(book.name, start, length), window)
+    near = {(s, n) for s, n in places(book) if abs(middle(s, n) - at) < window}
+    assert len(found) == len(near)
+    assert {(span.start, span.length) for span in found} == near
+    assert {span.book for span in found} <= {book.name}
+
+
+@given(some_books(), st.integers(0, 12), st.integers(1, 5))
+def test_overlapping(book: Book, start: int, length: int) -> None:
+    found = book.overlapping(Span(book.name, start, length))
+    expected = {p for p in places(book) if share(p, (start, length))}
+    assert len(found) == len(expected)
+    assert {(span.start, span.length) for span in found} == expected
+    assert {span.book for span in found} <= {book.name}
+
+
+def test_a_passage_is_its_sentences_joined() -> None:
+    book = Book("b", (" One. ", "Two.", "Three.\n"), {2: np.array([0, 1])})
+    assert tuple(book.passage(1, 2)) == ("b:1+2", "Two. Three.", "b", 1, 2)
+    assert book.passage(0, 2).default_text() == "One. Two."
+
+
+@st.composite
+def libraries(draw: st.DrawFn) -> dict[str, Book]:
+    found = draw(st.lists(some_books(), max_size=3, unique_by=lambda book: book.name))
+    return {book.name: book for book in found}
+
+
+def listed(library: dict[str, Book]) -> list[str]:
+    return [f"{book.name}:{s}+{n}" for book in library.values() for s, n in places(book)]
+
+
+@given(libraries())
+def test_passages_are_a_mapping(library: dict[str, Book]) -> None:
+    passages, ids = Passages(library), listed(library)
+    assert len(passages) == len(ids)
+    assert list(passages) == list(passages.keys()) == ids
+    assert [passage.doc_id for passage in passages.values()] == ids
+    for doc_id in ids:
+        name, _, where = doc_id.rpartition(":")
+        start, length = map(int, where.split("+"))
+        text = " ".join(f"s{i}" for i in range(start, start + length))
+        assert tuple(passages[doc_id]) == (doc_id, text, name, start, length)
+        assert doc_id in passages
+
+
+@given(libraries(), st.data())
+def test_values_are_a_sequence(library: dict[str, Book], data: st.DataObject) -> None:
+    values, expected = Passages(library).values(), listed(library)
+    for _ in range(2):  # a slice of a slice is the same kind of thing
+        assert len(values) == len(expected)
+        assert [passage.doc_id for passage in values] == expected
+        for i in range(-len(expected), len(expected)):
+            assert values[i].doc_id == expected[i]
+        for i in (len(expected), -len(expected) - 1):
+            with pytest.raises(IndexError):
+                values[i]
+        part = data.draw(st.slices(len(expected)))
+        values, expected = values[part], expected[part]
+
+
+LIBRARY = {"b": Book("b", ("x", "y", "z"), {1: np.array([0, 1]), 2: np.array([0])})}
+UNKNOWN = [
+    "b:01+1", "b:1+01", "b:00+1", "b:2+1", "b:1+2", "b:0+3", "b:3+1", "b:0+0", "b:-1+1", "c:0+1",
+    "b", "", "b:0", "b:0+1 ", " b:0+1", "b:0+1\n", "B:0+1", "b:٠+1", "b:0+1+1",
+    f"b:{'9' * 30}+1", f"b:0+{'9' * 30}", f"b:{'9' * 5000}+1",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("doc_id", UNKNOWN)
+def test_an_unknown_id(doc_id: str) -> None:
+    passages = Passages(LIBRARY)
+    with pytest.raises(KeyError) as caught:
+        passages[doc_id]
+    assert caught.value.args == (doc_id,)
+    assert doc_id not in passages
+    assert passages.get(doc_id) is None
+
+
+# ---- RELiC ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Relic:
+    """A split file read plainly, and the id under which irtoolkit offers it."""
+
+    name: str
+    data: dict[str, Any]
+
+    @property
+    def dataset(self) -> Any:
+        return ir_datasets.load(self.name)
+
+    def quotes(self) -> list[tuple[str, str, Any]]:
+        """(query id, book, record), in file order."""
+        return [(q, b, rec) for b, book in self.data.items() for q, rec in book["quotes"].items()]
+
+    def starts(self, book: str, length: int) -> list[int]:
+        return sorted(self.data[book]["candidates"][f"{length}_sentence"])
+
+
+def real_folder(request: pytest.FixtureRequest, benchmark: str, file: str) -> Path:
+    folder: Path = request.getfixturevalue("real_data") / benchmark
+    if not (folder / file).is_file():
+        pytest.skip(f"{folder} has no {file}")
+    return folder
+
+
+BENCHES = [f"{name}/{split}" for name in ("relic/sample", "relic") for split in SPLITS]
+
+
+@pytest.fixture(scope="module", params=BENCHES)
+def relic(request: pytest.FixtureRequest) -> Relic:
+    *prefix, split = request.param.split("/")
+    folder = SAMPLES / "relic"
+    if len(prefix) == 1:
+        folder = real_folder(request, "relic", f"{split}.json")
+    text = (folder / f"{split}.json").read_text(encoding="utf-8")
+    return Relic(request.param, json.loads(text))
+
+
+def test_relic_documents_are_the_candidates(relic: Relic) -> None:
+    total = sum(len(c) for b in relic.data.values() for c in b["candidates"].values())
+    assert relic.dataset.docs_count() == total
+    store = relic.dataset.docs_store()
+    for name, book in relic.data.items():
+        for length in (int(key.split("_")[0]) for key in book["candidates"]):
+            starts = relic.starts(name, length)
+            for start in {starts[0], starts[len(starts) // 2], starts[-1]}:
+                text = " ".join(s.strip() for s in book["sentences"][start : start + length])
+                doc = store.get(f"{name}:{start}+{length}")
+                assert tuple(doc) == (f"{name}:{start}+{length}", text, name, start, length)
+    assert relic.dataset.docs_iter()[-1] == relic.dataset.docs_iter()[total - 1]
+
+
+def test_relic_queries_are_the_windows(relic: Relic) -> None:
+    expected = [
+        (query, book, length, tuple(left), tuple(right))
+        for query, book, (left, _, length, right) in relic.quotes()
+    ]
+    assert [tuple(query) for query in relic.dataset.queries_iter()] == expected
+    assert relic.dataset.queries_count() == len(expected)
+    for query in relic.dataset.queries_iter():
+        whole = [*query.left, *query.right]
+        assert query.context == query.default_text() == " ".join(whole)
+        masked = " ".join([*query.left, "[MASK]", *query.right])
+        assert query.masked == masked
+        assert query.with_mask("<m>") == " ".join([*query.left, "<m>", *query.right])
+
+
+@pytest.mark.parametrize("left", range(5))
+@pytest.mark.parametrize("right", range(5))
+def test_relic_views_keep_the_nearest_sentences(relic: Relic, left: int, right: int) -> None:
+    if (left, right) == (0, 0):
+        with pytest.raises(KeyError):
+            ir_datasets.load(f"{relic.name}/0-0")
+        return
+    dataset = ir_datasets.load(f"{relic.name}/{left}-{right}")
+    for query, (query_id, _, record) in zip(dataset.queries_iter(), relic.quotes(), strict=True):
+        assert query.query_id == query_id
+        before, after = list(record[0]), list(record[3])
+        while len(before) > left:
+            before.pop(0)
+        while len(after) > right:
+            after.pop()
+        assert (list(query.left), list(query.right)) == (before, after)
+    assert dataset.has_qrels() == relic.dataset.has_qrels()
+    assert dataset.docs_count() == relic.dataset.docs_count()
+
+
+def test_clipping_by_hand() -> None:
+    query = RelicQuery("1", "b", 2, ("a", "b", "c"), ("d", "e"))
+    assert query.clipped(2, 1)[3:] == (("b", "c"), ("d",))
+    assert query.clipped(0, 4)[3:] == ((), ("d", "e"))
+    assert query.clipped(4, 0)[3:] == (("a", "b", "c"), ())
+    assert query.clipped(1, 1).masked == "c [MASK] d"
+
+
+def test_relic_candidates_are_the_releases_lists(relic: Relic) -> None:
+    """C(b, n): every query once, with the passages of its length in its book."""
+    asked = {query: (book, record[2]) for query, book, record in relic.quotes()}
+    seen: list[str] = []
+    for members, docs in relic.dataset.candidate_groups():
+        ((book, length),) = {asked[query] for query in members}
+        assert docs == [f"{book}:{start}+{length}" for start in relic.starts(book, length)]
+        seen += members
+    assert sorted(seen) == sorted(asked)
+
+
+def test_relic_scoreddocs_list_the_same() -> None:
+    path = SAMPLES / "relic" / "val.json"
+    sample = Relic("relic/sample/val", json.loads(path.read_text(encoding="utf-8")))
+    rows = [(row.query_id, row.doc_id, row.score) for row in sample.dataset.scoreddocs_iter()]
+    assert sorted(rows) == sorted(
+        (query, f"{book}:{start}+{record[2]}", 0.0)
+        for query, book, record in sample.quotes()
+        for start in sample.starts(book, record[2])
+    )
+
+
+def test_relic_qrels(relic: Relic) -> None:
+    """The gold at 1, and at 0 the passages of its length that start less than five from it."""
+    if relic.name.endswith("/test"):
+        assert not relic.dataset.has_qrels()
+        assert all(record[1] is None for _, _, record in relic.quotes())
+        return
+    expected = {}
+    for query, book, (_, gold, length, _) in relic.quotes():
+        starts = relic.starts(book, length)
+        assert gold in starts
+        near = [start for start in starts if abs(start - gold) < 5]
+        expected |= {(query, f"{book}:{s}+{length}"): int(s == gold) for s in near}
+    rows = list(relic.dataset.qrels_iter())
+    assert {(row.query_id, row.doc_id): row.relevance for row in rows} == expected
+    assert len(rows) == len(expected)
+    assert set(relic.dataset.qrels_defs()) == {0, 1}
+
+
+def test_relic_groups_share_their_candidates(relic: Relic) -> None:
+    task = load_task(f"{relic.name}/1-1")
+    kinds: dict[tuple[str, int], list[str]] = {}
+    for query, book, record in relic.quotes():
+        kinds.setdefault((book, record[2]), []).append(query)
+    assert len(task.groups) == len(kinds)
+    for group in task.groups:
+        members = [task.query_ids[q] for q in group.queries]
+        first = task.doc_ids[group.docs[0]]
+        book, length = first.rpartition(":")[0], int(first.rpartition("+")[2])
+        assert members == kinds[book, length]
+        assert len(group.docs) == len(relic.starts(book, length))
+
+
+def test_relic_statistics(relic: Relic) -> None:
+    found = {s.name: s.value for s in relic.dataset.irtoolkit().statistics_of()}
+    records = [(book, record) for _, book, record in relic.quotes()]
+    count = len(records)
+    sides = [[*record[0], *record[3]] for _, record in records]
+    expected = {
+        "Windows": count,
+        "Primary sources": len(relic.data),
+        "Mean sentences of context": sum(map(len, sides)) / count,
+        "Mean words of context": sum(len(" ".join(side).split()) for side in sides) / count,
+        "Mean quotation length, sentences": sum(record[2] for _, record in records) / count,
+        "Mean candidates per query": sum(len(relic.starts(b, r[2])) for b, r in records) / count,
+    }
+    if not relic.name.endswith("/test"):
+        golds = [relic.data[b]["sentences"][r[1] : r[1] + r[2]] for b, r in records]
+        words = sum(len(" ".join(gold).split()) for gold in golds)
+        expected["Mean quotation length, words"] = words / count
+    assert found == pytest.approx(expected)
+
+
+def test_registered_ids() -> None:
+    known = set(ir_datasets.registry)
+    views = [""] + [f"/{i}-{k}" for i in range(5) for k in range(5) if (i, k) != (0, 0)]
+    for prefix in ("relic", "relic/sample"):
+        for split in SPLITS:
+            ids = {name for name in known if f"{name}/".startswith(f"{prefix}/{split}/")}
+            assert ids >= {f"{prefix}/{split}{view}" for view in views}
+            shown = {n for n in ids if ir_datasets.load(n).irtoolkit().listed}
+            assert f"{prefix}/{split}" in shown
+            assert not shown & {f"{prefix}/{split}{view}" for view in views[1:-1]}
+    for prefix in ("plotretrieval", "plotretrieval/sample"):
+        assert {f"{prefix}/{split}{part}" for split in SPLITS for part in ("", "/book")} <= known
+
+
+# ---- PlotRetrieval -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A split read plainly."""
+
+    name: str
+    queries: list[dict[str, Any]]
+    sentences: dict[str, list[str]]
+
+    @property
+    def dataset(self) -> Any:
+        return ir_datasets.load(self.name)
+
+    def chunks(self, book: str) -> list[Place]:
+        count = len(self.sentences[book])
+        return [(start, min(3, count - start)) for start in range(0, count, 3)]
+
+    def passages(self, book: str) -> set[Place]:
+        about = [query["spans"] for query in self.queries if query["book"] == book]
+        golds = {(start, stop - start) for spans in about for start, stop in spans}
+        return golds | set(self.chunks(book))
+
+    def expected(self, query: dict[str, Any], passages: set[Place]) -> dict[str, int]:
+        """The judgments of a query, by the issue and the paper's §3.3 and §4.2."""
+        golds = [(start, stop - start) for start, stop in query["spans"]]
+        chunks, grades = set(self.chunks(query["book"])), {}
+        for place in passages:
+            name = f"{query['book']}:{place[0]}+{place[1]}"
+            if place in golds or (place in chunks and any(share(place, g) for g in golds)):
+                grades[name] = 1
+            elif any(abs(middle(*place) - middle(*gold)) < 5 for gold in golds):
+                grades[name] = 0
+        return grades
+
+
+def read_plot(name: str, folder: Path, split: str) -> Plot:
+    text = (folder / f"queries-{split}.jsonl").read_text(encoding="utf-8")
+    queries = [json.loads(line) for line in text.split("\n") if line]
+    names = dict.fromkeys(query["book"] for query in queries)
+    books = {n: (folder / "books" / f"{n}.json").read_text(encoding="utf-8") for n in names}
+    return Plot(name, queries, {n: json.loads(book)["sentences"] for n, book in books.items()})
+
+
+PLOTS = [
+    f"{name}/{split}" for name in ("plotretrieval/sample", "plotretrieval") for split in SPLITS
+]
+
+
+@pytest.fixture(scope="module", params=PLOTS)
+def plot(request: pytest.FixtureRequest) -> Plot:
+    *prefix, split = request.param.split("/")
+    folder = SAMPLES / "plotretrieval"
+    if len(prefix) == 1:
+        folder = real_folder(request, "plotretrieval", f"queries-{split}.jsonl")
+    return read_plot(request.param, folder, split)
+
+
+def test_plot_documents_are_chunks_and_golds(plot: Plot) -> None:
+    expected = {f"{b}:{s}+{n}": (b, s, n) for b in plot.sentences for s, n in plot.passages(b)}
+    docs = list(plot.dataset.docs_iter())
+    assert len(docs) == plot.dataset.docs_count() == len(expected)
+    for doc in docs:
+        book, start, length = expected.pop(doc.doc_id)
+        text = " ".join(s.strip() for s in plot.sentences[book][start : start + length])
+        assert tuple(doc) == (doc.doc_id, text, book, start, length)
+    assert not expected
+
+
+def test_plot_queries(plot: Plot) -> None:
+    expected = [
+        (q["query_id"], q["query"], q["book"],
+         tuple(f"{q['book']}:{start}+{stop - start}" for start, stop in q["spans"]))
+        for q in plot.queries
+    ]  # fmt: skip
+    assert [tuple(query) for query in plot.dataset.queries_iter()] == expected
+    store = plot.dataset.docs_store()
+    for query in plot.dataset.queries_iter():
+        assert query.default_text() == query.text
+        assert {store.get(span).book for span in query.spans} == {query.book}
+
+
+def test_plot_qrels(plot: Plot) -> None:
+    passages = {book: plot.passages(book) for book in plot.sentences}
+    expected = {
+        (query["query_id"], doc_id): grade
+        for query in plot.queries
+        for doc_id, grade in plot.expected(query, passages[query["book"]]).items()
+    }
+    for name in (plot.name, f"{plot.name}/book"):
+        rows = list(ir_datasets.load(name).qrels_iter())
+        assert len(rows) == len(expected)
+        assert {(row.query_id, row.doc_id): row.relevance for row in rows} == expected
+
+
+def test_plot_candidates(plot: Plot) -> None:
+    """Everything of the split by default; under /book, what is of the query's book."""
+    assert not plot.dataset.has_scoreddocs()
+    task = load_task(plot.name)
+    assert [len(group.docs) for group in task.groups] == [plot.dataset.docs_count()]
+    own = ir_datasets.load(f"{plot.name}/book")
+    about = {query["query_id"]: query["book"] for query in plot.queries}
+    seen = []
+    for members, docs in own.candidate_groups():
+        (book,) = {about[query] for query in members}
+        assert set(docs) == {f"{book}:{s}+{n}" for s, n in plot.passages(book)}
+        assert len(docs) == len(set(docs))
+        seen += members
+    assert sorted(seen) == sorted(about)
+    assert len(load_task(f"{plot.name}/book").groups) == len(plot.sentences)
+
+
+def test_plot_statistics(plot: Plot) -> None:
+    found = {s.name: s.value for s in plot.dataset.irtoolkit().statistics_of()}
+    assert found["Queries"] == len(plot.queries)
+    assert found["Books"] == len(plot.sentences)
+    assert found["Candidate plot chunks"] == sum(len(plot.passages(b)) for b in plot.sentences)
+    words = [len(query["query"].split()) for query in plot.queries]
+    assert found["Average query length, words"] == pytest.approx(sum(words) / len(words))
+    assert 0 <= found["Word overlap, percent"] <= 100
+
+
+@pytest.mark.parametrize(
+    ("query", "passage", "share_found"),
+    [
+        # old, man, mends, nets; of which the passage has old and nets.
+        ("The old man mends nets, OLD nets", "An old sailor and his NETS.", 0.5),
+        ("a lonely harbour", "harbour of the lonely", 1.0),
+        ("a lonely harbour", "crowded streets", 0.0),
+        ("harbour", "", 0.0),
+        ("", "harbour", 0.0),
+        ("the of and", "the of and", 0.0),
+        ("harbour harbour lighthouse gull", "gull gull", 1 / 3),
+    ],
+)
+def test_word_overlap(query: str, passage: str, share_found: float) -> None:
+    assert word_overlap(query, passage) == pytest.approx(share_found)
+
+
+@given(st.integers(1, 25), st.integers(1, 5), st.data())
+def test_chunks_divide_the_book(count: int, size: int, data: st.DataObject) -> None:
+    cut = st.integers(0, count - 1).flatmap(
+        lambda start: st.integers(1, count - start).map(lambda length: Span("b", start, length))
+    )
+    golds = data.draw(st.lists(cut, max_size=4))
+    book = chunked("b", tuple(map(str, range(count))), golds, size)
+    regular = [(start, min(size, count - start)) for start in range(0, count, size)]
+    assert sorted(places(book)) == sorted({*regular, *((g.start, g.length) for g in golds)})
+    assert all((np.diff(starts) > 0).all() for starts in book.starts.values())
+
+
+# ---- releases of our own making, and their damage ------------------------------------------------
+
+
+def dump(path: Path, value: Any) -> None:
+    """Every item on a line of its own, so that lines mean something."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False), encoding="utf-8")
+
+
+def edit(path: Path, change: Change) -> None:
+    value = json.loads(path.read_text(encoding="utf-8"))
+    change(value)
+    dump(path, value)
+
+
+def line_with(path: Path, text: str) -> int:
+    """The last line that holds a text."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    return max(number for number, line in enumerate(lines, 1) if text in line)
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Copies of both samples standing where real releases are looked for."""
+    for name in ("relic", "plotretrieval"):
+        shutil.copytree(SAMPLES / name, tmp_path / "data" / name)
+    monkeypatch.setenv("IRTOOLKIT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
+    return tmp_path / "data"
+
+
+def refused(name: str) -> InputError:
+    """The error of reading a dataset, which is the same whatever is asked of it first."""
+    with pytest.raises(InputError) as caught:
+        list(ir_datasets.load(name).queries_iter())
+    with pytest.raises(InputError) as again:
+        ir_datasets.load(name).docs_count()
+    assert str(again.value) == str(caught.value)
+    assert caught.value.remedy
+    return caught.value
+
+
+def assert_refused(name: str, file: Path, line: int | None, *found: str) -> None:
+    error = refused(name)
+    assert (error.file, error.line) == (str(file), line)
+    for text in found:
+        assert text in error.found
+
+
+QUOTE = "4711"
+SMALL: dict[str, Any] = {
+    "inn": {
+        "quotes": {
+            "4711": [["Before."], 6, 1, ["After.", "And more."]],
+            "4712": [[], 2, 2, ["Only after."]],
+        },
+        "sentences": [f"Sentence {i}." for i in range(12)],
+        "candidates": {"1_sentence": [0, 1, 2, 6, 10, 11], "2_sentence": [2, 0, 7, 6]},
+    },
+    "pub": {"quotes": {}, "sentences": ["One.", "Two."], "candidates": {"1_sentence": [0]}},
+}
+
+
+@pytest.fixture
+def small(data: Path) -> Path:
+    """val.json with two windows and two books."""
+    dump(data / "relic" / "val.json", SMALL)
+    return data / "relic" / "val.json"
+
+
+def test_a_small_relic_by_hand(small: Path) -> None:
+    dataset = ir_datasets.load("relic/val")
+    assert [tuple(row)[:3] for row in dataset.qrels_iter() if row.relevance] == [
+        ("4711", "inn:6+1", 1),
+        ("4712", "inn:2+2", 1),
+    ]
+    # 2 is four before 6 and 10 four after; 1 and 11 are five away. 7+2 is five from 2+2.
+    assert sorted(tuple(row)[:2] for row in dataset.qrels_iter() if not row.relevance) == [
+        ("4711", "inn:10+1"), ("4711", "inn:2+1"), ("4712", "inn:0+2"), ("4712", "inn:6+2"),
+    ]  # fmt: skip
+    assert dict(sorted((m[0], docs) for m, docs in dataset.candidate_groups())) == {
+        "4711": [f"inn:{s}+1" for s in (0, 1, 2, 6, 10, 11)],
+        "4712": [f"inn:{s}+2" for s in (0, 2, 6, 7)],
+    }
+    assert dataset.docs_count() == 11
+    assert dataset.docs_store().get("inn:7+2").text == "Sentence 7. Sentence 8."
+    assert dataset.docs_store().get("pub:0+1").text == "One."
+
+
+def quote(index: int, value: Any) -> Change:
+    return lambda d: d["inn"]["quotes"][QUOTE].__setitem__(index, value)
+
+
+def of_length_one(value: Any) -> Change:
+    return lambda d: d["inn"]["candidates"].__setitem__("1_sentence", value)
+
+
+QUOTE_DAMAGE: list[tuple[str, Change, str]] = [
+    ("gold past the end", quote(1, 12), "gold index 12"),
+    ("gold far past the end", quote(1, 10**30), "gold index 1000"),
+    ("gold not a candidate", quote(1, 7), "gold index 7, which is not one of"),
+    ("negative gold", quote(1, -1), "gold index -1"),
+    ("null gold", quote(1, None), "gold index None"),
+    ("gold a text", quote(1, "6"), "gold index '6'"),
+    ("gold a fraction", quote(1, 6.0), "gold index 6.0"),
+    ("gold true", quote(1, True), "gold index True"),
+    ("no such length", quote(2, 3), "3 sentences long"),
+    ("length a text", quote(2, "1"), "'1' sentences long"),
+    ("length a list", quote(2, [1]), "[1] sentences long"),
+    ("five before", quote(0, ["s"] * 5), "5 sentences on one side, more than 4"),
+    ("five after", quote(3, ["s"] * 5), "5 sentences on one side, more than 4"),
+    ("a number as context", quote(0, ["s", 5]), "context"),
+    ("null as context", quote(3, [None]), "context"),
+    ("context a text", quote(3, "After."), "context"),
+    ("too few fields", lambda d: d["inn"]["quotes"][QUOTE].pop(), "is not [left"),
+    ("too many fields", lambda d: d["inn"]["quotes"][QUOTE].append([]), "is not [left"),
+    ("no list", lambda d: d["inn"]["quotes"].update({QUOTE: {}}), "is not [left"),
+]
+BOOK_DAMAGE: list[tuple[str, Change, str]] = [
+    ("candidate past the end", of_length_one([6, 12]), "ends past its 12 sentences"),
+    ("candidate that runs past the end",
+     lambda d: d["inn"]["candidates"]["2_sentence"].append(11), "ends past its 12 sentences"),
+    ("candidate beyond all numbers", of_length_one([6, 10**30]), "1_sentence"),
+    ("length beyond all numbers",
+     lambda d: d["inn"]["candidates"].update({f"{10**30}_sentence": [0]}), "1000"),
+    ("negative candidate", of_length_one([-1, 6]), "1_sentence"),
+    ("duplicate candidate", of_length_one([6, 0, 6]), "a candidate twice in 1_sentence"),
+    ("candidate a text", of_length_one(["6"]), "no whole numbers"),
+    ("candidate a fraction", of_length_one([6.5]), "no whole numbers"),
+    ("candidate true", of_length_one([True, 6]), "no whole numbers"),
+    ("candidates no list", of_length_one(6), "not lists"),
+    ("candidates of no length",
+     lambda d: d["inn"]["candidates"].update({"0_sentence": []}), "'0_sentence'"),
+    ("candidates of an unknown name",
+     lambda d: d["inn"]["candidates"].update({"one": [1]}), "'one'"),
+    ("one length twice",
+     lambda d: d["inn"]["candidates"].update({"01_sentence": [6]}), "01_sentence"),
+    ("sentence no text", lambda d: d["inn"]["sentences"].__setitem__(3, 3), "no text"),
+    ("sentence null", lambda d: d["inn"]["sentences"].append(None), "no text"),
+    ("no quotes", lambda d: d["inn"].pop("quotes"), "needs quotes, sentences and candidates"),
+    ("quotes a list", lambda d: d["inn"].update(quotes=[]), "needs quotes"),
+    ("no sentences", lambda d: d["inn"].pop("sentences"), "needs quotes, sentences"),
+    ("no candidates", lambda d: d["inn"].pop("candidates"), "needs quotes, sentences"),
+    ("no book", lambda d: d.update(inn=[]), "needs quotes, sentences and candidates"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "found"), [case[1:] for case in QUOTE_DAMAGE], ids=[case[0] for case in QUOTE_DAMAGE]
+)
+def test_a_window_that_is_none(small: Path, change: Change, found: str) -> None:
+    edit(small, change)
+    assert_refused("relic/val", small, line_with(small, '"4711"'), "quote 4711 of inn", found)
+
+
+@pytest.mark.parametrize(
+    ("change", "found"), [case[1:] for case in BOOK_DAMAGE], ids=[case[0] for case in BOOK_DAMAGE]
+)
+def test_a_book_that_is_none(small: Path, change: Change, found: str) -> None:
+    edit(small, change)
+    assert_refused("relic/val", small, line_with(small, '"inn"'), "book inn", found)
+
+
+def test_null_gold_in_train(small: Path) -> None:
+    train = small.with_name("train.json")
+    dump(train, SMALL)
+    edit(train, quote(1, None))
+    assert_refused("relic/train", train, line_with(train, '"4711"'), "gold index None")
+
+
+def test_shown_gold_in_the_hidden_split(small: Path) -> None:
+    hidden = small.with_name("test.json")
+    dump(hidden, SMALL)
+    edit(hidden, quote(1, None))
+    found = "quote 4712 of inn shows its gold index, which this split hides"
+    assert_refused("relic/test", hidden, line_with(hidden, '"4712"'), found)
+
+
+def test_a_query_in_two_books(small: Path) -> None:
+    edit(small, lambda d: d["pub"]["quotes"].update({QUOTE: [[], 0, 1, ["x"]]}))
+    line = line_with(small, '"4711"')  # in the second book, which is the one that is named
+    assert_refused("relic/val", small, line, "quote 4711 of pub stands in two books")
+
+
+def test_the_line_is_the_windows_where_a_sentence_reads_like_its_id(small: Path) -> None:
+    """The book before holds a sentence that is nothing but the id."""
+
+    def change(release: Any) -> None:
+        inn = release.pop("inn")
+        inn["quotes"][QUOTE][1] = 7
+        release["pub"]["sentences"][0] = QUOTE
+        release["inn"] = inn
+
+    edit(small, change)
+    assert_refused("relic/val", small, line_with(small, '"4711": ['), "quote 4711 of inn")
+
+
+def test_an_escaped_id_has_a_line_too(small: Path) -> None:
+    value = json.loads(small.read_text(encoding="utf-8"))
+    value["inn"]["quotes"]["é1"] = [[], 7, 1, ["x"]]
+    small.write_text(json.dumps(value, indent=1), encoding="utf-8")  # "\\u00e91"
+    assert_refused("relic/val", small, line_with(small, '"\\u00e91"'), "quote é1 of inn")
+
+
+@pytest.mark.parametrize("query_id", ["", "47 11", " 4711"])
+def test_a_query_id_that_is_no_word(small: Path, query_id: str) -> None:
+    edit(small, lambda d: d["inn"]["quotes"].update({query_id: [[], 6, 1, ["x"]]}))
+    assert_refused("relic/val", small, line_with(small, f'"{query_id}"'), "is not one word")
+
+
+@pytest.mark.parametrize("name", ["the inn", "inn:2", ""])
+def test_a_book_name_that_breaks_ids(small: Path, name: str) -> None:
+    edit(small, lambda d: d.update({name: d.pop("pub")}))
+    assert_refused("relic/val", small, line_with(small, f'"{name}"'), "white space or a colon")
+
+
+def test_a_query_twice_in_one_book(small: Path) -> None:
+    small.write_text(small.read_text().replace('"4712"', '"4711"'))
+    assert_refused("relic/val", small, line_with(small, '"4711"'), "'4711' stands twice")
+
+
+@pytest.mark.parametrize("value", ["{}", "[]", "null", "5", '"inn"'])
+def test_json_without_books(small: Path, value: str) -> None:
+    small.write_text(value)
+    assert_refused("relic/val", small, 1, "not an object of books")
+
+
+def test_truncated_json(small: Path) -> None:
+    """Cut anywhere, it is refused in a line that is there; the cut is in the last."""
+    whole = small.read_text()
+    for part in range(25):
+        cut = small.parent / f"{part}" / "relic" / "val.json"
+        cut.parent.mkdir(parents=True)
+        text = whole[: part * (len(whole) - 1) // 24]
+        cut.write_text(text)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("IRTOOLKIT_DATA", str(cut.parent.parent))
+            for other in ("train.json", "test.json"):
+                shutil.copy(small.with_name(other), cut.parent)
+            error = refused("relic/val")
+        assert error.file == str(cut)
+        assert "not JSON" in error.found
+        # The parser names the end, or the start of what has no end: the last line with anything.
+        assert error.line in (len(text.split("\n")), max(1, len(text.rstrip().split("\n"))))
+
+
+@pytest.mark.parametrize("content", [b"", b"\n"])
+def test_an_empty_relic_file(small: Path, content: bytes) -> None:
+    small.write_bytes(content)
+    error = refused("relic/val")
+    assert error.file == str(small)
+    assert error.line is not None
+    assert "not JSON" in error.found
+
+
+@pytest.mark.parametrize("byte", [b"\xff", b"\xe9", b"\xc3("])
+def test_relic_that_is_not_utf8(small: Path, byte: bytes) -> None:
+    content = small.read_bytes().replace(b"Sentence 7.", b"Sent" + byte + b"ence 7.")
+    small.write_bytes(content)
+    line = content[: content.index(byte)].count(b"\n") + 1
+    assert_refused("relic/val", small, line, "not UTF-8", f"0x{byte[0]:02x}")
+
+
+@pytest.mark.parametrize("form", ["bom", "crlf"])
+def test_marks_of_other_systems_change_nothing(small: Path, form: str) -> None:
+    content = small.read_bytes()
+    small.write_bytes(
+        b"\xef\xbb\xbf" + content if form == "bom" else content.replace(b"\n", b"\r\n")
+    )
+    assert [q.query_id for q in ir_datasets.load("relic/val").queries_iter()] == ["4711", "4712"]
+
+
+@pytest.mark.parametrize(
+    ("name", "file"), [("relic/val", "val.json"), ("plotretrieval/val", "queries-val.jsonl")]
+)
+def test_a_missing_file_and_a_missing_release(data: Path, name: str, file: str) -> None:
+    folder = data / name.split("/")[0]
+    (folder / file).unlink()
+    assert_refused(name, folder, None, f"release file {file} is missing")
+    shutil.rmtree(folder)
+    error = refused(name)
+    assert (error.file, error.line) == (None, None)
+    assert f"the {folder.name} release is not here" in error.found
+    assert "IRTOOLKIT_DATA" in str(error.remedy)
+    assert ir_datasets.load(name.replace("/", "/sample/")).docs_count() > 0
+
+
+# Eleven sentences: chunks 0+3, 3+3, 6+3 and, of what is left over, 9+2.
+TAVERN = {"book": "tavern", "sentences": [f"Line {i}." for i in range(11)]}
+TAVERN_QUERIES: list[dict[str, Any]] = [
+    {"query_id": "t1", "book": "tavern", "query": "regret", "spans": [[4, 5], [9, 11]]},
+    {"query_id": "t2", "book": "tavern", "query": "a long quarrel", "spans": [[0, 6]]},
+]
+
+
+def write_tavern(data: Path, queries: list[Any]) -> Path:
+    path = data / "plotretrieval" / "queries-val.jsonl"
+    path.write_text("".join(json.dumps(query) + "\n" for query in queries), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def tavern(data: Path) -> Path:
+    dump(data / "plotretrieval" / "books" / "tavern.json", TAVERN)
+    return write_tavern(data, TAVERN_QUERIES)
+
+
+def test_a_small_plotretrieval_by_hand(tavern: Path) -> None:
+    dataset = ir_datasets.load("plotretrieval/val")
+    qrels: dict[str, dict[str, int]] = {"t1": {}, "t2": {}}
+    for row in dataset.qrels_iter():
+        qrels[row.query_id][row.doc_id.removeprefix("tavern:")] = row.relevance
+    # 0+6 holds a sentence of t1's span, but is somebody's gold and no chunk. 9+2 is 7 from t2's.
+    assert qrels == {
+        "t1": {"4+1": 1, "9+2": 1, "3+3": 1, "0+3": 0, "6+3": 0, "0+6": 0},
+        "t2": {"0+6": 1, "0+3": 1, "3+3": 1, "4+1": 0, "6+3": 0},
+    }
+    assert dataset.docs_count() == 6
+    assert dataset.docs_store().get("tavern:9+2").text == "Line 9. Line 10."
+
+
+PLOT_DAMAGE: list[tuple[str, Change, str]] = [
+    ("span past the end", lambda q: q.update(spans=[[9, 12]]),
+     "query t2 has a span that ends at 12, past the 11 sentences of tavern"),
+    ("second span past the end", lambda q: q.update(spans=[[0, 1], [20, 21]]), "ends at 21"),
+    ("span far past the end", lambda q: q.update(spans=[[10**30, 10**30 + 1]]), "past the 11"),
+    ("no spans", lambda q: q.update(spans=[]), "query t2 has no spans"),
+    ("spans missing", lambda q: q.pop("spans"), "query t2 has no spans"),
+    ("spans a number", lambda q: q.update(spans=3), "query t2 has no spans"),
+    ("empty span", lambda q: q.update(spans=[[4, 4]]), "the span [4, 4]"),
+    ("backward span", lambda q: q.update(spans=[[5, 4]]), "the span [5, 4]"),
+    ("negative span", lambda q: q.update(spans=[[-1, 4]]), "the span [-1, 4]"),
+    ("half a span", lambda q: q.update(spans=[[4]]), "the span [4]"),
+    ("span of fractions", lambda q: q.update(spans=[[4.0, 5]]), "the span [4.0, 5]"),
+    ("span of truth", lambda q: q.update(spans=[[False, True]]), "the span [False, True]"),
+    ("span no list", lambda q: q.update(spans=[4, 5]), "the span 4"),
+    ("a query twice", lambda q: q.update(query_id="t1"), "query t1 stands twice"),
+    ("id of two words", lambda q: q.update(query_id="t 2"), "is not one word"),
+    ("id empty", lambda q: q.update(query_id=""), "is not one word"),
+    ("id a number", lambda q: q.update(query_id=2), "not a query"),
+    ("no text", lambda q: q.update(query=" "), "query t2 has no text"),
+    ("text null", lambda q: q.update(query=None), "not a query"),
+    ("no book", lambda q: q.pop("book"), "not a query"),
+    ("unknown book", lambda q: q.update(book="cellar"), "book 'cellar' is not in the folder"),
+    ("book with a space", lambda q: q.update(book="the tavern"), "white space or a colon"),
+    ("book with a colon", lambda q: q.update(book="tavern:1"), "white space or a colon"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "found"), [case[1:] for case in PLOT_DAMAGE], ids=[case[0] for case in PLOT_DAMAGE]
+)
+def test_a_plot_query_that_is_none(tavern: Path, change: Change, found: str) -> None:
+    bad = dict(TAVERN_QUERIES[1])
+    change(bad)
+    path = write_tavern(tavern.parent.parent, [TAVERN_QUERIES[0], bad])
+    assert_refused("plotretrieval/val", path, 2, found)
+
+
+@pytest.mark.parametrize("line", ["[]", "3", "null", '"t2"'])
+def test_a_line_that_is_no_query(tavern: Path, line: str) -> None:
+    tavern.write_text(tavern.read_text() + line + "\n")
+    assert_refused("plotretrieval/val/book", tavern, 3, "not a query")
+
+
+def test_queries_cut_inside_a_line(tavern: Path) -> None:
+    tavern.write_text(tavern.read_text().rstrip()[:-10])
+    assert_refused("plotretrieval/val", tavern, 2, "not JSON")
+
+
+@pytest.mark.parametrize("content", ["", "\n\n"])
+def test_no_queries(tavern: Path, content: str) -> None:
+    tavern.write_text(content)
+    assert_refused("plotretrieval/val", tavern, None, "no queries")
+
+
+def test_queries_that_are_not_utf8(tavern: Path) -> None:
+    tavern.write_bytes(tavern.read_bytes().replace(b"quarrel", b"quarr\xe9l"))
+    assert_refused("plotretrieval/val", tavern, 2, "not UTF-8", "0xe9")
+
+
+BOOK_FILES: list[tuple[str, bytes, int, str]] = [
+    ("calls itself otherwise", b'{"book": "inn", "sentences": ["a"]}', 1, "calls itself 'inn'"),
+    ("has no name", b'{"sentences": ["a"]}', 1, "calls itself None"),
+    ("has no sentences", b'{"book": "tavern"}', 1, "no list of sentences"),
+    ("has none at all", b'{"book": "tavern", "sentences": []}', 1, "no list of sentences"),
+    ("has a number", b'{"book": "tavern", "sentences": ["a", 1]}', 1, "no list of sentences"),
+    ("is one text", b'{"book": "tavern", "sentences": "a"}', 1, "no list of sentences"),
+    ("is a list", b'["a"]', 1, "no list of sentences"),
+    ("is empty", b"", 1, "not JSON"),
+    ("is cut", b'{"book": "tavern",\n "sentences": ["a", "b', 2, "not JSON"),
+    ("is not utf-8", b'{"book": "tavern",\n "sentences": ["\xff"]}', 2, "not UTF-8"),
+    ("says it twice", b'{"book": "x",\n "book": "tavern"}', 2, "'book' stands twice"),
+]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "found"),
+    [case[1:] for case in BOOK_FILES],
+    ids=[case[0] for case in BOOK_FILES],
+)
+def test_a_book_file_that_is_none(tavern: Path, content: bytes, line: int, found: str) -> None:
+    path = tavern.parent / "books" / "tavern.json"
+    path.write_bytes(content)
+    assert_refused("plotretrieval/val", path, line, found)
+
+
+def test_a_missing_book_file(tavern: Path) -> None:
+    (tavern.parent / "books" / "tavern.json").unlink()
+    assert_refused("plotretrieval/val", tavern, 1, "book 'tavern' is not in the folder books/")

@@ -1,0 +1,720 @@
+"""EgRet: what counts as an example in running text, and the datasets made of such examples.
+
+The texts of the first half are written and cut here by hand. The second half reads the samples,
+and the real files where there are some, again with nothing but json, and damages small releases.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import ir_datasets
+import ir_measures
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import irtoolkit.collections.egret as egret
+from irtoolkit.collections.examples import Example, extract, sentences
+from irtoolkit.errors import InputError
+
+SAMPLE = Path(egret.__file__).parent / "samples" / "egret"
+SPLITS = ("train", "dev")
+VIEWS = ("", "/left")
+WAYS = ["docs_iter", "docs_store", "docs_count"]
+
+
+def cut(text: str) -> list[tuple[str, str, str]]:
+    """What stands before, in and after each example."""
+    return [(unit.left, unit.text, unit.right) for unit in extract(text)]
+
+
+def solid(text: str) -> str:
+    """A text without its white space."""
+    return "".join(text.split())
+
+
+def places(text: str) -> list[tuple[int, int]]:
+    """Where the examples of a text start and stop in it, white space not counted."""
+    found = []
+    for unit in extract(text):
+        start = len(solid(unit.left))
+        found.append((start, start + len(solid(unit.text))))
+    return found
+
+
+def assert_apart(text: str) -> None:
+    spans = places(text)
+    ends = [0, *(stop for _, stop in spans)]
+    assert all(end <= start < stop for end, (start, stop) in zip(ends, spans, strict=False)), spans
+
+
+# ---- sentences and clauses, by hand --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("left", "unit", "right"),
+    [
+        # Where the marker stands in its sentence.
+        ("Animals are big.", "For example, whales weigh a lot.", "Ants do not."),
+        ("Animals are big.", "A whale, for example, weighs a lot.", "Ants do not."),
+        ("Animals are big.", "A whale weighs a lot, for example.", "Ants do not."),
+        ("", "For example, whales weigh a lot.", ""),
+        ("Is it so?", "For example, yes!", "Or no."),
+        # Forms of the marker.
+        ("Fish swim.", "Some, e.g. the cod, are cold.", "Cats purr."),
+        ("Fish swim.", "Some, e.g., the cod, are cold.", "Cats purr."),
+        ("Fish swim.", "Some, e. g. the cod, are cold.", "Cats purr."),
+        ("Fish swim.", "Some, e.g the cod, are cold.", "Cats purr."),
+        ("Fish swim.", "E.G. the cod is cold.", "Cats purr."),
+        ("Fish swim.", "FOR EXAMPLE THE COD.", "Cats purr."),
+        ("Fish swim.", "For Example: the cod is cold.", "Cats purr."),
+        ("Fish swim.", "Some, for\nexample the cod, are cold.", "Cats purr."),
+        # Parenthesised clauses.
+        ("Fruit", "(e.g. apples)", "is good. Eat it."),
+        ("Fruit", "(e.g., apples)", "is good. Eat it."),
+        ("Fruit", "(E.g. apples)", "is good. Eat it."),
+        ("Fruit", "(for example, apples)", "is good. Eat it."),
+        ("Fruit", "(sweet ones for example)", "is good. Eat it."),
+        ("Eat fruit", "(apples, e.g.)", "."),
+        ("Fruit", "(e.g. apples (red ones), pears)", "is good. Eat it."),
+        ("Fruit", "(apples (red ones) or, e.g., pears)", "is good. Eat it."),
+        ("Fruit (red", "(e.g. apples)", "or not) is good. Eat it."),
+        ("Fruit.", "(For example, apples. And pears.)", "All good."),
+        ("A (b", "(for example c)", "d. E."),
+        # Parentheses that do not hold the marker.
+        ("", "The sum (a) is, for example, (b) or nought.", "Done."),
+        # A parenthesis without its other half.
+        ("Eat.", "Fruit (e.g. apples is good.", "Or not."),
+        ("Eat.", "Fruit: e.g. apples) are good.", "Or not."),
+        ("Eat.", "Fruit :) for example (that is it.", "Or not."),
+        # What ends no sentence.
+        ("Go.", "See Mr. Smith, for example, at home.", "He waits."),
+        ("Go.", "For example, Dr. Who met Mrs. Dalloway on St. Helena.", "It rained."),
+        ("Go.", "In the U.S. Army, for example, boots shine.", "Shoes too."),
+        ("Go.", "Apples, pears, etc. Every fruit, for example, will do.", "Eat."),
+        ("Go.", "The cat, i.e. Tom, sleeps, e.g. Sundays.", "He wakes."),
+        ("Go.", "J. Smith, for example, swam.", "He won."),
+        ("Go.", "For example, J. R. Smith swam.", "He won."),
+        ("Go.", "It weighs 3.5 tons, for example.", "Heavy."),
+        # What does end one.
+        ("It is hot at 88 °C. That hurts.", "Tea, for example, is hot.", "Wait."),
+        ("It boils at 88 °C.", "That is, for example, the case on high.", "Not here."),
+        ("She said, “Stay.”", "For example, all week.", "He stayed."),
+        ('She said, "Stay."', "For example, all week.", "He stayed."),
+        ("(She said stay.)", "For example, all week.", "He stayed."),
+        ("Wait...", "For example, all week.", "He stayed."),
+        ("Really?!", "For example, all week.", "He stayed."),
+        ("It is so.", "“For example,” he said, “pears.”", "They ate."),
+    ],
+)  # fmt: skip
+def test_one_example(left: str, unit: str, right: str) -> None:
+    text = " ".join(part for part in (left, unit, right) if part)
+    assert cut(text) == [(left, unit, right)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One, e.g. A\n\nTwo", [("", "One, e.g. A", "Two")]),
+        ("One\n \nTwo, e.g. A", [("One", "Two, e.g. A", "")]),
+        ("Fruit:\n- red, e.g. plums\n- green", [("Fruit:\n- red, e.g. plums", "- green")]),
+        ("Fruit:\n* red\n* for example figs", [("Fruit:\n* red", "* for example figs", "")]),
+        ("Fruit:\n• red, e.g. plums\n• blue", [("Fruit:", "• red, e.g. plums", "• blue")]),
+        ("One line\nand, for example, its end.\nNext.", [("", "One line\nand, for example, its end.", "Next.")]),
+    ],
+)  # fmt: skip
+def test_paragraphs_and_lists(text: str, expected: list[tuple[str, ...]]) -> None:
+    if len(expected[0]) == 2:  # an item's unit is the item alone
+        expected = [("Fruit:", "- red, e.g. plums", "- green")]
+    assert cut(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " \n ",
+        "Nothing here.",
+        "Fruit such as apples. Such as pears.",
+        "forexample no",
+        "for examples see below",
+        "For instance, this.",
+        "before example",
+        "That is an example for you.",
+        "The eg is no marker, nor is egg.",
+        "The leg. g is a letter.",
+        # Markers alone.
+        "e.g.",
+        "For example.",
+        "For example:",
+        "(e.g.) Then something.",
+        "Cats sleep. (For example…) Dogs too.",
+        "It has many forms. For example:\n\nThis one.",
+        "* e.g.\n* this",
+    ],
+)
+def test_no_example(text: str) -> None:
+    assert cut(text) == []
+
+
+def test_a_marker_alone_hides_no_later_example() -> None:
+    text = "Cats sleep (e.g.). For example: Tom does."
+    assert [unit for _, unit, _ in cut(text)] == ["For example: Tom does."]
+
+
+@pytest.mark.parametrize("marker", ["for example", "For Example", "e.g.", "e.g", "E. g.", "FOR  EXAMPLE"])  # fmt: skip
+def test_the_marker_is_given_as_it_stands(marker: str) -> None:
+    assert [unit.marker for unit in extract(f"So it is, {marker} here.")] == [marker]
+
+
+@pytest.mark.parametrize(
+    ("text", "units"),
+    [
+        ("Cats, e.g. Tom, or for example Kit, nap. Yes.", ["Cats, e.g. Tom, or for example Kit, nap."]),
+        ("Pets (e.g. cats, e.g. Tom) nap. Yes.", ["(e.g. cats, e.g. Tom)"]),
+        ("Pets (e.g. cats (for example Tom)) nap.", ["(e.g. cats (for example Tom))"]),
+        ("For example, pets (e.g. cats) nap. Yes.", ["For example, pets (e.g. cats) nap."]),
+        ("Pets (e.g. cats) and birds (e.g. owls) nap.", ["(e.g. cats)", "(e.g. owls)"]),
+        ("For example, A naps. B wakes. C, e.g., eats. D.", ["For example, A naps.", "C, e.g., eats."]),
+        ("Pets (e.g. cats) nap. For example, Tom.", ["(e.g. cats)", "For example, Tom."]),
+    ],
+)  # fmt: skip
+def test_several_markers(text: str, units: list[str]) -> None:
+    assert [unit for _, unit, _ in cut(text)] == units
+    assert_apart(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # The sentence of the second marker holds the clause of the first.
+        "Cats (e.g. Tom) are, for example, nice. End.",
+        # The clause of the second marker begins inside the sentence of the first.
+        "Fruit for example (red. Then e.g. green) are. End.",
+    ],
+)
+def test_clauses_and_sentences_do_not_overlap(text: str) -> None:
+    assert cut(text)
+    assert_apart(text)
+
+
+def test_a_sentence_after_an_ellipsis() -> None:
+    """The paper's first example (§1): a sentence that comes after "…" and begins with the marker."""
+    text = "Now and then it fails… For example, the tower sank. The mud won."
+    assert cut(text) == [("Now and then it fails…", "For example, the tower sank.", "The mud won.")]
+
+
+def test_no_is_a_word_before_it_is_an_abbreviation() -> None:
+    assert cut("Is it safe? No. For example, bees sting.") == [
+        ("Is it safe? No.", "For example, bees sting.", "")
+    ]
+    assert cut("For example, take No. 5 to town. Walk back.") == [
+        ("", "For example, take No. 5 to town.", "Walk back.")
+    ]
+
+
+def test_an_initial_is_a_capital() -> None:
+    assert cut("That is plan b. For example, J. Smith likes it.") == [
+        ("That is plan b.", "For example, J. Smith likes it.", "")
+    ]
+
+
+@pytest.mark.parametrize("text", ["What is it for\n\nExample two is red. So.", "Look (e. G cats. Yes."])  # fmt: skip
+def test_a_unit_holds_its_marker(text: str) -> None:
+    """Words on two sides of a border between sentences are no marker."""
+    assert all(unit.marker in unit.text for unit in extract(text))
+
+
+# ---- any text ------------------------------------------------------------------------------------
+
+PIECES = st.sampled_from(
+    ["for example", "For example,", "e.g.", "E.G.", "e. g.", "(", ")", "(e.g. ", " ", " ", " ", "\n",
+     "\n\n", ". ", "! ", "? ", ".", "…", '"', "”", "A", "cats", "Tom", "Mr. ", "U.S. ", "etc. ",
+     "J. ", "- ", "* ", "88 °C. ", "\u3000", "\x1f", "é", "猫"]
+)  # fmt: skip
+PIECED = st.lists(PIECES, max_size=30).map("".join)
+TEXTS = PIECED | st.text()
+# Little but markers and what units are cut at.
+TANGLED = st.lists(
+    st.sampled_from(
+        ["for example ", "e.g. ", "(", ") ", "(", ") ", "Cats ", "nap. ", "Tom. ", "\n\n"]
+    ),
+    max_size=20,
+).map("".join)
+
+
+@given(TEXTS)
+@settings(max_examples=300)
+def test_the_parts_make_up_the_text(text: str) -> None:
+    for unit in extract(text):
+        assert solid(unit.left + unit.text + unit.right) == solid(text)
+        assert (unit.left, unit.text, unit.right) == (
+            unit.left.strip(),
+            unit.text.strip(),
+            unit.right.strip(),
+        )
+        assert any(character.isalnum() for character in unit.text)
+
+
+@given(TEXTS | TANGLED)
+@settings(max_examples=300)
+def test_examples_are_in_order_and_do_not_overlap(text: str) -> None:
+    assert_apart(text)
+
+
+@given(TEXTS | TANGLED)
+@settings(max_examples=300)
+def test_every_unit_holds_its_marker(text: str) -> None:
+    assert all(unit.marker in unit.text for unit in extract(text))
+
+
+@given(TEXTS)
+@settings(max_examples=300)
+def test_sentences_cover_a_text_in_order(text: str) -> None:
+    spans = sentences(text)
+    done = 0
+    for start, stop in spans:
+        assert done <= start < stop
+        assert not text[done:start].strip()
+        assert text[start:stop] == text[start:stop].strip()
+        done = stop
+    assert not text[done:].strip()
+
+
+@given(PIECED, PIECED)
+def test_paragraphs_are_apart(one: str, two: str) -> None:
+    """No sentence reaches over an empty line."""
+    text = f"{one}\n\n{two}"
+    assert all("\n\n" not in text[start:stop] for start, stop in sentences(text))
+
+
+def test_a_long_line_without_markers() -> None:
+    text = "These are words of no weight, and so on they go. " * 21_000
+    assert len(text) > 1_000_000
+    assert list(extract(text)) == []
+    assert len(sentences(text)) == 21_000
+
+
+def test_a_long_line_with_many_markers() -> None:
+    filler = "These are words of no weight, " * 16 + "until they stop. "
+    text = "".join(f"{filler}For example, number {n} is one. " for n in range(2_000))
+    assert len(text) > 1_000_000
+    count = 0
+    for count, unit in enumerate(extract(text), 1):
+        assert unit.text == f"For example, number {count - 1} is one."
+    assert count == 2_000
+
+
+# ---- the datasets --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Files:
+    """The two files read plainly: {question id: (question, answers)} of each split."""
+
+    name: str
+    folder: Path
+    questions: dict[str, dict[str, tuple[str, list[str]]]]
+
+    def answer(self, unit_id: str) -> tuple[str, str]:
+        """The question and answer that an id names."""
+        question, number, _ = unit_id.rsplit(".", 2)
+        split = next(split for split in SPLITS if question in self.questions[split])
+        text, answers = self.questions[split][question]
+        return text, answers[int(number) - 1]
+
+    def unit_ids(self, split: str) -> list[str]:
+        return [unit_id for unit_id, _, _ in self.units(split)]
+
+    def units(self, split: str) -> list[tuple[str, str, Example]]:
+        """The examples of the answers, each with its id and question."""
+        return [
+            (f"{key}.{i}.{j}", question, unit)
+            for key, (question, answers) in self.questions[split].items()
+            for i, answer in enumerate(answers, 1)
+            for j, unit in enumerate(extract(answer), 1)
+        ]
+
+
+def read(name: str, folder: Path) -> Files:
+    questions: dict[str, dict[str, tuple[str, list[str]]]] = {}
+    for split in SPLITS:
+        text = (folder / f"eli5-{split}-kilt.jsonl").read_text(encoding="utf-8")
+        records = [json.loads(line) for line in text.split("\n") if line.strip()]
+        questions[split] = {
+            record["id"]: (
+                record["input"],
+                [o["answer"] for o in record["output"] if "answer" in o],
+            )
+            for record in records
+        }
+    return Files(name, folder, questions)
+
+
+@pytest.fixture(scope="module", params=["egret/sample", "egret"])
+def files(request: pytest.FixtureRequest) -> Files:
+    if request.param == "egret/sample":
+        return read(request.param, SAMPLE)
+    folder = request.getfixturevalue("real_data") / "egret"
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is not here")
+    return read(request.param, folder)
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_documents_are_the_examples_of_train_and_dev(files: Files, split: str) -> None:
+    dataset = ir_datasets.load(f"{files.name}/{split}")
+    docs = [tuple(doc) for doc in dataset.docs_iter()]
+    assert docs == [(unit_id, unit.text) for s in SPLITS for unit_id, _, unit in files.units(s)]
+    assert dataset.docs_count() == len(docs) == len({doc_id for doc_id, _ in docs})
+    store = dataset.docs_store()
+    for doc_id, text in docs:
+        assert store.get(doc_id).default_text() == text
+    every = [ir_datasets.load(f"{files.name}/{s}{view}") for s in SPLITS for view in VIEWS]
+    assert len({id(other.docs_handler()) for other in every}) == 1
+
+
+def test_documents_stand_in_their_answers_with_a_marker(files: Files) -> None:
+    # Written without a look at the module's own.
+    marker = re.compile(r"(?i)\bfor\s+example\b|\be\.\s?g\b")
+    for doc in ir_datasets.load(f"{files.name}/train").docs_iter():
+        assert doc.text in files.answer(doc.doc_id)[1]
+        assert marker.search(doc.text)
+        assert doc.text == doc.text.strip()
+    # And no answer without a marker gives one.
+    named = {doc.doc_id.rpartition(".")[0] for doc in ir_datasets.load(f"{files.name}/dev").docs_iter()}  # fmt: skip
+    for split in SPLITS:
+        for key, (_, answers) in files.questions[split].items():
+            for number, answer in enumerate(answers, 1):
+                if not marker.search(answer):
+                    assert f"{key}.{number}" not in named
+
+
+def test_examples_of_an_answer_do_not_overlap(files: Files) -> None:
+    for split in SPLITS:
+        for _, answers in files.questions[split].values():
+            for answer in answers:
+                assert_apart(answer)
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("view", VIEWS)
+def test_queries_are_the_clipped_contexts(files: Files, split: str, view: str) -> None:
+    dataset = ir_datasets.load(f"{files.name}/{split}{view}")
+    queries = list(dataset.queries_iter())
+    assert [query.query_id for query in queries] == files.unit_ids(split)
+    assert dataset.queries_count() == len(queries) > 0
+    store = dataset.docs_store()
+    for query in queries:
+        question, answer = files.answer(query.query_id)
+        unit = store.get(query.query_id).text
+        left, right = query.left.split(), query.right.split()
+        assert query.question == question
+        assert max(len(left), len(right)) <= 256
+        assert query.left == " ".join(left)
+        assert query.right == " ".join(right)
+        if view:
+            assert query.right == ""
+        around = solid(query.left + unit + query.right)
+        assert around in solid(answer)
+        # What is not full reaches to the end of the answer.
+        if len(left) < 256:
+            assert solid(answer).startswith(around)
+        if len(right) < 256 and not view:
+            assert solid(answer).endswith(around)
+        assert query.context == query.default_text() == f"{query.left} {query.right}".strip()
+        assert query.with_mask("[mask]") == f"{query.left} [mask] {query.right}".strip()
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_left_only_differs_by_the_right_context(files: Files, split: str) -> None:
+    both = ir_datasets.load(f"{files.name}/{split}").queries_iter()
+    left = ir_datasets.load(f"{files.name}/{split}/left").queries_iter()
+    assert [query._replace(right="") for query in both] == list(left)
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("view", VIEWS)
+def test_each_query_is_answered_by_its_own_example(files: Files, split: str, view: str) -> None:
+    dataset = ir_datasets.load(f"{files.name}/{split}{view}")
+    ids = files.unit_ids(split)
+    assert [tuple(row) for row in dataset.qrels_iter()] == [(i, i, 1) for i in ids]
+    assert set(dataset.qrels_defs()) == {1}
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_statistics_are_those_counted(files: Files, split: str) -> None:
+    units = [unit for _, _, unit in files.units(split)]
+    rows = {row.name: row.value for row in ir_datasets.load(f"{files.name}/{split}").irtoolkit().statistics_of()}  # fmt: skip
+    assert rows == {
+        "Examples": len(units),
+        "Examples of train and dev": sum(len(files.unit_ids(s)) for s in SPLITS),
+        "Average left context, words": pytest.approx(
+            mean(min(256, len(unit.left.split())) for unit in units)
+        ),
+        "Average example, words": pytest.approx(mean(len(unit.text.split()) for unit in units)),
+        "Average right context, words": pytest.approx(
+            mean(min(256, len(unit.right.split())) for unit in units)
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", [f"{p}/{s}{v}" for p in ("egret", "egret/sample") for s in SPLITS for v in VIEWS])  # fmt: skip
+def test_classes_language_and_measures(name: str) -> None:
+    dataset = ir_datasets.load(name)
+    assert dataset.docs_lang() == dataset.queries_lang() == "en"
+    assert dataset.docs_namespace() == dataset.queries_namespace() == "egret"
+    assert dataset.queries_cls()._fields == ("query_id", "question", "left", "right")
+    measures = dataset.irtoolkit().protocol_of().measures
+    expected = ["R@1", "R@3", "R@5", "R@10", "R@50", "R@100", "Rank"]  # the paper's Table 4
+    assert list(map(ir_measures.parse_measure, measures)) == list(
+        map(ir_measures.parse_measure, expected)
+    )
+
+
+def test_the_sample_is_as_large_as_it_was_to_be() -> None:
+    """At least 60 answers with examples (issue 3)."""
+    docs = ir_datasets.load("egret/sample/train").docs_iter()
+    assert len({doc.doc_id.rpartition(".")[0] for doc in docs}) >= 60
+
+
+# ---- a small release by hand ---------------------------------------------------------------------
+
+
+def question(key: str, *answers: str) -> dict[str, Any]:
+    return {"id": key, "input": f"What of {key}?", "output": [{"answer": a} for a in answers]}
+
+
+TRAIN = [
+    question("t1", "Big. For example, whales. Small (e.g. ants) too.", "None.", "E.g. one."),
+    question("t2"),
+    question("t3", "It is, for example, so."),
+]
+DEV = [question("d1", "Also e.g. that.")]
+
+
+@pytest.fixture
+def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A release standing where the real one is looked for, free to be damaged."""
+    folder = tmp_path / "data" / "egret"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("IRTOOLKIT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
+    put(folder, "train", TRAIN)
+    put(folder, "dev", DEV)
+    return folder
+
+
+def put(folder: Path, split: str, records: list[Any]) -> Path:
+    path = folder / f"eli5-{split}-kilt.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def contents() -> list[Any]:
+    return [
+        [tuple(row) for row in getattr(ir_datasets.load(f"egret/{split}{view}"), kind)()]
+        for split in SPLITS
+        for view in VIEWS
+        for kind in ("docs_iter", "queries_iter", "qrels_iter")
+    ]
+
+
+HAND = [
+    ("t1.1.1", "For example, whales."),
+    ("t1.1.2", "(e.g. ants)"),
+    ("t1.3.1", "E.g. one."),
+    ("t3.1.1", "It is, for example, so."),
+    ("d1.1.1", "Also e.g. that."),
+]
+
+
+def test_ids_by_hand(release: Path) -> None:
+    dataset = ir_datasets.load("egret/train")
+    assert [tuple(doc) for doc in dataset.docs_iter()] == HAND
+    assert [tuple(query) for query in dataset.queries_iter()] == [
+        ("t1.1.1", "What of t1?", "Big.", "Small (e.g. ants) too."),
+        ("t1.1.2", "What of t1?", "Big. For example, whales. Small", "too."),
+        ("t1.3.1", "What of t1?", "", ""),
+        ("t3.1.1", "What of t3?", "", ""),
+    ]
+    assert [row.doc_id for row in ir_datasets.load("egret/dev/left").qrels_iter()] == ["d1.1.1"]
+
+
+@pytest.mark.parametrize("count", [255, 256, 257, 600])
+def test_contexts_are_clipped_to_the_words_next_to_the_example(release: Path, count: int) -> None:
+    left = [f"l{n}" for n in range(count)]
+    right = [f"R{n}" for n in range(count)]
+    put(release, "dev", [question("d1", f"{' '.join(left)}.\n\nE.g. me.\n\n{'  '.join(right)}")])
+    (query,) = ir_datasets.load("egret/dev").queries_iter()
+    assert query.left.split() == [*left[:-1], f"{left[-1]}."][-256:]
+    assert query.right == " ".join(right[:256])
+    (query,) = ir_datasets.load("egret/dev/left").queries_iter()
+    assert (query.left.split()[-1], query.right) == (f"{left[-1]}.", "")
+
+
+def test_outputs_without_an_answer_are_skipped(release: Path) -> None:
+    record = question("d1", "E.g. one.")
+    record["output"] = [
+        {"provenance": [{"wikipedia_id": "1"}]},
+        {"answer": None},
+        {"answer": "E.g. two."},
+        {"meta": {"score": 3}},
+        {"answer": "E.g. three.", "provenance": []},
+    ]
+    put(release, "dev", [record, {**question("d2"), "meta": {}}])
+    docs = [doc.text for doc in ir_datasets.load("egret/dev").docs_iter()]
+    assert docs[-2:] == ["E.g. two.", "E.g. three."]
+    assert ir_datasets.load("egret/dev").queries_count() == 2
+
+
+@pytest.mark.parametrize("form", ["bom", "crlf", "blank lines", "no last line end"])
+def test_forms_of_a_file_that_change_nothing(
+    release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    whole = contents()
+    changes: dict[str, Callable[[bytes], bytes]] = {
+        "bom": lambda data: codecs.BOM_UTF8 + data,
+        "crlf": lambda data: data.replace(b"\n", b"\r\n"),
+        "blank lines": lambda data: data.replace(b"\n", b"\n\n"),
+        "no last line end": lambda data: data.removesuffix(b"\n"),
+    }
+    other = tmp_path / "other" / "egret"
+    other.mkdir(parents=True)
+    for path in release.iterdir():
+        (other / path.name).write_bytes(changes[form](path.read_bytes()))
+    monkeypatch.setenv("IRTOOLKIT_DATA", str(other.parent))
+    assert contents() == whole
+
+
+# ---- damage --------------------------------------------------------------------------------------
+
+
+def assert_refused(split: str, path: Path, line: int | None, found: str) -> None:
+    """Refused for documents in every dataset, for queries and judgments in those of the split."""
+    asked = [(f"egret/{s}{view}", way) for s in SPLITS for view in VIEWS for way in WAYS]
+    asked += [(f"egret/{split}{view}", way) for view in VIEWS for way in ("queries_iter", "qrels_iter", "queries_count")]  # fmt: skip
+    for name, way in asked:
+        with pytest.raises(InputError) as caught:
+            list(getattr(ir_datasets.load(name), way)())
+        assert (caught.value.file, caught.value.line) == (str(path), line)
+        assert found in caught.value.found
+        assert caught.value.remedy
+        place = str(path) if line is None else f"{path}:{line}"
+        assert str(caught.value).startswith(f"{place}: ")
+
+
+def without(key: str) -> dict[str, Any]:
+    record = question("x1", "E.g. x.")
+    del record[key]
+    return record
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("at", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("bad", "found"),
+    [
+        (json.dumps(question("x1", "E.g. x."))[:-9], "not JSON at column"),
+        ("{", "not JSON at column"),
+        ("[]", "not a question: it has no id"),
+        ("null", "not a question: it has no id"),
+        ('{"id": "x1", "id": "x2", "input": "", "output": []}', "the key 'id' stands twice"),
+        (without("id"), "not a question: it has no id"),
+        ({**question("x1"), "id": 7}, "not a question: it has no id"),
+        (without("input"), "question x1 has no input"),
+        ({**question("x1"), "input": None}, "question x1 has no input"),
+        (without("output"), "question x1 has no list of outputs"),
+        ({**question("x1"), "output": {"answer": "E.g. x."}}, "question x1 has no list of outputs"),
+        ({**question("x1"), "output": ["E.g. x."]}, "question x1 has no list of outputs"),
+        ({**question("x1"), "output": [{"answer": 3}]}, "question x1 has an answer that is no text"),
+        ({**question("x1"), "output": [{"answer": ["E.g."]}]}, "an answer that is no text"),
+        (question("x 1", "E.g. x."), "question id 'x 1' is not one word"),
+        (question(" x1"), "question id ' x1' is not one word"),
+        (question("x\t1"), "is not one word"),
+        (question(""), "question id '' is not one word"),
+    ],
+)  # fmt: skip
+def test_a_line_that_is_no_question(
+    release: Path, split: str, at: int, bad: str | dict[str, Any], found: str
+) -> None:
+    whole = [json.dumps(question(f"k{n}", "E.g. k.")) for n in range(3)]
+    whole[at - 1] = bad if isinstance(bad, str) else json.dumps(bad)
+    path = release / f"eli5-{split}-kilt.jsonl"
+    path.write_text("\n".join(whole) + "\n", encoding="utf-8")
+    assert_refused(split, path, at, found)
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_a_question_twice(release: Path, split: str) -> None:
+    records = [question("a", "E.g. x."), question("b"), question("a", "None.")]
+    assert_refused(split, put(release, split, records), 3, "question a stands twice")
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("at", [1, 2])
+def test_text_that_is_not_utf_8(release: Path, split: str, at: int) -> None:
+    path = put(release, split, [question("a", "E.g. x."), question("b", "E.g. x.")])
+    whole = path.read_bytes().split(b"\n")
+    whole[at - 1] = whole[at - 1].replace(b"What", b"Wh\xe1t")
+    path.write_bytes(b"\n".join(whole))
+    assert_refused(split, path, at, "not UTF-8: byte 0xe1 at column")
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("data", [b"", b"\n\n", codecs.BOM_UTF8])
+def test_an_empty_file(release: Path, split: str, data: bytes) -> None:
+    path = release / f"eli5-{split}-kilt.jsonl"
+    path.write_bytes(data)
+    assert_refused(split, path, None, "no questions")
+
+
+@pytest.mark.parametrize(
+    "dev",
+    [
+        [question("t1", "E.g. dev.")],
+        # The shared question has its example in another answer, or none at all.
+        [question("d1", "E.g. x."), question("t3", "None.", "E.g. dev.")],
+        [question("d1", "E.g. x."), question("t2", "None.")],
+    ],
+)
+def test_a_question_of_both_train_and_dev(release: Path, dev: list[Any]) -> None:
+    put(release, "dev", dev)
+    for split in SPLITS:
+        with pytest.raises(InputError, match="train and dev share a question id") as caught:
+            list(ir_datasets.load(f"egret/{split}").docs_iter())
+        assert caught.value.file in {str(release), *map(str, release.iterdir())}
+        assert caught.value.remedy
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_only_one_of_the_two_files(release: Path, split: str) -> None:
+    name = f"eli5-{split}-kilt.jsonl"
+    (release / name).unlink()
+    for s in SPLITS:
+        for way in ("docs_iter", "queries_iter", "qrels_iter"):
+            with pytest.raises(InputError) as caught:
+                list(getattr(ir_datasets.load(f"egret/{s}"), way)())
+            assert (caught.value.file, caught.value.line) == (str(release), None)
+            assert caught.value.found == f"release file {name} is missing"
+            assert "$IRTOOLKIT_DATA/egret/" in str(caught.value)
+
+
+def test_no_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("IRTOOLKIT_DATA", raising=False)
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
+    assert ir_datasets.load("egret/dev").irtoolkit().where() is None
+    with pytest.raises(InputError, match="the egret release is not here") as caught:
+        list(ir_datasets.load("egret/dev").queries_iter())
+    for text in ("https://github.com/facebookresearch/KILT", "eli5-train-kilt.jsonl", "$IRTOOLKIT_DATA/egret/"):  # fmt: skip
+        assert text in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+    assert ir_datasets.load("egret/sample/dev").queries_count() > 0

@@ -1,0 +1,481 @@
+"""QuoteR through ir_datasets: the invented samples always, the real files where there are some.
+
+What is expected is read from the files again, here, by splitting lines at tabs; or it is what the
+paper prints; or it is counted by hand on files that the test writes.
+"""
+
+from __future__ import annotations
+
+import codecs
+import shutil
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import ir_datasets
+import ir_measures
+import pytest
+
+import irtoolkit.collections.quoter as quoter
+from irtoolkit.errors import InputError
+
+SAMPLE = Path(quoter.__file__).parent / "samples" / "quoter"
+NAMES = {"en": "english.txt", "zh": "modern_chinese.txt", "lzh": "ancient_chinese.txt"}
+SPLITS = ("train", "val", "test")
+# Table 1 of the paper: contexts of train, validation and test.
+TABLE_1 = {
+    "en": (101_171, 12_771, 12_771),
+    "zh": (32_472, 4_185, 4_185),
+    "lzh": (93_031, 11_753, 11_753),
+}
+WAYS = ["docs_iter", "docs_store", "docs_count", "queries_iter", "queries_count", "qrels_iter"]
+
+
+@dataclass(frozen=True)
+class Files:
+    """One language's file read plainly, and the id under which irtoolkit offers it."""
+
+    name: str
+    lang: str
+    path: Path
+    rows: list[tuple[str, str, str]]
+
+    def dataset(self, split: str) -> Any:
+        return ir_datasets.load(f"{self.name}/{split}")
+
+    def quotes(self) -> list[str]:
+        """The quotes in order of first appearance."""
+        return list(dict.fromkeys(quote for _, quote, _ in self.rows))
+
+
+def read(name: str, lang: str, path: Path) -> Files:
+    rows = []
+    for line in path.read_bytes().decode("utf-8").removesuffix("\n").split("\n"):
+        left, quote, right = line.split("\t")
+        rows.append((left.strip(), quote.strip(), right.strip()))
+    return Files(name, lang, path, rows)
+
+
+@pytest.fixture(
+    scope="module",
+    params=[(kind, lang) for kind in ("sample", "real") for lang in NAMES],
+    ids=lambda param: "-".join(param),
+)
+def files(request: pytest.FixtureRequest) -> Files:
+    kind, lang = request.param
+    if kind == "sample":
+        return read(f"quoter/sample/{lang}", lang, SAMPLE / NAMES[lang])
+    path = request.getfixturevalue("real_data") / "quoter" / NAMES[lang]
+    if not path.is_file():
+        pytest.skip(f"{path} is not here")
+    return read(f"quoter/{lang}", lang, path)
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No release anywhere, and no network; gives ir_datasets' empty home."""
+    home = tmp_path / "home"
+    home.mkdir()
+
+    def fail(*args: object) -> NoReturn:
+        raise AssertionError("something wants the network")
+
+    monkeypatch.delenv("IRTOOLKIT_DATA", raising=False)
+    monkeypatch.setenv("IR_DATASETS_HOME", str(home))
+    monkeypatch.setattr(socket.socket, "connect", fail)
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    return home
+
+
+@pytest.fixture
+def folder(tmp_path: Path, nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder where the real QuoteR is looked for."""
+    folder = tmp_path / "data" / "quoter"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("IRTOOLKIT_DATA", str(tmp_path / "data"))
+    return folder
+
+
+def lines(count: int) -> str:
+    """That many contexts, of which each quote takes seven in turn."""
+    return "".join(f"l{n}\tq{n % 7}\tr{n}\n" for n in range(1, count + 1))
+
+
+def query_ids(dataset: Any) -> list[str]:
+    return [query.query_id for query in dataset.queries_iter()]
+
+
+def contents(lang: str) -> list[Any]:
+    """Everything that the datasets of a language hold."""
+    return [
+        [tuple(row) for row in getattr(ir_datasets.load(f"quoter/{lang}/{split}"), kind)()]
+        for split in SPLITS
+        for kind in ("docs_iter", "queries_iter", "qrels_iter")
+    ]
+
+
+# ---- documents, queries, judgments ---------------------------------------------------------------
+
+
+def test_docs_are_the_distinct_quotes_in_order_of_first_appearance(files: Files) -> None:
+    dataset = files.dataset("test")
+    docs = list(dataset.docs_iter())
+    assert [doc.text for doc in docs] == files.quotes()
+    assert [doc.doc_id for doc in docs] == [f"{files.lang}-q{n + 1}" for n in range(len(docs))]
+    assert [doc.default_text() for doc in docs] == files.quotes()
+    assert dataset.docs_count() == len(docs) == len(set(files.quotes()))
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_docs_are_shared_by_the_splits(files: Files, split: str) -> None:
+    handlers = {id(files.dataset(other).docs_handler()) for other in SPLITS}
+    assert handlers == {id(files.dataset(split).docs_handler())}
+
+
+def test_docs_store_finds_every_quote(files: Files) -> None:
+    store = files.dataset("train").docs_store()
+    for number, quote in enumerate(files.quotes(), 1):
+        assert store.get(f"{files.lang}-q{number}").text == quote
+    with pytest.raises(KeyError):
+        store.get(f"{files.lang}-q0")
+
+
+def test_queries_of_the_splits_are_the_lines_in_order(files: Files) -> None:
+    found = [query for split in SPLITS for query in files.dataset(split).queries_iter()]
+    assert [(query.query_id, query.left, query.right) for query in found] == [
+        (f"{files.lang}-{number}", left, right)
+        for number, (left, _, right) in enumerate(files.rows, 1)
+    ]
+
+
+def test_splits_are_eight_to_one_to_one(files: Files) -> None:
+    sizes = [files.dataset(split).queries_count() for split in SPLITS]
+    assert sum(sizes) == len(files.rows)
+    if len(files.rows) == sum(TABLE_1[files.lang]):
+        assert tuple(sizes) == TABLE_1[files.lang]
+    else:
+        shares = [len(files.rows) * tenths / 10 for tenths in (8, 1, 1)]
+        assert all(abs(size - share) < 1 for size, share in zip(sizes, shares, strict=True))
+
+
+def test_contexts(files: Files) -> None:
+    rows = iter(files.rows)
+    for split in SPLITS:
+        for query in files.dataset(split).queries_iter():
+            left, _, right = next(rows)
+            assert query.context == query.default_text() == f"{left} {right}"
+            assert query.with_mask("[MASK]") == f"{left} [MASK] {right}"
+
+
+def test_one_judgment_for_each_query(files: Files) -> None:
+    judged = [row for split in SPLITS for row in files.dataset(split).qrels_iter()]
+    numbers = {quote: number for number, quote in enumerate(files.quotes(), 1)}
+    assert [tuple(row) for row in judged] == [
+        (f"{files.lang}-{line}", f"{files.lang}-q{numbers[quote]}", 1)
+        for line, (_, quote, _) in enumerate(files.rows, 1)
+    ]
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_judged_quotes_are_documents_and_judged_queries_the_splits(
+    files: Files, split: str
+) -> None:
+    dataset = files.dataset(split)
+    judged = list(dataset.qrels_iter())
+    assert [row.query_id for row in judged] == query_ids(dataset)
+    assert {row.doc_id for row in judged} <= {doc.doc_id for doc in dataset.docs_iter()}
+    assert set(dataset.qrels_defs()) == {1}
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_statistics_are_those_counted(files: Files, split: str) -> None:
+    dataset = files.dataset(split)
+    named = dict(zip(SPLITS, _parts(files.rows, files), strict=True))
+    train = {quote for _, quote, _ in named["train"]}
+    mine = [quote for _, quote, _ in named[split]]
+    rows = {row.name: row.value for row in dataset.irtoolkit().statistics_of()}
+    assert rows == {
+        "Quotes": len({quote for _, quote, _ in files.rows}),
+        "Contexts": len(files.rows),
+        "Contexts of the split": len(mine),
+        "Quotes of the split": len(set(mine)),
+        "Quotes of the split that train lacks": len(set(mine) - train),
+    }
+
+
+def _parts(rows: list[tuple[str, str, str]], files: Files) -> list[list[tuple[str, str, str]]]:
+    """The rows cut where the query ids say that the splits begin."""
+    firsts = [int(query_ids(files.dataset(split))[0].rpartition("-")[2]) for split in SPLITS]
+    assert firsts[0] == 1
+    return [rows[: firsts[1] - 1], rows[firsts[1] - 1 : firsts[2] - 1], rows[firsts[2] - 1 :]]
+
+
+@pytest.mark.parametrize("prefix", ["quoter", "quoter/sample"])
+@pytest.mark.parametrize("lang", NAMES)
+@pytest.mark.parametrize("split", SPLITS)
+def test_languages_namespaces_and_measures(
+    nowhere: Path, prefix: str, lang: str, split: str
+) -> None:
+    """Known without opening a file, so for the real ids too."""
+    dataset = ir_datasets.load(f"{prefix}/{lang}/{split}")
+    assert dataset.docs_lang() == dataset.queries_lang() == lang
+    assert dataset.docs_namespace() == dataset.queries_namespace() == f"quoter/{lang}"
+    assert dataset.queries_cls()._fields == ("query_id", "left", "right")
+    assert dataset.docs_cls()._fields == ("doc_id", "text")
+    assert "qi2022quoter" in dataset.documentation()["bibtex"]
+    names = dataset.irtoolkit().protocol_of().measures
+    expected = ["RR", "nDCG@5", "MedianRank", "Rank", "StdRank", "R@1", "R@10", "R@100"]
+    assert [ir_measures.parse_measure(name) for name in names] == [
+        ir_measures.parse_measure(name) for name in expected
+    ]
+
+
+@pytest.mark.parametrize(("lang", "quotes", "contexts"), [("en", 60, 200), ("zh", 30, 90), ("lzh", 30, 90)])  # fmt: skip
+def test_samples_are_as_large_as_they_were_to_be(lang: str, quotes: int, contexts: int) -> None:
+    sample = [ir_datasets.load(f"quoter/sample/{lang}/{split}") for split in SPLITS]
+    assert sample[0].docs_count() >= quotes
+    assert sum(part.queries_count() for part in sample) >= contexts
+
+
+# ---- where the splits begin ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=list(NAMES))
+def published(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """A file of exactly the published number of lines, standing where the real one is looked for."""
+    lang = request.param
+    folder = tmp_path_factory.mktemp("published") / "quoter"
+    folder.mkdir()
+    (folder / NAMES[lang]).write_text(lines(sum(TABLE_1[lang])), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("IRTOOLKIT_DATA", str(folder.parent))
+        yield lang
+    quoter.read_release.cache_clear()
+
+
+def test_a_file_of_the_published_size_is_split_as_published(published: str) -> None:
+    first = 1
+    for split, size in zip(SPLITS, TABLE_1[published], strict=True):
+        dataset = ir_datasets.load(f"quoter/{published}/{split}")
+        assert query_ids(dataset) == [f"{published}-{n}" for n in range(first, first + size)]
+        assert dataset.docs_count() == 7
+        # Line n has quote n mod 7, and the first line quote 1: so quote k of the file is q(k mod 7).
+        assert [row.doc_id for row in dataset.qrels_iter()] == [
+            f"{published}-q{(n - 1) % 7 + 1}" for n in range(first, first + size)
+        ]
+        first += size
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("more", [-1, 1])
+def test_one_line_more_or_less_than_published(folder: Path, lang: str, more: int) -> None:
+    count = sum(TABLE_1[lang]) + more
+    (folder / NAMES[lang]).write_text(lines(count), encoding="utf-8")
+    sizes = [ir_datasets.load(f"quoter/{lang}/{split}").queries_count() for split in SPLITS]
+    assert sum(sizes) == count
+    assert all(abs(size * 10 - count * n) < 10 for size, n in zip(sizes, (8, 1, 1), strict=True))
+    quoter.read_release.cache_clear()
+
+
+@pytest.mark.parametrize("lang", NAMES)
+@pytest.mark.parametrize(("count", "sizes"), [(10, (8, 1, 1)), (20, (16, 2, 2)), (700, (560, 70, 70))])  # fmt: skip
+def test_eight_to_one_to_one(
+    folder: Path, lang: str, count: int, sizes: tuple[int, int, int]
+) -> None:
+    (folder / NAMES[lang]).write_text(lines(count), encoding="utf-8")
+    parts = [query_ids(ir_datasets.load(f"quoter/{lang}/{split}")) for split in SPLITS]
+    assert tuple(map(len, parts)) == sizes
+    assert [i for part in parts for i in part] == [f"{lang}-{n}" for n in range(1, count + 1)]
+
+
+def test_the_size_that_counts_is_that_of_the_language(folder: Path) -> None:
+    """English text with as many lines as the modern Chinese file is split 8:1:1."""
+    (folder / NAMES["en"]).write_text(lines(sum(TABLE_1["zh"])), encoding="utf-8")
+    count = ir_datasets.load("quoter/en/train").queries_count()
+    assert count != TABLE_1["zh"][0]
+    assert abs(count - 0.8 * sum(TABLE_1["zh"])) < 1
+
+
+# ---- lines by hand -------------------------------------------------------------------------------
+
+HAND = (
+    "Before noon\tWaste not\tsaid the cook.\n"
+    "\tWant not\tsaid the guest.\n"
+    "At the end\tWaste not\t\n"
+    "Spaces\t  Want not \t around.\n"
+    "Case\twaste not\tmatters.\n"
+    "Line\u2028separators\x85and \x0bsuch\tWant not\tend\u2029no line.\n"
+    "a\tb\tc\nd\tb\te\nf\tb\tg\n"
+    "last\tb\twithout an end"
+)
+
+
+def test_lines_by_hand(folder: Path) -> None:
+    (folder / NAMES["en"]).write_bytes(HAND.encode())
+    train, val, test = (ir_datasets.load(f"quoter/en/{split}") for split in SPLITS)
+    assert [tuple(doc) for doc in train.docs_iter()] == [
+        ("en-q1", "Waste not"),
+        ("en-q2", "Want not"),
+        ("en-q3", "waste not"),
+        ("en-q4", "b"),
+    ]
+    queries = train.queries_dict()
+    assert tuple(queries["en-1"]) == ("en-1", "Before noon", "said the cook.")
+    assert queries["en-1"].context == "Before noon said the cook."
+    assert queries["en-1"].with_mask("<q>") == "Before noon <q> said the cook."
+    assert (queries["en-2"].left, queries["en-2"].right) == ("", "said the guest.")
+    assert queries["en-2"].with_mask("[M]").strip() == "[M] said the guest."
+    assert (queries["en-3"].left, queries["en-3"].right) == ("At the end", "")
+    assert queries["en-6"].right == "end\u2029no line."
+    golds = [row.doc_id[-1] for row in train.qrels_iter()]
+    assert golds == list("12123244")
+    assert [tuple(row) for row in val.qrels_iter()] == [("en-9", "en-q4", 1)]
+    assert [tuple(query) for query in test.queries_iter()] == [("en-10", "last", "without an end")]
+
+
+@pytest.mark.parametrize("lang", NAMES)
+@pytest.mark.parametrize("form", ["bom", "crlf", "both", "no last line end"])
+def test_byte_order_mark_and_crlf_change_nothing(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lang: str, form: str
+) -> None:
+    path = folder / NAMES[lang]
+    shutil.copyfile(SAMPLE / NAMES[lang], path)
+    whole = contents(lang)
+    data = path.read_bytes()
+    assert b"\r" not in data
+    if form in ("crlf", "both"):
+        data = data.replace(b"\n", b"\r\n")
+    if form in ("bom", "both"):
+        data = codecs.BOM_UTF8 + data
+    if form == "no last line end":
+        data = data.removesuffix(b"\n")
+    other = tmp_path / "other" / "quoter" / NAMES[lang]
+    other.parent.mkdir(parents=True)
+    other.write_bytes(data)
+    monkeypatch.setenv("IRTOOLKIT_DATA", str(tmp_path / "other"))
+    assert contents(lang) == whole
+
+
+# ---- damage --------------------------------------------------------------------------------------
+
+
+def assert_refused(lang: str, path: Path, line: int | None, found: str) -> None:
+    """Refused whatever is asked for, with this file and line and text."""
+    for split in SPLITS:
+        for way in WAYS:
+            with pytest.raises(InputError) as caught:
+                list(getattr(ir_datasets.load(f"quoter/{lang}/{split}"), way)())
+            assert (caught.value.file, caught.value.line) == (str(path), line)
+            assert found in caught.value.found
+            assert caught.value.remedy
+            place = str(path) if line is None else f"{path}:{line}"
+            assert str(caught.value).startswith(f"{place}: ")
+        with pytest.raises(InputError, match=r"release file is damaged|iconv"):
+            ir_datasets.load(f"quoter/{lang}/{split}").irtoolkit().statistics_of()
+
+
+@pytest.mark.parametrize("lang", NAMES)
+@pytest.mark.parametrize("at", [1, 5, 12])
+@pytest.mark.parametrize(
+    ("bad", "found"),
+    [
+        ("left\tquote only", "1 tabs instead of 2"),
+        ("left\tquote\tright\tmore", "3 tabs instead of 2"),
+        ("left quote right", "0 tabs instead of 2"),
+        ("", "0 tabs instead of 2"),
+        ("left\t\tright", "an empty quote"),
+        ("left\t \u3000 \tright", "an empty quote"),
+        ("\tquote\t", "a quote without context"),
+        (" \tquote\t\u00a0", "a quote without context"),
+    ],
+)
+def test_a_line_that_is_none(folder: Path, lang: str, at: int, bad: str, found: str) -> None:
+    whole = lines(11).splitlines()
+    whole.insert(at - 1, bad)
+    path = folder / NAMES[lang]
+    path.write_text("\n".join(whole) + "\n", encoding="utf-8")
+    assert_refused(lang, path, at, found)
+
+
+@pytest.mark.parametrize("lang", NAMES)
+@pytest.mark.parametrize("at", [1, 3, 10])
+@pytest.mark.parametrize(("bad", "shown"), [(b"\xff", "0xff"), (b"\xe4\xb8", "0xe4")])
+def test_text_that_is_not_utf_8(folder: Path, lang: str, at: int, bad: bytes, shown: str) -> None:
+    whole = lines(10).encode().split(b"\n")
+    whole[at - 1] = whole[at - 1].replace(b"\tq", b"\t" + bad + b"q")
+    path = folder / NAMES[lang]
+    path.write_bytes(b"\n".join(whole))
+    assert_refused(lang, path, at, f"not UTF-8: byte {shown} at column")
+
+
+@pytest.mark.parametrize("data", [b"", codecs.BOM_UTF8])
+def test_an_empty_file(folder: Path, data: bytes) -> None:
+    path = folder / NAMES["en"]
+    path.write_bytes(data)
+    with pytest.raises(InputError) as caught:
+        list(ir_datasets.load("quoter/en/train").queries_iter())
+    assert caught.value.file == str(path)
+    if not data:
+        assert caught.value.line is None
+        assert "no contexts" in caught.value.found
+        assert "fetch it again" in str(caught.value)
+
+
+def test_a_repaired_file_loads(folder: Path) -> None:
+    path = folder / NAMES["zh"]
+    path.write_text(lines(9) + "truncat", encoding="utf-8")
+    assert_refused("zh", path, 10, "0 tabs")
+    path.write_text(lines(10), encoding="utf-8")
+    assert ir_datasets.load("quoter/zh/val").queries_count() == 1
+
+
+def test_damage_to_one_language_leaves_the_others_and_the_sample_alone(folder: Path) -> None:
+    (folder / NAMES["zh"]).write_bytes(b"\xff")
+    (folder / NAMES["en"]).write_text(lines(10), encoding="utf-8")
+    assert ir_datasets.load("quoter/en/train").queries_count() == 8
+    rows = (SAMPLE / NAMES["zh"]).read_bytes().count(b"\n")
+    parts = [ir_datasets.load(f"quoter/sample/zh/{split}").queries_count() for split in SPLITS]
+    assert sum(parts) == rows
+
+
+# ---- a file that is not here ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lang", NAMES)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_release_that_is_not_here(nowhere: Path, lang: str, way: str) -> None:
+    dataset = ir_datasets.load(f"quoter/{lang}/test")
+    assert dataset.irtoolkit().where() is None
+    with pytest.raises(InputError, match="the quoter release is not here") as caught:
+        list(getattr(dataset, way)())
+    assert caught.value.file is caught.value.line is None
+    for text in ("https://github.com/thunlp/QuoteR", NAMES[lang], "$IRTOOLKIT_DATA/quoter/"):
+        assert text in str(caught.value)
+    assert list(nowhere.iterdir()) == []
+
+
+@pytest.mark.parametrize("lang", NAMES)
+def test_a_folder_without_this_language(nowhere: Path, folder: Path, lang: str) -> None:
+    for other in NAMES.keys() - {lang}:
+        (folder / NAMES[other]).write_text(lines(10), encoding="utf-8")
+        assert ir_datasets.load(f"quoter/{other}/test").queries_count() == 1
+    with pytest.raises(InputError) as caught:
+        list(ir_datasets.load(f"quoter/{lang}/test").docs_iter())
+    assert (caught.value.file, caught.value.line) == (str(folder), None)
+    assert f"release file {NAMES[lang]} is missing" in caught.value.found
+    assert "https://github.com/thunlp/QuoteR" in str(caught.value)
+    assert "$IRTOOLKIT_DATA/quoter/" in str(caught.value)
+    assert {path.name for path in folder.iterdir()} == set(NAMES.values()) - {NAMES[lang]}
+    assert list(nowhere.iterdir()) == []
+
+
+@pytest.mark.parametrize("lang", NAMES)
+def test_the_sample_needs_nothing_and_is_no_stand_in(nowhere: Path, lang: str) -> None:
+    dataset = ir_datasets.load(f"quoter/sample/{lang}/train")
+    assert dataset.queries_count() > 0
+    assert Path(dataset.irtoolkit().where()) == SAMPLE
+    assert list(nowhere.iterdir()) == []
