@@ -125,15 +125,13 @@ def test_one_example(left: str, unit: str, right: str) -> None:
     [
         ("One, e.g. A\n\nTwo", [("", "One, e.g. A", "Two")]),
         ("One\n \nTwo, e.g. A", [("One", "Two, e.g. A", "")]),
-        ("Fruit:\n- red, e.g. plums\n- green", [("Fruit:\n- red, e.g. plums", "- green")]),
+        ("Fruit:\n- red, e.g. plums\n- green", [("Fruit:", "- red, e.g. plums", "- green")]),
         ("Fruit:\n* red\n* for example figs", [("Fruit:\n* red", "* for example figs", "")]),
         ("Fruit:\n• red, e.g. plums\n• blue", [("Fruit:", "• red, e.g. plums", "• blue")]),
         ("One line\nand, for example, its end.\nNext.", [("", "One line\nand, for example, its end.", "Next.")]),
     ],
 )  # fmt: skip
 def test_paragraphs_and_lists(text: str, expected: list[tuple[str, ...]]) -> None:
-    if len(expected[0]) == 2:  # an item's unit is the item alone
-        expected = [("Fruit:", "- red, e.g. plums", "- green")]
     assert cut(text) == expected
 
 
@@ -244,10 +242,7 @@ PIECED = st.lists(PIECES, max_size=30).map("".join)
 TEXTS = PIECED | st.text()
 # Little but markers and what units are cut at.
 TANGLED = st.lists(
-    st.sampled_from(
-        ["for example ", "e.g. ", "(", ") ", "(", ") ", "Cats ", "nap. ", "Tom. ", "\n\n"]
-    ),
-    max_size=20,
+    st.sampled_from(["for example ", "e.g. ", "(", ") ", "Cats ", "nap. "]), min_size=6, max_size=12
 ).map("".join)
 
 
@@ -264,14 +259,14 @@ def test_the_parts_make_up_the_text(text: str) -> None:
         assert any(character.isalnum() for character in unit.text)
 
 
-@given(TEXTS | TANGLED)
-@settings(max_examples=300)
+@given(TANGLED | TEXTS)
+@settings(max_examples=600)
 def test_examples_are_in_order_and_do_not_overlap(text: str) -> None:
     assert_apart(text)
 
 
-@given(TEXTS | TANGLED)
-@settings(max_examples=300)
+@given(TANGLED | TEXTS)
+@settings(max_examples=600)
 def test_every_unit_holds_its_marker(text: str) -> None:
     assert all(unit.marker in unit.text for unit in extract(text))
 

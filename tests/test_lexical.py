@@ -40,10 +40,10 @@ from sklearn.feature_extraction.text import (
     TfidfVectorizer,
 )
 
+from irtoolkit.analysis import analyzer, stop_words
 from irtoolkit.collections.handlers import Docs
 from irtoolkit.errors import InputError
 from irtoolkit.retrievers import word2vec
-from irtoolkit.retrievers.analysis import analyzer, stop_words
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.floor import Random

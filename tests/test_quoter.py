@@ -452,7 +452,7 @@ def test_a_release_that_is_not_here(nowhere: Path, lang: str, way: str) -> None:
     assert dataset.irtoolkit().where() is None
     with pytest.raises(InputError, match="the quoter release is not here") as caught:
         list(getattr(dataset, way)())
-    assert caught.value.file is caught.value.line is None
+    assert (caught.value.file, caught.value.line) == (None, None)
     for text in ("https://github.com/thunlp/QuoteR", NAMES[lang], "$IRTOOLKIT_DATA/quoter/"):
         assert text in str(caught.value)
     assert list(nowhere.iterdir()) == []

@@ -6,7 +6,6 @@ the same under `csfcube/sample`, an invented miniature that ships with the packa
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 
 import ir_datasets
 
@@ -34,7 +33,7 @@ from irtoolkit.collections.handlers import (
     Queries,
     Statistic,
 )
-from irtoolkit.collections.source import DATA_VARIABLE, Source
+from irtoolkit.collections.source import DATA_VARIABLE, Source, sample_source
 
 NAME = "csfcube"
 MEASURES = ("RPlast(rel=2)", "P(rel=2)@20", "R(rel=2)@20", "nDCGp(p=100)", "nDCGp(p=20)")
@@ -84,8 +83,7 @@ def statistics(release: Release, reported: bool) -> list[Statistic]:
 
 def _source(sample: bool) -> Source:
     if sample:
-        folder = Path(__file__).parent / "samples" / NAME
-        return Source(NAME, tuple(BLOBS), "reinstall irtoolkit: its samples are damaged", folder)
+        return sample_source(NAME, tuple(BLOBS))
     return Source(
         NAME,
         tuple(BLOBS),

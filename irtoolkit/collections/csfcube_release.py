@@ -175,19 +175,13 @@ def _read_sources(path: Path) -> dict[str, dict[str, tuple[str, ...]]]:
             isinstance(doc, str) and isinstance(names, list)
             for doc, names in zip(*lists, strict=True)
         ):
-            raise InputError(
-                f"the pool of {query} is not ids beside lists of methods",
-                file=path,
-                line=line_of(path, f'"{query}"'),
-                remedy=TRUNCATED,
+            raise _damaged(
+                path, f"the pool of {query} is not ids beside lists of methods", f'"{query}"'
             )
         if len(set(lists[0])) != len(lists[0]):
             twice = next(doc for doc in lists[0] if lists[0].count(doc) > 1)
-            raise InputError(
-                f"candidate {twice} stands twice in the pool of {query}",
-                file=path,
-                line=line_of(path, f'"{query}"'),
-                remedy=TRUNCATED,
+            raise _damaged(
+                path, f"candidate {twice} stands twice in the pool of {query}", f'"{query}"'
             )
         pools[query] = {doc: tuple(names) for doc, names in zip(*lists, strict=True)}
     return pools
@@ -223,12 +217,7 @@ def _read_grades(
             elif doc not in sources.get(paper, {}):
                 fault = f"is not in the pool of {POOLS}"
             if fault is not None:
-                raise InputError(
-                    f"candidate {doc} of {paper} ({facet}) {fault}",
-                    file=path,
-                    line=line_of(path, f'"{doc}"'),
-                    remedy=TRUNCATED,
-                )
+                raise _damaged(path, f"candidate {doc} of {paper} ({facet}) {fault}", f'"{doc}"')
             rows[doc] = CSFCubeQrel(
                 f"{paper}_{facet}", doc, grade, tuple(ratings), sources[paper][doc]
             )
@@ -236,12 +225,7 @@ def _read_grades(
         if problem is None and left_out:
             problem = f"has no grade for {left_out[0]}, which is in its pool"
         if problem is not None:
-            raise InputError(
-                f"query {paper} ({facet}) {problem}",
-                file=path,
-                line=line_of(path, f'"{paper}"'),
-                remedy=TRUNCATED,
-            )
+            raise _damaged(path, f"query {paper} ({facet}) {problem}", f'"{paper}"')
         result[f"{paper}_{facet}"] = list(rows.values())
     return result
 
@@ -290,11 +274,10 @@ def _read_queries(
             s for s, label in zip(doc.sentences, doc.labels, strict=True) if label in labels
         )
         if not chosen:
-            raise InputError(
+            raise _damaged(
+                path.with_name(ABSTRACTS),
                 f"query paper {row['pid']} has no sentence labelled {row['facet']}",
-                file=path.with_name(ABSTRACTS),
-                line=line_of(path.with_name(ABSTRACTS), f'"{row["pid"]}"'),
-                remedy=TRUNCATED,
+                f'"{row["pid"]}"',
             )
         queries[query_id] = CSFCubeQuery(
             query_id, doc.doc_id, row["facet"], doc.title, doc.sentences, doc.labels, chosen,
@@ -314,14 +297,18 @@ def _read_folds(path: Path, queries: set[str]) -> dict[str, tuple[tuple[str, ...
         expected = {q for q in queries if facet == "all" or q.endswith(f"_{facet}")}
         listed = [q for fold in tests if isinstance(fold, list) for q in fold]
         if sorted(map(str, listed)) != sorted(expected) or not all(tests):
-            raise InputError(
+            raise _damaged(
+                path,
                 f"fold1_test and fold2_test of {facet} do not split its {len(expected)} queries in two",
-                file=path,
-                line=line_of(path, f'"{facet}"'),
-                remedy=TRUNCATED,
+                f'"{facet}"',
             )
         folds[facet] = tuple(tuple(fold) for fold in tests)
     return folds
+
+
+def _damaged(path: Path, found: str, near: str) -> InputError:
+    """A fault of a file, on the line where some text stands."""
+    return InputError(found, file=path, line=line_of(path, near), remedy=TRUNCATED)
 
 
 def _object(path: Path) -> dict[str, Any]:
@@ -338,10 +325,5 @@ def _parallel(
     lengths = [len(x) if isinstance(x, list) else None for x in lists]
     if None in lengths or len(set(lengths)) != 1:
         shown = ", ".join(f"{key} {length}" for key, length in zip(keys, lengths, strict=True))
-        raise InputError(
-            f"the lists of {paper} differ in length: {shown}",
-            file=path,
-            line=line_of(path, f'"{paper}"'),
-            remedy=TRUNCATED,
-        )
+        raise _damaged(path, f"the lists of {paper} differ in length: {shown}", f'"{paper}"')
     return lists  # type: ignore[return-value]

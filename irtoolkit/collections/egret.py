@@ -23,7 +23,7 @@ from irtoolkit.collections.handlers import (
     Queries,
     Statistic,
 )
-from irtoolkit.collections.source import DATA_VARIABLE, Source
+from irtoolkit.collections.source import DATA_VARIABLE, Source, sample_source
 from irtoolkit.collections.strictjson import TRUNCATED, read_jsonl
 from irtoolkit.errors import InputError
 from irtoolkit.records import Qrel
@@ -138,8 +138,7 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
 def _source(sample: bool) -> Source:
     files = tuple(FILE.format(split) for split in SPLITS)
     if sample:
-        folder = Path(__file__).parent / "samples" / NAME
-        return Source(NAME, files, "reinstall irtoolkit: its samples are damaged", folder)
+        return sample_source(NAME, files)
     howto = f"get ELI5 from {URL} and put {' and '.join(files)} into ${DATA_VARIABLE}/{NAME}/"
     return Source(NAME, files, howto)
 

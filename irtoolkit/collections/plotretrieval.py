@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Tuple  # noqa: UP035 ir_datasets compares th
 import ir_datasets
 import numpy as np
 
+from irtoolkit.analysis import analyzer
 from irtoolkit.collections.books import Book, Passage, Passages
 from irtoolkit.collections.handlers import (
     Benchmark,
@@ -28,7 +29,7 @@ from irtoolkit.collections.handlers import (
     SharedCandidates,
     Statistic,
 )
-from irtoolkit.collections.source import DATA_VARIABLE, Source
+from irtoolkit.collections.source import DATA_VARIABLE, Source, sample_source
 from irtoolkit.collections.strictjson import TRUNCATED, read_json, read_jsonl
 from irtoolkit.errors import InputError
 from irtoolkit.records import Qrel
@@ -181,8 +182,7 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
 def _source(split: str, sample: bool) -> Source:
     files = (f"queries-{split}.jsonl",)
     if sample:
-        folder = Path(__file__).parent / "samples" / NAME
-        return Source(NAME, files, "reinstall irtoolkit: its samples are damaged", folder)
+        return sample_source(NAME, files)
     howto = (
         f"put books/*.json and queries-{split}.jsonl into ${DATA_VARIABLE}/{NAME}/; the authors have"
         " not published theirs"
@@ -255,8 +255,6 @@ def _is_chunk(book: Book, passage: Span) -> bool:
 
 def word_overlap(query: str, passage: str) -> float:
     """Share of the query's distinct words, without stop words, that the passage has (Eq. 5)."""
-    from irtoolkit.retrievers.analysis import analyzer
-
     words = analyzer("word", "sklearn")
     asked = set(words(query))
     return len(asked & set(words(passage))) / len(asked) if asked else 0.0

@@ -20,7 +20,7 @@ from irtoolkit.collections.handlers import (
     Queries,
     Statistic,
 )
-from irtoolkit.collections.source import DATA_VARIABLE, Source
+from irtoolkit.collections.source import DATA_VARIABLE, Source, sample_source
 from irtoolkit.collections.strictjson import TRUNCATED
 from irtoolkit.errors import InputError
 from irtoolkit.files import read_lines
@@ -149,8 +149,7 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
 
 def _source(lang: str, sample: bool) -> Source:
     if sample:
-        folder = Path(__file__).parent / "samples" / NAME
-        return Source(NAME, (FILES[lang],), "reinstall irtoolkit: its samples are damaged", folder)
+        return sample_source(NAME, (FILES[lang],))
     howto = f"get the data from {URL} and put {FILES[lang]} into ${DATA_VARIABLE}/{NAME}/"
     return Source(NAME, (FILES[lang],), howto)
 

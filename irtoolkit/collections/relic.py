@@ -23,7 +23,7 @@ from irtoolkit.collections.handlers import (
     Statistic,
 )
 from irtoolkit.collections.relic_release import MAX_CONTEXT, Release, RelicQuery, read_release
-from irtoolkit.collections.source import DATA_VARIABLE, Source
+from irtoolkit.collections.source import DATA_VARIABLE, Source, sample_source
 from irtoolkit.records import Qrel
 from irtoolkit.spans import Span
 
@@ -63,13 +63,11 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
 
 
 def _source(split: str, sample: bool) -> Source:
-    folder = Path(__file__).parent / "samples" / NAME
-    howto = f"get the dataset from {URL} and put its json files into ${DATA_VARIABLE}/{NAME}/"
+    files = (f"{split}.json",)
     if sample:
-        return Source(
-            NAME, (f"{split}.json",), "reinstall irtoolkit: its samples are damaged", folder
-        )
-    return Source(NAME, (f"{split}.json",), howto)
+        return sample_source(NAME, files)
+    howto = f"get the dataset from {URL} and put its json files into ${DATA_VARIABLE}/{NAME}/"
+    return Source(NAME, files, howto)
 
 
 @cache

@@ -89,3 +89,9 @@ class Source:
         named = os.environ.get(DATA_VARIABLE)
         places = [Path(named).absolute() / self.benchmark] if named else []
         return [*places, ir_datasets.util.home_path() / self.benchmark]
+
+
+def sample_source(benchmark: str, files: tuple[str, ...]) -> Source:
+    """The invented miniature of a benchmark, which ships with the package."""
+    folder = Path(__file__).parent / "samples" / benchmark
+    return Source(benchmark, files, "reinstall irtoolkit: its samples are damaged", folder)

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from irtoolkit.analysis import Analyzer, StopWords, Tokenizer, analyzer
 from irtoolkit.ids import Ints
-from irtoolkit.retrievers.analysis import Analyzer, StopWords, Tokenizer, analyzer
 from irtoolkit.retrievers.base import Retriever, Scorer, Scores
 from irtoolkit.retrievers.task import Segments, Task
 

@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from irtoolkit.analysis import StopWords, Tokenizer, analyzer
 from irtoolkit.errors import InputError, needs_extra
 from irtoolkit.files import read_lines, sha256
 from irtoolkit.ids import Ints
-from irtoolkit.retrievers.analysis import StopWords, Tokenizer, analyzer
 from irtoolkit.retrievers.base import Retriever, Scorer, Scores
 from irtoolkit.retrievers.lexical import Vocabulary, document_frequencies
 from irtoolkit.retrievers.task import Segments, Task
