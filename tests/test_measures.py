@@ -800,11 +800,11 @@ def test_a_new_measure_is_a_class_and_nothing_else() -> None:
 
 def test_a_measures_own_average_is_used_by_evaluate_too() -> None:
     found = evaluate(
-        Run.of(RUN), Qrels.of(QRELS), {"g": Grades @ 5}, folds=[["q1", "q2", "q3"], ["q1"]]
+        Run.of(RUN), Qrels.of(QRELS), {"g": Grades @ 2}, folds=[["q1", "q2", "q3"], ["q1"]]
     )
-    # Medians of (6, 0, 3) and (6): the mean over folds is of what the measure makes of each fold.
-    assert found.per_query("g").tolist() == [6.0, 0.0, 3.0]
-    assert found.figures() == {"g": (3.0 + 6.0) / 2}
+    # Medians of (4, 0, 0) and (4): the mean over folds is of what the measure makes of each fold.
+    assert found.per_query("g").tolist() == [4.0, 0.0, 0.0]
+    assert found.figures() == {"g": (0.0 + 4.0) / 2}
 
 
 def test_a_measures_shown_form_has_what_differs_from_its_defaults() -> None:

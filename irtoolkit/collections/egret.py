@@ -83,29 +83,36 @@ class Unit(NamedTuple):
     example: Example
 
 
+class Split(NamedTuple):
+    """The units of one file, and the line of each of its questions."""
+
+    units: list[Unit]
+    lines: dict[str, int]
+
+
 @cache
-def read_split(path: Path) -> list[Unit]:
+def read_split(path: Path) -> Split:
     """Extracts every exemplifying unit of one file.
 
     Raises:
         InputError: a line that is no question with answers, or an id twice.
     """
     units: list[Unit] = []
-    seen: set[str] = set()
+    lines: dict[str, int] = {}
     for number, record in read_jsonl(path):
         problem = _problem(record)
-        if problem is None and record["id"] in seen:
+        if problem is None and record["id"] in lines:
             problem = f"question {record['id']} stands twice"
         if problem is not None:
             raise InputError(problem, file=path, line=number, remedy=TRUNCATED)
-        seen.add(record["id"])
+        lines[record["id"]] = number
         answers = [out["answer"] for out in record["output"] if out.get("answer") is not None]
         for i, answer in enumerate(answers, 1):
             for j, example in enumerate(extract(answer), 1):
                 units.append(Unit(f"{record['id']}.{i}.{j}", record["input"], example))
-    if not seen:
+    if not lines:
         raise InputError("no questions", file=path, remedy=TRUNCATED)
-    return units
+    return Split(units, lines)
 
 
 def _problem(record: Any) -> str | None:
@@ -144,17 +151,20 @@ def _source(sample: bool) -> Source:
 
 
 def _units(source: Source, split: str) -> list[Unit]:
-    return read_split(source.folder() / FILE.format(split))
+    """The units of a split, once both are known to share no question."""
+    train, dev = (source.folder() / FILE.format(name) for name in SPLITS)
+    shared = read_split(train).lines.keys() & read_split(dev).lines.keys()
+    if shared:
+        line, name = min((read_split(dev).lines[name], name) for name in shared)
+        raise InputError(
+            f"train and dev share a question id: {name}", file=dev, line=line, remedy=TRUNCATED
+        )
+    return read_split(train if split == SPLITS[0] else dev).units
 
 
 def _documents(source: Source) -> dict[str, ExampleDoc]:
-    both = [unit for split in SPLITS for unit in _units(source, split)]
-    docs = {unit.unit_id: ExampleDoc(unit.unit_id, unit.example.text) for unit in both}
-    if len(docs) != len(both):
-        raise InputError(
-            "train and dev share a question id", file=source.folder(), remedy=TRUNCATED
-        )
-    return docs
+    both = (unit for split in SPLITS for unit in _units(source, split))
+    return {unit.unit_id: ExampleDoc(unit.unit_id, unit.example.text) for unit in both}
 
 
 def _dataset(source: Source, docs: Docs, split: str, left_only: bool) -> ir_datasets.Dataset:
@@ -187,12 +197,14 @@ def _dataset(source: Source, docs: Docs, split: str, left_only: bool) -> ir_data
             howto=source.howto,
             description="Examples masked out of long-form answers, among all examples.",
             protocol_of=lambda: Protocol(MEASURES),
-            statistics_of=lambda: statistics(_units(source, split), len(_documents(source))),
+            statistics_of=lambda: statistics(
+                _units(source, split), len(_documents(source)), left_only
+            ),
         ),
     )
 
 
-def statistics(units: list[Unit], corpus: int) -> list[Statistic]:
+def statistics(units: list[Unit], corpus: int, left_only: bool) -> list[Statistic]:
     """The figures of the paper's Table 1 for one split; lengths in words between white space."""
 
     def mean(texts: list[str]) -> float:
@@ -205,5 +217,5 @@ def statistics(units: list[Unit], corpus: int) -> list[Statistic]:
         Statistic("Examples of train and dev", corpus),
         Statistic("Average left context, words", mean(left)),
         Statistic("Average example, words", mean([unit.example.text for unit in units])),
-        Statistic("Average right context, words", mean(right)),
+        *([] if left_only else [Statistic("Average right context, words", mean(right))]),
     ]

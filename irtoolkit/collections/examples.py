@@ -15,14 +15,23 @@ from irtoolkit.collections.strictjson import read_jsonl
 from irtoolkit.errors import InputError
 from irtoolkit.files import StrPath, read_lines
 
-MARKER = re.compile(r"\b(?:for\s+example\b|e\.\s?g\b\.?)", re.IGNORECASE)
-# A sentence ends at . ! or ?, with closing marks, before white space and what can begin another.
-_END = re.compile(r"[.!?]+[\"'”’)\]]*(?=\s+[\"'“‘(\[]*[A-Z0-9À-Þ])|\n\s*\n|\n(?=\s*[-*•–])")
-# What ends in a full stop without ending a sentence.
-_ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.\s?g|i\.\s?e|etc|vs|cf|al|mr|mrs|ms|dr|prof|st|no|fig|approx|u\.s|u\.k)|(?<!\S)[A-Z])\.$",
+# "e. g." only with its second full stop; N.E.G. and http://e.g.com hold no marker.
+MARKER = re.compile(
+    r"\bfor(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)example\b|(?<![\w./])(?:e\.g\b\.?|e\.[^\S\n]g\.)",
     re.IGNORECASE,
 )
+# A sentence ends at . ! ? or an ellipsis, with closing marks, before what can begin another; or at
+# a blank line, or where a list item begins.
+_END = re.compile(
+    r"(?<![.!?\u2026])[.!?\u2026]++[\"'”’)\]]*+(?=\s+[\"'“‘(\[]*[A-Z0-9À-Þ])|\n\s*\n|\n(?=\s*[-*•–])"
+)
+# What ends in a full stop without ending a sentence: abbreviations, and a capital as an initial.
+_ABBREVIATION = re.compile(
+    r"(?:\b(?i:e\.\s?g|i\.\s?e|etc|vs|cf|al|mr|mrs|ms|dr|prof|st|approx|u\.s|u\.k)|(?<!\S)[A-Z])\.$"
+)
+_BEFORE_NUMBER = re.compile(r"\b(?i:nos?|figs?|pp?|vol|ch)\.$")
+# Longer than any abbreviation, so that a look back takes the same time anywhere in a text.
+_LOOK_BACK = 16
 # Words of context kept on each side (EgRet §3.1).
 CONTEXT = 256
 # A clause longer than this is a parenthesis that was never closed where it should have been.
@@ -30,39 +39,53 @@ _LONGEST_CLAUSE = 1000
 
 
 class Example(NamedTuple):
-    """An exemplifying unit and the text on its two sides."""
+    """An exemplifying unit of a text, and where it stands; the text itself is not copied."""
 
     text: str
-    left: str
-    right: str
+    source: str
+    start: int
+    stop: int
     marker: str
+
+    @property
+    def left(self) -> str:
+        """What stands before the unit."""
+        return self.source[: self.start].strip()
+
+    @property
+    def right(self) -> str:
+        """What stands after the unit."""
+        return self.source[self.stop :].strip()
 
 
 def extract(text: str) -> Iterator[Example]:
     """Yields the exemplifying units of a text in order; units do not overlap.
 
-    A unit that is nothing but its marker is left out.
+    A unit that is nothing but markers is left out, and so is a sentence of which a parenthesised
+    clause is a unit already.
     """
-    done = 0
     spans = sentences(text)
+    done = place = 0
+    seen: tuple[int, int] | None = None
     for match in MARKER.finditer(text):
-        if match.start() < done:
+        while place < len(spans) - 1 and spans[place][1] <= match.start():
+            place += 1
+        span = _clause(text, match.start()) or spans[place]
+        if span == seen or span[0] < done or match.end() > span[1]:
             continue
-        start, stop = _clause(text, match.start()) or _sentence(spans, match.start())
+        seen = span
+        start, stop = span
         unit = text[start:stop].strip()
-        rest = MARKER.sub("", unit)
-        if not any(character.isalnum() for character in rest):
-            continue
-        done = stop
-        yield Example(unit, text[:start].strip(), text[stop:].strip(), match[0])
+        if any(character.isalnum() for character in MARKER.sub("", unit)):
+            done = stop
+            yield Example(unit, text, start, stop, match[0])
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
     """Where the sentences of a text start and stop, without the space between them."""
     spans, start = [], 0
     for match in _END.finditer(text):
-        before = text[start : match.end()].rstrip()
-        if match[0].startswith(".") and _ABBREVIATION.search(before.rstrip("\"'”’)]")):
+        if match[0].startswith(".") and _abbreviated(text, start, match):
             continue
         spans.append((start, match.end()))
         start = match.end()
@@ -76,12 +99,18 @@ def sentences(text: str) -> list[tuple[int, int]]:
     return trimmed
 
 
-def _sentence(spans: list[tuple[int, int]], at: int) -> tuple[int, int]:
-    return next((start, stop) for start, stop in spans if start <= at < stop)
+def _abbreviated(text: str, start: int, match: re.Match[str]) -> bool:
+    """Whether the full stop of a match only ends an abbreviation."""
+    tail = text[max(start, match.start() + 1 - _LOOK_BACK) : match.start() + 1]
+    if _BEFORE_NUMBER.search(tail):
+        return text[match.end() : match.end() + 8].lstrip()[:1].isdigit()
+    return _ABBREVIATION.search(tail) is not None
 
 
 def _clause(text: str, at: int) -> tuple[int, int] | None:
     """The innermost pair of parentheses around a place, or None when it stands in none."""
+    if text.find("(", max(0, at - _LONGEST_CLAUSE), at) < 0:
+        return None
     depth = 0
     for start in range(at - 1, max(-1, at - _LONGEST_CLAUSE), -1):
         if text[start] == ")":
@@ -102,8 +131,9 @@ def _clause(text: str, at: int) -> tuple[int, int] | None:
 
 def clip(text: str, words: int, *, end: bool) -> str:
     """The first words of a text, or the last ones, between white space."""
-    parts = text.split()
-    return " ".join(parts[-words:] if end else parts[:words])
+    # Splitting no further than needed keeps a long text cheap.
+    parts = text.rsplit(None, words)[-words:] if end else text.split(None, words)[:words]
+    return " ".join(parts)
 
 
 def mine(files: Iterable[StrPath]) -> Iterator[dict[str, str]]:
