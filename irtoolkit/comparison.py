@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from irtoolkit.errors import InputError
 from irtoolkit.evaluation import Evaluation
 from irtoolkit.significance import (
@@ -60,12 +62,19 @@ def compare(
         test, correction: see `irtoolkit.significance`.
 
     Raises:
-        InputError: the baseline is not among the systems.
+        InputError: the baseline is not among the systems, or a value is not finite.
     """
     if baseline not in evaluations:
         raise InputError(
             f"baseline {baseline} is not among the systems", remedy=", ".join(evaluations)
         )
+    for name, evaluation in evaluations.items():
+        unknown = int((~np.isfinite(evaluation.per_query(measure))).sum())
+        if unknown:
+            raise InputError(
+                f"{measure} of {name} is not finite for {unknown} queries",
+                remedy="the run is too shallow to tell: rank deeper",
+            )
     base = evaluations[baseline].per_query(measure)
     others = [name for name in evaluations if name != baseline]
     raw = [paired_test(evaluations[name].per_query(measure), base, test) for name in others]

@@ -52,7 +52,7 @@ def load_judgments(name: str) -> tuple[Qrels, Any | None]:
     Raises:
         InputError: neither; or a dataset without qrels, or an invalid file.
     """
-    if Path(name).is_file():
+    if name not in {*dataset_ids(), *ir_datasets.registry} and Path(name).is_file():
         return Qrels.read(name), None
     dataset = load_dataset(name)
     if not dataset.has_qrels():

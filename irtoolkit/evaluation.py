@@ -155,7 +155,7 @@ def _by_ir_measures(
         for measure in measures.values()
     }
     try:
-        for metric in ir_measures.iter_calc(list(found), qrels.as_dict(), run.as_dict()):
+        for metric in ir_measures.iter_calc(list(found), qrels.as_dict(), _untied(run)):
             if metric.query_id in position:
                 found[metric.measure][position[metric.query_id]] = metric.value
     except Exception as error:  # a provider may run anything, a Perl script among them
@@ -164,3 +164,12 @@ def _by_ir_measures(
             f"ir_measures cannot compute {names}: {' '.join(str(error).split())}"
         ) from error
     return {name: found[measure] for name, measure in measures.items()}
+
+
+def _untied(run: Run) -> dict[str, dict[str, float]]:
+    """The run with its order as scores: ir_measures' providers disagree on how ties are broken."""
+    scores = iter((-run.ranks).tolist())
+    untied: dict[str, dict[str, float]] = {query_id: {} for query_id in run.query_ids}
+    for row in run:
+        untied[row.query_id][row.doc_id] = float(next(scores))
+    return untied

@@ -28,6 +28,11 @@ def atomic_path(path: StrPath) -> Iterator[Path]:
     When the block raises, the temporary file is removed and `path` is left as it was.
     """
     target = Path(path)
+    if target.is_symlink():
+        target = target.resolve()
+    if target.exists() and not target.is_file() and not target.is_dir():
+        yield target  # a device or pipe is written to, not replaced
+        return
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

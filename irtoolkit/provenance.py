@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import resource
+import shlex
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -40,10 +41,10 @@ def record(made: dict[str, Any], seconds: float) -> dict[str, Any]:
         "platform": {
             "hardware": {"machine": platform.machine(), "cpus": _cpus()},
             "operating system": {"kernel": platform.platform()},
-            "software": {"python": platform.python_version(), "libraries": _versions()},
+            "software": {"python": platform.python_version(), "libraries": versions()},
         },
         "implementation": {
-            "executable": {"cmd": " ".join(["irtoolkit", *sys.argv[1:]])},
+            "executable": {"cmd": _command()},
             "source": {"lang": "python", "repository": "irtoolkit", "commit": _commit()},
         },
         "method": {
@@ -75,13 +76,21 @@ def read(run_path: StrPath) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
+def _command() -> str | None:
+    """The command line, where it was one of ours; a notebook's says nothing about the run."""
+    name = Path(sys.argv[0]).name if sys.argv else ""
+    ours = name == "irtoolkit" or sys.argv[0].endswith(os.path.join("irtoolkit", "__main__.py"))
+    return shlex.join(["irtoolkit", *sys.argv[1:]]) if ours else None
+
+
 def _cpus() -> int:
 
     return os.cpu_count() or 1
 
 
 @cache
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Versions of the libraries that scores may depend on."""
     found = {}
     for name in LIBRARIES:
         try:

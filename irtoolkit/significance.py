@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +37,10 @@ def paired_test(a: ArrayLike, b: ArrayLike, test: Test = "student", seed: int = 
         raise ValueError(
             f"paired tests need two equal, non-empty rows, not {x.shape} and {y.shape}"
         )
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise ValueError("paired tests need finite values")
+    if test not in get_args(Test):
+        raise ValueError(f"no test {test!r}: there are {', '.join(get_args(Test))}")
     if np.array_equal(x, y):
         return 1.0
     from scipy import stats
@@ -88,6 +92,8 @@ def correct(p_values: Sequence[float], method: Correction = "holm") -> list[floa
         p_values: raw p-values.
         method: "holm" (step-down, never weaker than Bonferroni), "bonferroni", or "none".
     """
+    if method not in get_args(Correction):
+        raise ValueError(f"no correction {method!r}: there are {', '.join(get_args(Correction))}")
     p = np.asarray(p_values, dtype=np.float64)
     if method == "none" or not len(p):
         return [float(value) for value in p]
@@ -129,10 +135,10 @@ def effect_size(a: ArrayLike, b: ArrayLike) -> float:
     """
     x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     d = x - y
-    if not d.any():
+    # Differences no greater than the rounding of the values are none.
+    rounding = 1e-12 * float(np.max(np.abs([x, y])))
+    if np.abs(d).max() <= rounding:
         return 0.0
     spread = float(np.std(d, ddof=1)) if len(d) > 1 else 0.0
     mean = float(np.mean(d))
-    # Differences that vary by no more than the rounding of the values are one difference.
-    rounding = 1e-12 * float(np.max(np.abs([x, y])))
     return mean / spread if spread > rounding else float(np.copysign(np.inf, mean))

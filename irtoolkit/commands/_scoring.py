@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from irtoolkit.checking import read_run, shallow_queries
@@ -10,6 +11,7 @@ from irtoolkit.datasets import DEFAULT_MEASURES, load_judgments, protocol
 from irtoolkit.errors import InputError
 from irtoolkit.evaluation import Evaluation, evaluate, parse_measures
 from irtoolkit.located import read_ranks
+from irtoolkit.measures.base import ColumnarMeasure
 
 
 @dataclass(frozen=True)
@@ -28,24 +30,36 @@ def score_runs(dataset_id: str, paths: list[str], measures: str | None) -> Score
     Raises:
         InputError: a file that is no run of the dataset, an unknown measure or dataset, a file given twice.
     """
-    if len(set(paths)) != len(paths):
+    if len({Path(path).resolve() for path in paths}) != len(paths):
         raise InputError("a run is given twice")
     qrels, dataset = load_judgments(dataset_id)
     plan = None if dataset is None else protocol(dataset)
     asked = measures if measures is not None else (plan.measures if plan else DEFAULT_MEASURES)
     parsed = parse_measures(asked)
+    ours = {n: m for n, m in parsed.items() if isinstance(m, ColumnarMeasure)}
+    located = any(measure.USES_RANKS for measure in ours.values())
     evaluations, notes = {}, []
     for path in paths:
         run = read_run(path, None if dataset is None else dataset_id)
         evaluations[path] = evaluate(
-            run, qrels, parsed, plan.folds if plan else (), read_ranks(path)
+            run, qrels, parsed, plan.folds if plan else (), read_ranks(path) if located else None
         )
-        if dataset is not None and any(getattr(m, "WHOLE_POOL", False) for m in parsed.values()):
-            shallow = shallow_queries(run, dataset)
-            if shallow:
-                notes.append(
-                    f"note: {path} lists less than the pool for {len(shallow)} queries, the first"
-                    f" {shallow[0]}: nDCGp and RPlast take the listed documents for the whole pool,"
-                    " as the official scorer does, and are not comparable"
-                )
+        lacking = set(qrels.query_ids) - set(run.query_ids)
+        if len(lacking) == len(qrels.query_ids):
+            raise InputError(
+                "the run has no judged query", file=path, remedy=f"is it a run of {dataset_id}?"
+            )
+        if lacking:
+            notes.append(
+                f"note: {path} lacks {len(lacking)} of {len(qrels.query_ids)} judged queries, the"
+                f" first {min(lacking)}; they count as zero"
+            )
+        partial = [n for n, m in ours.items() if m.needs_whole_pool()]
+        shallow = shallow_queries(run, dataset) if dataset is not None and partial else []
+        if shallow:
+            notes.append(
+                f"note: {path} lists less than the pool for {len(shallow)} queries, the first"
+                f" {shallow[0]}: {' and '.join(partial)} take the listed documents for the whole"
+                " pool, as the official scorer does, and are not comparable"
+            )
     return Scored(evaluations, parsed, plan.note if plan else "mean over queries", notes)

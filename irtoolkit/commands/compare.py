@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
+from pathlib import Path
 
 from irtoolkit.commands import add_format, note, print_json
 
@@ -36,7 +37,10 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.report.tables import TextTable
 
     baseline = args.baseline or args.runs[0]
-    paths = args.runs if baseline in args.runs else [baseline, *args.runs]
+    # The same file may be spelled in two ways.
+    same = [run for run in args.runs if Path(run).resolve() == Path(baseline).resolve()]
+    baseline = same[0] if same else baseline
+    paths = args.runs if same else [baseline, *args.runs]
     if len(paths) < 2:
         raise InputError("one run cannot be compared", remedy="name at least two")
     scored = score_runs(args.dataset, paths, args.measure)

@@ -102,6 +102,7 @@ def _show(dataset_id: str) -> dict[str, Any]:
             if dataset.has(kind) and hasattr(dataset, f"{kind}_count")
         ]
     plan = protocol(dataset)
+    shown["documents"] = dataset.docs_count() if dataset.has_docs() else None
     shown |= {"measures": " ".join(plan.measures), "averaging": plan.note}
     shown["statistics"] = [asdict(statistic) for statistic in statistics]
     return shown

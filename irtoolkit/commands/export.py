@@ -56,11 +56,20 @@ def _topics(dataset: Any) -> Iterator[str]:
 
 
 def _qrels(dataset: Any) -> Iterator[str]:
-    return (f"{q.query_id} 0 {q.doc_id} {q.relevance}" for q in dataset.qrels_iter())
+    return (f"{_word(q.query_id)} 0 {_word(q.doc_id)} {q.relevance}" for q in dataset.qrels_iter())
 
 
 def _pools(dataset: Any) -> Iterator[str]:
-    return (f"{row.query_id} {row.doc_id}" for row in dataset.scoreddocs_iter())
+    return (f"{_word(r.query_id)} {_word(r.doc_id)}" for r in dataset.scoreddocs_iter())
+
+
+def _word(name: str) -> str:
+    from irtoolkit.errors import InputError
+    from irtoolkit.ids import is_word
+
+    if not is_word(name):
+        raise InputError(f"the id {name!r} cannot be written as one field of TREC text")
+    return name
 
 
 LINES: dict[str, tuple[str, Callable[[Any], Iterator[str]]]] = {

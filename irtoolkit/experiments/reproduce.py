@@ -24,7 +24,7 @@ class Result:
 
     Attributes:
         row: the row of the table.
-        status: "measured", or "missing" when it cannot run here.
+        status: "measured", "missing" when it cannot run here, or "failed" when it tried.
         reason: the one thing that is missing.
         settings: everything that decided the ranking.
         measured: group to column to figure, in the table's scale.
@@ -91,7 +91,12 @@ def _measure(table: Table, row: Row, out: Path, sample: bool, say: Callable[[str
         return Result(row, "missing", lacking, system.settings())
     path = out / f"{table.name}{'-' + SAMPLE if sample else ''}.{row.system}.run"
     say(f"{row.system}: {path}")
-    run, reused = produce(dataset_of(table.dataset, sample), system, path, reuse=True)
+    try:
+        run, reused = produce(dataset_of(table.dataset, sample), system, path, reuse=True)
+    except InputError as error:
+        if error.file is None:  # a damaged model, say; the other rows can still be measured
+            return Result(row, "failed", str(error), system.settings())
+        raise
     if reused:
         say(f"{row.system}: unchanged, taken from {path}")
     measures = parse_measures(list(table.columns.values()))
@@ -127,6 +132,7 @@ def as_json(table: Table, results: list[Result], sample: bool = False) -> dict[s
         "experiment": table.name,
         "title": table.title,
         "dataset": dataset_of(table.dataset, sample),
+        "test": {"column": table.tested, "test": "student", "correction": "holm"},
         "rows": [
             {
                 "system": result.row.system,
@@ -137,6 +143,7 @@ def as_json(table: Table, results: list[Result], sample: bool = False) -> dict[s
                 "reported": {
                     group: dict(zip(table.columns, figures, strict=True))
                     for group, figures in result.row.reported.items()
+                    if not sample
                 },
                 "doubtful": list(result.row.doubtful),
                 "note": result.row.note,
@@ -170,8 +177,8 @@ def _lines(result: Result, group: str, columns: list[str], sample: bool) -> list
     if measured is not None:
         shown = None if p is None else _p_value(p)
         lines.append([row.system, "measured", *(measured[c] for c in columns), shown])
-    elif result.status == "missing":
-        lines.append([row.system, "missing", *(None for _ in columns), None])
+    elif result.status != "measured":
+        lines.append([row.system, result.status, *(None for _ in columns), None])
     printed = row.reported.get(group)
     if printed is not None and not sample:
         doubt = [f"{group}.{column}" in row.doubtful for column in columns]
@@ -207,5 +214,5 @@ def _notes(results: list[Result], table: Table, sample: bool, baseline: str) -> 
         notes.append("? a printed figure that contradicts the paper's own aggregate.")
     choices = [f"{r.row.system} {r.settings['self']}" for r in results if "self" in r.settings]
     notes.append(f"The query's own paper, where it is a candidate (self): {', '.join(choices)}.")
-    notes += [f"missing {r.row.system}: {r.reason}" for r in results if r.reason]
+    notes += [f"{r.status} {r.row.system}: {r.reason}" for r in results if r.reason]
     return notes

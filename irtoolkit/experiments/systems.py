@@ -7,11 +7,12 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from irtoolkit import __version__, provenance
-from irtoolkit.datasets import load_dataset
+from irtoolkit.datasets import benchmark, load_dataset
 from irtoolkit.errors import InputError
 from irtoolkit.files import StrPath, sha256
 from irtoolkit.located import remove_ranks, write_ranks
@@ -53,6 +54,8 @@ class System:
         Raises:
             InputError: an unknown retriever or setting, or a value that is not of its kind.
         """
+        if "own" in settings:
+            raise InputError("no setting 'own'", remedy="it is called self")
         flat = {("own" if key == "self" else key): value for key, value in settings.items()}
         shared = {key: flat.pop(key) for key in list(flat) if key in asdict(TaskSettings())}
         try:
@@ -129,6 +132,9 @@ def produce(
         The run, and whether it was reused. Beside a run that is cut at a depth stand the exact
         ranks of the relevant documents; see `irtoolkit.located`.
     """
+    lacking = system.retriever.missing()
+    if lacking is not None:
+        raise InputError(lacking)
     task = system.load(dataset_id)
     made = {
         "dataset": dataset_id,
@@ -139,6 +145,8 @@ def produce(
         "inputs": system.retriever.fingerprint(),
         "depth": depth,
         "version": __version__,
+        "code": code_fingerprint(),
+        "libraries": provenance.versions(),
     }
     if reuse and _unchanged(path, made):
         return Run.read(path), True
@@ -161,8 +169,10 @@ def produce(
     remove_ranks(path)
     run = ranking.run
     run.write(path)
-    if wanted:
+    if wanted and Path(path).is_file():
         write_ranks(path, ranking.ranks)
+    if not Path(path).is_file():  # a pipe or device keeps nothing that could be described
+        return run, False
     provenance.write(path, provenance.record({**made, "sha256": sha256(path)}, seconds))
     return run, False
 
@@ -170,6 +180,8 @@ def produce(
 def _relevant(dataset_id: str) -> dict[str, list[str]]:
     """The relevant documents of each judged query, for the engine to locate; no retriever's."""
     dataset = load_dataset(dataset_id)
+    if benchmark(dataset) is None:  # others' qrels may have to be downloaded, or be restricted
+        return {}
     wanted: dict[str, list[str]] = {}
     for row in dataset.qrels_iter() if dataset.has_qrels() else ():
         if row.relevance > 0:
@@ -189,6 +201,15 @@ def fingerprint(task: Task, *, corpus: bool = False) -> str:
         digest.update(f"{len(group.queries)} {len(group.docs)} ".encode())
         digest.update(group.queries.tobytes())
         digest.update(group.docs.tobytes())
+    return digest.hexdigest()
+
+
+@cache
+def code_fingerprint() -> str:
+    """A hash of the code that makes scores, so that a changed retriever's old runs are not reused."""
+    root, digest = Path(__file__).parent.parent, hashlib.sha256()
+    for path in sorted([*(root / "retrievers").glob("*.*"), root / "analysis.py"]):
+        digest.update(path.read_bytes())
     return digest.hexdigest()
 
 

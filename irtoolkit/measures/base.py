@@ -21,8 +21,12 @@ class ColumnarMeasure(Measure):  # type: ignore[misc]
     """
 
     ALWAYS_SHOWN: tuple[str, ...] = ()
-    # Whether a run that leaves out candidates makes the measure mean something else.
-    WHOLE_POOL: bool = False
+    # Whether the exact ranks kept beside a run tell the measure what the run itself cannot.
+    USES_RANKS: bool = False
+
+    def needs_whole_pool(self) -> bool:
+        """Whether a run that leaves out candidates makes the measure mean something else."""
+        return False
 
     def __repr__(self) -> str:
         shown = {

@@ -33,7 +33,6 @@ class _NDCGp(ColumnarMeasure):
     PRETTY_NAME = "nDCG at a percentage of the list"
     SHORT_DESC = "CSFCube's NDCG%p"
     ALWAYS_SHOWN = ("p",)
-    WHOLE_POOL = True
     SUPPORTED_PARAMS: ClassVar = {
         "p": ParamInfo(dtype=int, default=20, choices=range(1, 101), desc="percentage of the list"),
         "pool": ParamInfo(
@@ -43,6 +42,9 @@ class _NDCGp(ColumnarMeasure):
             desc="the list that gives cut and ideal: what the run lists, or what is judged",
         ),
     }
+
+    def needs_whole_pool(self) -> bool:
+        return bool(self["pool"] == "run")
 
     def per_query(self, judged: JudgedRun) -> Floats:
         if self["pool"] == "run":

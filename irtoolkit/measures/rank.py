@@ -27,6 +27,7 @@ class _Rank(ColumnarMeasure):
     PRETTY_NAME = "Mean rank of the first relevant document"
     SHORT_DESC = "The rank of the first relevant document"
     DEFAULT = float("inf")
+    USES_RANKS = True
     SUPPORTED_PARAMS: ClassVar = {
         "rel": ParamInfo(dtype=int, default=1, desc="minimum grade that counts as relevant"),
     }

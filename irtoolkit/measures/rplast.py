@@ -25,10 +25,12 @@ class _RPlast(ColumnarMeasure):
     PRETTY_NAME = "Precision at the last relevant document"
     SHORT_DESC = 'CSFCube\'s "R-Precision"'
     ALWAYS_SHOWN = ("rel",)
-    WHOLE_POOL = True
     SUPPORTED_PARAMS: ClassVar = {
         "rel": ParamInfo(dtype=int, default=2, desc="minimum grade that counts as relevant"),
     }
+
+    def needs_whole_pool(self) -> bool:
+        return True
 
     def per_query(self, judged: JudgedRun) -> Floats:
         relevant = judged.grades >= self["rel"]

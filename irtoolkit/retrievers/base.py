@@ -108,6 +108,8 @@ def _convert(key: str, value: Any, hint: Any) -> Any:
         expected = "true or false"
     else:
         try:
+            if isinstance(value, str) and "_" in value and hint is not str:
+                raise ValueError(value)  # Python would read 1_5 as 15
             made = hint(value)
             # A number given as a number must not lose its fraction.
             if isinstance(value, str) or made == value:

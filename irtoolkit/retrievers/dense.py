@@ -76,7 +76,7 @@ class SentenceMax(_Encoded):
         def score(query: Ints, doc: Ints) -> Scores:
             asked, rows = _gather(queries, query_starts, query)
             shown, columns = _gather(docs, doc_starts, doc)
-            best = np.maximum.reduceat(asked @ shown.T, columns, axis=1)
+            best = np.maximum.reduceat(similarities(asked, shown, "dot"), columns, axis=1)
             result: Scores = np.maximum.reduceat(best, rows, axis=0)
             return result
 

@@ -126,9 +126,13 @@ def _location(preset: Preset) -> str | None:
     if Path(preset.id).is_dir():
         return preset.id
     from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
 
     cached = (isinstance(try_to_load_from_cache(preset.id, name), str) for name in WEIGHTS)
-    return preset.id if any(cached) else None
+    try:
+        return preset.id if any(cached) else None
+    except HFValidationError:  # neither a folder nor what could be a hub id
+        return None
 
 
 @cache

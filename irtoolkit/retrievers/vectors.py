@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ def similarities(queries: Vectors, docs: Vectors, similarity: Similarity) -> Vec
     Returns:
         (q, c).
     """
+    if similarity not in get_args(Similarity):
+        raise ValueError(f"no similarity {similarity!r}: there are {get_args(Similarity)}")
     if similarity == "l2":
         return negative_distances(queries, docs)
     if similarity == "cosine":

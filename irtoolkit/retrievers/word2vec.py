@@ -62,6 +62,9 @@ class Word2Vec(Retriever):
         lacking = self.missing()
         if lacking is not None:
             raise InputError(lacking)
+        for name in ("size", "window", "min_count", "epochs"):
+            if getattr(self, name) < 1:
+                raise InputError(f"setting {name}={getattr(self, name)} is not at least 1")
         analyze = analyzer(self.tokenizer, self.stop)
         texts = [analyze(text) for text in self._training_texts(task)]
         words = self._train(texts)
