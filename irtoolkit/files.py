@@ -28,9 +28,9 @@ def atomic_path(path: StrPath) -> Iterator[Path]:
     When the block raises, the temporary file is removed and `path` is left as it was.
     """
     target = Path(path)
-    if target.is_symlink():
+    if os.path.islink(target):
         target = target.resolve()
-    if target.exists() and not target.is_file() and not target.is_dir():
+    if os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target):
         yield target  # a device or pipe is written to, not replaced
         return
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")

@@ -580,7 +580,7 @@ def test_a_record_names_library_versions() -> None:
 
 def test_libraries_that_are_not_installed_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provenance, "LIBRARIES", ("numpy", "no-such-library-anywhere"))
-    assert provenance._versions.__wrapped__() == {"numpy": np.__version__}
+    assert provenance.versions.__wrapped__() == {"numpy": np.__version__}
 
 
 def test_the_commit_is_one_or_none() -> None:

@@ -515,7 +515,7 @@ def test_each_is_registered_once_by_its_name() -> None:
 def test_each_says_what_it_is(name: str) -> None:
     measure = ir_measures.parse_measure(name)
     assert measure.NAME == measure.__name__ == name
-    assert measure.WHOLE_POOL is True
+    assert measure.needs_whole_pool()
     assert measure.PRETTY_NAME
     assert measure.SHORT_DESC
     assert measure.__doc__

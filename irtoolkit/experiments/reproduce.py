@@ -89,6 +89,8 @@ def _measure(table: Table, row: Row, out: Path, sample: bool, say: Callable[[str
     lacking = system.retriever.missing()
     if lacking is not None:
         return Result(row, "missing", lacking, system.settings())
+    # A collection that is not here is no fault of the row.
+    judged = {g: load_judgments(dataset_of(d, sample)) for g, d in table.groups.items()}
     path = out / f"{table.name}{'-' + SAMPLE if sample else ''}.{row.system}.run"
     say(f"{row.system}: {path}")
     try:
@@ -101,8 +103,7 @@ def _measure(table: Table, row: Row, out: Path, sample: bool, say: Callable[[str
         say(f"{row.system}: unchanged, taken from {path}")
     measures = parse_measures(list(table.columns.values()))
     evaluations, measured = {}, {}
-    for group, dataset_id in table.groups.items():
-        qrels, dataset = load_judgments(dataset_of(dataset_id, sample))
+    for group, (qrels, dataset) in judged.items():
         evaluation = evaluate(run, qrels, measures, protocol(dataset).folds)
         figures = evaluation.figures()
         evaluations[group] = evaluation
@@ -143,7 +144,6 @@ def as_json(table: Table, results: list[Result], sample: bool = False) -> dict[s
                 "reported": {
                     group: dict(zip(table.columns, figures, strict=True))
                     for group, figures in result.row.reported.items()
-                    if not sample
                 },
                 "doubtful": list(result.row.doubtful),
                 "note": result.row.note,
