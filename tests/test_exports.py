@@ -8,12 +8,21 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Answer
 
+EXPORTED = (
+    "relic/sample/val", "plotretrieval/sample/val", "egret/sample/dev",
+    "quoter/sample/en/test", "quoter/sample/zh/test", "quoter/sample/lzh/test",
+)  # fmt: skip
 COMMITTED = {
     "topics/csfcube-sample.tsv": ["export", "csfcube/sample", "topics", "-o"],
     "qrels/csfcube-sample.qrels": ["export", "csfcube/sample", "qrels", "-o"],
     "runs/reference/csfcube-sample.fabs_bm25.run": [
         "retrieve", "csfcube/sample", "fabs_bm25", "-o",
     ],
+    **{
+        f"{what}/{name.replace('/', '-')}.{ending}": ["export", name, what, "-o"]
+        for name in EXPORTED
+        for what, ending in (("topics", "tsv"), ("qrels", "qrels"))
+    },
 }  # fmt: skip
 
 
