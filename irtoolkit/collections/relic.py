@@ -54,12 +54,13 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
             source = _source(split, sample)
             load = partial(_load, source, split)
             docs = Docs(partial(_passages, load), Passage, NAME, "en")
-            add(f"{prefix}/{split}", _dataset(load, docs, source, split, MAX_CONTEXT, MAX_CONTEXT))
+            whole = _dataset(load, docs, source, split, MAX_CONTEXT, MAX_CONTEXT, listed=True)
+            add(f"{prefix}/{split}", whole)
             for left in range(MAX_CONTEXT + 1):
                 for right in range(MAX_CONTEXT + 1):
                     if left or right:
-                        dataset = _dataset(load, docs, source, split, left, right)
-                        add(f"{prefix}/{split}/{left}-{right}", dataset)
+                        view = _dataset(load, docs, source, split, left, right, listed=False)
+                        add(f"{prefix}/{split}/{left}-{right}", view)
 
 
 def _source(split: str, sample: bool) -> Source:
@@ -91,6 +92,8 @@ def _dataset(
     split: str,
     left: int,
     right: int,
+    *,
+    listed: bool,
 ) -> ir_datasets.Dataset:
     def queries() -> list[RelicQuery]:
         return [window.query.clipped(left, right) for window in load()[0].windows]
@@ -121,7 +124,7 @@ def _dataset(
         " length in the book.",
         protocol_of=lambda: Protocol(MEASURES),
         statistics_of=lambda: statistics(load()[0]),
-        listed=left == right == MAX_CONTEXT,
+        listed=listed,
     )
     judgments = None
     if split != HIDDEN:
