@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import ir_datasets
+from ir_datasets.formats import GenericDoc
 
 from irtoolkit.collections.examples import CONTEXT, Example, clip, extract
 from irtoolkit.collections.handlers import (
@@ -42,17 +43,6 @@ BIBTEX = """@inproceedings{wang2022modeling,
 }"""
 
 
-class ExampleDoc(NamedTuple):
-    """An exemplifying unit; the id is its answer's question, the answer and the unit's number."""
-
-    doc_id: str
-    text: str
-
-    def default_text(self) -> str:
-        """The unit."""
-        return self.text
-
-
 class ExampleQuery(NamedTuple):
     """What stands around an exemplifying unit; `right` is empty in the left-only datasets."""
 
@@ -76,7 +66,7 @@ class ExampleQuery(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """An extracted example with its id and question."""
+    """An extracted example with its question; the id is the question's, the answer's and its number."""
 
     unit_id: str
     question: str
@@ -135,7 +125,7 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
     """Declares every EgRet dataset; opens no file."""
     for prefix, sample in ((NAME, False), (f"{NAME}/sample", True)):
         source = _source(sample)
-        docs = Docs(partial(_documents, source), ExampleDoc, NAME, "en")
+        docs = Docs(partial(_documents, source), GenericDoc, NAME, "en")
         for split in SPLITS:
             for left_only in (False, True):
                 dataset_id = f"{prefix}/{split}" + ("/left" if left_only else "")
@@ -162,9 +152,9 @@ def _units(source: Source, split: str) -> list[Unit]:
     return read_split(train if split == SPLITS[0] else dev).units
 
 
-def _documents(source: Source) -> dict[str, ExampleDoc]:
+def _documents(source: Source) -> dict[str, GenericDoc]:
     both = (unit for split in SPLITS for unit in _units(source, split))
-    return {unit.unit_id: ExampleDoc(unit.unit_id, unit.example.text) for unit in both}
+    return {unit.unit_id: GenericDoc(unit.unit_id, unit.example.text) for unit in both}
 
 
 def _dataset(source: Source, docs: Docs, split: str, left_only: bool) -> ir_datasets.Dataset:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import ir_datasets
+from ir_datasets.formats import GenericDoc
 
 from irtoolkit.collections.handlers import (
     Benchmark,
@@ -40,23 +41,12 @@ MEASURES = ("RR", "nDCG@5", "MedianRank", "Rank", "StdRank", "R@1", "R@10", "R@1
 GRADES = {1: "the quote that stood in the context"}
 URL = "https://github.com/thunlp/QuoteR"
 BIBTEX = """@inproceedings{qi2022quoter,
-  title={{QuoteR}: A Benchmark of Quote Recommendation for Writing},
+  title={{QuoteR}: A Benchmark of GenericDoc Recommendation for Writing},
   author={Qi, Fanchao and Yang, Yanhui and Yi, Jing and Cheng, Zhili and Liu, Zhiyuan and
           Sun, Maosong},
   booktitle={Proceedings of ACL},
   year={2022}
 }"""
-
-
-class Quote(NamedTuple):
-    """A quote; the id counts the quotes of its language by first appearance."""
-
-    doc_id: str
-    text: str
-
-    def default_text(self) -> str:
-        """The quote."""
-        return self.text
 
 
 class QuoteQuery(NamedTuple):
@@ -81,9 +71,12 @@ class QuoteQuery(NamedTuple):
 
 
 class Release(NamedTuple):
-    """One language: its quotes, its contexts in file order, and each context's quote."""
+    """One language: its quotes, its contexts in file order, and each context's quote.
 
-    quotes: dict[str, Quote]
+    Quotes are numbered by first appearance.
+    """
+
+    quotes: dict[str, GenericDoc]
     queries: list[QuoteQuery]
     golds: list[str]
     bounds: tuple[int, int]
@@ -126,7 +119,7 @@ def read_release(path: Path, lang: str) -> Release:
         queries.append(QuoteQuery(f"{lang}-{number}", left, right))
     if not queries:
         raise InputError("no contexts", file=path, remedy=TRUNCATED)
-    quotes = {doc_id: Quote(doc_id, text) for text, doc_id in ids.items()}
+    quotes = {doc_id: GenericDoc(doc_id, text) for text, doc_id in ids.items()}
     return Release(quotes, queries, golds, _bounds(lang, len(queries)))
 
 
@@ -142,7 +135,7 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
         for lang in FILES:
             source = _source(lang, sample)
             load = partial(_load, source, lang)
-            docs = Docs(partial(_quotes, load), Quote, f"{NAME}/{lang}", lang)
+            docs = Docs(partial(_quotes, load), GenericDoc, f"{NAME}/{lang}", lang)
             for split in SPLITS:
                 add(f"{prefix}/{lang}/{split}", _dataset(load, docs, source, lang, split))
 
@@ -158,7 +151,7 @@ def _load(source: Source, lang: str) -> Release:
     return read_release(source.folder() / FILES[lang], lang)
 
 
-def _quotes(load: Callable[[], Release]) -> dict[str, Quote]:
+def _quotes(load: Callable[[], Release]) -> dict[str, GenericDoc]:
     return load().quotes
 
 

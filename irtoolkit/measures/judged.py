@@ -66,10 +66,11 @@ class JudgedRun:
         judged = np.repeat(np.arange(len(qrels.query_ids)), np.diff(qrels.offsets))
         keys = judged * width + qrels.docs
         order = np.argsort(keys)
+        keys, judged_grades = keys[order], qrels.grades[order]
         wanted = queries * width + docs
-        at = np.minimum(np.searchsorted(keys[order], wanted), max(len(keys) - 1, 0))
-        found = keys[order][at] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
-        grades = np.where(found, qrels.grades[order][at], 0) if len(keys) else np.zeros_like(wanted)
+        at = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+        found = keys[at] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
+        grades = np.where(found, judged_grades[at], 0) if len(keys) else np.zeros_like(wanted)
         offsets = offsets_of(queries, len(qrels.query_ids))
         return cls(
             qrels.query_ids,

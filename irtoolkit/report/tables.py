@@ -6,9 +6,7 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-Format = Literal["text", "csv", "latex"]
 Cell = str | float | int | None
 
 
