@@ -9,12 +9,15 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TextIO, cast
 
 from irtoolkit.errors import InputError
 
 StrPath = str | os.PathLike[str]
+# UTF-8's byte order mark.
+_MARK = b"\xef\xbb\xbf"
 
 
 def is_gzip(path: StrPath) -> bool:
@@ -74,27 +77,81 @@ def read_lines(path: StrPath) -> Iterator[tuple[int, str]]:
     Raises:
         InputError: the file is missing, not UTF-8 (with the line), or its gzip stream is damaged.
     """
-    number = 0
+    with _reading(path) as place, _opened(path) as raw:
+        for number, line in enumerate(raw, 1):
+            place.line = number
+            if number == 1:
+                line = line.removeprefix(_MARK)
+            yield number, _utf8(line, path, number).rstrip("\r\n")
+
+
+def read_chunks(path: StrPath, size: int = 1 << 20) -> Iterator[str]:
+    """Yields the text of a UTF-8 file in pieces of about `size` bytes, whatever its lines are.
+
+    Raises:
+        InputError: as `read_lines`.
+    """
+    with _reading(path) as place, _opened(path) as raw:
+        rest, piece = b"", raw.read(size).removeprefix(_MARK)
+        while piece or rest:
+            last = not piece
+            data = rest + piece
+            # A character may be cut in two at the end of a piece.
+            cut = len(data) if last else _whole_characters(data)
+            yield _utf8(data[:cut], path, place.line + 1)
+            place.line += data.count(b"\n", 0, cut)
+            rest, piece = data[cut:], b"" if last else raw.read(size)
+
+
+def _whole_characters(data: bytes) -> int:
+    """Where the last character of some UTF-8 begins, if it may be cut short; else their length."""
+    for back in range(1, min(4, len(data)) + 1):
+        byte = data[-back]
+        if byte >= 0xC0:
+            return len(data) - back
+        if byte < 0x80:
+            break
+    return len(data)
+
+
+@dataclass
+class _Place:
+    """How many lines have been read."""
+
+    line: int = 0
+
+
+@contextmanager
+def _reading(path: StrPath) -> Iterator[_Place]:
+    """Turns what can go wrong while a file is read into an InputError."""
+    place = _Place()
     try:
-        with gzip.open(path, "rb") if is_gzip(path) else open(path, "rb") as raw:
-            for number, line in enumerate(cast(IO[bytes], raw), 1):
-                if number == 1:
-                    line = line.removeprefix(b"\xef\xbb\xbf")
-                try:
-                    yield number, line.decode("utf-8").rstrip("\r\n")
-                except UnicodeDecodeError as error:
-                    raise InputError(
-                        f"not UTF-8: byte 0x{line[error.start]:02x} at column {error.start + 1}",
-                        file=path,
-                        line=number,
-                        remedy="convert the file to UTF-8, for example with iconv",
-                    ) from None
+        yield place
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
-            f"damaged gzip data: {error}", file=path, line=number + 1, remedy="fetch it again"
+            f"damaged gzip data: {error}", file=path, line=place.line + 1, remedy="fetch it again"
         ) from None
     except OSError as error:
         raise InputError(f"cannot read: {error.strerror or error}", file=path) from None
+
+
+def _opened(path: StrPath) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(path, "rb") if is_gzip(path) else open(path, "rb"))
+
+
+def _utf8(data: bytes, path: StrPath, line: int) -> str:
+    """The text of some bytes that begin in a line."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        column = error.start - (before.rfind(b"\n") + 1) + 1
+        raise InputError(
+            f"not UTF-8: byte 0x{data[error.start]:02x} at column {column}",
+            file=path,
+            line=line + before.count(b"\n"),
+            remedy="convert the file to UTF-8, for example with iconv",
+        ) from None
 
 
 def sha256(path: StrPath) -> str:

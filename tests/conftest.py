@@ -28,6 +28,7 @@ SAMPLE = ROOT / "irtoolkit" / "collections" / "samples" / "csfcube"
 
 # Fixed before ir_datasets is imported by anything: no test may see or touch the user's home.
 os.environ.setdefault("IR_DATASETS_HOME", str(Path(os.environ.get("TMPDIR", "/tmp")) / "irtk-home"))
+os.environ.setdefault("IRTOOLKIT_CACHE", os.environ["IR_DATASETS_HOME"] + "-cache")
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 

@@ -217,7 +217,7 @@ def test_relic_queries_are_the_windows(relic: Relic) -> None:
         whole = [*query.left, *query.right]
         assert query.context == query.default_text() == " ".join(whole)
         masked = " ".join([*query.left, "[MASK]", *query.right])
-        assert query.masked == masked
+        assert query.with_mask("[MASK]") == masked
         assert query.with_mask("<m>") == " ".join([*query.left, "<m>", *query.right])
 
 
@@ -246,7 +246,7 @@ def test_clipping_by_hand() -> None:
     assert query.clipped(2, 1)[3:] == (("b", "c"), ("d",))
     assert query.clipped(0, 4)[3:] == ((), ("d", "e"))
     assert query.clipped(4, 0)[3:] == (("a", "b", "c"), ())
-    assert query.clipped(1, 1).masked == "c [MASK] d"
+    assert query.clipped(1, 1).with_mask("[MASK]") == "c [MASK] d"
 
 
 def test_relic_candidates_are_the_releases_lists(relic: Relic) -> None:
@@ -311,15 +311,25 @@ def test_relic_statistics(relic: Relic) -> None:
     expected = {
         "Windows": count,
         "Primary sources": len(relic.data),
-        "Mean sentences of context": sum(map(len, sides)) / count,
-        "Mean words of context": sum(len(" ".join(side).split()) for side in sides) / count,
-        "Mean quotation length, sentences": sum(record[2] for _, record in records) / count,
-        "Mean candidates per query": sum(len(relic.starts(b, r[2])) for b, r in records) / count,
+        "Average sentences of context": sum(map(len, sides)) / count,
+        "Average query length, words": sum(len(" ".join(side).split()) for side in sides) / count,
+        "Average quotation length, sentences": sum(record[2] for _, record in records) / count,
+        "Average number of candidates per query": sum(
+            len(relic.starts(b, r[2])) for b, r in records
+        )
+        / count,
     }
+    lengths = [
+        len(" ".join(record["sentences"][start : start + int(key.split("_")[0])]).split())
+        for record in relic.data.values()
+        for key, starts in record["candidates"].items()
+        for start in starts
+    ]
+    expected["Average candidate length, words"] = sum(lengths) / len(lengths)
     if not relic.name.endswith("/test"):
         golds = [relic.data[b]["sentences"][r[1] : r[1] + r[2]] for b, r in records]
         words = sum(len(" ".join(gold).split()) for gold in golds)
-        expected["Mean quotation length, words"] = words / count
+        expected["Average quotation length, words"] = words / count
     assert found == pytest.approx(expected)
 
 

@@ -204,7 +204,7 @@ def test_a_refused_download_says_its_own_reason(data: Path, home: Path) -> None:
 CONTENT = {"a.json": b"{}\n", "b.csv": b"x,y\r\n1,2\r\n", "big.jsonl": b"\x00\xff" * 5000}
 COMMIT = "c0ffee" * 6 + "beef"
 RAW = f"https://raw.githubusercontent.com/some/where/{COMMIT}/"
-TREE = f"https://api.github.com/repos/some/where/git/trees/{COMMIT}"
+TREE = f"https://api.github.com/repos/some/where/git/trees/{COMMIT}?recursive=1"
 
 
 class Repository:

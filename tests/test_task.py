@@ -230,7 +230,7 @@ def test_the_corpus_is_every_document_candidate_or_not() -> None:
     rows = Candidates([("q1", "d2")])
     task = load_task(register(Docs(PAPERS), Queries(QUERIES), rows), doc="title")
     assert list(task.doc_ids) == ["d2"]
-    assert task.docs == [("two",)]
+    assert list(task.docs) == [("two",)]
     expected: list[Segments] = [("one",), ("three",), ("two",)]
     assert list(task.corpus()) == expected
     assert list(task.corpus()) == expected, "it can be read again"
@@ -328,7 +328,7 @@ def test_a_candidate_without_text_is_named() -> None:
     )
     task = load_task(dataset_id)
     with pytest.raises(InputError, match=f"candidate ghost has no text in {dataset_id}"):
-        _ = task.docs
+        list(task.docs)
 
 
 def test_a_task_never_looks_at_qrels() -> None:

@@ -1,11 +1,13 @@
 """Passages of books as ir_datasets documents, made from the sentences when they are asked for."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, overload
 
 import numpy as np
+import pyarrow as pa
 
+from irtoolkit.collections.cache import Tables, Texts
 from irtoolkit.errors import InputError
 from irtoolkit.ids import Ints
 from irtoolkit.spans import Span
@@ -36,7 +38,7 @@ class Book:
     """
 
     name: str
-    sentences: tuple[str, ...]
+    sentences: Sequence[str]
     starts: Mapping[int, Ints]
 
     def text(self, start: int, length: int) -> str:
@@ -56,21 +58,45 @@ class Book:
         at = int(np.searchsorted(starts, start))
         return at < len(starts) and int(starts[at]) == start
 
-    def near(self, gold: Span, window: int) -> list[Span]:
-        """Its passages whose middle is less than `window` sentences from a gold passage's."""
+    def near(self, gold: Span, window: int, lengths: Iterable[int] | None = None) -> list[Span]:
+        """Its passages whose middle is less than `window` sentences from a gold passage's.
+
+        Of the lengths that are named, or of any.
+        """
         middle, found = 2 * gold.start + gold.length - 1, []
-        for length, starts in self.starts.items():
-            distance = np.abs(2 * starts + length - 1 - middle)
-            found += [Span(self.name, int(s), length) for s in starts[distance < 2 * window]]
+        for length in self.starts if lengths is None else lengths:
+            # |2 start + length - 1 - middle| < 2 window, in halves of a sentence
+            low = (middle - length + 1 - 2 * window) // 2 + 1
+            high = -((length - 1 - middle - 2 * window) // 2) - 1
+            found += self._between(length, low, high)
         return found
 
     def overlapping(self, span: Span) -> list[Span]:
         """Its passages that share a sentence with a passage."""
         found = []
-        for length, starts in self.starts.items():
-            shared = (starts < span.stop) & (starts + length > span.start)
-            found += [Span(self.name, int(start), length) for start in starts[shared]]
+        for length in self.starts:
+            found += self._between(length, span.start - length + 1, span.stop - 1)
         return found
+
+    def _between(self, length: int, low: int, high: int) -> list[Span]:
+        """Its passages of a length that start at `low` or later and at `high` or before."""
+        starts = self.starts[length]
+        first, last = np.searchsorted(starts, (low, high + 1))
+        return [Span(self.name, start, length) for start in starts[first:last].tolist()]
+
+
+# How books lie in a cache: their sentences end to end, and each book's share of them.
+BOOK_COLUMNS = {"name": pa.string(), "sentences": pa.int64()}
+SENTENCE_COLUMNS = {"text": pa.string()}
+
+
+def sentences_of(tables: Tables) -> dict[str, Texts]:
+    """The sentences of each book of a cache, read when they are asked for."""
+    column, start, found = tables["sentences"]["text"], 0, {}
+    for name, count in zip(*tables["books"].to_pydict().values(), strict=True):
+        found[name] = Texts(column, start, count)
+        start += count
+    return found
 
 
 class Passages(Mapping[str, Passage]):

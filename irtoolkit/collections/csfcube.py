@@ -23,9 +23,9 @@ from irtoolkit.collections.csfcube_release import (
     Release,
     read_release,
 )
+from irtoolkit.collections.declare import Paper
 from irtoolkit.collections.github import download
 from irtoolkit.collections.handlers import (
-    Benchmark,
     Docs,
     Judgments,
     Pools,
@@ -33,7 +33,7 @@ from irtoolkit.collections.handlers import (
     Queries,
     Statistic,
 )
-from irtoolkit.collections.source import DATA_VARIABLE, Source, sample_source
+from irtoolkit.collections.source import Source
 
 NAME = "csfcube"
 MEASURES = ("RPlast(rel=2)", "P(rel=2)@20", "R(rel=2)@20", "nDCGp(p=100)", "nDCGp(p=20)")
@@ -50,17 +50,25 @@ BLOBS = {
     ANNOTATIONS.format("result"): "ad2fe7d8085781a24fe7beb5df2f0fd99a70c61c",
 }
 
-BIBTEX = """@inproceedings{mysore2021csfcube,
+PAPER = Paper(
+    name=NAME,
+    title="CSFCube",
+    citation="Mysore et al. 2021, NeurIPS Datasets and Benchmarks",
+    url=f"https://github.com/{REPOSITORY}",
+    licence="CC BY-NC 4.0",
+    description="Faceted query-by-example over computer science abstracts, graded 0 to 3.",
+    bibtex="""@inproceedings{mysore2021csfcube,
   title={{CSFCube} -- A Test Collection of Computer Science Research Articles for Faceted Query by
          Example},
   author={Mysore, Sheshera and O'Gorman, Tim and McCallum, Andrew and Zamani, Hamed},
   booktitle={NeurIPS Datasets and Benchmarks Track (Round 2)},
   year={2021}
-}"""
+}""",
+)
 
 
-def statistics(release: Release, reported: bool) -> list[Statistic]:
-    """Table 1 of the paper, computed; beside it what the paper prints, for its own release."""
+def statistics(release: Release) -> list[Statistic]:
+    """Table 1 of the paper, computed; beside it what the paper prints."""
     pairs = [len(release.qrels[query.query_id]) for query in release.queries]
     grades = [[q.relevance for q in release.qrels[query.query_id]] for query in release.queries]
     # The paper's "+1" row reads as "+1 or higher": only then do its figures agree with its data.
@@ -78,23 +86,18 @@ def statistics(release: Release, reported: bool) -> list[Statistic]:
         ("Candidates rated +2/+3 per query, max", max(high), 35),
         ("Candidates rated +2/+3 per query, avg", sum(high) / len(high), 9.8),
     ]
-    return [Statistic(name, value, paper if reported else None) for name, value, paper in rows]
-
-
-def _source(sample: bool) -> Source:
-    if sample:
-        return sample_source(NAME, tuple(BLOBS))
-    return Source(
-        NAME,
-        tuple(BLOBS),
-        f"get https://github.com/{REPOSITORY} and put its files into ${DATA_VARIABLE}/{NAME}/",
-        download=partial(download, REPOSITORY, COMMIT, BLOBS),
-    )
+    return [Statistic(name, value, paper) for name, value, paper in rows]
 
 
 def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
     """Declares every CSFCube dataset; opens no file."""
-    for prefix, source in ((NAME, _source(sample=False)), (f"{NAME}/sample", _source(sample=True))):
+    for prefix, sample in PAPER.variants():
+        source = PAPER.source(
+            tuple(BLOBS),
+            sample=sample,
+            howto=f"get https://github.com/{REPOSITORY} and put its files into",
+            download=partial(download, REPOSITORY, COMMIT, BLOBS),
+        )
         load = partial(_load, source)
         docs = Docs(partial(_docs, load), CSFCubeDoc, NAME, "en")
         for facet in (None, *FACETS):
@@ -124,30 +127,30 @@ def _dataset(
             for query in release.of(facet)
         )
 
+    def protocol() -> Protocol:
+        folds = load().folds[facet or "all"]
+        return Protocol(MEASURES, folds, "mean of the means of the two test folds")
+
     def table() -> list[Statistic]:
         release = load()
-        part = release._replace(queries=release.of(facet))
-        return statistics(part, reported=facet is None and not source.sample)
+        found = statistics(release._replace(queries=release.of(facet)))
+        # The paper's figures are those of all facets together.
+        return found if facet is None else [row.unreported() for row in found]
 
-    sample = source.sample
+    def by_facet() -> dict[str, list[str]]:
+        release = load()
+        return {name: [query.query_id for query in release.of(name)] for name in FACETS}
+
     return ir_datasets.Dataset(
         docs,
         Queries(lambda: load().of(facet), CSFCubeQuery, NAME, "en"),
         Judgments(judgments, CSFCubeQrel, GRADES),
         Pools(pools),
-        Benchmark(
-            name=NAME,
-            title="CSFCube" + (" (invented sample)" if sample else ""),
-            paper="Mysore et al. 2021, NeurIPS Datasets and Benchmarks",
-            url=f"https://github.com/{REPOSITORY}",
-            licence="Apache-2.0" if sample else "CC BY-NC 4.0",
-            bibtex=BIBTEX,
-            where=source.where,
-            howto=source.howto,
-            description="Faceted query-by-example over computer science abstracts, graded 0 to 3.",
-            protocol_of=lambda: Protocol(
-                MEASURES, load().folds[facet or "all"], "mean of the means of the two test folds"
-            ),
-            statistics_of=table,
+        PAPER.about(
+            source,
+            measures=MEASURES,
+            protocol=protocol,
+            statistics=table,
+            breakdowns={"facet": by_facet} if facet is None else None,
         ),
     )

@@ -7,40 +7,57 @@ with the package. The documents are the exemplifying units of train and dev toge
 The release is KILT's ELI5: `eli5-train-kilt.jsonl` and `eli5-dev-kilt.jsonl`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import ir_datasets
+import pyarrow as pa
 from ir_datasets.formats import GenericDoc
 
-from irtoolkit.collections.examples import CONTEXT, Example, clip, extract
-from irtoolkit.collections.handlers import (
-    Benchmark,
-    Docs,
-    Judgments,
-    Protocol,
-    Queries,
-    Statistic,
-)
-from irtoolkit.collections.source import DATA_VARIABLE, Source, sample_source
+from irtoolkit.collections.cache import Records, Rows, Tables, Writer, parsed
+from irtoolkit.collections.declare import Paper
+from irtoolkit.collections.examples import CONTEXT, clip, extract
+from irtoolkit.collections.handlers import Docs, Judgments, Queries, Statistic
+from irtoolkit.collections.source import Source
 from irtoolkit.collections.strictjson import TRUNCATED, read_jsonl
+from irtoolkit.collections.web import download
 from irtoolkit.errors import InputError
 from irtoolkit.records import Qrel
 
 NAME = "egret"
 SPLITS = ("train", "dev")
-FILE = "eli5-{}-kilt.jsonl"
 MEASURES = ("R@1", "R@3", "R@5", "R@10", "R@50", "R@100", "Rank")
 GRADES = {1: "the example that stood in the answer"}
 URL = "https://github.com/facebookresearch/KILT"
-BIBTEX = """@inproceedings{wang2022modeling,
+PAPER = Paper(
+    name=NAME,
+    title="EgRet",
+    citation="Wang et al. 2022, NAACL",
+    url=URL,
+    licence="see KILT and ELI5",
+    description="Examples masked out of long-form answers, among all examples.",
+    bibtex="""@inproceedings{wang2022modeling,
   title={Modeling Exemplification in Long-form Question Answering via Retrieval},
   author={Wang, Shufan and Xu, Fangyuan and Thompson, Laure and Choi, Eunsol and Iyyer, Mohit},
   booktitle={Proceedings of NAACL},
   year={2022}
-}"""
+}""",
+)
+# Addresses and SHA-256 as Hugging Face's kilt_tasks has them.
+FILES = {
+    "eli5-train-kilt.jsonl": (
+        "http://dl.fbaipublicfiles.com/KILT/eli5-train-kilt.jsonl",
+        "66f19183bda5f5185fe98a5fe84925f6802d9b53a5bb12728ded760fd80ef0a0",
+    ),
+    "eli5-dev-kilt.jsonl": (
+        "http://dl.fbaipublicfiles.com/KILT/eli5-dev-kilt.jsonl",
+        "10387a08e3277d3e5722305cef8e739279c83de0218e7b3db76b301949822303",
+    ),
+}
+# Table 1 of the paper, the column ELI5; the lengths are over both splits.
+REPORTED = {"train": 65157, "dev": 1185}
 
 
 class ExampleQuery(NamedTuple):
@@ -65,44 +82,93 @@ class ExampleQuery(NamedTuple):
         return self.context
 
 
-class Unit(NamedTuple):
-    """An extracted example with its question; the id is the question's, the answer's and its number."""
-
-    unit_id: str
-    question: str
-    example: Example
-
-
-class Split(NamedTuple):
-    """The units of one file, and the line of each of its questions."""
-
-    units: list[Unit]
-    lines: dict[str, int]
+_SCHEMAS = {
+    "units": {
+        "unit_id": pa.string(),
+        "question": pa.string(),
+        "left": pa.string(),
+        "text": pa.string(),
+        "right": pa.string(),
+    },
+    "splits": {"units": pa.int64(), "questions": pa.int64()},
+}
 
 
-@cache
-def read_split(path: Path) -> Split:
-    """Extracts every exemplifying unit of one file.
+class Release:
+    """The exemplifying units of both splits, those of train first.
+
+    A unit's id is its question's, the number of its answer, and its own number in the answer.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self._units = tables["units"]
+        counts = tables["splits"].to_pydict()
+        self.questions = dict(zip(SPLITS, counts["questions"], strict=True))
+        train = counts["units"][0]
+        self._parts = dict(zip(SPLITS, (range(train), range(train, len(self._units))), strict=True))
+        ids = self._units["unit_id"]
+        self.docs: Records[GenericDoc] = Records(
+            ids.to_pylist,
+            Rows(
+                self._units.select(["unit_id", "text"]),
+                lambda _, unit_id, text: GenericDoc(unit_id, text),
+            ),
+        )
+
+    def queries(self, split: str, left_only: bool) -> Rows[ExampleQuery]:
+        """What stands around each unit of a split."""
+
+        def make(_: int, unit_id: str, question: str, left: str, right: str) -> ExampleQuery:
+            return ExampleQuery(unit_id, question, left, "" if left_only else right)
+
+        columns = self._units.select(["unit_id", "question", "left", "right"])
+        return Rows(columns, make, self._parts[split])
+
+    def examples(self, split: str) -> Sequence[GenericDoc]:
+        """The units of a split themselves."""
+        part = self._parts[split]
+        return self.docs.values()[part.start : part.stop]
+
+
+def read_release(folder: Path) -> Release:
+    """Extracts the exemplifying units of both files, or maps what an earlier parse has left.
 
     Raises:
         InputError: a line that is no question with answers, or an id twice.
     """
-    units: list[Unit] = []
-    lines: dict[str, int] = {}
-    for number, record in read_jsonl(path):
-        problem = _problem(record)
-        if problem is None and record["id"] in lines:
-            problem = f"question {record['id']} stands twice"
-        if problem is not None:
-            raise InputError(problem, file=path, line=number, remedy=TRUNCATED)
-        lines[record["id"]] = number
-        answers = [out["answer"] for out in record["output"] if out.get("answer") is not None]
-        for i, answer in enumerate(answers, 1):
-            for j, example in enumerate(extract(answer), 1):
-                units.append(Unit(f"{record['id']}.{i}.{j}", record["input"], example))
-    if not lines:
-        raise InputError("no questions", file=path, remedy=TRUNCATED)
-    return Split(units, lines)
+    files = [folder / name for name in FILES]
+    return Release(parsed(NAME, files, _SCHEMAS, partial(_parse, files)))
+
+
+def _parse(files: list[Path], out: Writer) -> None:
+    seen: dict[str, Path] = {}
+    for path in files:
+        units = questions = 0
+        for number, record in read_jsonl(path):
+            problem = _problem(record)
+            if problem is None and seen.get(record["id"], path) != path:
+                problem = f"train and dev share a question id: {record['id']}"
+            if problem is None and record["id"] in seen:
+                problem = f"question {record['id']} stands twice"
+            if problem is not None:
+                raise InputError(problem, file=path, line=number, remedy=TRUNCATED)
+            seen[record["id"]] = path
+            questions += 1
+            for unit in _units(record):
+                out.add("units", *unit)
+                units += 1
+        if not questions:
+            raise InputError("no questions", file=path, remedy=TRUNCATED)
+        out.add("splits", units, questions)
+
+
+def _units(record: Any) -> Iterator[tuple[str, str, str, str, str]]:
+    answers = [out["answer"] for out in record["output"] if out.get("answer") is not None]
+    for i, answer in enumerate(answers, 1):
+        for j, example in enumerate(extract(answer), 1):
+            left = clip(example.left, CONTEXT, end=True)
+            right = clip(example.right, CONTEXT, end=False)
+            yield f"{record['id']}.{i}.{j}", record["input"], left, example.text, right
 
 
 def _problem(record: Any) -> str | None:
@@ -123,89 +189,69 @@ def _problem(record: Any) -> str | None:
 
 def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
     """Declares every EgRet dataset; opens no file."""
-    for prefix, sample in ((NAME, False), (f"{NAME}/sample", True)):
-        source = _source(sample)
-        docs = Docs(partial(_documents, source), GenericDoc, NAME, "en")
+    for prefix, sample in PAPER.variants():
+        howto = f"get ELI5 from {URL} and put {' and '.join(FILES)} into"
+        source = PAPER.source(
+            list(FILES), sample=sample, howto=howto, download=partial(download, FILES)
+        )
+        load = partial(_load, source)
+        docs = Docs(lambda load=load: load().docs, GenericDoc, NAME, "en")  # type: ignore[misc]
+        about = PAPER.about(
+            source,
+            measures=MEASURES,
+            statistics=lambda load=load: [Statistic("Examples", len(load().docs))],  # type: ignore[misc]
+            listed=False,
+        )
+        add(prefix, ir_datasets.Dataset(docs, about))
         for split in SPLITS:
             for left_only in (False, True):
                 dataset_id = f"{prefix}/{split}" + ("/left" if left_only else "")
-                add(dataset_id, _dataset(source, docs, split, left_only))
+                add(dataset_id, _dataset(load, docs, source, split, left_only))
 
 
-def _source(sample: bool) -> Source:
-    files = tuple(FILE.format(split) for split in SPLITS)
-    if sample:
-        return sample_source(NAME, files)
-    howto = f"get ELI5 from {URL} and put {' and '.join(files)} into ${DATA_VARIABLE}/{NAME}/"
-    return Source(NAME, files, howto)
+_read = cache(read_release)
 
 
-def _units(source: Source, split: str) -> list[Unit]:
-    """The units of a split, once both are known to share no question."""
-    train, dev = (source.folder() / FILE.format(name) for name in SPLITS)
-    shared = read_split(train).lines.keys() & read_split(dev).lines.keys()
-    if shared:
-        line, name = min((read_split(dev).lines[name], name) for name in shared)
-        raise InputError(
-            f"train and dev share a question id: {name}", file=dev, line=line, remedy=TRUNCATED
-        )
-    return read_split(train if split == SPLITS[0] else dev).units
+def _load(source: Source) -> Release:
+    return _read(source.folder())
 
 
-def _documents(source: Source) -> dict[str, GenericDoc]:
-    both = (unit for split in SPLITS for unit in _units(source, split))
-    return {unit.unit_id: GenericDoc(unit.unit_id, unit.example.text) for unit in both}
-
-
-def _dataset(source: Source, docs: Docs, split: str, left_only: bool) -> ir_datasets.Dataset:
-    def queries() -> list[ExampleQuery]:
-        return [
-            ExampleQuery(
-                unit_id,
-                question,
-                clip(example.left, CONTEXT, end=True),
-                "" if left_only else clip(example.right, CONTEXT, end=False),
-            )
-            for unit_id, question, example in _units(source, split)
-        ]
-
+def _dataset(
+    load: Callable[[], Release], docs: Docs, source: Source, split: str, left_only: bool
+) -> ir_datasets.Dataset:
     def judgments() -> Iterator[Qrel]:
-        return (Qrel(unit.unit_id, unit.unit_id, 1) for unit in _units(source, split))
+        return (Qrel(unit.doc_id, unit.doc_id, 1) for unit in load().examples(split))
 
     return ir_datasets.Dataset(
         docs,
-        Queries(queries, ExampleQuery, NAME, "en"),
+        Queries(lambda: load().queries(split, left_only), ExampleQuery, NAME, "en"),
         Judgments(judgments, Qrel, GRADES),
-        Benchmark(
-            name=NAME,
-            title="EgRet" + (" (invented sample)" if source.sample else ""),
-            paper="Wang et al. 2022, NAACL",
-            url=URL,
-            licence="Apache-2.0" if source.sample else "see KILT and ELI5",
-            bibtex=BIBTEX,
-            where=source.where,
-            howto=source.howto,
-            description="Examples masked out of long-form answers, among all examples.",
-            protocol_of=lambda: Protocol(MEASURES),
-            statistics_of=lambda: statistics(
-                _units(source, split), len(_documents(source)), left_only
-            ),
+        PAPER.about(
+            source,
+            measures=MEASURES,
+            statistics=lambda: statistics(load(), split, left_only),
+            listed=not left_only,
         ),
     )
 
 
-def statistics(units: list[Unit], corpus: int, left_only: bool) -> list[Statistic]:
+def statistics(release: Release, split: str, left_only: bool) -> list[Statistic]:
     """The figures of the paper's Table 1 for one split; lengths in words between white space."""
 
-    def mean(texts: list[str]) -> float:
-        return sum(len(text.split()) for text in texts) / max(1, len(texts))
+    def mean(texts: Iterator[str]) -> float:
+        lengths = [len(text.split()) for text in texts]
+        return sum(lengths) / max(1, len(lengths))
 
-    left = [clip(unit.example.left, CONTEXT, end=True) for unit in units]
-    right = [clip(unit.example.right, CONTEXT, end=False) for unit in units]
+    queries = release.queries(split, left_only)
     return [
-        Statistic("Examples", len(units)),
-        Statistic("Examples of train and dev", corpus),
-        Statistic("Average left context, words", mean(left)),
-        Statistic("Average example, words", mean([unit.example.text for unit in units])),
-        *([] if left_only else [Statistic("Average right context, words", mean(right))]),
+        Statistic("Questions", release.questions[split]),
+        Statistic("Examples", len(queries), REPORTED[split]),
+        Statistic("Examples of train and dev", len(release.docs), sum(REPORTED.values())),
+        Statistic("Average left context, words", mean(q.left for q in queries), 123.7),
+        Statistic("Average example, words", mean(e.text for e in release.examples(split)), 23.3),
+        *(
+            []
+            if left_only
+            else [Statistic("Average right context, words", mean(q.right for q in queries), 135.3)]
+        ),
     ]

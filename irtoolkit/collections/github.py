@@ -15,7 +15,9 @@ from irtoolkit.files import git_blob_id
 TIMEOUT_SECONDS = 60
 
 
-def download(repository: str, commit: str, blobs: Mapping[str, str | None], folder: Path) -> None:
+def download(
+    repository: str, commit: str, blobs: Mapping[str, str | None], folder: Path, *, under: str = ""
+) -> None:
     """Fetches files into a new folder, all or none.
 
     Args:
@@ -23,6 +25,7 @@ def download(repository: str, commit: str, blobs: Mapping[str, str | None], fold
         commit: full commit id.
         blobs: file name to git blob id; None takes the id from GitHub's listing of the commit.
         folder: where the files go; it must not exist yet.
+        under: the folder of the repository that holds them, with a slash at its end.
 
     Raises:
         OSError: the network or the disk failed.
@@ -34,9 +37,9 @@ def download(repository: str, commit: str, blobs: Mapping[str, str | None], fold
         whole = Path(scratch) / folder.name
         whole.mkdir()
         for name, blob in blobs.items():
-            url = f"https://raw.githubusercontent.com/{repository}/{commit}/{name}"
+            url = f"https://raw.githubusercontent.com/{repository}/{commit}/{under}{name}"
             data = fetch(url)
-            wanted = blob or listed.get(name)
+            wanted = blob or listed.get(under + name, "none that the commit lists")
             if git_blob_id(data) != wanted:
                 raise InputError(
                     f"the content is git blob {git_blob_id(data)} instead of {wanted}",
@@ -53,7 +56,7 @@ def download(repository: str, commit: str, blobs: Mapping[str, str | None], fold
 
 
 def _listing(repository: str, commit: str) -> dict[str, str]:
-    url = f"https://api.github.com/repos/{repository}/git/trees/{commit}"
+    url = f"https://api.github.com/repos/{repository}/git/trees/{commit}?recursive=1"
     try:
         tree = json.loads(fetch(url))
         return {entry["path"]: entry["sha"] for entry in tree["tree"]}

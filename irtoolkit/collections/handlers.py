@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, BaseScoredDocs
 from ir_datasets.indices import Docstore
 
+from irtoolkit.collections.cache import Records
 from irtoolkit.records import PoolDoc
 
 
@@ -44,6 +45,8 @@ class MappingDocstore(Docstore):  # type: ignore[misc]
         self._docs = docs
 
     def get_many_iter(self, doc_ids: Iterable[str]) -> Iterator[Any]:
+        if isinstance(self._docs, Records):
+            return self._docs.many(doc_ids)
         return (self._docs[doc_id] for doc_id in doc_ids if doc_id in self._docs)
 
 
@@ -166,6 +169,14 @@ class Statistic:
     value: float
     reported: float | None = None
 
+    def unreported(self) -> Statistic:
+        """The same without the paper's figure, for data that are not the paper's."""
+        return replace(self, reported=None)
+
+
+# Gives {part: query ids}, in the order that parts are to be shown in.
+Breakdown = Callable[[], Mapping[str, Sequence[str]]]
+
 
 @dataclass(frozen=True)
 class Protocol:
@@ -187,6 +198,7 @@ class Protocol:
 class Benchmark:
     """What a dataset says of itself beyond ir_datasets' own fields; a constituent of it.
 
+    `breakdowns` are named ways of dividing the queries into parts, as {part: query ids}.
     `listed` is off for variants of a dataset that would drown a list of them.
     """
 
@@ -201,6 +213,7 @@ class Benchmark:
     protocol_of: Callable[[], Protocol]
     statistics_of: Callable[[], list[Statistic]]
     description: str = ""
+    breakdowns: Mapping[str, Breakdown] = field(default_factory=dict)
     listed: bool = True
 
     def irtoolkit(self) -> Benchmark:

@@ -2,34 +2,43 @@
 
 Datasets `plotretrieval/{train,val,test}` rank every chunk of the split's books, as the paper's
 tables do; `plotretrieval/{split}/book` ranks the chunks of the query's own book, as its task
-definition says (§3.2). The same under `plotretrieval/sample`, an invented miniature that ships
-with the package.
+definition says (§3.2). Chunks have three sentences; `plotretrieval/{split}/m5` and
+`plotretrieval/{split}/m5/book` have chunks of five, and so for any other number. The same under
+`plotretrieval/sample`, an invented miniature that ships with the package.
 
 The published files are not out, so this layout is ours: `books/<book>.json` with
 {"book", "sentences"}, and `queries-<split>.jsonl` with {"query_id", "book", "query",
 "spans": [[first sentence, one past the last], ...]}.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Tuple  # noqa: UP035 ir_datasets compares these
 
 import ir_datasets
 import numpy as np
+import pyarrow as pa
 
 from irtoolkit.analysis import analyzer
-from irtoolkit.collections.books import Book, Passage, Passages
+from irtoolkit.collections.books import (
+    BOOK_COLUMNS,
+    SENTENCE_COLUMNS,
+    Book,
+    Passage,
+    Passages,
+    sentences_of,
+)
+from irtoolkit.collections.cache import Rows, Tables, Writer, parsed
+from irtoolkit.collections.declare import Paper
 from irtoolkit.collections.handlers import (
-    Benchmark,
     Docs,
     Judgments,
-    Protocol,
     Queries,
     SharedCandidates,
     Statistic,
 )
-from irtoolkit.collections.source import DATA_VARIABLE, Source, sample_source
+from irtoolkit.collections.source import Source
 from irtoolkit.collections.strictjson import TRUNCATED, read_json, read_jsonl
 from irtoolkit.errors import InputError
 from irtoolkit.records import Qrel
@@ -48,13 +57,23 @@ GRADES = {
 MEASURES = (
     "RR@1", "RR@10", "RR@100", "R@1", "R@10", "R@100", "NRODCG@1", "NRODCG@10", "NRODCG@100",
 )  # fmt: skip
-BIBTEX = """@article{xu2023plot,
+PAPER = Paper(
+    name=NAME,
+    title="PlotRetrieval",
+    citation="Xu et al. 2023",
+    url="",
+    licence="not published",
+    description="Plot passages for readers' abstract descriptions of them.",
+    bibtex="""@article{xu2023plot,
   title={Plot Retrieval as an Assessment of Abstract Semantic Association},
   author={Xu, Shicheng and Pang, Liang and Li, Jiangnan and Yu, Mo and Meng, Fandong and
           Shen, Huawei and Cheng, Xueqi and Zhou, Jie},
   journal={arXiv preprint},
   year={2023}
-}"""
+}""",
+)
+# Table 1 of the paper, which counts pairs for train and val, and queries for test.
+REPORTED = {"train": 400000, "val": 37609, "test": 4572}
 
 
 class PlotQuery(NamedTuple):
@@ -70,54 +89,109 @@ class PlotQuery(NamedTuple):
         return self.text
 
 
-class Release(NamedTuple):
-    """One split: the chunked books its queries are about, and the queries with their golds."""
+_SCHEMAS = {
+    "books": BOOK_COLUMNS,
+    "sentences": SENTENCE_COLUMNS,
+    "queries": {
+        "query_id": pa.string(),
+        "text": pa.string(),
+        "book": pa.int32(),
+        "spans": pa.list_(pa.list_(pa.int32(), 2)),
+    },
+}
 
-    books: dict[str, Book]
-    queries: list[tuple[str, str, str, tuple[Span, ...]]]
-    passages: Passages
+
+class Release:
+    """One split: the books its queries are about, in chunks, and the queries with their golds."""
+
+    def __init__(self, tables: Tables, size: int) -> None:
+        sentences = sentences_of(tables)
+        self._queries, self._names, self.size = tables["queries"], list(sentences), size
+        golds: dict[str, list[Span]] = {name: [] for name in sentences}
+        for _, book, spans in self.golds():
+            golds[book].extend(spans)
+        self.books = {name: chunked(name, sentences[name], golds[name], size) for name in sentences}
+        self.passages = Passages(self.books)
+
+    def queries(self) -> Rows[PlotQuery]:
+        """The descriptions."""
+
+        def make(_: int, query_id: str, text: str, book: int, spans: list[list[int]]) -> PlotQuery:
+            name = self._names[book]
+            return PlotQuery(query_id, text, name, tuple(map(str, _spans(name, spans))))
+
+        return Rows(self._queries, make)
+
+    def golds(self) -> Iterator[tuple[str, str, tuple[Span, ...]]]:
+        """(query id, book, gold spans) of each query."""
+        columns = (self._queries[name].to_pylist() for name in ("query_id", "book", "spans"))
+        for query_id, book, spans in zip(*columns, strict=True):
+            yield query_id, self._names[book], _spans(self._names[book], spans)
+
+    def asking(self) -> dict[str, list[str]]:
+        """The ids of the queries about each book."""
+        asking: dict[str, list[str]] = {name: [] for name in self._names}
+        for query_id, book, _ in self.golds():
+            asking[book].append(query_id)
+        return asking
 
 
-def read_release(folder: Path, split: str) -> Release:
-    """Parses and checks one split.
+def _spans(book: str, pairs: Sequence[Sequence[int]]) -> tuple[Span, ...]:
+    return tuple(Span(book, start, stop - start) for start, stop in pairs)
+
+
+def read_release(folder: Path, split: str, size: int) -> Release:
+    """Parses and checks one split, or maps what an earlier parse has left; then chunks its books.
+
+    Args:
+        folder: holds books/ and the queries.
+        split: train, val or test.
+        size: sentences in a chunk.
 
     Raises:
         InputError: a file is truncated, mis-encoded or contradicts another; with file and line.
     """
     path = folder / f"queries-{split}.jsonl"
-    sentences: dict[str, tuple[str, ...]] = {}
-    golds: dict[str, list[Span]] = {}
-    queries: dict[str, tuple[str, str, str, tuple[Span, ...]]] = {}
+    # Any book may be asked about; which ones are, only parsing tells.
+    files = [path, *sorted((folder / "books").glob("*.json"))]
+    return Release(parsed(NAME, files, _SCHEMAS, partial(_parse, folder, path)), size)
+
+
+def _parse(folder: Path, path: Path, out: Writer) -> None:
+    numbers: dict[str, int] = {}
+    lengths: dict[str, int] = {}
+    seen: set[str] = set()
     for number, record in read_jsonl(path):
         problem = _problem(record)
-        if problem is None and record["query_id"] in queries:
+        if problem is None and record["query_id"] in seen:
             problem = f"query {record['query_id']} stands twice"
         if problem is None and not (folder / "books" / f"{record['book']}.json").is_file():
             problem = f"book {record['book']!r} is not in the folder books/"
         if problem is not None:
             raise InputError(problem, file=path, line=number, remedy=TRUNCATED)
         book = record["book"]
-        if book not in sentences:
-            sentences[book] = _sentences(folder / "books" / f"{book}.json", book)
-        spans = tuple(Span(book, start, stop - start) for start, stop in record["spans"])
-        for span in spans:
-            if span.stop > len(sentences[book]):
-                raise InputError(
-                    f"query {record['query_id']} has a span that ends at {span.stop}, past the"
-                    f" {len(sentences[book])} sentences of {book}",
-                    file=path,
-                    line=number,
-                    remedy=TRUNCATED,
-                )
-        golds.setdefault(book, []).extend(spans)
-        queries[record["query_id"]] = (record["query_id"], record["query"], book, spans)
-    if not queries:
+        if book not in numbers:
+            sentences = _sentences(folder / "books" / f"{book}.json", book)
+            numbers[book], lengths[book] = len(numbers), len(sentences)
+            out.add("books", book, len(sentences))
+            for sentence in sentences:
+                out.add("sentences", sentence)
+        seen.add(record["query_id"])
+        last = max(stop for _, stop in record["spans"])
+        if last > lengths[book]:
+            raise InputError(
+                f"query {record['query_id']} has a span that ends at {last}, past the"
+                f" {lengths[book]} sentences of {book}",
+                file=path,
+                line=number,
+                remedy=TRUNCATED,
+            )
+        out.add("queries", record["query_id"], record["query"], numbers[book], record["spans"])
+    if not seen:
         raise InputError("no queries", file=path, remedy=TRUNCATED)
-    books = {name: chunked(name, sentences[name], golds[name]) for name in sentences}
-    return Release(books, list(queries.values()), Passages(books))
 
 
-def chunked(name: str, sentences: tuple[str, ...], golds: list[Span], size: int = CHUNK) -> Book:
+def chunked(name: str, sentences: Sequence[str], golds: Sequence[Span], size: int = CHUNK) -> Book:
     """A book whose passages are chunks of `size` sentences, and each gold span (§4.2, step 4).
 
     The last chunk has what is left over.
@@ -155,8 +229,7 @@ def _problem(record: Any) -> str | None:
     return None
 
 
-@cache
-def _sentences(path: Path, book: str) -> tuple[str, ...]:
+def _sentences(path: Path, book: str) -> list[str]:
     data = read_json(path)
     listed = data.get("sentences") if isinstance(data, dict) else None
     if not isinstance(listed, list) or not all(isinstance(s, str) for s in listed) or not listed:
@@ -165,92 +238,104 @@ def _sentences(path: Path, book: str) -> tuple[str, ...]:
         raise InputError(
             f"the book calls itself {data.get('book')!r}", file=path, line=1, remedy=TRUNCATED
         )
-    return tuple(listed)
+    return listed
 
 
 def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
     """Declares every PlotRetrieval dataset; opens no file."""
-    for prefix, sample in ((NAME, False), (f"{NAME}/sample", True)):
+    for prefix, sample in PAPER.variants():
         for split in SPLITS:
-            source = _source(split, sample)
-            load = partial(_load, source, split)
-            docs = Docs(lambda load=load: load().passages, Passage, NAME, "en")  # type: ignore[misc]
-            add(f"{prefix}/{split}", _dataset(load, docs, source, own_book=False))
-            add(f"{prefix}/{split}/book", _dataset(load, docs, source, own_book=True))
+            name = f"{prefix}/{split}"
+            for dataset_id, dataset in _datasets(name, split, CHUNK, sample):
+                add(dataset_id, dataset)
+            ir_datasets.registry.register_pattern(
+                rf"^{name}/m([1-9][0-9]?)(?:/book)?$",
+                partial(_chunked_otherwise, name, split, sample),
+            )
 
 
-def _source(split: str, sample: bool) -> Source:
-    files = (f"queries-{split}.jsonl",)
-    if sample:
-        return sample_source(NAME, files)
+def _datasets(
+    name: str, split: str, size: int, sample: bool
+) -> Iterator[tuple[str, ir_datasets.Dataset]]:
+    """The two datasets of a split at one size of chunks, which share their documents."""
     howto = (
-        f"put books/*.json and queries-{split}.jsonl into ${DATA_VARIABLE}/{NAME}/; the authors have"
-        " not published theirs"
+        f"the authors have not published their files: make books/*.json and queries-{split}.jsonl,"
+        " as the documentation of irtoolkit.collections.plotretrieval says, and put them into"
     )
-    return Source(NAME, files, howto)
+    source = PAPER.source([f"queries-{split}.jsonl"], sample=sample, howto=howto)
+    load = partial(_load, source, split, size)
+    docs = Docs(lambda: load().passages, Passage, NAME, "en")
+    for own_book in (False, True):
+        dataset_id = f"{name}/book" if own_book else name
+        yield dataset_id, _dataset(load, docs, source, split, own_book, listed=size == CHUNK)
 
 
 @cache
-def _read(folder: Path, split: str) -> Release:
-    return read_release(folder, split)
+def _chunks(name: str, split: str, size: int, sample: bool) -> Mapping[str, ir_datasets.Dataset]:
+    return dict(_datasets(f"{name}/m{size}", split, size, sample))
 
 
-def _load(source: Source, split: str) -> Release:
-    return _read(source.folder(), split)
+def _chunked_otherwise(
+    name: str, split: str, sample: bool, dataset_id: str, groups: tuple[str, ...]
+) -> ir_datasets.Dataset:
+    return _chunks(name, split, int(groups[0]), sample)[dataset_id]
+
+
+_read = cache(read_release)
+
+
+def _load(source: Source, split: str, size: int) -> Release:
+    return _read(source.folder(), split, size)
 
 
 def _dataset(
-    load: Callable[[], Release], docs: Docs, source: Source, own_book: bool
+    load: Callable[[], Release],
+    docs: Docs,
+    source: Source,
+    split: str,
+    own_book: bool,
+    *,
+    listed: bool,
 ) -> ir_datasets.Dataset:
-    def queries() -> list[PlotQuery]:
-        return [
-            PlotQuery(query_id, text, book, tuple(map(str, spans)))
-            for query_id, text, book, spans in load().queries
-        ]
-
     def candidates() -> Iterator[tuple[list[str], list[str]]]:
         release = load()
+        asking = release.asking()
         for name, book in release.books.items():
-            asking = [query_id for query_id, _, about, _ in release.queries if about == name]
-            yield asking, [str(Span(name, s, n)) for n, found in book.starts.items() for s in found]
+            spans = (Span(name, s, n) for n, found in book.starts.items() for s in found.tolist())
+            yield asking[name], [str(span) for span in spans]
 
     return ir_datasets.Dataset(
         docs,
-        Queries(queries, PlotQuery, NAME, "en"),
+        Queries(lambda: load().queries(), PlotQuery, NAME, "en"),
         Judgments(lambda: _qrels(load()), Qrel, GRADES),
         SharedCandidates(candidates) if own_book else None,
-        Benchmark(
-            name=NAME,
-            title="PlotRetrieval" + (" (invented sample)" if source.sample else ""),
-            paper="Xu et al. 2023",
-            url="",
-            licence="Apache-2.0" if source.sample else "not published",
-            bibtex=BIBTEX,
-            where=source.where,
-            howto=source.howto,
-            description="Plot passages for readers' abstract descriptions of them.",
-            protocol_of=lambda: Protocol(MEASURES),
-            statistics_of=lambda: statistics(load()),
+        PAPER.about(
+            source,
+            measures=MEASURES,
+            statistics=lambda: statistics(load(), split),
+            breakdowns={"book": lambda: load().asking()},
+            listed=listed,
         ),
     )
 
 
 def _qrels(release: Release) -> Iterator[Qrel]:
-    for query_id, _, name, spans in release.queries:
+    for query_id, name, spans in release.golds():
         book, near = release.books[name], dict[Span, int]()
         for gold in spans:
             for passage in book.near(gold, WINDOW):
                 near.setdefault(passage, 0)
-            near.update((p, 1) for p in book.overlapping(gold) if _is_chunk(book, p))
+            chunks = (p for p in book.overlapping(gold) if _is_chunk(book, p, release.size))
+            near.update((passage, 1) for passage in chunks)
             near[gold] = 1
         for passage, grade in sorted(near.items()):
             yield Qrel(query_id, str(passage), grade)
 
 
-def _is_chunk(book: Book, passage: Span) -> bool:
+def _is_chunk(book: Book, passage: Span, size: int) -> bool:
     """Whether a passage is one of the book's regular chunks, and not only somebody's gold span."""
-    whole = passage.length == CHUNK or passage.stop == len(book.sentences)
-    return passage.start % CHUNK == 0 and passage.length <= CHUNK and whole
+    whole = passage.length == size or passage.stop == len(book.sentences)
+    return passage.start % size == 0 and passage.length <= size and whole
 
 
 def word_overlap(query: str, passage: str) -> float:
@@ -260,22 +345,26 @@ def word_overlap(query: str, passage: str) -> float:
     return len(asked & set(words(passage))) / len(asked) if asked else 0.0
 
 
-def statistics(release: Release) -> list[Statistic]:
+def statistics(release: Release, split: str) -> list[Statistic]:
     """The figures of the paper's Tables 1 and 2 for one split."""
     chunks = release.passages.values()
-    texts = [text for _, text, _, _ in release.queries]
+    queries = release.queries()
     overlap = [
-        word_overlap(text, release.books[book].text(span.start, span.length))
-        for _, text, book, spans in release.queries
-        for span in spans
+        word_overlap(query.text, release.passages[span].text)
+        for query in queries
+        for span in query.spans
     ]
     return [
-        Statistic("Queries", len(texts)),
+        Statistic("Queries", len(queries), REPORTED[split]),
         Statistic("Books", len(release.books)),
-        Statistic("Candidate plot chunks", len(chunks)),
-        Statistic("Average query length, words", _mean([len(t.split()) for t in texts])),
-        Statistic("Average chunk length, words", _mean([len(c.text.split()) for c in chunks])),
-        Statistic("Word overlap, percent", 100 * _mean(overlap)),
+        Statistic("Candidate plot chunks", len(chunks), 136195),
+        Statistic(
+            "Average query length, words", _mean([len(q.text.split()) for q in queries]), 29.12
+        ),
+        Statistic(
+            "Average chunk length, words", _mean([len(c.text.split()) for c in chunks]), 58.10
+        ),
+        Statistic("Word overlap, percent", 100 * _mean(overlap), 19.62),
     ]
 
 

@@ -8,22 +8,21 @@ invented miniature that ships with the package. The test split of the release hi
 
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from pathlib import Path
 
 import ir_datasets
+import numpy as np
 
-from irtoolkit.collections.books import Passage, Passages
+from irtoolkit.collections.books import Passage
+from irtoolkit.collections.declare import Paper
 from irtoolkit.collections.handlers import (
-    Benchmark,
     Docs,
     Judgments,
-    Protocol,
     Queries,
     SharedCandidates,
     Statistic,
 )
 from irtoolkit.collections.relic_release import MAX_CONTEXT, Release, RelicQuery, read_release
-from irtoolkit.collections.source import DATA_VARIABLE, Source, sample_source
+from irtoolkit.collections.source import Source
 from irtoolkit.records import Qrel
 from irtoolkit.spans import Span
 
@@ -39,21 +38,33 @@ MEASURES = ("R@1", "R@3", "R@5", "R@10", "R@50", "R@100", "Rank")
 # Passages whose middle is nearer than this to the quotation's are judged, at grade 0.
 NEAR = 5
 URL = "https://relic.cs.umass.edu"
-BIBTEX = """@inproceedings{thai2022relic,
+PAPER = Paper(
+    name=NAME,
+    title="RELiC",
+    citation="Thai et al. 2022, ACL",
+    url=URL,
+    licence="see the dataset's page",
+    description="Quotations masked out of literary criticism, among all passages of that length"
+    " in the book.",
+    bibtex="""@inproceedings{thai2022relic,
   title={{RELiC}: Retrieving Evidence for Literary Claims},
   author={Thai, Katherine and Chang, Yapei and Krishna, Kalpesh and Iyyer, Mohit},
   booktitle={Proceedings of ACL},
   year={2022}
-}"""
+}""",
+)
+# Table 1 of the paper, which counts the windows by split and the rest over all of them.
+REPORTED = {"train": 71395, "val": 9036, "test": 9034}
 
 
 def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
     """Declares every RELiC dataset; opens no file."""
-    for prefix, sample in ((NAME, False), (f"{NAME}/sample", True)):
+    for prefix, sample in PAPER.variants():
         for split in SPLITS:
-            source = _source(split, sample)
+            howto = f"get the dataset from {URL} and put its json files into"
+            source = PAPER.source([f"{split}.json"], sample=sample, howto=howto)
             load = partial(_load, source, split)
-            docs = Docs(partial(_passages, load), Passage, NAME, "en")
+            docs = Docs(lambda load=load: load().passages, Passage, NAME, "en")  # type: ignore[misc]
             whole = _dataset(load, docs, source, split, MAX_CONTEXT, MAX_CONTEXT, listed=True)
             add(f"{prefix}/{split}", whole)
             for left in range(MAX_CONTEXT + 1):
@@ -63,30 +74,15 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
                         add(f"{prefix}/{split}/{left}-{right}", view)
 
 
-def _source(split: str, sample: bool) -> Source:
-    files = (f"{split}.json",)
-    if sample:
-        return sample_source(NAME, files)
-    howto = f"get the dataset from {URL} and put its json files into ${DATA_VARIABLE}/{NAME}/"
-    return Source(NAME, files, howto)
+_read = cache(read_release)
 
 
-@cache
-def _read(path: Path, hidden: bool) -> tuple[Release, Passages]:
-    release = read_release(path, hidden)
-    return release, Passages(release.books)
-
-
-def _load(source: Source, split: str) -> tuple[Release, Passages]:
+def _load(source: Source, split: str) -> Release:
     return _read(source.folder() / f"{split}.json", split == HIDDEN)
 
 
-def _passages(load: Callable[[], tuple[Release, Passages]]) -> Passages:
-    return load()[1]
-
-
 def _dataset(
-    load: Callable[[], tuple[Release, Passages]],
+    load: Callable[[], Release],
     docs: Docs,
     source: Source,
     split: str,
@@ -95,74 +91,80 @@ def _dataset(
     *,
     listed: bool,
 ) -> ir_datasets.Dataset:
-    def queries() -> list[RelicQuery]:
-        return [window.query.clipped(left, right) for window in load()[0].windows]
-
     def candidates() -> Iterator[tuple[list[str], list[str]]]:
-        release, passages = load()
-        asking: dict[tuple[str, int], list[str]] = {}
-        for window in release.windows:
-            asking.setdefault((window.query.book, window.query.length), []).append(
-                window.query.query_id
-            )
-        for book, length, starts in passages.groups:
+        release = load()
+        asking = release.asking()
+        for book, length, starts in release.passages.groups:
             members = asking.get((book.name, length))
             if members:
                 yield members, [str(Span(book.name, start, length)) for start in starts.tolist()]
 
-    sample = source.sample
-    about = Benchmark(
-        name=NAME,
-        title="RELiC" + (" (invented sample)" if sample else ""),
-        paper="Thai et al. 2022, ACL",
-        url=URL,
-        licence="Apache-2.0" if sample else "see the dataset's page",
-        bibtex=BIBTEX,
-        where=source.where,
-        howto=source.howto,
-        description="Quotations masked out of literary criticism, among all passages of that"
-        " length in the book.",
-        protocol_of=lambda: Protocol(MEASURES),
-        statistics_of=lambda: statistics(load()[0]),
-        listed=listed,
-    )
+    def by_book() -> dict[str, list[str]]:
+        parts: dict[str, list[str]] = {}
+        for (book, _), members in load().asking().items():
+            parts.setdefault(book, []).extend(members)
+        return parts
+
+    def by_length() -> dict[str, list[str]]:
+        parts: dict[str, list[str]] = {}
+        for (_, length), members in sorted(load().asking().items(), key=lambda item: item[0][1]):
+            parts.setdefault(f"{length} sentence{'s' * (length > 1)}", []).extend(members)
+        return parts
+
     judgments = None
     if split != HIDDEN:
-        judgments = Judgments(lambda: _qrels(load()[0]), Qrel, GRADES)
+        judgments = Judgments(lambda: _qrels(load()), Qrel, GRADES)
     return ir_datasets.Dataset(
         docs,
-        Queries(queries, RelicQuery, NAME, "en"),
+        Queries(lambda: load().queries(left, right), RelicQuery, NAME, "en"),
         judgments,
         SharedCandidates(candidates),
-        about,
+        PAPER.about(
+            source,
+            measures=MEASURES,
+            statistics=lambda: statistics(load(), split),
+            breakdowns={"book": by_book, "length": by_length},
+            listed=listed,
+        ),
     )
 
 
 def _qrels(release: Release) -> Iterator[Qrel]:
-    for query, gold in release.windows:
-        if gold is not None:
-            yield Qrel(query.query_id, str(gold), 1)
-            for near in release.books[gold.book].near(gold, NEAR):
-                if near != gold and near.length == gold.length:
-                    yield Qrel(query.query_id, str(near), 0)
+    for query_id, gold in release.golds():
+        yield Qrel(query_id, str(gold), 1)
+        for near in release.books[gold.book].near(gold, NEAR, [gold.length]):
+            if near != gold:
+                yield Qrel(query_id, str(near), 0)
 
 
-def statistics(release: Release) -> list[Statistic]:
+def statistics(release: Release, split: str) -> list[Statistic]:
     """The figures of the paper's Table 1 that one split gives."""
-    windows = [window.query for window in release.windows]
+    windows = [window.query for window in release.windows()]
     context = [len(q.left) + len(q.right) for q in windows]
     sizes = [len(release.books[q.book].starts[q.length]) for q in windows]
     words = [len(q.context.split()) for q in windows]
-    golds = [w.gold for w in release.windows if w.gold is not None]
-    length = [len(release.books[g.book].text(g.start, g.length).split()) for g in golds]
+    golds = [release.books[g.book].text(g.start, g.length) for _, g in release.golds()]
     return [
-        Statistic("Windows", len(windows)),
-        Statistic("Primary sources", len(release.books)),
-        Statistic("Mean sentences of context", sum(context) / len(context)),
-        Statistic("Mean words of context", sum(words) / len(words)),
-        Statistic(
-            "Mean quotation length, sentences", sum(q.length for q in windows) / len(windows)
-        ),
-        *([Statistic("Mean quotation length, words", sum(length) / len(length))] if length else []),
-        Statistic("Mean candidates per query", sum(sizes) / len(sizes)),
-    ]
+        Statistic("Windows", len(windows), REPORTED[split]),
+        Statistic("Primary sources", len(release.books), 79),
+        Statistic("Average sentences of context", _mean(context)),
+        Statistic("Average query length, words", _mean(words), 154.1),
+        Statistic("Average quotation length, sentences", _mean([q.length for q in windows])),
+        *([Statistic("Average quotation length, words", _mean([len(g.split()) for g in golds]))]
+          if golds else []),
+        Statistic("Average candidate length, words", _candidate_words(release), 45.5),
+        Statistic("Average number of candidates per query", _mean(sizes), 10648.8),
+    ]  # fmt: skip
+
+
+def _candidate_words(release: Release) -> float:
+    """The mean length of all passages, from running sums over the sentences."""
+    total = 0
+    for book, length, starts in release.passages.groups:
+        sums = np.cumsum([0, *(len(sentence.split()) for sentence in book.sentences)])
+        total += int((sums[starts + length] - sums[starts]).sum())
+    return total / len(release.passages)
+
+
+def _mean(values: list[int]) -> float:
+    return sum(values) / len(values)

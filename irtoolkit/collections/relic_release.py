@@ -1,20 +1,29 @@
 """The files of a RELiC release: windows of criticism, and the books they quote."""
 
 import re
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Optional, Tuple  # noqa: UP035 ir_datasets compares these
 
 import numpy as np
+import pyarrow as pa
 
-from irtoolkit.collections.books import Book
-from irtoolkit.collections.strictjson import TRUNCATED, line_of_key, read_json
+from irtoolkit.collections.books import (
+    BOOK_COLUMNS,
+    SENTENCE_COLUMNS,
+    Book,
+    Passages,
+    sentences_of,
+)
+from irtoolkit.collections.cache import Rows, Tables, Writer, parsed
+from irtoolkit.collections.strictjson import TRUNCATED, line_of_key, read_members
 from irtoolkit.errors import InputError
 from irtoolkit.ids import Ints
 from irtoolkit.spans import Span
 
 # Sentences of criticism on either side that the release may hold.
 MAX_CONTEXT = 4
-MASK = "[MASK]"
 _CANDIDATES = re.compile(r"([1-9][0-9]{0,3})_sentences?")
 
 
@@ -35,11 +44,6 @@ class RelicQuery(NamedTuple):
     def context(self) -> str:
         """The sentences on both sides, joined; what lexical systems search with (§3.2)."""
         return " ".join((*self.left, *self.right))
-
-    @property
-    def masked(self) -> str:
-        """The context with [MASK] where the quotation stood; see `with_mask`."""
-        return self.with_mask(MASK)
 
     def with_mask(self, token: str) -> str:
         """The context with a token where the quotation stood, e.g. a model's own mask token."""
@@ -62,15 +66,78 @@ class Window(NamedTuple):
     gold: Optional[Span]  # noqa: UP045
 
 
-class Release(NamedTuple):
-    """One split."""
+_SCHEMAS = {
+    "books": BOOK_COLUMNS,
+    "sentences": SENTENCE_COLUMNS,
+    "candidates": {"book": pa.int32(), "length": pa.int32(), "starts": pa.list_(pa.int32())},
+    "windows": {
+        "query_id": pa.string(),
+        "book": pa.int32(),
+        "length": pa.int32(),
+        "gold": pa.int32(),
+        "left": pa.list_(pa.string()),
+        "right": pa.list_(pa.string()),
+    },
+}
 
-    books: dict[str, Book]
-    windows: list[Window]
+
+class Release:
+    """One split: its books, all their passages, and the windows of criticism about them."""
+
+    def __init__(self, tables: Tables) -> None:
+        sentences = sentences_of(tables)
+        starts: dict[str, dict[int, Ints]] = {name: {} for name in sentences}
+        self._names = list(sentences)
+        for batch in tables["candidates"].to_batches():
+            offsets = batch["starts"].offsets.to_numpy()
+            values = batch["starts"].values.to_numpy().astype(np.int64)
+            pairs = zip(batch["book"].to_pylist(), batch["length"].to_pylist(), strict=True)
+            for i, (book, length) in enumerate(pairs):
+                starts[self._names[book]][length] = values[offsets[i] : offsets[i + 1]]
+        self.books = {name: Book(name, sentences[name], starts[name]) for name in sentences}
+        self.passages = Passages(self.books)
+        self._windows = tables["windows"]
+
+    def windows(self) -> Rows[Window]:
+        """The windows, whole."""
+
+        def make(_: int, query_id: str, book: int, length: int, gold: int | None,
+                 left: list[str], right: list[str]) -> Window:  # fmt: skip
+            name = self._names[book]
+            query = RelicQuery(query_id, name, length, tuple(left), tuple(right))
+            return Window(query, None if gold is None else Span(name, gold, length))
+
+        return Rows(self._windows, make)
+
+    def queries(self, left: int, right: int) -> Rows[RelicQuery]:
+        """The queries with at most so many sentences on each side."""
+
+        def make(_: int, query_id: str, book: int, length: int, gold: int | None,
+                 before: list[str], after: list[str]) -> RelicQuery:  # fmt: skip
+            name = self._names[book]
+            whole = RelicQuery(query_id, name, length, tuple(before), tuple(after))
+            return whole.clipped(left, right)
+
+        return Rows(self._windows, make)
+
+    def asking(self) -> dict[tuple[str, int], list[str]]:
+        """The ids of the queries that rank the passages of each length in each book."""
+        asking: dict[tuple[str, int], list[str]] = {}
+        columns = (self._windows[name].to_pylist() for name in ("query_id", "book", "length"))
+        for query_id, book, length in zip(*columns, strict=True):
+            asking.setdefault((self._names[book], length), []).append(query_id)
+        return asking
+
+    def golds(self) -> Iterator[tuple[str, Span]]:
+        """The quotation of each query, where the release shows it."""
+        columns = (self._windows[n].to_pylist() for n in ("query_id", "book", "gold", "length"))
+        for query_id, book, gold, length in zip(*columns, strict=True):
+            if gold is not None:
+                yield query_id, Span(self._names[book], gold, length)
 
 
 def read_release(path: Path, hidden: bool) -> Release:
-    """Parses and checks one split file.
+    """Parses and checks one split file, or maps what an earlier parse has left.
 
     Args:
         path: train.json, val.json or test.json.
@@ -80,16 +147,23 @@ def read_release(path: Path, hidden: bool) -> Release:
     Raises:
         InputError: the file is truncated, mis-encoded or contradicts itself; with file and line.
     """
-    data = read_json(path)
-    if not isinstance(data, dict) or not data:
-        raise InputError("not an object of books", file=path, line=1, remedy=TRUNCATED)
-    books: dict[str, Book] = {}
-    windows: dict[str, Window] = {}
-    for name, record in data.items():
-        books[name] = _book(path, name, record)
+    kind = "relic-hidden" if hidden else "relic"
+    return Release(parsed(kind, [path], _SCHEMAS, partial(_parse, path, hidden)))
+
+
+def _parse(path: Path, hidden: bool, out: Writer) -> None:
+    seen: set[str] = set()
+    number = -1
+    for number, (line, name, record) in enumerate(read_members(path, "an object of books")):
+        book = _book(path, name, record, line)
+        out.add("books", name, len(book.sentences))
+        for sentence in book.sentences:
+            out.add("sentences", sentence)
+        for length, starts in book.starts.items():
+            out.add("candidates", number, length, starts)
         for query_id, quote in record["quotes"].items():
-            problem = _problem(quote, books[name], hidden)
-            if problem is None and query_id in windows:
+            problem = _problem(quote, book, hidden)
+            if problem is None and query_id in seen:
                 problem = "stands in two books"
             if problem is None and query_id.split() != [query_id]:
                 problem = "is not one word"
@@ -97,22 +171,21 @@ def read_release(path: Path, hidden: bool) -> Release:
                 raise InputError(
                     f"quote {query_id} of {name} {problem}",
                     file=path,
-                    line=line_of_key(path, query_id, last=query_id in windows),
+                    line=line_of_key(path, query_id, last=query_id in seen),
                     remedy=TRUNCATED,
                 )
+            seen.add(query_id)
             left, start, length, right = quote
-            query = RelicQuery(query_id, name, length, tuple(left), tuple(right))
-            windows[query_id] = Window(query, None if hidden else Span(name, start, length))
-    if not windows:
+            out.add("windows", query_id, number, length, start, left, right)
+    if number < 0:
+        raise InputError("not an object of books", file=path, line=1, remedy=TRUNCATED)
+    if not seen:
         raise InputError("no windows", file=path, remedy=TRUNCATED)
-    return Release(books, list(windows.values()))
 
 
-def _book(path: Path, name: str, record: Any) -> Book:
+def _book(path: Path, name: str, record: Any, line: int) -> Book:
     def refuse(problem: str) -> InputError:
-        return InputError(
-            f"book {name} {problem}", file=path, line=line_of_key(path, name), remedy=TRUNCATED
-        )
+        return InputError(f"book {name} {problem}", file=path, line=line, remedy=TRUNCATED)
 
     if name.split() != [name] or ":" in name:
         raise refuse("has a name with white space or a colon")

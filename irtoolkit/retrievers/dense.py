@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -83,7 +84,7 @@ class SentenceMax(_Encoded):
         return score
 
     @staticmethod
-    def _sentences(encoder: Encoder, texts: list[Segments]) -> tuple[NDArray[np.float32], Ints]:
+    def _sentences(encoder: Encoder, texts: Iterable[Segments]) -> tuple[NDArray[np.float32], Ints]:
         """Unit vectors of all sentences, and where each text's begin; an empty text has one."""
         parts = [[s for s in segments if s.strip()] or [""] for segments in texts]
         starts = np.cumsum([0, *(len(part) for part in parts)])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from irtoolkit.ids import Ids, Ints, id_array
 # A text in parts: the sentences of an abstract, or one part for a text that is not divided.
 Segments = tuple[str, ...]
 DEFAULT_VIEW = "default"
+# The view in which a token stands for what was taken out of a text, and the usual token.
+MASKED, MASK_TOKEN = "masked", "[MASK]"
+# Documents read from a collection at once.
+BLOCK_DOCS = 1 << 13
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,37 @@ class Group:
 
     queries: Ints
     docs: Ints
+
+
+class Docs(Sequence[Segments]):
+    """The texts of some documents in order; they are never held all at once."""
+
+    def __init__(self, dataset: Any, dataset_id: str, doc_ids: Ids, doc_view: str) -> None:
+        self._dataset, self._dataset_id = dataset, dataset_id
+        self._doc_ids, self._view = doc_ids, doc_view
+
+    def __len__(self) -> int:
+        return len(self._doc_ids)
+
+    @overload
+    def __getitem__(self, key: int) -> Segments: ...
+    @overload
+    def __getitem__(self, key: slice | Ints) -> Docs: ...
+    def __getitem__(self, key: int | slice | Ints) -> Segments | Docs:
+        if isinstance(key, slice | np.ndarray):
+            return Docs(self._dataset, self._dataset_id, self._doc_ids[key], self._view)
+        return next(iter(self[np.array([key])]))
+
+    def __iter__(self) -> Iterator[Segments]:
+        store = self._dataset.docs_store()
+        for start in range(0, len(self), BLOCK_DOCS):
+            ids = self._doc_ids[start : start + BLOCK_DOCS]
+            # A store may give documents in any order, and each once.
+            records = {doc.doc_id: doc for doc in store.get_many_iter(ids)}
+            for doc_id in ids:
+                if doc_id not in records:
+                    raise InputError(f"candidate {doc_id} has no text in {self._dataset_id}")
+                yield view(records[doc_id], self._view)
 
 
 @dataclass(frozen=True)
@@ -54,16 +89,10 @@ class Task:
         """(Q,) text of each query."""
         return [view(query, self.query_view) for query in self._dataset.queries_iter()]
 
-    @cached_property
-    def docs(self) -> list[Segments]:
-        """(D,) text of each candidate document."""
-        records = {
-            doc.doc_id: doc for doc in self._dataset.docs_store().get_many_iter(self.doc_ids)
-        }
-        for doc_id in self.doc_ids:
-            if doc_id not in records:
-                raise InputError(f"candidate {doc_id} has no text in {self.dataset_id}")
-        return [view(records[doc_id], self.doc_view) for doc_id in self.doc_ids]
+    @property
+    def docs(self) -> Docs:
+        """(D,) text of each candidate document, read from the collection when it is asked for."""
+        return Docs(self._dataset, self.dataset_id, self.doc_ids, self.doc_view)
 
     def corpus(self) -> Iterator[Segments]:
         """The text of every document of the collection, candidate or not."""
@@ -142,11 +171,17 @@ def _candidates(dataset: Any, query_ids: list[str]) -> tuple[list[str], dict[str
 def view(record: Any, name: str) -> Segments:
     """The text of a record under a view: fields joined by "+", each a string or strings.
 
+    Where something was taken out of a text, "masked" puts [MASK] in its place, and "masked:TOKEN"
+    another token.
+
     Raises:
         InputError: the record has no such field, or it holds no text; names those that do.
     """
     if name == DEFAULT_VIEW:
         return (record.default_text(),)
+    kind, marked, token = name.partition(":")
+    if kind == MASKED and hasattr(record, "with_mask"):
+        return (record.with_mask(token if marked else MASK_TOKEN),)
     segments: list[str] = []
     for part in name.split("+"):
         value = _text(record, part)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -82,7 +82,7 @@ class Word2Vec(Retriever):
         # A word without a vector must not pull the mean towards zero.
         idf[~vectors.any(axis=1)] = 0.0
 
-        def means(segments: list[Segments]) -> NDArray[np.float64]:
+        def means(segments: Iterable[Segments]) -> NDArray[np.float64]:
             counts = vocabulary.count(segments, grow=False)
             totals: NDArray[np.float64] = counts @ idf
             summed: NDArray[np.float64] = counts @ (vectors * idf[:, None])
