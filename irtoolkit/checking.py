@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from irtoolkit import trec
-from irtoolkit.datasets import benchmark, known_queries, load_dataset
+from irtoolkit.datasets import benchmark, candidates, known_queries, load_dataset
 from irtoolkit.errors import InputError
 from irtoolkit.files import StrPath
 from irtoolkit.ids import Ids, Ints, id_array
@@ -74,9 +74,7 @@ def shallow_queries(run: Run, dataset: Any) -> list[str]:
     """Queries for which the run lists fewer documents than the dataset's pool holds."""
     if not dataset.has_scoreddocs():
         return []
-    sizes: dict[str, int] = {}
-    for row in dataset.scoreddocs_iter():
-        sizes[row.query_id] = sizes.get(row.query_id, 0) + 1
+    sizes = {query: len(pool) for members, pool in candidates(dataset) for query in members}
     listed = dict(zip(run.query_ids, np.diff(run.offsets).tolist(), strict=True))
     return [query for query, size in sizes.items() if listed.get(query, 0) < size]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,23 @@ def protocol(dataset: Any) -> Protocol:
     return Protocol(DEFAULT_MEASURES) if ours is None else ours.protocol_of()
 
 
+def breakdown(dataset_id: str, name: str) -> dict[str, list[str]]:
+    """The judged queries of each part of a dataset, by one of its breakdowns.
+
+    Raises:
+        InputError: it has no such breakdown.
+    """
+    dataset = load_dataset(dataset_id)
+    ours = benchmark(dataset)
+    known = {} if ours is None else ours.breakdowns
+    if name not in known:
+        remedy = f"it has {', '.join(known)}" if known else "it has none"
+        raise InputError(f"dataset {dataset_id} has no breakdown by {name!r}", remedy=remedy)
+    judged = {row.query_id for row in dataset.qrels_iter()}
+    parts = {part: [q for q in queries if q in judged] for part, queries in known[name]().items()}
+    return {part: queries for part, queries in parts.items() if queries}
+
+
 def load_judgments(name: str) -> tuple[Qrels, Any | None]:
     """The qrels of a dataset id or of a TREC qrels file, and the dataset if there is one.
 
@@ -58,6 +76,23 @@ def load_judgments(name: str) -> tuple[Qrels, Any | None]:
     if not dataset.has_qrels():
         raise InputError(f"dataset {name} has no qrels", remedy="its gold is hidden, or never was")
     return Qrels.of(dataset), dataset
+
+
+def candidates(dataset: Any) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    """Yields (query ids, ids of the documents that each of them ranks); a query stands in one.
+
+    The dataset's scoreddocs where it has them, else its whole corpus.
+    """
+    if hasattr(dataset, "candidate_groups"):
+        yield from dataset.candidate_groups()
+    elif dataset.has_scoreddocs():
+        pools: dict[str, list[str]] = {}
+        for row in dataset.scoreddocs_iter():
+            pools.setdefault(row.query_id, []).append(row.doc_id)
+        yield from (([query_id], pool) for query_id, pool in pools.items())
+    else:
+        queries = [query.query_id for query in dataset.queries_iter()]
+        yield queries, [doc.doc_id for doc in dataset.docs_iter()]
 
 
 def known_queries(dataset_id: str) -> set[str]:

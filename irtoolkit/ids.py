@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,8 @@ def rank_ids(ids: Ids) -> Ints:
 
 def translate(source: Ids, target: Ids) -> Ints:
     """For each identifier of `source`, its index in `target`, or -1 where it is not there."""
-    index = {name: i for i, name in enumerate(target)}
-    return np.fromiter((index.get(name, -1) for name in source), np.int64, len(source))
+    index = dict(zip(target.tolist(), range(len(target)), strict=True))
+    return np.fromiter(map(index.get, source.tolist(), repeat(-1)), np.int64, len(source))
 
 
 def offsets_of(groups: NDArray[Any], count: int) -> Ints:

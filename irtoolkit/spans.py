@@ -16,7 +16,7 @@ from irtoolkit.errors import InputError
 from irtoolkit.ids import Ids, Ints
 
 # No book has a thousand million sentences.
-_SPAN = re.compile(r"(.+):([0-9]{1,9})\+([1-9][0-9]{0,8})", re.DOTALL)
+_SPAN = re.compile(r"(?P<book>.+):(?P<start>[0-9]{1,9})\+(?P<length>[1-9][0-9]{0,8})", re.DOTALL)
 
 
 @dataclass(frozen=True, order=True)
@@ -70,8 +70,14 @@ def positions(ids: Ids) -> tuple[Ints, Ints]:
     Raises:
         InputError: an id that is no span.
     """
-    books: dict[str, int] = {}
-    spans = [Span.parse(name) for name in ids]
-    book = np.fromiter((books.setdefault(s.book, len(books)) for s in spans), np.int64, len(spans))
-    middle = np.fromiter((2 * s.start + s.length - 1 for s in spans), np.int64, len(spans))
-    return book, middle
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    parts = pc.extract_regex(pa.array(ids, pa.string()), f"(?s)^{_SPAN.pattern}$")
+    if parts.null_count:
+        for name in ids:
+            Span.parse(name)
+    book, start, length = parts.flatten()
+    codes = book.dictionary_encode().indices.to_numpy().astype(np.int64)
+    middle = 2 * start.cast(pa.int64()).to_numpy() + length.cast(pa.int64()).to_numpy() - 1
+    return codes, middle

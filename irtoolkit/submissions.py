@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from irtoolkit.checking import read_run
-from irtoolkit.datasets import load_dataset
+from irtoolkit.datasets import candidates, load_dataset
 from irtoolkit.errors import InputError
 from irtoolkit.files import StrPath
 from irtoolkit.spans import Span
@@ -24,8 +24,8 @@ def relic(dataset_id: str, path: StrPath) -> dict[str, list[int]]:
     dataset = load_dataset(dataset_id)
     run = read_run(path, dataset_id)
     answers: dict[str, list[int]] = {}
-    for queries, candidates in dataset.candidate_groups():
-        wanted = min(RELIC_DEPTH, len(candidates))
+    for queries, pool in candidates(dataset):
+        wanted = min(RELIC_DEPTH, len(pool))
         for query_id in queries:
             best = run.ranking(query_id)[:wanted]
             if len(best) < wanted:

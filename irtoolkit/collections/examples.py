@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from irtoolkit.collections.strictjson import read_jsonl
-from irtoolkit.errors import InputError
+from irtoolkit.errors import InputError, needs_extra
 from irtoolkit.files import StrPath, read_lines
 
 # "e. g." only with its second full stop; N.E.G. and http://e.g.com hold no marker.
@@ -32,8 +32,9 @@ _ABBREVIATION = re.compile(
 _BEFORE_NUMBER = re.compile(r"\b(?i:nos?|figs?|pp?|vol|ch)\.$")
 # Longer than any abbreviation, so that a look back takes the same time anywhere in a text.
 _LOOK_BACK = 16
-# Words of context kept on each side (EgRet §3.1).
+# Tokens of context kept on each side (EgRet §3.1).
 CONTEXT = 256
+WHITESPACE = "whitespace"
 # A clause longer than this is a parenthesis that was never closed where it should have been.
 _LONGEST_CLAUSE = 1000
 
@@ -136,23 +137,67 @@ def clip(text: str, words: int, *, end: bool) -> str:
     return " ".join(parts)
 
 
-def mine(files: Iterable[StrPath]) -> Iterator[dict[str, str]]:
+class Clipper:
+    """Cuts a context to the tokens next to its example.
+
+    Tokens are words between white space, or those of a Hugging Face tokenizer.
+    """
+
+    def __init__(self, tokenizer: str = WHITESPACE, tokens: int = CONTEXT) -> None:
+        """Raises InputError when there is no such tokenizer, or fewer than one token is kept."""
+        if tokens < 1:
+            raise InputError(f"contexts of {tokens} tokens", remedy="keep at least one")
+        self._tokens = tokens
+        self._tokenizer = None if tokenizer == WHITESPACE else _pretrained(tokenizer)
+
+    def __call__(self, text: str, *, end: bool) -> str:
+        """The first tokens of a text, or the last ones."""
+        # A word has one token or more, so the tokens that are kept lie within as many words.
+        text = clip(text, self._tokens, end=end)
+        if self._tokenizer is None:
+            return text
+        places = self._tokenizer(
+            text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
+        )["offset_mapping"]
+        if len(places) <= self._tokens:
+            return text
+        cut = text[places[-self._tokens][0] :] if end else text[: places[self._tokens - 1][1]]
+        return cut.strip()
+
+
+def _pretrained(name: str) -> Any:
+    try:
+        from transformers import AutoTokenizer
+    except ImportError:
+        raise needs_extra("transformers", "neural") from None
+    try:
+        return AutoTokenizer.from_pretrained(name, use_fast=True)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"no tokenizer {name!r}: {str(error).splitlines()[0]}",
+            remedy="name a folder or a model on the Hugging Face hub",
+        ) from None
+
+
+def mine(files: Iterable[StrPath], clipper: Clipper | None = None) -> Iterator[dict[str, str]]:
     """Yields the exemplifying units of files, one passage held at a time.
 
     Args:
         files: plain text, or JSON lines where the name says so (.jsonl, .jsonl.gz).
+        clipper: cuts the contexts; by default to 256 words.
 
     Raises:
         InputError: a file that is not UTF-8, or a JSON line without text.
     """
+    cut = clipper or Clipper()
     for file in files:
         for line, passage in _passages(Path(file)):
             for number, example in enumerate(extract(passage), 1):
                 yield {
                     "id": f"{Path(file).name}:{line}.{number}",
                     "text": example.text,
-                    "left": clip(example.left, CONTEXT, end=True),
-                    "right": clip(example.right, CONTEXT, end=False),
+                    "left": cut(example.left, end=True),
+                    "right": cut(example.right, end=False),
                     "marker": example.marker,
                 }
 

@@ -3,7 +3,8 @@
 The markers are "for example" and "e.g."; a unit is the parenthesised clause or the sentence that
 holds one. Input is plain text (paragraphs parted by blank lines) or JSON lines with a field "text"
 (or "answer"), plain or .gz. Output is JSON lines: id, text, left, right, marker; a context has at
-most 256 words. Files are read a paragraph or line at a time.
+most 256 tokens, which are words unless --tokenizer names a Hugging Face tokenizer. Files are read
+a paragraph or line at a time.
 """
 
 from __future__ import annotations
@@ -24,17 +25,21 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=("examples",))
     parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("--tokens", type=int, default=256, metavar="N", help="default: 256")
+    parser.add_argument("--tokenizer", default="whitespace", metavar="NAME", help="default: words")
     parser.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
 
 
 def execute(args: argparse.Namespace) -> None:
     import json
 
-    from irtoolkit.collections.examples import mine
+    from irtoolkit.collections.examples import Clipper, mine
     from irtoolkit.files import atomic_text
 
+    clipper = Clipper(args.tokenizer, args.tokens)
+
     def write(out: Any) -> int:
-        lines = (json.dumps(unit, ensure_ascii=False) + "\n" for unit in mine(args.files))
+        lines = (json.dumps(unit, ensure_ascii=False) + "\n" for unit in mine(args.files, clipper))
         return sum(1 for line in lines if out.write(line))
 
     if args.output is None:

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from irtoolkit.datasets import load_dataset
+from irtoolkit.datasets import candidates, load_dataset
 from irtoolkit.errors import InputError
 from irtoolkit.ids import Ids, Ints, id_array
 
@@ -154,17 +154,9 @@ def _candidates(dataset: Any, query_ids: list[str]) -> tuple[list[str], dict[str
     """Ids of all candidates, and for each query its own as indices; queries may share a list."""
     index: dict[str, int] = {}
     pools: dict[str, list[int]] = {query_id: [] for query_id in query_ids}
-    if hasattr(dataset, "candidate_groups"):
-        for members, candidates in dataset.candidate_groups():
-            shared = [index.setdefault(doc_id, len(index)) for doc_id in candidates]
-            pools.update((query_id, shared) for query_id in members if query_id in pools)
-    elif dataset.has_scoreddocs():
-        for row in dataset.scoreddocs_iter():
-            if row.query_id in pools:
-                pools[row.query_id].append(index.setdefault(row.doc_id, len(index)))
-    else:
-        every = [index.setdefault(record.doc_id, len(index)) for record in dataset.docs_iter()]
-        pools = dict.fromkeys(query_ids, every)
+    for members, doc_ids in candidates(dataset):
+        shared = [index.setdefault(doc_id, len(index)) for doc_id in doc_ids]
+        pools.update((query_id, shared) for query_id in members if query_id in pools)
     return list(index), pools
 
 

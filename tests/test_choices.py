@@ -1,0 +1,210 @@
+"""N-way tasks: what is picked, what is kept, and what it is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ir_datasets
+import pytest
+
+from irtoolkit import picking
+from irtoolkit.collections import choices
+from irtoolkit.datasets import breakdown, candidates, load_dataset
+from irtoolkit.errors import InputError
+from irtoolkit.retrievers.engine import rank
+from irtoolkit.retrievers.floor import Random
+from irtoolkit.retrievers.lexical import BM25
+from irtoolkit.retrievers.task import load_task
+from irtoolkit.runs import Run
+
+BASE = "relic/sample/val"
+PROXY = f"{BASE}/proxy"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture(scope="module")
+def bm25() -> Run:
+    return rank(load_task(BASE), BM25(), depth=20, progress=False)
+
+
+@pytest.fixture
+def run_file(bm25: Run, tmp_path: Path) -> Path:
+    bm25.write(tmp_path / "bm25.run")
+    return tmp_path / "bm25.run"
+
+
+def golds(dataset_id: str) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for row in ir_datasets.load(dataset_id).qrels_iter():
+        if row.relevance > 0:
+            found.setdefault(row.query_id, set()).add(row.doc_id)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "ways"),
+    [
+        ("relic/val/proxy", "relic/val", 3),
+        ("relic/val/4-1/proxy", "relic/val/4-1", 3),
+        ("plotretrieval/val/20-way", "plotretrieval/val", 20),
+        ("a/2-way", "a", 2),
+        ("a/100-way", "a", 100),
+    ],
+)
+def test_what_an_id_says(name: str, base: str, ways: int) -> None:
+    assert choices.parse(name) == (base, ways)
+
+
+@pytest.mark.parametrize("name", ["relic/val", "relic/val/1-way", "relic/val/0-way", "3-way", "relic/val/03-way"])  # fmt: skip
+def test_what_is_no_choice(name: str) -> None:
+    with pytest.raises(InputError, match="names no choice"):
+        choices.parse(name)
+
+
+def test_the_hardest_are_the_first_that_are_not_gold(bm25: Run, run_file: Path) -> None:
+    picked = picking.hardest(PROXY, run_file)
+    assert [choice.query_id for choice in picked] == list(golds(BASE))
+    for choice in picked:
+        (gold,) = golds(BASE)[choice.query_id]
+        others = [row.doc_id for row in bm25.ranking(choice.query_id) if row.doc_id != gold][:2]
+        assert sorted([gold, *others]) == choice.doc_ids
+
+
+def test_drawn_candidates_are_candidates_and_the_seed_decides() -> None:
+    first, again, other = (picking.at_random(f"{BASE}/20-way", seed) for seed in (0, 0, 1))
+    assert first == again != other
+    pools = {q: set(pool) for members, pool in candidates(load_dataset(BASE)) for q in members}
+    for choice in first:
+        assert len(set(choice.doc_ids)) == 20
+        assert set(choice.doc_ids) <= pools[choice.query_id]
+        assert len(set(choice.doc_ids) & golds(BASE)[choice.query_id]) == 1
+        assert choice.doc_ids == sorted(choice.doc_ids), "the order tells nothing of the gold"
+
+
+def test_a_sample_keeps_the_order() -> None:
+    whole = picking.at_random(f"{BASE}/3-way", 0)
+    some = picking.sample(whole, 7, 3)
+    assert len(some) == 7
+    assert [choice for choice in whole if choice in some] == some
+    with pytest.raises(InputError, match="76 queries are asked for, and there are 75"):
+        picking.sample(whole, 76, 0)
+
+
+def test_a_run_that_is_too_shallow(bm25: Run, tmp_path: Path) -> None:
+    bm25.head(2).write(tmp_path / "short.run")
+    with pytest.raises(InputError, match="documents that are not gold instead of 4") as caught:
+        picking.hardest(f"{BASE}/5-way", tmp_path / "short.run")
+    assert "--depth 5" in str(caught.value)
+
+
+def test_too_few_candidates() -> None:
+    with pytest.raises(InputError, match="has only"):
+        picking.at_random(f"{BASE}/999-way", 0)
+
+
+def test_nothing_has_been_picked(home: Path) -> None:
+    dataset = ir_datasets.load(PROXY)
+    for way in ("queries_iter", "qrels_iter", "scoreddocs_iter"):
+        with pytest.raises(InputError, match=f"irtoolkit choices {PROXY} RUN"):
+            list(getattr(dataset, way)())
+
+
+@pytest.mark.parametrize("name", ["nowhere/proxy", "vaswani/3-way", "relic/sample/test/proxy"])
+def test_no_choice_of_what_is_not_ours_or_has_no_gold(name: str) -> None:
+    with pytest.raises(KeyError):
+        ir_datasets.load(name)
+
+
+def test_from_run_to_accuracy(home: Path, run_file: Path, tmp_path: Path, irtoolkit: Callable[..., Any]) -> None:  # fmt: skip
+    assert irtoolkit("choices", PROXY, run_file).status == 0
+    dataset = ir_datasets.load(PROXY)
+    assert dataset.docs_count() == ir_datasets.load(BASE).docs_count()
+    assert dataset.queries_count() == 75
+    assert sum(1 for _ in dataset.scoreddocs_iter()) == 3 * 75
+    assert {row.relevance for row in dataset.qrels_iter()} <= {0, 1}
+    for system, low, high in (("random", 0.15, 0.5), ("bm25", 0.0, 0.3)):
+        path = tmp_path / f"{system}.run"
+        assert irtoolkit("retrieve", PROXY, system, "-o", path).status == 0
+        shown = irtoolkit("eval", PROXY, path)
+        assert "accuracy" in shown.out
+        # BM25's own favourites are the negatives: it can only do worse than chance.
+        assert low <= float(shown.out.split()[-1]) <= high
+
+
+def test_accuracy_of_chance_is_one_in_n(home: Path, irtoolkit: Callable[..., Any]) -> None:
+    """Over many seeds the random ranking is right once in five times."""
+    assert irtoolkit("choices", f"{BASE}/5-way", "--seed", 4).status == 0
+    hits = total = 0
+    for seed in range(40):
+        run = rank(load_task(f"{BASE}/5-way"), Random(seed=seed), progress=False)
+        for query_id, gold in golds(f"{BASE}/5-way").items():
+            hits += run.ranking(query_id)[0].doc_id in gold
+            total += 1
+    assert abs(hits / total - 0.2) < 4 * (0.2 * 0.8 / total) ** 0.5
+
+
+def test_a_damaged_file_is_named(home: Path, irtoolkit: Callable[..., Any]) -> None:
+    assert irtoolkit("choices", PROXY).status == 0
+    path = choices.path_of(PROXY)
+    text = path.read_text().replace('"doc_ids"', '"docs"', 1)
+    path.write_text(text)
+    with pytest.raises(InputError, match="not a choice") as caught:
+        choices.read(PROXY)
+    assert (caught.value.file, caught.value.line) == (str(path), 2)
+
+
+# ---- breakdowns ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("dataset_id", "name"),
+    [
+        ("csfcube/sample", "facet"),
+        ("relic/sample/val", "book"),
+        ("relic/sample/val", "length"),
+        ("quoter/sample/en/test", "frequency"),
+        ("plotretrieval/sample/val", "book"),
+    ],
+)
+def test_the_parts_make_the_whole(dataset_id: str, name: str, tmp_path: Path, irtoolkit: Callable[..., Any]) -> None:  # fmt: skip
+    import json
+
+    parts = breakdown(dataset_id, name)
+    queries = [query_id for members in parts.values() for query_id in members]
+    assert sorted(queries) == sorted(golds(dataset_id) if "csf" not in dataset_id else queries)
+    assert len(set(queries)) == len(queries)
+    path = tmp_path / "r.run"
+    assert irtoolkit("retrieve", dataset_id, "bm25", "-o", path).status == 0
+    arguments = ("eval", dataset_id, path, "--measures", "nDCG@10", "--format", "json")
+    by_part = json.loads(irtoolkit(*arguments, "--by", name).out)[str(path)]
+    whole = json.loads(irtoolkit(*arguments, "--per-query", tmp_path / "q.tsv").out)[str(path)]
+    mean = sum(len(parts[p]) * row["nDCG@10"] for p, row in by_part.items()) / len(queries)
+    if "csf" not in dataset_id:  # whose own figure is over folds
+        assert mean == pytest.approx(whole["nDCG@10"])
+    assert irtoolkit("eval", dataset_id, path, "--by", name).out.count(str(path)) == len(parts)
+
+
+def test_frequency_is_counted_in_train() -> None:
+    seen: dict[str, int] = {}
+    for row in ir_datasets.load("quoter/sample/en/train").qrels_iter():
+        seen[row.doc_id] = seen.get(row.doc_id, 0) + 1
+    quotes = {r.query_id: r.doc_id for r in ir_datasets.load("quoter/sample/en/test").qrels_iter()}
+    for part, queries in breakdown("quoter/sample/en/test", "frequency").items():
+        bounds = part.removesuffix(" in train").rstrip("+").split("-")
+        for query_id in queries:
+            count = seen.get(quotes[query_id], 0)
+            assert int(bounds[0]) <= count
+            assert part.startswith("150") or count <= int(bounds[-1])
+
+
+def test_no_such_breakdown(irtoolkit: Callable[..., Any]) -> None:
+    with pytest.raises(InputError, match="has no breakdown by 'facet'") as caught:
+        breakdown("relic/sample/val", "facet")
+    assert "it has book, length" in str(caught.value)
