@@ -89,7 +89,9 @@ def test_overlapping(book: Book, start: int, length: int) -> None:
 
 def test_a_passage_is_its_sentences_joined() -> None:
     book = Book("b", (" One. ", "Two.", "Three.\n"), {2: np.array([0, 1])})
-    assert tuple(book.passage(1, 2)) == ("b:1+2", "Two. Three.", "b", 1, 2)
+    assert tuple(book.passage(1, 2)) == (
+        "b:1+2", "Two. Three.", "b", 1, 2, ("Two.", "Three.")
+    )  # fmt: skip
     assert book.passage(0, 2).default_text() == "One. Two."
 
 
@@ -112,8 +114,8 @@ def test_passages_are_a_mapping(library: dict[str, Book]) -> None:
     for doc_id in ids:
         name, _, where = doc_id.rpartition(":")
         start, length = map(int, where.split("+"))
-        text = " ".join(f"s{i}" for i in range(start, start + length))
-        assert tuple(passages[doc_id]) == (doc_id, text, name, start, length)
+        parts = tuple(f"s{i}" for i in range(start, start + length))
+        assert tuple(passages[doc_id]) == (doc_id, " ".join(parts), name, start, length, parts)
         assert doc_id in passages
 
 
@@ -200,9 +202,10 @@ def test_relic_documents_are_the_candidates(relic: Relic) -> None:
         for length in (int(key.split("_")[0]) for key in book["candidates"]):
             starts = relic.starts(name, length)
             for start in {starts[0], starts[len(starts) // 2], starts[-1]}:
-                text = " ".join(s.strip() for s in book["sentences"][start : start + length])
+                parts = tuple(s.strip() for s in book["sentences"][start : start + length])
                 doc = store.get(f"{name}:{start}+{length}")
-                assert tuple(doc) == (f"{name}:{start}+{length}", text, name, start, length)
+                expected = (f"{name}:{start}+{length}", " ".join(parts), name, start, length, parts)
+                assert tuple(doc) == expected
     assert relic.dataset.docs_iter()[-1] == relic.dataset.docs_iter()[total - 1]
 
 
@@ -412,8 +415,8 @@ def test_plot_documents_are_chunks_and_golds(plot: Plot) -> None:
     assert len(docs) == plot.dataset.docs_count() == len(expected)
     for doc in docs:
         book, start, length = expected.pop(doc.doc_id)
-        text = " ".join(s.strip() for s in plot.sentences[book][start : start + length])
-        assert tuple(doc) == (doc.doc_id, text, book, start, length)
+        parts = tuple(s.strip() for s in plot.sentences[book][start : start + length])
+        assert tuple(doc) == (doc.doc_id, " ".join(parts), book, start, length, parts)
     assert not expected
 
 

@@ -108,7 +108,7 @@ def table(dataset_id: str, retriever: Retriever) -> dict[tuple[str, str], float]
     return {
         (str(task.query_ids[query]), str(task.doc_ids[doc])): float(score)
         for group in task.groups
-        for query, row in zip(group.queries, scorer(group.queries, group.docs), strict=True)
+        for query, row in zip(group.queries, scorer(group.docs)(group.queries), strict=True)
         for doc, score in zip(group.docs, row, strict=True)
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Optional
 
@@ -19,7 +20,8 @@ from irtoolkit.errors import InputError
 from irtoolkit.ids import Ints, id_array
 from irtoolkit.retrievers import create, engine, retrievers
 from irtoolkit.retrievers.base import Retriever, Scorer, Scores, parse_settings
-from irtoolkit.retrievers.engine import Ties, rank, rank_and_locate, separate
+from irtoolkit.retrievers.engine import rank, rank_and_locate
+from irtoolkit.retrievers.ordering import Ties, separate
 from irtoolkit.retrievers.task import Group, Task
 from irtoolkit.runs import DEFAULT_TAG, Run
 
@@ -37,11 +39,11 @@ class Table(Retriever):
     blocks: list[tuple[list[int], list[int]]]
 
     def scorer(self, task: Task) -> Scorer:
-        def score(queries: Ints, docs: Ints) -> Scores:
+        def score(docs: Ints, queries: Ints) -> Scores:
             self.blocks.append((queries.tolist(), docs.tolist()))
             return self.values[np.ix_(queries, docs)]
 
-        return score
+        return lambda docs: partial(score, docs)
 
 
 @dataclass(frozen=True)

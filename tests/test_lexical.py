@@ -44,10 +44,11 @@ from irtoolkit.analysis import analyzer, stop_words
 from irtoolkit.collections.handlers import Docs
 from irtoolkit.errors import InputError
 from irtoolkit.retrievers import word2vec
+from irtoolkit.retrievers._terms import Vocabulary
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.floor import Random
-from irtoolkit.retrievers.lexical import BM25, TFIDF, Vocabulary
+from irtoolkit.retrievers.lexical import BM25, TFIDF
 from irtoolkit.retrievers.task import load_task
 from irtoolkit.retrievers.vectors import similarities, unit
 from irtoolkit.retrievers.word2vec import Word2Vec
@@ -90,7 +91,7 @@ def table(dataset_id: str, retriever: Retriever, **views: Any) -> Table:
     return {
         str(task.query_ids[query]): dict(zip(task.doc_ids[group.docs], row.tolist(), strict=True))
         for group in task.groups
-        for query, row in zip(group.queries, scorer(group.queries, group.docs), strict=True)
+        for query, row in zip(group.queries, scorer(group.docs)(group.queries), strict=True)
     }
 
 
@@ -154,13 +155,13 @@ def test_stop_words_are_scikit_learns_or_none() -> None:
     assert stop_words("none") == frozenset()
 
 
-def test_a_vocabulary_counts_and_grows_only_when_told() -> None:
-    vocabulary = Vocabulary(str.split)
-    counts = vocabulary.count([("a b", "a"), (), ("c",)], grow=True)
+def test_a_vocabulary_counts_and_grows() -> None:
+    vocabulary = Vocabulary(analyzer("whitespace", "none"))
+    counts = vocabulary.count([("a b", "a"), (), ("c",)])
     assert counts.toarray().tolist() == [[2, 1, 0], [0, 0, 0], [0, 0, 1]]
     assert dict(vocabulary.items()) == {"a": 0, "b": 1, "c": 2}
-    assert vocabulary.count([("c x c",)], grow=False).toarray().tolist() == [[0, 0, 2]]
-    assert len(vocabulary) == 3
+    assert vocabulary.count([("c x c",)]).toarray().tolist() == [[0, 0, 2, 1]]
+    assert len(vocabulary) == 4
 
 
 # -- BM25 -------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,11 +32,11 @@ class Table(Retriever):
     blocks: list[int]
 
     def scorer(self, task: Task) -> Scorer:
-        def score(queries: Ints, docs: Ints) -> Scores:
+        def score(docs: Ints, queries: Ints) -> Scores:
             self.blocks.append(len(queries))
             return self.values[np.ix_(queries, docs)]
 
-        return score
+        return lambda docs: partial(score, docs)
 
 
 @dataclass(frozen=True)

@@ -228,7 +228,7 @@ def test_equal_documents_tie_in_sentence_max(monkeypatch: pytest.MonkeyPatch) ->
         queries = (("a", "b"), ("c",))
         docs = tuple(("d", "e") if i % 3 else ("f",) for i in range(61))
 
-    scores = SentenceMax().scorer(Texts())(np.arange(2), np.arange(61))  # type: ignore[arg-type]
+    scores = SentenceMax().scorer(Texts())(np.arange(61))(np.arange(2))  # type: ignore[arg-type]
     assert all(len(np.unique(scores[:, i::3], axis=1).T) == 1 for i in range(3))
 
 

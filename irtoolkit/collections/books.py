@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, overload
+from typing import NamedTuple, Tuple, overload  # noqa: UP035 ir_datasets compares these
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,7 @@ class Passage(NamedTuple):
     book: str
     start: int
     length: int
+    sentences: Tuple[str, ...]  # noqa: UP006
 
     def default_text(self) -> str:
         """The sentences, joined by a space."""
@@ -43,12 +44,16 @@ class Book:
 
     def text(self, start: int, length: int) -> str:
         """The text of a passage."""
-        return " ".join(sentence.strip() for sentence in self.sentences[start : start + length])
+        return " ".join(self._between_spaces(start, length))
+
+    def _between_spaces(self, start: int, length: int) -> list[str]:
+        return [sentence.strip() for sentence in self.sentences[start : start + length]]
 
     def passage(self, start: int, length: int) -> Passage:
         """The document of a passage."""
         name = str(Span(self.name, start, length))
-        return Passage(name, self.text(start, length), self.name, start, length)
+        sentences = tuple(self._between_spaces(start, length))
+        return Passage(name, " ".join(sentences), self.name, start, length, sentences)
 
     def has(self, start: int, length: int) -> bool:
         """Whether this is one of the book's passages."""

@@ -18,7 +18,8 @@ from irtoolkit.files import StrPath, sha256
 from irtoolkit.located import remove_ranks, write_ranks
 from irtoolkit.retrievers import create, retrievers
 from irtoolkit.retrievers.base import Retriever, parse_settings
-from irtoolkit.retrievers.engine import Ties, rank_and_locate
+from irtoolkit.retrievers.engine import rank_and_locate
+from irtoolkit.retrievers.ordering import Ties
 from irtoolkit.retrievers.task import DEFAULT_VIEW, Task, load_task
 from irtoolkit.runs import Run
 

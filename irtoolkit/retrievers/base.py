@@ -26,10 +26,12 @@ from irtoolkit.retrievers.task import Task
 Scores = NDArray[np.floating[Any]]
 
 
-# What scores blocks of queries against candidates they share: called with (q,) indices into the
-# task's queries and (c,) indices into its documents, the whole candidate set of each of those
+# Scores a block of queries against prepared candidates: called with (q,) indices into the task's
 # queries, it returns (q, c) finite scores, higher is better.
-Scorer = Callable[[Ints, Ints], Scores]
+Block = Callable[[Ints], Scores]
+# Prepares a candidate set: called with (c,) indices into the task's documents, the whole candidate
+# set of the queries that its block is then asked for.
+Scorer = Callable[[Ints], Block]
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Retriever:
     name: ClassVar[str] = ""
 
     def scorer(self, task: Task) -> Scorer:
-        """Prepares the task (index, encode, train) and returns what scores its blocks.
+        """Prepares the task (index, encode, train) and returns what scores its candidate sets.
 
         Raises:
             InputError: something it needs is not here; see `missing`.

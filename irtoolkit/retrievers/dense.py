@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.ids import Ints
-from irtoolkit.retrievers.base import Retriever, Scorer, Scores
+from irtoolkit.retrievers.base import Block, Retriever, Scorer, Scores
 from irtoolkit.retrievers.encoders import Encoder, fingerprint, missing
 from irtoolkit.retrievers.task import Segments, Task
 from irtoolkit.retrievers.vectors import Similarity, similarities, unit
@@ -53,10 +53,7 @@ class Dense(_Encoded):
         queries = encoder.encode(encoder.texts(task.queries))
         docs = encoder.encode(encoder.texts(task.docs))
 
-        def score(query: Ints, doc: Ints) -> Scores:
-            return similarities(queries[query], docs[doc], self.similarity)
-
-        return score
+        return lambda doc: lambda query: similarities(queries[query], docs[doc], self.similarity)
 
 
 @dataclass(frozen=True)
@@ -74,14 +71,18 @@ class SentenceMax(_Encoded):
         queries, query_starts = self._sentences(encoder, task.queries)
         docs, doc_starts = self._sentences(encoder, task.docs)
 
-        def score(query: Ints, doc: Ints) -> Scores:
-            asked, rows = _gather(queries, query_starts, query)
+        def candidates(doc: Ints) -> Block:
             shown, columns = _gather(docs, doc_starts, doc)
-            best = np.maximum.reduceat(similarities(asked, shown, "dot"), columns, axis=1)
-            result: Scores = np.maximum.reduceat(best, rows, axis=0)
-            return result
 
-        return score
+            def score(query: Ints) -> Scores:
+                asked, rows = _gather(queries, query_starts, query)
+                best = np.maximum.reduceat(similarities(asked, shown, "dot"), columns, axis=1)
+                result: Scores = np.maximum.reduceat(best, rows, axis=0)
+                return result
+
+            return score
+
+        return candidates
 
     @staticmethod
     def _sentences(encoder: Encoder, texts: Iterable[Segments]) -> tuple[NDArray[np.float32], Ints]:

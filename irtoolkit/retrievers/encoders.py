@@ -141,7 +141,7 @@ def _load(preset: Preset, device: str | None) -> Any:
     from transformers.utils import logging
 
     if not os.isatty(2):
-        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        logging.disable_progress_bar()
 
     location = _location(preset) or preset.id
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +11,13 @@ from tqdm import tqdm
 
 from irtoolkit.errors import InputError
 from irtoolkit.ids import Ints, rank_ids
-from irtoolkit.retrievers.base import Retriever, Scores
+from irtoolkit.retrievers.base import Block, Retriever, Scorer, Scores
+from irtoolkit.retrievers.ordering import Ties, best
 from irtoolkit.retrievers.task import Group, Task
 from irtoolkit.runs import DEFAULT_TAG, Run
 
-# Scores held at once: 2^24 doubles are 128 MiB.
-BLOCK_CELLS = 1 << 24
-
-Ties = Literal["trec", "pool"]
-_LOWEST = np.finfo(np.float32).min
+# Scores held at once: 2^25 doubles are 256 MiB.
+BLOCK_CELLS = 1 << 25
 
 
 @dataclass(frozen=True)
@@ -97,12 +94,12 @@ def rank_and_locate(
         unit="query",
         disable=None if progress else True,
     ) as bar:
-        for queries, docs in _blocks(task.groups):
-            scores = scorer(queries, docs)
+        for queries, docs, block in _blocks(task.groups, scorer):
+            scores = block(queries)
             _refuse_nonfinite(task, queries, docs, scores)
-            for query, row in zip(queries, scores, strict=True):
-                best, kept = _best(row, names[docs], ties, depth)
-                rows.append((np.full(len(best), query), docs[best], kept))
+            ranked = best(scores, names[docs], ties, depth)
+            for query, (places, kept) in zip(queries, ranked, strict=True):
+                rows.append((np.full(len(places), query), docs[places], kept))
             locate(queries, docs, scores)
             bar.update(len(queries))
     query_of, doc_of, score_of = (np.concatenate(part) for part in zip(*rows, strict=True))
@@ -153,13 +150,14 @@ class _Locator:
             self.ranks.setdefault(query_id, {})[self._task.doc_ids[docs[place]]] = int(rank)
 
 
-def _blocks(groups: tuple[Group, ...]) -> Iterator[tuple[Ints, Ints]]:
+def _blocks(groups: tuple[Group, ...], scorer: Scorer) -> Iterator[tuple[Ints, Ints, Block]]:
     for group in groups:
         if not len(group.docs):
             continue
+        block = scorer(group.docs)
         step = max(1, BLOCK_CELLS // len(group.docs))
         for start in range(0, len(group.queries), step):
-            yield group.queries[start : start + step], group.docs
+            yield group.queries[start : start + step], group.docs, block
 
 
 def _refuse_nonfinite(task: Task, queries: Ints, docs: Ints, scores: Scores) -> None:
@@ -173,50 +171,3 @@ def _refuse_nonfinite(task: Task, queries: Ints, docs: Ints, scores: Scores) -> 
         f" is {scores[q, d]}, which is no finite single-precision number",
         remedy="the model's weights or the texts are damaged",
     )
-
-
-def _best(
-    scores: Scores, names: Ints, ties: Ties, depth: int | None
-) -> tuple[Ints, NDArray[np.float32]]:
-    """Positions of the best candidates, best first, and the scores to write for them."""
-    if depth is not None and depth < len(scores):
-        # Everything tied with the last kept score competes for its place.
-        bound = np.partition(scores, len(scores) - depth)[len(scores) - depth]
-        pool = np.flatnonzero(scores >= bound)
-    else:
-        pool = np.arange(len(scores))
-    second = pool if ties == "pool" else -names[pool]
-    order = pool[np.lexsort((second, -scores[pool]))][:depth]
-    return order, separate(scores[order], names[order])
-
-
-def separate(scores: Scores, names: Ints) -> NDArray[np.float32]:
-    """Float32 scores under which rows in their given order stand in trec_eval's order.
-
-    Args:
-        scores: (n,) descending.
-        names: (n,) place of each document's id in ascending order.
-
-    Returns:
-        (n,) the scores in single precision, lowered by the fewest steps that keep each row below
-        the one before it.
-
-    Raises:
-        InputError: a row would have to go below the lowest float32.
-    """
-    single = np.asarray(scores, dtype=np.float32)
-    wrong = (single[1:] == single[:-1]) & (names[1:] > names[:-1])
-    if not wrong.any():
-        return single
-    single = single.copy()
-    for i in range(int(np.argmax(wrong)) + 1, len(single)):
-        above = single[i - 1]
-        after = names[i] > names[i - 1]  # among equals its id would put it first
-        if single[i] > above or (single[i] == above and after):
-            if after and above == _LOWEST:
-                raise InputError(
-                    f"scores near {_LOWEST} leave no room to tell tied documents apart",
-                    remedy="scale the scores, or use ties=trec",
-                )
-            single[i] = np.nextafter(above, _LOWEST) if after else above
-    return single

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.ids import Ids, Ints
-from irtoolkit.retrievers.base import Retriever, Scorer, Scores
+from irtoolkit.retrievers.base import Block, Retriever, Scorer, Scores
 from irtoolkit.retrievers.task import Task
 
 U64 = NDArray[np.uint64]
@@ -33,12 +33,15 @@ class Random(Retriever):
             _hashes(task.doc_ids, "doc "),
         )
 
-        def score(query: Ints, doc: Ints) -> Scores:
-            mixed = _mix(queries[query][:, None] ^ docs[doc][None, :])
-            # 24 bits fill a float32 exactly.
-            return (mixed >> np.uint64(40)).astype(np.float64) / 2.0**24
+        def candidates(doc: Ints) -> Block:
+            def score(query: Ints) -> Scores:
+                mixed = _mix(queries[query][:, None] ^ docs[doc][None, :])
+                # 24 bits fill a float32 exactly.
+                return (mixed >> np.uint64(40)).astype(np.float32) / np.float32(2**24)
 
-        return score
+            return score
+
+        return candidates
 
 
 def _hashes(ids: Ids, salt: str) -> U64:

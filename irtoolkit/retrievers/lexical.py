@@ -2,163 +2,257 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from irtoolkit.analysis import Analyzer, StopWords, Tokenizer, analyzer
+from irtoolkit.analysis import Stemmer, StopWords, Tokenizer, analyzer, missing
 from irtoolkit.ids import Ints
-from irtoolkit.retrievers.base import Retriever, Scorer, Scores
-from irtoolkit.retrievers.task import Segments, Task
+from irtoolkit.retrievers._terms import (
+    Floats,
+    TermScores,
+    Vocabulary,
+    document_frequencies,
+    widen,
+)
+from irtoolkit.retrievers.base import Block, Retriever, Scorer, Scores
+from irtoolkit.retrievers.task import Task
 
-Floats = NDArray[np.float64]
 Statistics = Literal["candidates", "corpus"]
 
 
-class Vocabulary:
-    """Term numbers, given out as terms appear, and count matrices over them."""
+class Collection(NamedTuple):
+    """What term weights take from a whole set of documents.
 
-    def __init__(self, analyze: Analyzer) -> None:
-        self._analyze = analyze
-        self._index: dict[str, int] = {}
+    Attributes:
+        size: number of documents.
+        found: (terms,) number of documents in which each term occurs.
+        occurrences: (terms,) how often it does.
+    """
 
-    def __len__(self) -> int:
-        return len(self._index)
+    size: int
+    found: Ints
+    occurrences: Floats
 
-    def items(self) -> Iterable[tuple[str, int]]:
-        """Terms with their numbers."""
-        return self._index.items()
+    @classmethod
+    def of(cls, counts: Any) -> Collection:
+        """The statistics of a (documents, terms) matrix of counts."""
+        total = np.asarray(counts.sum(axis=0), dtype=np.float64).ravel()
+        return cls(counts.shape[0], document_frequencies(counts), total)
 
-    def count(self, texts: Iterable[Segments], *, grow: bool) -> Any:
-        """A (texts, terms) CSR matrix of term counts.
+    def widened(self, width: int) -> Collection:
+        """The same with a zero for each term that was not yet seen."""
+        more = (0, max(1, width) - len(self.found))
+        return Collection(self.size, np.pad(self.found, more), np.pad(self.occurrences, more))
 
-        Segments are joined by a space. With `grow`, new terms enter the vocabulary; without,
-        they are dropped.
-        """
-        from scipy.sparse import csr_array
-
-        index, starts, terms = self._index, [0], list[int]()
-        for segments in texts:
-            for term in self._analyze(" ".join(segments)):
-                number = index.setdefault(term, len(index)) if grow else index.get(term, -1)
-                if number >= 0:
-                    terms.append(number)
-            starts.append(len(terms))
-        data = np.ones(len(terms), dtype=np.float64)
-        matrix = csr_array((data, terms, starts), shape=(len(starts) - 1, max(1, len(index))))
-        matrix.sum_duplicates()
-        return matrix
-
-
-def _widen(matrix: Any, width: int) -> Any:
-    matrix.resize((matrix.shape[0], max(1, width)))
-    return matrix
+    @property
+    def average(self) -> float:
+        """Mean document length, in terms."""
+        return float(self.occurrences.sum() / self.size) if self.size else 0.0
 
 
 @dataclass(frozen=True)
-class _Lexical(Retriever):
-    """Parameters that all term-matching retrievers share."""
+class Lexical(Retriever):
+    """What all term-matching retrievers share.
+
+    `statistics` says whose statistics weigh the terms: each query's candidates, or the whole corpus.
+    """
 
     statistics: Statistics = "corpus"
     tokenizer: Tokenizer = "word"
     stop: StopWords = "sklearn"
+    stem: Stemmer = "none"
+
+    def missing(self) -> str | None:
+        return missing(self.tokenizer)
 
     def reads_corpus(self) -> bool:
         return self.statistics == "corpus"
 
-    def _counts(self, task: Task) -> tuple[Any, Any, Any | None]:
-        """Count matrices of queries, candidates and, when its statistics are wanted, corpus."""
-        vocabulary = Vocabulary(analyzer(self.tokenizer, self.stop))
-        docs = vocabulary.count(task.docs, grow=True)
-        corpus = vocabulary.count(task.corpus(), grow=True) if self.statistics == "corpus" else None
-        queries = vocabulary.count(task.queries, grow=False)
-        width = len(vocabulary)
-        return (
-            _widen(queries, width),
-            _widen(docs, width),
-            None if corpus is None else _widen(corpus, width),
-        )
+    def scorer(self, task: Task) -> Scorer:
+        vocabulary = Vocabulary(analyzer(self.tokenizer, self.stop, self.stem))
+        queries = vocabulary.count(task.queries)
+        whole = None
+        fixed = None
+        if self.statistics == "corpus":
+            whole = vocabulary.count(task.docs) if task.ranks_corpus else None
+            counted = vocabulary.count(task.corpus()) if whole is None else whole
+            fixed = Collection.of(counted)
+
+        def candidates(docs: Ints) -> Block:
+            counts = vocabulary.count(task.docs[docs]) if whole is None else whole
+            collection = fixed or Collection.of(counts)
+            width = len(vocabulary)
+            asked = widen(queries, width)
+            match = self.matcher(widen(counts, width), collection.widened(width))
+            return lambda query: match(asked[query])
+
+        return candidates
+
+    def matcher(self, counts: Any, collection: Collection) -> Callable[[Any], Scores]:
+        """What scores (q, terms) counts of queries against (c, terms) counts of candidates."""
+        raise NotImplementedError
 
 
-def document_frequencies(counts: Any) -> Ints:
-    """(terms,) number of rows in which each term occurs."""
-    return np.bincount(counts.indices, minlength=counts.shape[1])
+class Form(NamedTuple):
+    """One published form of BM25.
+
+    Attributes:
+        idf: (number of documents N, (terms,) document frequencies n ≥ 1, epsilon) to (terms,)
+            weights.
+        weight: (term frequencies, normalised lengths 1 - b + b·dl/avgdl, k1, delta) to the weight
+            of each occurring term.
+        absent: (k1, delta) to the weight that a term has in a document without it.
+        k1, b, delta: defaults.
+    """
+
+    idf: Callable[[int, Floats, float], Floats]
+    weight: Callable[[Floats, Floats, float, float], Floats]
+    absent: Callable[[float, float], float] = lambda k1, delta: 0.0
+    k1: float = 1.5
+    b: float = 0.75
+    delta: float = 0.0
+
+
+def _okapi_idf(size: int, found: Floats, epsilon: float) -> Floats:
+    idf = np.log(size - found + 0.5) - np.log(found + 0.5)
+    idf[idf < 0] = epsilon * (idf.mean() if len(idf) else 0.0)
+    return idf
+
+
+def _saturated(tf: Floats, norm: Floats, k1: float, delta: float) -> Floats:
+    return tf * (k1 + 1) / (tf + k1 * norm)
+
+
+def _shifted(tf: Floats, norm: Floats, k1: float, delta: float) -> Floats:
+    shifted = tf / norm + delta
+    return (k1 + 1) * shifted / (k1 + shifted)
+
+
+FORMS = {
+    "okapi": Form(_okapi_idf, _saturated),
+    "lucene": Form(
+        lambda size, found, _: np.log1p((size - found + 0.5) / (found + 0.5)),
+        lambda tf, norm, k1, _: tf / (tf + k1 * norm),
+        k1=0.9,
+        b=0.4,
+    ),
+    "atire": Form(lambda size, found, _: np.log(size / found), _saturated),
+    "bm25l": Form(
+        lambda size, found, _: np.log(size + 1) - np.log(found + 0.5),
+        _shifted,
+        lambda k1, delta: (k1 + 1) * delta / (k1 + delta),
+        delta=0.5,
+    ),
+    "bm25+": Form(
+        lambda size, found, _: np.log(size + 1) - np.log(found),
+        lambda tf, norm, k1, delta: delta + _saturated(tf, norm, k1, delta),
+        lambda _, delta: delta,
+        delta=1.0,
+    ),
+}
 
 
 @dataclass(frozen=True)
-class BM25(_Lexical):
+class BM25(Lexical):
     """BM25 in one of its published forms.
 
-    form "okapi": rank_bm25's BM25Okapi. idf = ln((N - n + ½)/(n + ½)), and where that is negative
-    `epsilon` times the mean idf of the vocabulary; term weight tf·(k1+1)/(tf + k1·(1 - b + b·dl/avgdl)).
-    Defaults k1 1.5, b 0.75, epsilon 0.25.
+    Each form is idf(t) · w(tf), summed over the query's terms as often as they are repeated; n is
+    the number of documents with the term, N that of all, L = 1 - b + b·dl/avgdl.
 
-    form "lucene": Lucene 8 and later. idf = ln(1 + (N - n + ½)/(n + ½)); term weight
-    tf/(tf + k1·(1 - b + b·dl/avgdl)), with exact lengths where Lucene keeps one byte.
-    Defaults k1 0.9, b 0.4 (Anserini's).
+    - "lucene" (Lucene 8 and later): ln(1 + (N-n+½)/(n+½)) · tf/(tf + k1·L), with exact lengths
+      where Lucene keeps one byte. Defaults k1 0.9, b 0.4 (Anserini's).
+    - "okapi" (rank_bm25's BM25Okapi): ln((N-n+½)/(n+½)), where that is negative `epsilon` times its
+      mean over the vocabulary; tf·(k1+1)/(tf + k1·L). Defaults k1 1.5, b 0.75.
+    - "atire": ln(N/n) · tf·(k1+1)/(tf + k1·L).
+    - "bm25l" (rank_bm25's BM25L): ln((N+1)/(n+½)) · (k1+1)·(tf/L+δ)/(k1+tf/L+δ), δ 0.5.
+    - "bm25+" (rank_bm25's BM25Plus): ln((N+1)/n) · (δ + tf·(k1+1)/(tf + k1·L)), δ 1.
 
-    A query term counts as often as it is repeated. `statistics` says where N, n and avgdl come
-    from: each query's candidates, or the whole corpus.
+    The last two also give weight to a term that a document lacks, which moves all candidates of a
+    query alike; it is kept, so that scores are those of rank_bm25.
     """
 
     name: ClassVar[str] = "bm25"
 
-    form: Literal["okapi", "lucene"] = "lucene"
+    form: Literal["okapi", "lucene", "atire", "bm25l", "bm25+"] = "lucene"
     k1: float | None = None
     b: float | None = None
+    delta: float | None = None
     epsilon: float = 0.25
 
-    def scorer(self, task: Task) -> Scorer:
-        queries, docs, corpus = self._counts(task)
-        fixed = None if corpus is None else self._collection(corpus)
-
-        def score(query: Ints, doc: Ints) -> Scores:
-            counts = docs[doc]
-            idf, average = fixed or self._collection(counts)
-            weighted = self._weights(counts, average)
-            asked = queries[query]
-            asked.data = asked.data * idf[asked.indices]
-            dense: Scores = (asked @ weighted.T).toarray()
-            return dense
-
-        return score
-
     def settings(self) -> dict[str, Any]:
-        return {**super().settings(), **dict(zip(("k1", "b"), self._k1_b(), strict=True))}
+        return {**super().settings(), **self._constants()}
 
-    def _k1_b(self) -> tuple[float, float]:
-        k1, b = (1.5, 0.75) if self.form == "okapi" else (0.9, 0.4)
-        return (k1 if self.k1 is None else self.k1), (b if self.b is None else self.b)
+    def _constants(self) -> dict[str, float]:
+        defaults = FORMS[self.form]
+        given = {"k1": self.k1, "b": self.b, "delta": self.delta}
+        return {name: getattr(defaults, name) if v is None else v for name, v in given.items()}
 
-    def _collection(self, counts: Any) -> tuple[Floats, float]:
-        """Inverse document frequency of each term, and the mean document length."""
-        size, found = counts.shape[0], document_frequencies(counts)
-        if self.form == "lucene":
-            idf = np.log1p((size - found + 0.5) / (found + 0.5))
-        else:
-            idf = np.log(size - found + 0.5) - np.log(found + 0.5)
-            known = idf[found > 0]
-            idf[idf < 0] = self.epsilon * (known.mean() if len(known) else 0.0)
-            idf[found == 0] = 0.0
-        return idf, float(counts.sum() / size) if size else 0.0
-
-    def _weights(self, counts: Any, average: float) -> Any:
-        """The (docs, terms) matrix of saturated, length-normalised term frequencies."""
-        okapi = self.form == "okapi"
-        k1, b = self._k1_b()
+    def matcher(self, counts: Any, collection: Collection) -> Callable[[Any], Scores]:
+        form, constants = FORMS[self.form], self._constants()
+        k1, b, delta = (constants[name] for name in ("k1", "b", "delta"))
+        known = collection.found > 0
+        idf = np.zeros(len(known))
+        idf[known] = form.idf(collection.size, collection.found[known].astype(float), self.epsilon)
         lengths = np.asarray(counts.sum(axis=1)).ravel()
-        norm = k1 * (1 - b + b * lengths / (average or 1.0))
+        norm = np.repeat(1 - b + b * lengths / (collection.average or 1.0), np.diff(counts.indptr))
+        absent = form.absent(k1, delta)
         weights = counts.copy()
-        scale = k1 + 1 if okapi else 1.0
-        weights.data = counts.data * scale / (counts.data + np.repeat(norm, np.diff(counts.indptr)))
-        return weights
+        weights.data = (form.weight(counts.data, norm, k1, delta) - absent) * idf[counts.indices]
+        match, everywhere = TermScores(weights), idf * absent
+        if not absent:
+            return match
+        return lambda queries: match(queries) + (queries @ everywhere)[:, None]
 
 
 @dataclass(frozen=True)
-class TFIDF(_Lexical):
+class QueryLikelihood(Lexical):
+    """Query likelihood under a smoothed language model of the document (Zhai and Lafferty 2001).
+
+    The log of the probability that the document's model gives the query; terms that no document
+    has are left out. smoothing "dirichlet": p(t) = (tf + μ·p(t|C)) / (dl + μ). "jm"
+    (Jelinek-Mercer): p(t) = (1-λ)·tf/dl + λ·p(t|C). Lucene's scores differ by a constant for each
+    query, and it cuts negative ones off at 0.
+    """
+
+    name: ClassVar[str] = "ql"
+
+    smoothing: Literal["dirichlet", "jm"] = "dirichlet"
+    mu: float = 1000.0
+    lam: float = 0.1
+
+    def matcher(self, counts: Any, collection: Collection) -> Callable[[Any], Scores]:
+        total = collection.occurrences.sum()
+        background = np.maximum(collection.occurrences, 1) / max(1.0, total)
+        known = (collection.occurrences > 0).astype(np.float64)
+        lengths = np.asarray(counts.sum(axis=1)).ravel()
+        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+        chance = background[counts.indices]
+        weights = counts.copy()
+        # log p(t) = log(what an absent term has) + log(1 + what occurrence adds)
+        if self.smoothing == "dirichlet":
+            weights.data = np.log1p(counts.data / (self.mu * chance))
+            prior = known * np.log(self.mu * background)
+            by_length = -np.log(lengths + self.mu)
+        else:
+            share = counts.data / lengths[rows]
+            weights.data = np.log1p((1 - self.lam) * share / (self.lam * chance))
+            prior = known * np.log(self.lam * background)
+            by_length = np.zeros(len(lengths))
+        match = TermScores(weights)
+
+        def score(queries: Any) -> Scores:
+            asked = np.asarray(queries @ known)
+            fixed: Scores = (queries @ prior)[:, None] + asked[:, None] * by_length[None, :]
+            return fixed + match(queries)
+
+        return score
+
+
+@dataclass(frozen=True)
+class TFIDF(Lexical):
     """Cosine of TF-IDF vectors, as scikit-learn weights them: tf · (ln((1+N)/(1+n)) + 1).
 
     Unit vectors order alike by cosine, by dot product and by L2 distance. With `smooth` off the
@@ -169,27 +263,17 @@ class TFIDF(_Lexical):
 
     smooth: bool = True
 
-    def scorer(self, task: Task) -> Scorer:
+    def matcher(self, counts: Any, collection: Collection) -> Callable[[Any], Scores]:
         from sklearn.preprocessing import normalize
 
-        queries, docs, corpus = self._counts(task)
-        fixed = None if corpus is None else self._idf(corpus)
+        extra = int(self.smooth)
+        idf = np.log((collection.size + extra) / np.maximum(collection.found + extra, 1)) + 1
+        idf[collection.found == 0] = 0.0
 
-        def vectors(counts: Any, idf: Floats) -> Any:
-            weighted = counts.copy()
-            weighted.data = counts.data * idf[counts.indices]
+        def vectors(matrix: Any) -> Any:
+            weighted = matrix.copy()
+            weighted.data = matrix.data * idf[matrix.indices]
             return normalize(weighted)
 
-        def score(query: Ints, doc: Ints) -> Scores:
-            candidates = docs[doc]
-            idf = self._idf(candidates) if fixed is None else fixed
-            dense: Scores = (vectors(queries[query], idf) @ vectors(candidates, idf).T).toarray()
-            return dense
-
-        return score
-
-    def _idf(self, counts: Any) -> Floats:
-        """Inverse document frequency of each term; 0 for one that no document has."""
-        extra, found = int(self.smooth), document_frequencies(counts)
-        idf = np.log((counts.shape[0] + extra) / np.maximum(found + extra, 1)) + 1
-        return np.where(found > 0, idf, 0.0)
+        match = TermScores(vectors(counts))
+        return lambda queries: match(vectors(queries))

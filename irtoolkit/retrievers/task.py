@@ -33,9 +33,12 @@ class Group:
 class Docs(Sequence[Segments]):
     """The texts of some documents in order; they are never held all at once."""
 
-    def __init__(self, dataset: Any, dataset_id: str, doc_ids: Ids, doc_view: str) -> None:
+    def __init__(
+        self, dataset: Any, dataset_id: str, doc_ids: Ids, doc_view: str, whole: bool = False
+    ) -> None:
+        """`whole` says that these are all documents of the dataset in its own order."""
         self._dataset, self._dataset_id = dataset, dataset_id
-        self._doc_ids, self._view = doc_ids, doc_view
+        self._doc_ids, self._view, self._whole = doc_ids, doc_view, whole
 
     def __len__(self) -> int:
         return len(self._doc_ids)
@@ -50,6 +53,9 @@ class Docs(Sequence[Segments]):
         return next(iter(self[np.array([key])]))
 
     def __iter__(self) -> Iterator[Segments]:
+        if self._whole:
+            yield from (view(record, self._view) for record in self._dataset.docs_iter())
+            return
         store = self._dataset.docs_store()
         for start in range(0, len(self), BLOCK_DOCS):
             ids = self._doc_ids[start : start + BLOCK_DOCS]
@@ -92,7 +98,16 @@ class Task:
     @property
     def docs(self) -> Docs:
         """(D,) text of each candidate document, read from the collection when it is asked for."""
-        return Docs(self._dataset, self.dataset_id, self.doc_ids, self.doc_view)
+        return Docs(self._dataset, self.dataset_id, self.doc_ids, self.doc_view, self.ranks_corpus)
+
+    @property
+    def ranks_corpus(self) -> bool:
+        """Whether every query ranks every document of the collection, in the collection's order."""
+        return (
+            len(self.groups) == 1
+            and not self._dataset.has_scoreddocs()
+            and len(self.groups[0].docs) == len(self.doc_ids)
+        )
 
     def corpus(self) -> Iterator[Segments]:
         """The text of every document of the collection, candidate or not."""
@@ -155,8 +170,10 @@ def _candidates(dataset: Any, query_ids: list[str]) -> tuple[list[str], dict[str
     index: dict[str, int] = {}
     pools: dict[str, list[int]] = {query_id: [] for query_id in query_ids}
     for members, doc_ids in candidates(dataset):
-        shared = [index.setdefault(doc_id, len(index)) for doc_id in doc_ids]
-        pools.update((query_id, shared) for query_id in members if query_id in pools)
+        asked = [query_id for query_id in members if query_id in pools]
+        if asked:
+            shared = [index.setdefault(doc_id, len(index)) for doc_id in doc_ids]
+            pools.update(dict.fromkeys(asked, shared))
     return list(index), pools
 
 

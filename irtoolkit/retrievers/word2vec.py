@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from irtoolkit.analysis import StopWords, Tokenizer, analyzer
 from irtoolkit.errors import InputError, needs_extra
 from irtoolkit.files import read_lines, sha256
-from irtoolkit.ids import Ints
-from irtoolkit.retrievers.base import Retriever, Scorer, Scores
-from irtoolkit.retrievers.lexical import Vocabulary, document_frequencies
+from irtoolkit.retrievers._terms import Vocabulary, document_frequencies
+from irtoolkit.retrievers.base import Retriever, Scorer
 from irtoolkit.retrievers.task import Segments, Task
 from irtoolkit.retrievers.vectors import negative_distances
 
@@ -69,7 +68,7 @@ class Word2Vec(Retriever):
         texts = [analyze(text) for text in self._training_texts(task)]
         words = self._train(texts)
         vocabulary = Vocabulary(analyze)
-        corpus = vocabulary.count(((" ".join(text),) for text in texts), grow=True)
+        corpus = vocabulary.count((" ".join(text),) for text in texts)
         vectors = np.zeros((len(vocabulary), self.size))
         for term, number in vocabulary.items():
             if term in words:
@@ -83,17 +82,14 @@ class Word2Vec(Retriever):
         idf[~vectors.any(axis=1)] = 0.0
 
         def means(segments: Iterable[Segments]) -> NDArray[np.float64]:
-            counts = vocabulary.count(segments, grow=False)
+            counts = vocabulary.count(segments)[:, : len(idf)]
             totals: NDArray[np.float64] = counts @ idf
             summed: NDArray[np.float64] = counts @ (vectors * idf[:, None])
             return np.divide(summed, totals[:, None], out=summed, where=totals[:, None] > 0)
 
         queries, docs = means(task.queries), means(task.docs)
 
-        def score(query: Ints, doc: Ints) -> Scores:
-            return negative_distances(queries[query], docs[doc])
-
-        return score
+        return lambda doc: lambda query: negative_distances(queries[query], docs[doc])
 
     def _training_texts(self, task: Task) -> Iterator[str]:
         if self.train == "corpus":
