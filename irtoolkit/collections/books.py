@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Tuple, overload  # noqa: UP035 ir_datasets compares these
 
 import numpy as np
 import pyarrow as pa
 
 from irtoolkit.collections.cache import Tables, Texts
-from irtoolkit.errors import InputError
 from irtoolkit.ids import Ints
 from irtoolkit.spans import Span
 
@@ -42,26 +42,40 @@ class Book:
     sentences: Sequence[str]
     starts: Mapping[int, Ints]
 
+    @cached_property
+    def _stripped(self) -> list[str]:
+        return [sentence.strip() for sentence in self.sentences]
+
+    @cached_property
+    def _marks(self) -> dict[int, bytes]:
+        """For each length of passage a byte for each sentence: whether such a passage starts there."""
+        marks = {}
+        for length, starts in self.starts.items():
+            row = np.zeros(len(self.sentences), dtype=np.uint8)
+            row[starts] = 1
+            marks[length] = row.tobytes()
+        return marks
+
     def text(self, start: int, length: int) -> str:
         """The text of a passage."""
-        return " ".join(self._between_spaces(start, length))
-
-    def _between_spaces(self, start: int, length: int) -> list[str]:
-        return [sentence.strip() for sentence in self.sentences[start : start + length]]
+        return " ".join(self._stripped[start : start + length])
 
     def passage(self, start: int, length: int) -> Passage:
         """The document of a passage."""
-        name = str(Span(self.name, start, length))
-        sentences = tuple(self._between_spaces(start, length))
-        return Passage(name, " ".join(sentences), self.name, start, length, sentences)
+        sentences = tuple(self._stripped[start : start + length])
+        return Passage(
+            f"{self.name}:{start}+{length}",
+            " ".join(sentences),
+            self.name,
+            start,
+            length,
+            sentences,
+        )
 
     def has(self, start: int, length: int) -> bool:
         """Whether this is one of the book's passages."""
-        starts = self.starts.get(length)
-        if starts is None or not len(starts):
-            return False
-        at = int(np.searchsorted(starts, start))
-        return at < len(starts) and int(starts[at]) == start
+        row = self._marks.get(length)
+        return row is not None and 0 <= start < len(row) and row[start] == 1
 
     def near(self, gold: Span, window: int, lengths: Iterable[int] | None = None) -> list[Span]:
         """Its passages whose middle is less than `window` sentences from a gold passage's.
@@ -90,6 +104,8 @@ class Book:
         return [Span(self.name, start, length) for start in starts[first:last].tolist()]
 
 
+# The longest `start+length`: what is longer names no sentence of any book.
+_PLACE = 19
 # How books lie in a cache: their sentences end to end, and each book's share of them.
 BOOK_COLUMNS = {"name": pa.string(), "sentences": pa.int64()}
 SENTENCE_COLUMNS = {"text": pa.string()}
@@ -123,14 +139,27 @@ class Passages(Mapping[str, Passage]):
         return (passage.doc_id for passage in self.at(range(len(self))))
 
     def __getitem__(self, doc_id: str) -> Passage:
-        try:
-            span = Span.parse(doc_id)
-        except InputError:
-            raise KeyError(doc_id) from None
-        book = self._books.get(span.book)
-        if book is None or str(span) != doc_id or not book.has(span.start, span.length):
+        found = self._find(doc_id)
+        if found is None:
             raise KeyError(doc_id)
-        return book.passage(span.start, span.length)
+        return found
+
+    def many(self, doc_ids: Iterable[str]) -> Iterator[Passage]:
+        """The passages of those ids that are here, in the order asked for."""
+        return (found for found in map(self._find, doc_ids) if found is not None)
+
+    def _find(self, doc_id: str) -> Passage | None:
+        # Taken apart by hand: millions are looked up, and what is no span is only not here.
+        name, _, place = doc_id.rpartition(":")
+        start, _, length = place.partition("+")
+        book = self._books.get(name)
+        whole = start.isdecimal() and length.isdecimal() and len(place) <= _PLACE
+        if book is None or not whole:
+            return None
+        if not book.has(int(start), int(length)):
+            return None
+        passage = book.passage(int(start), int(length))
+        return passage if passage.doc_id == doc_id else None  # 007 is no way to write 7
 
     def at(self, places: Sequence[int]) -> Iterator[Passage]:
         """The passages at some places of the whole order."""

@@ -9,6 +9,7 @@ from typing import Any
 from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, BaseScoredDocs
 from ir_datasets.indices import Docstore
 
+from irtoolkit.collections.books import Passages
 from irtoolkit.collections.cache import Records
 from irtoolkit.records import PoolDoc
 
@@ -45,7 +46,7 @@ class MappingDocstore(Docstore):  # type: ignore[misc]
         self._docs = docs
 
     def get_many_iter(self, doc_ids: Iterable[str]) -> Iterator[Any]:
-        if isinstance(self._docs, Records):
+        if isinstance(self._docs, Records | Passages):
             return self._docs.many(doc_ids)
         return (self._docs[doc_id] for doc_id in doc_ids if doc_id in self._docs)
 
