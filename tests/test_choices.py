@@ -11,6 +11,8 @@ import pytest
 
 from irtoolkit import picking
 from irtoolkit.collections import choices
+from irtoolkit.commands import choices as command
+from irtoolkit.commands import retrieve
 from irtoolkit.datasets import breakdown, candidates, load_dataset
 from irtoolkit.errors import InputError
 from irtoolkit.retrievers.engine import rank
@@ -148,6 +150,16 @@ def test_accuracy_of_chance_is_one_in_n(home: Path, irtoolkit: Callable[..., Any
             hits += run.ranking(query_id)[0].doc_id in gold
             total += 1
     assert abs(hits / total - 0.2) < 4 * (0.2 * 0.8 / total) ** 0.5
+
+
+def test_every_example_runs_as_it_is_printed(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, irtoolkit: Callable[..., Any]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for line in (*retrieve.EXAMPLES, *command.EXAMPLES):
+        assert irtoolkit(*line.split()[1:]).status == 0, line
+    names = {line.split()[2] for line in command.EXAMPLES}
+    assert all(choices.read(name) for name in names)
 
 
 def test_a_damaged_file_is_named(home: Path, irtoolkit: Callable[..., Any]) -> None:

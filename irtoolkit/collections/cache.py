@@ -68,7 +68,7 @@ class _TableWriter:
 
     def add(self, row: tuple[Any, ...]) -> None:
         self._rows.append(row)
-        self._characters += sum(len(value) for value in row if isinstance(value, str))
+        self._characters += sum(map(_characters, row))
         if len(self._rows) >= _BATCH_ROWS or self._characters >= _BATCH_CHARACTERS:
             self._flush()
 
@@ -85,6 +85,13 @@ class _TableWriter:
     def close(self) -> None:
         self._flush()
         self._file.close()
+
+
+def _characters(value: Any) -> int:
+    """How long a text is, or the texts of a list are together."""
+    if isinstance(value, str):
+        return len(value)
+    return sum(map(len, value)) if isinstance(value, list) else 0
 
 
 def parsed(
@@ -107,9 +114,11 @@ def parsed(
                 parse(writer)
             finally:
                 writer.close()
-            tables = _open(_keep(scratch, folder), schemas)
+            # Mapped before they are moved: another process may put its own in their place.
+            tables = _open(scratch, schemas)
             if tables is None:
-                raise OSError(f"cannot read back the columns written to {folder}")
+                raise OSError(f"cannot read back the columns written to {scratch}")
+            _keep(scratch, folder)
     return tables
 
 
@@ -124,7 +133,9 @@ def _key(files: Sequence[Path]) -> str:
 def _code() -> str:
     """A hash of everything that parses."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    here = Path(__file__).parent
+    shared = (here.parent / f"{name}.py" for name in ("files", "ids", "trec"))
+    for path in (*shared, *sorted(here.glob("*.py"))):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -134,7 +145,7 @@ def content_hash(path: Path) -> str:
     status = path.stat()
     place = f"{path.resolve()}\0{status.st_size}\0{status.st_mtime_ns}\0{status.st_ctime_ns}\0{status.st_ino}"
     memo = cache_home() / "hashes" / hashlib.sha256(place.encode()).hexdigest()
-    with suppress(OSError):
+    with suppress(OSError, UnicodeDecodeError):
         known = memo.read_text()
         if len(known) == 64:
             return known
@@ -174,17 +185,13 @@ def _scratch(folder: Path) -> Iterator[Path]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _keep(scratch: Path, folder: Path) -> Path:
-    """Moves finished columns to their place; where that fails they are read where they are."""
-    if scratch.parent != folder.parent:
-        return scratch
-    try:
-        if folder.exists():  # what could not be opened, or what another process has just made
-            shutil.rmtree(folder, ignore_errors=True)
-        scratch.rename(folder)
-    except OSError:
-        return scratch
-    return folder
+def _keep(scratch: Path, folder: Path) -> None:
+    """Moves finished columns to their place, where that can be done."""
+    if scratch.parent == folder.parent:
+        # There may be what could not be opened, or what another process has just made.
+        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):
+            scratch.rename(folder)
 
 
 class Rows(Sequence[T], Generic[T]):
@@ -220,12 +227,27 @@ class Rows(Sequence[T], Generic[T]):
             yield from self._records([self._places[i] for i in places[start : start + _BATCH_ROWS]])
 
     def _records(self, places: Sequence[int]) -> Iterator[T]:
-        if isinstance(places, range) and places.step == 1:
-            block = self._table.slice(places.start, len(places))
-        else:
-            block = self._table.take(pa.array(places, pa.int64()))
-        columns = [column.to_pylist() for column in block.columns]
-        return map(self._make, places, *columns)
+        # Not with Table.take, which joins all chunks of a column before it looks for a row.
+        for run in _runs(places):
+            block = self._table.slice(run.start, len(run))
+            columns = [column.to_pylist() for column in block.columns]
+            yield from map(self._make, run, *columns)
+
+
+def _runs(places: Sequence[int]) -> Iterator[range]:
+    """Places cut where they do not go up by one."""
+    if isinstance(places, range) and places.step == 1:
+        yield places
+        return
+    start = stop = -1
+    for place in places:
+        if place != stop:
+            if start != stop:
+                yield range(start, stop)
+            start = place
+        stop = place + 1
+    if start != stop:
+        yield range(start, stop)
 
 
 class Texts(Sequence[str]):

@@ -7,12 +7,12 @@ a choice it is refused, never made.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from irtoolkit.collections.formats import DOC_TEXTS, TITLE, doc_fields, json_records
+from irtoolkit.collections.formats import TITLE, doc_fields, json_records
 from irtoolkit.collections.topics import BEIR_HEADER
 from irtoolkit.errors import InputError
 from irtoolkit.files import read_lines
@@ -30,9 +30,10 @@ _NAMES: tuple[tuple[Role, re.Pattern[str]], ...] = (
     ("docs", re.compile("doc|corpus|collection|passage")),
 )
 _IGNORED_NAME = re.compile(r"readme|licen[cs]e|copying|changelog|makefile|citation", re.IGNORECASE)
-_IGNORED_SUFFIXES = frozenset(
-    ".bib .cff .css .gif .html .ini .jpg .js .lock .log .md .pdf .png .py .rst .run .sh .tar .tgz"
-    " .tmp .toml .yaml .yml .zip".split()
+_IGNORED_SUFFIX = re.compile(
+    r".*\.(bib|cff|css|gif|html|ini|jpg|js|lock|log|md|pdf|png|py|rst|run|run\.gz|sh|tar|tar\.gz|tgz"
+    r"|tmp|toml|ya?ml|zip)",
+    re.IGNORECASE,
 )
 _PEEKED_LINES = 50
 
@@ -45,7 +46,7 @@ class Found:
     files: tuple[Path, ...]
 
 
-def find(folder: Path, given: dict[Role, Sequence[str] | None]) -> dict[Role, Found]:
+def find(folder: Path, given: Mapping[Role, Sequence[str] | None]) -> dict[Role, Found]:
     """The files of each role; a role that has none is left out.
 
     Args:
@@ -71,9 +72,9 @@ def find(folder: Path, given: dict[Role, Sequence[str] | None]) -> dict[Role, Fo
         if role in chosen:
             continue
         if len(candidates[role]) > 1:
-            shown = " or ".join(
-                _shown(folder, files) for files in sorted(candidates[role])[:5]
-            ) + (", ..." if len(candidates[role]) > 5 else "")
+            shown = " or ".join(_shown(folder, files) for files in sorted(candidates[role])[:5]) + (
+                ", ..." if len(candidates[role]) > 5 else ""
+            )
             remedy = f"say which with --{role} FILE" + (f", or --{role} none" * (role != "docs"))
             raise InputError(f"its {role} may be {shown}", file=folder, remedy=remedy)
         chosen[role] = [path for files in candidates[role] for path in files]
@@ -102,9 +103,11 @@ def _named(folder: Path, names: Sequence[str], role: Role) -> list[Path]:
         if not inside:
             raise InputError("an empty folder", file=place, remedy=f"name files with --{role}")
         files.extend(inside)
-    twice = next((path for path in files if files.count(path) > 1), None)
-    if twice is not None:
-        raise InputError(f"given twice for --{role}", file=twice, remedy="name each file once")
+    seen: set[Path] = set()
+    for path in files:
+        if path in seen:
+            raise InputError(f"given twice for --{role}", file=path, remedy="name each file once")
+        seen.add(path)
     return files
 
 
@@ -147,7 +150,7 @@ def _candidates(folder: Path, taken: set[Path]) -> dict[Role, list[list[Path]]]:
 def _entries(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.iterdir()):
         hidden = path.name.startswith(".") or path.name.endswith("~")
-        data = path.suffix.lower() not in _IGNORED_SUFFIXES and not _IGNORED_NAME.match(path.name)
+        data = not (_IGNORED_NAME.match(path.name) or _IGNORED_SUFFIX.fullmatch(path.name))
         if not hidden and (path.is_dir() or (path.is_file() and data)):
             yield path
 
@@ -233,12 +236,11 @@ def _form(role: Role, path: Path) -> str:
         return "jsonl"
     if "\t" in line:
         return "tsv"
-    fields = "id, tab, text" if role == "topics" else f"with {' or '.join(DOC_TEXTS)}"
     raise InputError(
         f"no format that {role} have: neither TREC SGML, nor JSON lines, nor tab-separated",
         file=path,
         line=number,
         remedy="a JSON array must become JSON lines, one object a line"
         if start.startswith("[")
-        else f"write it in one of them ({fields})",
+        else "write it in one of them; a line of TSV is id, tab, text",
     )

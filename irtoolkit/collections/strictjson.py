@@ -114,15 +114,15 @@ class _Window:
                     continue
                 self.advance(error.pos - self._at)
                 raise self.refuse(f"not JSON: {error.msg}") from None
-            except KeyError as error:
-                line = self.line + _line_of_twin(self._text[self._at :])
+            except KeyError:
+                down, key = _twin(self._text[self._at :])
                 raise self.refuse(
-                    f"the key {error.args[0]!r} stands twice in one object", line
+                    f"the key {key!r} stands twice in one object", self.line + down
                 ) from None
             except (ValueError, RecursionError) as error:
                 raise self.refuse(f"not usable JSON: {error}") from None
-            # A number at the end of what was read may go on.
-            if end == len(self._text) and self._grow():
+            # A number where what was read ends may go on: 1 with .5, or with the e of e+9.
+            if len(self._text) - end < _MARGIN and isinstance(value, int | float) and self._grow():
                 continue
             _refuse_surrogates(self._text[self._at : end], value, self._path, self.line)
             self.advance(end - self._at)
@@ -136,7 +136,8 @@ class _Window:
             if piece is None:
                 break
             more.append(piece)
-        self._text, self._at = "".join((kept, *more)), 0
+        if more:
+            self._text, self._at = "".join((kept, *more)), 0
         return bool(more)
 
 
@@ -163,11 +164,12 @@ def _parse(text: str, path: Path, line: int) -> Any:
             line=line + error.lineno - 1,
             remedy=TRUNCATED,
         ) from None
-    except KeyError as error:
+    except KeyError:
+        down, key = _twin(text)
         raise InputError(
-            f"the key {error.args[0]!r} stands twice in one object",
+            f"the key {key!r} stands twice in one object",
             file=path,
-            line=line + _line_of_twin(text),
+            line=line + down,
             remedy=TRUNCATED,
         ) from None
     except (ValueError, RecursionError) as error:  # endless digits, endless nesting
@@ -187,15 +189,29 @@ def _refuse_surrogates(text: str, value: Any, path: Path, line: int) -> None:
     except UnicodeEncodeError as error:
         half = error.object[error.start : error.start + 1]
         raise InputError(
-            f"half a surrogate pair, {ascii(half)[1:-1]}", file=path, line=line, remedy=TRUNCATED
+            f"half a surrogate pair, {ascii(half)[1:-1]}",
+            file=path,
+            line=line + _line_of_half(text),
+            remedy=TRUNCATED,
         ) from None
 
 
-_TOKEN = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?|[{}\[\]]')
+def _line_of_half(text: str) -> int:
+    """How many lines down the first string stands that no text file can hold."""
+    for token in _TOKEN.finditer(text):
+        if token[1] and _SURROGATE.search(token[1]):
+            try:
+                json.loads(token[1]).encode()
+            except UnicodeEncodeError:
+                return text.count("\n", 0, token.start())
+    return 0
 
 
-def _line_of_twin(text: str) -> int:
-    """How many lines down the first key stands that its object already has."""
+_TOKEN = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+")(\s*:)?|[{}\[\]]')
+
+
+def _twin(text: str) -> tuple[int, str]:
+    """The first key that its object already has, and how many lines down it stands."""
     objects: list[set[str]] = []
     for token in _TOKEN.finditer(text):
         if token[0] in "{[":
@@ -205,9 +221,9 @@ def _line_of_twin(text: str) -> int:
         elif token[2]:
             key = json.loads(token[1])
             if key in objects[-1]:
-                return text.count("\n", 0, token.start())
+                return text.count("\n", 0, token.start()), key
             objects[-1].add(key)
-    return 0
+    raise AssertionError("a decoder found a key twice that is not there twice")
 
 
 _SURROGATE = re.compile(r"\\u[dD][89abcdefABCDEF]")

@@ -48,7 +48,7 @@ _SGML = "a topic is <top> <num> id <title> text </top>"
 _FIELDS = ("num", "title", "desc", "narr")
 _TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)[^<>]*>")
 # Tags inside of a field's text; any other begins a field.
-_MARKUP = frozenset("a b br div em i li ol p span strong sub sup u ul".split())
+_MARKUP = re.compile("a|b|br|div|em|i|li|ol|p|span|strong|sub|sup|u|ul")
 # What the classic topics print before a field's text.
 _LABELS = {
     "num": re.compile(r"\s*(?:Number|Topic)\s*:"),
@@ -130,7 +130,7 @@ def _fields(content: str, path: Path, first: int) -> dict[str, str]:
         take(content[at : tag.start()])
         at = tag.end()
         name = tag[2].lower()
-        if name in _MARKUP:
+        if _MARKUP.fullmatch(name):
             continue
         if tag[1]:
             current = None if name == current else current

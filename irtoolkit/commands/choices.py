@@ -15,7 +15,7 @@ from irtoolkit.commands import note
 
 HELP = "pick gold and negatives for an N-way task"
 EXAMPLES = (
-    "irtoolkit choices relic/sample/val/proxy bm25.run",
+    "irtoolkit choices relic/sample/val/proxy relic-val.run",
     "irtoolkit choices plotretrieval/sample/val/20-way --seed 1 --queries 20",
 )
 

@@ -65,7 +65,8 @@ def _list() -> list[dict[str, Any]]:
         try:
             where = about.where()
             if where is not None:
-                record |= {"queries": dataset.queries_count(), "docs": dataset.docs_count()}
+                queries = dataset.queries_count() if dataset.has_queries() else None
+                record |= {"queries": queries, "docs": dataset.docs_count()}
             problem = None
         except InputError as error:
             where, problem = None, str(error)

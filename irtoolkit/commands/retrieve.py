@@ -17,6 +17,7 @@ EXAMPLES = (
     "irtoolkit retrieve csfcube/sample bm25 -o runs/k1.run.gz --depth 10 --set k1=1.2 b=0.5",
     "irtoolkit retrieve csfcube/sample tfidf -o runs/tfidf.run --set query=facet_sentences self=drop",
     "irtoolkit retrieve relic/sample/test bm25 -o relic-test.run --depth 100",
+    "irtoolkit retrieve relic/sample/val bm25 -o relic-val.run --set form=okapi doc=sentences",
 )
 
 
