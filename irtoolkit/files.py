@@ -92,14 +92,18 @@ def read_chunks(path: StrPath, size: int = 1 << 20) -> Iterator[str]:
         InputError: as `read_lines`.
     """
     with _reading(path) as place, _opened(path) as raw:
-        rest, piece = b"", raw.read(size).removeprefix(_MARK)
+        # How far a piece begins into its line, in bytes.
+        into = 0
+        rest, piece = b"", raw.read(size + len(_MARK)).removeprefix(_MARK)
         while piece or rest:
             last = not piece
             data = rest + piece
             # A character may be cut in two at the end of a piece.
             cut = len(data) if last else _whole_characters(data)
-            yield _utf8(data[:cut], path, place.line + 1)
+            if cut:
+                yield _utf8(data[:cut], path, place.line + 1, into)
             place.line += data.count(b"\n", 0, cut)
+            into = cut - 1 - newline if (newline := data.rfind(b"\n", 0, cut)) >= 0 else into + cut
             rest, piece = data[cut:], b"" if last else raw.read(size)
 
 
@@ -139,13 +143,14 @@ def _opened(path: StrPath) -> IO[bytes]:
     return cast(IO[bytes], gzip.open(path, "rb") if is_gzip(path) else open(path, "rb"))
 
 
-def _utf8(data: bytes, path: StrPath, line: int) -> str:
-    """The text of some bytes that begin in a line."""
+def _utf8(data: bytes, path: StrPath, line: int, into: int = 0) -> str:
+    """The text of some bytes that begin in a line, so many bytes into it."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         before = data[: error.start]
-        column = error.start - (before.rfind(b"\n") + 1) + 1
+        newline = before.rfind(b"\n")
+        column = error.start - newline if newline >= 0 else into + error.start + 1
         raise InputError(
             f"not UTF-8: byte 0x{data[error.start]:02x} at column {column}",
             file=path,

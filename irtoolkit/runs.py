@@ -79,9 +79,9 @@ class Run:
                 f"score {np.asarray(scores)[bad[0]]} of document {doc_ids[docs[bad[0]]]}"
                 f" for query {query_ids[queries[bad[0]]]} is not a finite single-precision number"
             )
-        ties = rank_ids(doc_ids)[docs]
-        if not _in_order(queries, single, ties):
-            order = np.lexsort((-ties, -single, queries))
+        places = rank_ids(doc_ids)
+        if not _in_order(queries, single, docs, places):
+            order = np.lexsort((-places[docs], -single, queries))
             queries, docs, single = queries[order], docs[order], single[order]
         run = cls(query_ids, doc_ids, offsets_of(queries, len(query_ids)),
                   docs.astype(np.int32), single, tag)  # fmt: skip
@@ -230,20 +230,23 @@ class Run:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        constant, tag = pa.scalar("Q0"), pa.scalar(self.tag)
+        queries = pa.array([f"{name} Q0" for name in self.query_ids], pa.string())
+        docs, tag = pa.array(self.doc_ids, pa.string()), pa.scalar(f"{self.tag}\n")
         with atomic_text(path) as out:
             for start in range(0, len(self), 1 << 20):
                 rows = slice(start, start + (1 << 20))
                 lines = pc.binary_join_element_wise(
-                    self._column(self.query_ids, self.queries[rows]).cast(pa.string()),
-                    constant,
-                    self._column(self.doc_ids, self.docs[rows]).cast(pa.string()),
+                    queries.take(pa.array(self.queries[rows])),
+                    docs.take(pa.array(self.docs[rows])),
                     pa.array(self.ranks[rows]).cast(pa.string()),
                     pa.array(self.scores[rows]).cast(pa.string()),
                     tag,
                     " ",
                 )
-                out.write("\n".join(lines.to_pylist()) + "\n")
+                # The lines stand end to end in the array's memory: no text object is made of them.
+                _, offsets, data = lines.buffers()
+                size = np.frombuffer(offsets, dtype=np.int32)[len(lines)]
+                out.buffer.write(memoryview(data)[:size])
 
     @staticmethod
     def _column(names: Ids, codes: NDArray[np.integer[Any]]) -> Any:
@@ -299,9 +302,12 @@ def _decode(column: Any) -> tuple[Ids, Ints]:
     return names, column.indices.to_numpy(zero_copy_only=False).astype(np.int64)
 
 
-def _in_order(queries: Ints, scores: NDArray[np.float32], ties: Ints) -> bool:
+def _in_order(
+    queries: Ints, scores: NDArray[np.float32], docs: NDArray[np.integer[Any]], places: Ints
+) -> bool:
     """Whether rows already stand in the order a run has: most files do, and sorting is dear."""
     same = queries[1:] == queries[:-1]
-    lower = scores[1:] < scores[:-1]
-    tied = (scores[1:] == scores[:-1]) & (ties[1:] < ties[:-1])
-    return bool(np.all(np.where(same, lower | tied, queries[1:] > queries[:-1])))
+    lower = np.where(same, scores[1:] < scores[:-1], queries[1:] > queries[:-1])
+    tied = np.flatnonzero(~lower)
+    above, below = places[docs[tied]], places[docs[tied + 1]]
+    return bool(np.all(same[tied] & (scores[tied + 1] == scores[tied]) & (below < above)))

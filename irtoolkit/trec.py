@@ -35,6 +35,9 @@ def raise_error(error: InputError) -> None:
     raise error
 
 
+Codes = NDArray[np.int32] | Ints
+
+
 @dataclass(frozen=True)
 class RunColumns:
     """The rows of a TREC run in file order. Arrays are parallel; `lines` counts from 1."""
@@ -47,9 +50,9 @@ class RunColumns:
     ranks: Ints
     scores: NDArray[np.float32]
     iterations: Ids
-    iteration: Ints
+    iteration: Codes
     tags: Ids
-    tag: Ints
+    tag: Codes
 
 
 @dataclass(frozen=True)
@@ -202,7 +205,7 @@ def _fast_run(path: StrPath) -> RunColumns | None:
 
     text = pa.dictionary(pa.int32(), pa.string())
     # Ranks as text: pyarrow would take 0x1F for a whole number.
-    kinds = dict.fromkeys(RUN_FIELDS, text) | {"score": pa.float64()}
+    kinds = dict.fromkeys(RUN_FIELDS, text) | {"document": pa.string(), "score": pa.float64()}
     try:
         data = _plain_bytes(path)
         if data is None:
@@ -218,10 +221,15 @@ def _fast_run(path: StrPath) -> RunColumns | None:
                 ignore_empty_lines=False,
             ),
             pacsv.ConvertOptions(column_types=kinds, null_values=[], strings_can_be_null=False),
-        ).unify_dictionaries()
+        )
     except (pa.ArrowInvalid, OSError, EOFError, zlib.error):
         return None
+    # Of many documents one dictionary is made faster than one for each block, to be unified.
+    documents = table["document"].dictionary_encode()
+    table = table.set_column(RUN_FIELDS.index("document"), "document", documents)
+    table = table.unify_dictionaries()
     column = {name: table[name].combine_chunks() for name in RUN_FIELDS}
+    del table, documents
     names = {
         name: np.array(column[name].dictionary.to_pylist(), dtype=object)
         for name in RUN_FIELDS
@@ -234,13 +242,13 @@ def _fast_run(path: StrPath) -> RunColumns | None:
     regular = all(is_word(name) for ids in names.values() for name in ids)
     if None in ranks or not regular or not np.isfinite(scores).all():
         return None
-    codes = {name: column[name].indices.to_numpy().astype(np.int64) for name in names}
+    codes = {name: column[name].indices.to_numpy() for name in names}
     return RunColumns(
         np.arange(1, len(scores) + 1),
         names["query"],
-        codes["query"],
+        codes["query"].astype(np.int64),
         names["document"],
-        codes["document"],
+        codes["document"].astype(np.int64),
         np.array(ranks, dtype=np.int64)[codes["rank"]],
         scores,
         names["iteration"],
@@ -269,6 +277,9 @@ def _lines_only(data: bytes) -> bytes | None:
 
 def _report_duplicates(path: StrPath, columns: RunColumns | QrelColumns, report: Report) -> None:
     pairs = columns.queries * (len(columns.doc_ids) + 1) + columns.docs
+    ascending = np.sort(pairs)
+    if not (ascending[1:] == ascending[:-1]).any():
+        return
     order = np.argsort(pairs, kind="stable")
     twins = np.flatnonzero(pairs[order][1:] == pairs[order][:-1])
     for row, first in sorted(zip(order[twins + 1], order[twins], strict=True)):
@@ -285,6 +296,8 @@ def _report_duplicates(path: StrPath, columns: RunColumns | QrelColumns, report:
 
 def _report_contradictions(path: StrPath, columns: RunColumns, report: Report) -> None:
     """Rows whose rank says lower but whose score says higher than another's, per query."""
+    if _in_order(columns):
+        return
     order = np.lexsort((-columns.scores, columns.ranks, columns.queries))
     query, rank, score = (a[order] for a in (columns.queries, columns.ranks, columns.scores))
     wrong = (query[1:] == query[:-1]) & (rank[1:] != rank[:-1]) & (score[1:] > score[:-1])
@@ -299,3 +312,10 @@ def _report_contradictions(path: StrPath, columns: RunColumns, report: Report) -
                 " negate distances, or renumber",
             )
         )
+
+
+def _in_order(columns: RunColumns) -> bool:
+    """Whether ranks rise and scores fall from line to line of each query: then all is well."""
+    query, rank, score = columns.queries, columns.ranks, columns.scores
+    within = (rank[1:] >= rank[:-1]) & (score[1:] <= score[:-1])
+    return bool(np.where(query[1:] == query[:-1], within, query[1:] > query[:-1]).all())

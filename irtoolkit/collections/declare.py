@@ -59,6 +59,7 @@ class Paper:
         statistics: Callable[[], list[Statistic]],
         protocol: Callable[[], Protocol] | None = None,
         breakdowns: Mapping[str, Breakdown] | None = None,
+        published: int | None = None,
         listed: bool = True,
     ) -> Benchmark:
         """The record of one dataset. The paper's own figures never stand beside the sample's."""
@@ -81,5 +82,6 @@ class Paper:
             protocol_of=protocol or (lambda: Protocol(tuple(measures))),
             statistics_of=table,
             breakdowns=dict(breakdowns or {}),
+            published=None if sample else published,
             listed=listed,
         )

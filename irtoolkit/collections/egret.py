@@ -230,6 +230,7 @@ def _dataset(
             source,
             measures=MEASURES,
             statistics=lambda: statistics(load(), split, left_only),
+            published=REPORTED[split],
             listed=not left_only,
         ),
     )

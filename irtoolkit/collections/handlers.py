@@ -200,6 +200,7 @@ class Benchmark:
     """What a dataset says of itself beyond ir_datasets' own fields; a constituent of it.
 
     `breakdowns` are named ways of dividing the queries into parts, as {part: query ids}.
+    `published` is how many queries the paper's release has, to tell it from other data.
     `listed` is off for variants of a dataset that would drown a list of them.
     """
 
@@ -215,6 +216,7 @@ class Benchmark:
     statistics_of: Callable[[], list[Statistic]]
     description: str = ""
     breakdowns: Mapping[str, Breakdown] = field(default_factory=dict)
+    published: int | None = None
     listed: bool = True
 
     def irtoolkit(self) -> Benchmark:

@@ -55,7 +55,7 @@ GRADES = {
     1: "the plot passage, or a chunk that holds a sentence of it",
 }
 MEASURES = (
-    "RR@1", "RR@10", "RR@100", "R@1", "R@10", "R@100", "NRODCG@1", "NRODCG@10", "NRODCG@100",
+    "RR@1", "RR@10", "RR@100", "RCap@1", "RCap@10", "RCap@100", "NRODCG@1", "NRODCG@10", "NRODCG@100",
 )  # fmt: skip
 PAPER = Paper(
     name=NAME,
@@ -313,6 +313,7 @@ def _dataset(
             source,
             measures=MEASURES,
             statistics=lambda: statistics(load(), split),
+            published=REPORTED[split],
             breakdowns={"book": lambda: load().asking()},
             listed=listed,
         ),

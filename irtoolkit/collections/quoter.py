@@ -262,6 +262,7 @@ def _dataset(
             source,
             measures=MEASURES,
             statistics=lambda: statistics(load(), lang, split),
+            published=REPORTED[lang][split][0],
             breakdowns={"frequency": lambda: load().by_frequency(split)},
             listed=listed,
         ),

@@ -123,6 +123,7 @@ def _dataset(
             source,
             measures=MEASURES,
             statistics=lambda: statistics(load(), split),
+            published=REPORTED[split],
             breakdowns={"book": by_book, "length": by_length},
             listed=listed,
         ),

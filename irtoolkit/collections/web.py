@@ -63,9 +63,14 @@ def _fetch(url: str, part: Path) -> None:
                 tqdm(total=total or None, unit="B", unit_scale=True, desc=part.stem,
                      disable=None) as bar,
             ):  # fmt: skip
+                got = 0
                 while piece := answer.read(_PIECE):
                     out.write(piece)
+                    got += len(piece)
                     bar.update(len(piece))
+            # Reading in pieces, http.client takes a connection that breaks for the end.
+            if got < total:
+                raise OSError(f"the connection broke after {got:,} of {total:,} bytes")
     except urllib.error.HTTPError as error:
         if error.code != http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             raise

@@ -30,7 +30,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.experiments.reproduce import as_json, as_tables, reproduce
+    from irtoolkit.experiments.rendering import as_json, as_tables
+    from irtoolkit.experiments.reproduce import reproduce
     from irtoolkit.experiments.tables import find_table
     from irtoolkit.report.tables import TextTable
 

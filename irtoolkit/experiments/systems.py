@@ -83,27 +83,28 @@ class System:
         return load_task(dataset_id, query=self.task.query, doc=self.task.doc, own=self.task.own)
 
 
-def find_system(name: str, settings: Mapping[str, Any]) -> System:
+def find_system(name: str, settings: Mapping[str, Any], dataset_id: str = "") -> System:
     """A retriever by its own name, or a system of a paper by the paper's name for it.
 
     Args:
         name: e.g. "bm25" or "fabs_bm25".
         settings: replace or add to the named system's own.
+        dataset_id: what it is to be run on, which tells systems of one name apart.
 
     Raises:
         InputError: no such system.
     """
-    from irtoolkit.experiments.tables import tables
+    from irtoolkit.experiments.tables import find_row, tables
 
     if name in retrievers():
         return System.make(name, name, settings)
-    rows = {row.system: row for table in tables().values() for row in table.rows}
-    if name not in rows:
+    row = find_row(name, dataset_id)
+    if row is None:
+        known = dict.fromkeys(row.system for table in tables().values() for row in table.rows)
         raise InputError(
             f"no system {name!r}",
-            remedy=f"retrievers: {', '.join(retrievers())}; systems of the papers: {', '.join(rows)}",
+            remedy=f"retrievers: {', '.join(retrievers())}; systems of the papers: {', '.join(known)}",
         )
-    row = rows[name]
     if row.retriever is None:
         raise InputError(f"system {name} cannot be run: {row.unavailable}")
     return System.make(name, row.retriever, {**row.settings, **settings})

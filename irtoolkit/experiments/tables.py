@@ -21,6 +21,8 @@ class Row:
         system: its name in the paper.
         retriever: ours that runs it, or None when nothing can.
         settings: of the retriever and the task.
+        settings_for: group to what its own run has instead.
+        view: the part of the dataset's id that says what the row is shown, as 1-1 or left.
         unavailable: why nothing can run it.
         reported: group to the figures the paper prints, in the order of the columns.
         note: what differs from the paper's own set-up, or about its figures.
@@ -34,6 +36,8 @@ class Row:
     reported: dict[str, list[float]] = field(default_factory=dict)
     note: str | None = None
     doubtful: tuple[str, ...] = ()
+    settings_for: dict[str, dict[str, Any]] = field(default_factory=dict)
+    view: str | None = None
 
 
 @dataclass(frozen=True)
@@ -43,30 +47,62 @@ class Table:
     Attributes:
         name: of its file.
         title: what it reproduces.
-        dataset: id that every row is run on.
+        dataset: id that every row is run on, once for all groups; None where each group is a
+            dataset of its own, with a run of its own.
         columns: printed name to ir_measures name.
         groups: printed name to the dataset id that the run is scored on.
+        depth: rows kept of each query's ranking; None keeps all.
         scale: factor from a measure to the printed figure.
+        scales: column to factor, where it is another one.
         baseline: system that others are tested against.
         tested: column the test is on.
         rows: the systems.
+        places: decimals that the paper prints.
     """
 
     name: str
     title: str
-    dataset: str
+    dataset: str | None
     columns: dict[str, str]
     groups: dict[str, str]
     scale: float
     baseline: str
     tested: str
     rows: tuple[Row, ...]
+    depth: int | None = None
+    places: int = 2
+    scales: dict[str, float] = field(default_factory=dict)
+
+    def scale_of(self, column: str) -> float:
+        """The factor from a measure's value to what is printed in a column."""
+        return self.scales.get(column, self.scale)
 
 
 @cache
 def tables() -> dict[str, Table]:
     """Every experiment table by name."""
     return {path.stem: _load(path) for path in sorted(FOLDER.glob("*.toml"))}
+
+
+def find_row(system: str, dataset_id: str = "") -> Row | None:
+    """The row of a paper's system; of the dataset's own table where several have one.
+
+    Raises:
+        InputError: several papers have such a system, and none of them is the dataset's.
+    """
+    found = {
+        table.name: row for table in tables().values() for row in table.rows if row.system == system
+    }
+    own = dataset_id.split("/")[0]
+    if own in found or len(found) <= 1:
+        return found.get(own) or next(iter(found.values()), None)
+    first, *others = found.values()
+    if all((row.retriever, row.settings) == (first.retriever, first.settings) for row in others):
+        return first
+    raise InputError(
+        f"system {system} stands in the tables {', '.join(found)}, each with settings of its own",
+        remedy="give the retriever and its settings, or a dataset of one of them",
+    )
 
 
 def find_table(name: str) -> Table:
@@ -83,7 +119,7 @@ def find_table(name: str) -> Table:
 def _load(path: Path) -> Table:
     data = tomllib.loads(path.read_text("utf-8"))
     rows = tuple(_row(path, data, row) for row in data.pop("row"))
-    table = Table(name=path.stem, rows=rows, **data)
+    table = Table(**{"name": path.stem, "rows": rows, "dataset": None, **data})
     names = [row.system for row in rows]
     if len(set(names)) != len(names):
         raise InputError("a system stands twice", file=path)
@@ -97,9 +133,11 @@ def _row(path: Path, data: dict[str, Any], row: dict[str, Any]) -> Row:
             raise InputError(
                 f"{row['system']} reports {len(figures)} figures for {group}", file=path
             )
+    if not set(row.get("set_for", {})) <= set(data["groups"]):
+        raise InputError(f"{row['system']} has settings for a group that is none", file=path)
     if ("retriever" in row) == ("unavailable" in row):
         raise InputError(f"{row['system']} needs either retriever or unavailable", file=path)
     return Row(
         row["system"], row.get("retriever"), row.get("set", {}), row.get("unavailable"), reported,
-        row.get("note"), tuple(row.get("doubtful", ())),
+        row.get("note"), tuple(row.get("doubtful", ())), row.get("set_for", {}), row.get("view"),
     )  # fmt: skip

@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 from ir_measures import ParamInfo
 
-from irtoolkit.ids import Ints
+from irtoolkit.ids import Ints, offsets_of
 from irtoolkit.measures.base import ColumnarMeasure
-from irtoolkit.measures.judged import Floats, JudgedRun, sums
+from irtoolkit.measures.judged import Floats, JudgedRun, Rows, sums, within
 
 
 class _NDCGp(ColumnarMeasure):
@@ -47,21 +47,25 @@ class _NDCGp(ColumnarMeasure):
         return bool(self["pool"] == "run")
 
     def per_query(self, judged: JudgedRun) -> Floats:
+        # A grade below zero gains nothing, as zero does.
+        rows = judged.hits.where(judged.hits.grades > 0)
         if self["pool"] == "run":
-            sizes, queries, ranks, ideal = judged.counts, judged.queries, judged.ranks, judged.ideal
+            sizes = judged.counts
+            order = np.lexsort((-rows.grades, rows.queries))
+            places = within(offsets_of(rows.queries, len(sizes)))
+            ideal = Rows(rows.queries, places, rows.grades[order])
         else:
             sizes = np.diff(judged.pool_offsets)
-            queries, ranks, ideal = judged.pool
+            ideal = Rows(*judged.pool).where(judged.pool[2] > 0)
         cuts = sizes * self["p"] // 100
-        dcg = _dcg(judged.queries, judged.ranks, judged.grades, cuts)
-        best = _dcg(queries, ranks, ideal, cuts)
+        dcg, best = _dcg(rows, cuts), _dcg(ideal, cuts)
         return np.divide(dcg, best, out=np.zeros_like(dcg), where=best > 0)
 
 
-def _dcg(queries: Ints, ranks: Ints, grades: Ints, cuts: Ints) -> Floats:
-    """(Q,) sums of grade over discount within each query's cut. Negative grades gain nothing."""
-    gains = np.maximum(grades, 0) / np.log2(np.maximum(ranks, 2))
-    return sums(queries, gains * (ranks <= cuts[queries]), len(cuts))
+def _dcg(rows: Rows, cuts: Ints) -> Floats:
+    """(Q,) sums of grade over discount within each query's cut."""
+    rows = rows.where(rows.ranks <= cuts[rows.queries])
+    return sums(rows.queries, rows.grades / np.log2(np.maximum(rows.ranks, 2)), len(cuts))
 
 
 nDCGp = _NDCGp()

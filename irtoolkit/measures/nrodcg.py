@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from ir_measures import ParamInfo
 
 from irtoolkit.ids import Ints, offsets_of
 from irtoolkit.measures.base import ColumnarMeasure
-from irtoolkit.measures.judged import Floats, JudgedRun, sums, within
+from irtoolkit.measures.judged import Floats, JudgedRun, look_up, sums, within
 from irtoolkit.spans import positions
 
 
@@ -43,58 +43,72 @@ class _NRODCG(ColumnarMeasure):
 
     def per_query(self, judged: JudgedRun) -> Floats:
         count = len(judged.query_ids)
-        book, middle = positions(judged.doc_ids)
         gold = judged.pool_grades >= self["rel"]
-        nearest = _Nearest(judged.pool_queries[gold], judged.pool_docs[gold], book, middle)
-        rows = nearest.gains(judged.queries, judged.docs, self["window"])
-        cutoff = self.params.get("cutoff", len(rows) + len(judged.pool_docs) + 1)
-
-        # What the ideal may order: the judged, then the rows that are not among them.
+        near = _near(
+            judged.pool_queries[gold],
+            judged.pool_docs[gold],
+            *positions(judged.doc_ids),
+            self["window"],
+        )
         width = len(judged.doc_ids)
-        pairs = judged.pool_queries * width + judged.pool_docs
-        extra = ~np.isin(judged.queries * width + judged.docs, pairs)
-        pool = nearest.gains(judged.pool_queries, judged.pool_docs, self["window"])
-        queries = np.concatenate([judged.pool_queries, judged.queries[extra]])
-        gains = np.concatenate([pool, rows[extra]])
-        order = np.lexsort((-gains, queries))
-        queries, gains = queries[order], gains[order]
+        listed = look_up(
+            judged.offsets, judged.docs, offsets_of(near.queries, count), near.docs, width
+        )
+        at = np.flatnonzero(listed >= 0)
+        queries, ranks, _ = judged.rows(at)
+        found = listed[at]
+        cutoff = self.params.get("cutoff", np.inf)
+        dcg = _dcg(queries, ranks, near.gains[found], cutoff, count)
+
+        # What the ideal may order: the judged and the listed.
+        known = np.isin(
+            near.queries * width + near.docs, judged.pool_queries * width + judged.pool_docs
+        )
+        known[found] = True
+        queries, gains = near.queries[known], near.gains[known]
+        gains = gains[np.lexsort((-gains, queries))]
         best = _dcg(queries, within(offsets_of(queries, count)), gains, cutoff, count)
-        dcg = _dcg(judged.queries, judged.ranks, rows, cutoff, count)
         return np.divide(dcg, best, out=np.zeros(count), where=best > 0)
 
 
-def _dcg(queries: Ints, ranks: Ints, gains: Floats, cutoff: int, count: int) -> Floats:
+def _dcg(queries: Ints, ranks: Ints, gains: Floats, cutoff: float, count: int) -> Floats:
     return sums(queries, gains / np.log2(ranks + 1) * (ranks <= cutoff), count)
 
 
-class _Nearest:
-    """Looks up the nearest gold passage in the same book for the same query.
+class _Near(NamedTuple):
+    """The documents that gain something for a query, by query; the arrays are parallel."""
 
-    Golds are sorted by one key that orders them by query, book and position; the nearest of a
-    passage is then a neighbour of the place its own key would take.
+    queries: Ints
+    docs: Ints
+    gains: Floats
+
+
+def _near(queries: Ints, golds: Ints, book: Ints, middle: Ints, window: int) -> _Near:
+    """Every document within the window of a gold passage: few, whatever the depth of a run.
+
+    Args:
+        queries, golds: (G,) the gold passages.
+        book, middle: (D,) where each document stands, middles doubled; see `positions`.
+        window: the distance from which a document gains nothing.
     """
-
-    def __init__(self, queries: Ints, docs: Ints, book: Ints, middle: Ints) -> None:
-        self._book, self._middle = book, middle
-        self._books = int(book.max(initial=0)) + 1
-        # Wide enough that a step to another book or query is further than any distance in one.
-        self._width = 2 * int(middle.max(initial=0)) + 2
-        self._golds = np.sort(self._keys(queries, docs))
-
-    def _keys(self, queries: Ints, docs: Ints) -> Ints:
-        return (queries * self._books + self._book[docs]) * self._width + self._middle[docs]
-
-    def gains(self, queries: Ints, docs: Ints, window: int) -> Floats:
-        """The gain 1/(d+1) of each (query, document), 0 from the window on."""
-        if not len(self._golds):
-            return np.zeros(len(queries))
-        keys = self._keys(queries, docs)
-        after = np.minimum(np.searchsorted(self._golds, keys), len(self._golds) - 1)
-        before = np.maximum(after - 1, 0)
-        doubled = np.minimum(np.abs(self._golds[after] - keys), np.abs(self._golds[before] - keys))
-        same = doubled <= self._width // 2
-        distance = np.where(same, doubled / 2, np.inf)
-        return np.where(distance < window, 1 / (distance + 1), 0.0)
+    last = int(middle.max(initial=0)) + 1
+    reach = max(0, min(2 * window, last))
+    # One key for book and position, in which another book is out of reach.
+    keys = book * (last + reach) + middle
+    order = np.argsort(keys)
+    first = np.searchsorted(keys[order], keys[golds] - reach, side="right")
+    sizes = np.searchsorted(keys[order], keys[golds] + reach, side="left") - first
+    sizes = np.maximum(sizes, 0)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    docs = order[np.repeat(first, sizes) + within(offsets) - 1]
+    queries = np.repeat(queries, sizes)
+    gains = 1 / (np.abs(middle[docs] - np.repeat(middle[golds], sizes)) / 2 + 1)
+    # Of several golds the nearest counts.
+    best = np.lexsort((-gains, docs, queries))
+    queries, docs, gains = queries[best], docs[best], gains[best]
+    new = np.ones(len(docs), dtype=bool)
+    new[1:] = (queries[1:] != queries[:-1]) | (docs[1:] != docs[:-1])
+    return _Near(queries[new], docs[new], gains[new])
 
 
 NRODCG = _NRODCG()

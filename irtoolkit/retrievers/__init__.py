@@ -16,7 +16,9 @@ def retrievers() -> dict[str, type[Retriever]]:
     found: dict[str, type[Retriever]] = {}
     for module in modules(sys.modules[__name__]):
         for value in vars(module).values():
-            if isinstance(value, type) and issubclass(value, Retriever) and value.name:
+            # A name that is only inherited is another one's.
+            own = isinstance(value, type) and vars(value).get("name")
+            if own and issubclass(value, Retriever):
                 found[value.name] = value
     return found
 

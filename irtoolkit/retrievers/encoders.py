@@ -35,6 +35,7 @@ class Preset:
     join: str = " "
     paper: str = ""
     licence: str = ""
+    unpublished: str = ""
 
 
 @cache
@@ -93,12 +94,20 @@ def missing(name: str) -> str | None:
     preset = presets().get(name, Preset(name))
     if _location(preset) is not None:
         return None
+    if preset.unpublished:
+        return f"nobody has published the weights of {name}: {preset.unpublished}"
     if os.environ.get("HF_HUB_OFFLINE") != "1" and os.environ.get("IRTOOLKIT_DOWNLOAD") == "1":
         return None
     return (
         f"the weights of {preset.id} are not here: run `hf download {preset.id}`, set"
         " IRTOOLKIT_DOWNLOAD=1 to let irtoolkit fetch them, or give a folder as model=PATH"
     )
+
+
+def location(name: str) -> str:
+    """What a library loads a model from: a folder, or a hub id."""
+    preset = presets().get(name, Preset(name))
+    return _location(preset) or preset.id
 
 
 def fingerprint(name: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -18,7 +18,7 @@ from irtoolkit.retrievers._terms import (
     widen,
 )
 from irtoolkit.retrievers.base import Block, Retriever, Scorer, Scores
-from irtoolkit.retrievers.task import Task
+from irtoolkit.retrievers.task import Segments, Task
 
 Statistics = Literal["candidates", "corpus"]
 
@@ -77,12 +77,13 @@ class Lexical(Retriever):
         whole = None
         fixed = None
         if self.statistics == "corpus":
-            whole = vocabulary.count(task.docs) if task.ranks_corpus else None
-            counted = vocabulary.count(task.corpus()) if whole is None else whole
+            if task.ranks_corpus:
+                whole = vocabulary.count(self.rewritten(task.docs))
+            counted = vocabulary.count(self.rewritten(task.corpus())) if whole is None else whole
             fixed = Collection.of(counted)
 
         def candidates(docs: Ints) -> Block:
-            counts = vocabulary.count(task.docs[docs]) if whole is None else whole
+            counts = vocabulary.count(self.rewritten(task.docs[docs])) if whole is None else whole
             collection = fixed or Collection.of(counts)
             width = len(vocabulary)
             asked = widen(queries, width)
@@ -90,6 +91,10 @@ class Lexical(Retriever):
             return lambda query: match(asked[query])
 
         return candidates
+
+    def rewritten(self, texts: Iterable[Segments]) -> Iterable[Segments]:
+        """The documents as they are indexed."""
+        return texts
 
     def matcher(self, counts: Any, collection: Collection) -> Callable[[Any], Scores]:
         """What scores (q, terms) counts of queries against (c, terms) counts of candidates."""

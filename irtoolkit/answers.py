@@ -1,0 +1,110 @@
+"""What a model has said of each text, kept on disk as it comes.
+
+Answers are lines of JSON, appended in batches; whoever is interrupted goes on with the texts that
+have no answer yet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from tqdm import tqdm
+
+from irtoolkit.collections.cache import cache_home
+from irtoolkit.errors import InputError
+
+
+class Answers:
+    """The answers of one model under one set of parameters."""
+
+    def __init__(self, kind: str, parameters: Mapping[str, Any]) -> None:
+        """`kind` is a part of the file's name, `parameters` everything that decides an answer."""
+        described = json.dumps(dict(parameters), sort_keys=True, default=str)
+        name = hashlib.sha256(described.encode()).hexdigest()[:32]
+        self.path = cache_home() / "answers" / f"{kind}-{name}.jsonl"
+        self._known: dict[str, Any] = {}
+
+    def __getitem__(self, text: str) -> Any:
+        return self._known[_key(text)]
+
+    def fill(
+        self,
+        texts: Iterable[str],
+        ask: Callable[[list[str]], list[Any]],
+        batch_size: int,
+        progress: bool = True,
+    ) -> None:
+        """Asks for the answers that are not here yet, a batch at a time, and keeps them.
+
+        Args:
+            texts: what answers are wanted for.
+            ask: gives one answer, of what JSON can hold, for each text of a batch.
+            batch_size: texts asked about at once.
+            progress: whether to show a progress bar on a terminal.
+
+        Raises:
+            InputError: the cache folder cannot be written.
+        """
+        wanted = {_key(text): text for text in texts}
+        with self._opened() as file:
+            lacking = [key for key in wanted if key not in self._known]
+            # Long texts first: what will not fit into memory shows at once.
+            lacking.sort(key=lambda key: (-len(wanted[key]), key))
+            with tqdm(
+                total=len(lacking), desc=self.path.name.split("-")[0], unit="text",
+                disable=None if progress else True,
+            ) as bar:  # fmt: skip
+                for start in range(0, len(lacking), batch_size):
+                    batch = lacking[start : start + batch_size]
+                    for key, answer in zip(batch, ask([wanted[k] for k in batch]), strict=True):
+                        self._known[key] = answer
+                        file.write(json.dumps([key, answer], ensure_ascii=False) + "\n")
+                    file.flush()
+                    bar.update(len(batch))
+
+    @contextmanager
+    def _opened(self) -> Iterator[IO[str]]:
+        """The file to append to, read so far, and kept from other processes meanwhile."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with open(self.path, "a+", encoding="utf-8") as file, _locked(file):
+                self._read(file)
+                yield file
+        except OSError as error:
+            raise InputError(f"cannot write: {error.strerror or error}", file=self.path) from None
+
+    def _read(self, file: IO[str]) -> None:
+        whole = 0
+        with open(self.path, "rb") as raw:
+            for line in raw:
+                try:
+                    key, answer = json.loads(line)
+                except (ValueError, TypeError):
+                    break  # cut off by what interrupted its writing
+                self._known[key] = answer
+                whole += len(line)
+        if whole < Path(self.path).stat().st_size:
+            file.truncate(whole)
+
+
+@contextmanager
+def _locked(file: IO[str]) -> Iterator[None]:
+    try:
+        import fcntl
+    except ImportError:  # Windows: two processes would only ask twice
+        yield
+        return
+    fcntl.flock(file, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def _key(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

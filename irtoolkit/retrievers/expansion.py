@@ -1,0 +1,200 @@
+"""Documents as a model rewrites them, searched with BM25: docT5query and DeepCT."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar, Literal
+
+from irtoolkit.answers import Answers
+from irtoolkit.errors import InputError
+from irtoolkit.retrievers import encoders
+from irtoolkit.retrievers.lexical import BM25
+from irtoolkit.retrievers.task import Segments
+
+# Words that DeepCT reads at once; all of a BERT's positions hold about twice as many tokens.
+_WINDOW = 200
+
+
+@dataclass(frozen=True)
+class Rewritten(BM25, ABC):
+    """BM25 over documents that a model has rewritten, each once; see `irtoolkit.answers`.
+
+    `model` is a preset (models.toml), a folder, or a hub id; the settings of BM25 apply.
+    """
+
+    model: str = ""
+    batch_size: int = 8
+    device: str | None = None
+
+    def missing(self) -> str | None:
+        return super().missing() or encoders.missing(self.model)
+
+    def fingerprint(self) -> str | None:
+        return encoders.fingerprint(self.model)
+
+    def rewritten(self, texts: Iterable[Segments]) -> Iterator[Segments]:
+        lacking = self.missing()
+        if lacking is not None:
+            raise InputError(lacking)
+        joined = [" ".join(segments) for segments in texts]
+        answers = Answers(self.name, {**self.parameters(), "model": self.fingerprint()})
+        answers.fill(joined, self.ask, self.batch_size)
+        return (self.apply(text, answers[text]) for text in joined)
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """Every setting that the model's answers depend on."""
+
+    @abstractmethod
+    def ask(self, texts: list[str]) -> list[Any]:
+        """The model's answer on each text."""
+
+    @abstractmethod
+    def apply(self, text: str, answer: Any) -> Segments:
+        """The document that an answer makes of a text."""
+
+
+@dataclass(frozen=True)
+class DocT5Query(Rewritten):
+    """docT5query: the queries that a T5 writes for a document are appended to it.
+
+    `queries` for each document, drawn by top-k sampling or the likeliest by beam search ("greedy"
+    for one); Nogueira and Lin 2019 sample 40 with k = 10. With `keep`, only that share of a
+    document's queries is kept: those that `judge`, a cross-encoder, finds most relevant to it
+    (Gospodinov et al. 2023, docT5query--).
+    """
+
+    name: ClassVar[str] = "doct5query"
+
+    model: str = "docT5query"
+    queries: int = 40
+    sampling: Literal["topk", "greedy"] = "topk"
+    top_k: int = 10
+    max_length: int = 64
+    seed: int = 0
+    keep: float | None = None
+    judge: str = "cross-encoder/ms-marco-MiniLM-L6-v2"
+
+    def missing(self) -> str | None:
+        return super().missing() or (None if self.keep is None else encoders.missing(self.judge))
+
+    def parameters(self) -> dict[str, Any]:
+        names = ("queries", "sampling", "top_k", "max_length", "seed", "keep")
+        return {
+            **{name: getattr(self, name) for name in names},
+            "judge": None if self.keep is None else encoders.fingerprint(self.judge),
+        }
+
+    def ask(self, texts: list[str]) -> list[list[str]]:
+        """The queries that the model writes for each text."""
+        import torch
+
+        if self.queries < 1 or not 0 < (self.keep or 1) <= 1:
+            raise InputError(f"queries={self.queries} keep={self.keep}: keep some of at least one")
+        tokenizer, model = _load(self.model, "AutoModelForSeq2SeqLM", self.device)
+        batch = tokenizer(texts, return_tensors="pt", padding=True, truncation=True, max_length=512)
+        # The batch decides the draw: answers that are here already are never drawn again.
+        torch.manual_seed(int(hashlib.sha256(f"{self.seed} {texts}".encode()).hexdigest()[:15], 16))
+        how = (
+            {"do_sample": True, "top_k": self.top_k}
+            if self.sampling == "topk"
+            else {"do_sample": False, "num_beams": self.queries}
+        )
+        with torch.inference_mode():
+            written = model.generate(
+                **batch.to(model.device), max_length=self.max_length,
+                num_return_sequences=self.queries, **how,
+            )  # fmt: skip
+        flat = tokenizer.batch_decode(written, skip_special_tokens=True)
+        groups = [flat[i : i + self.queries] for i in range(0, len(flat), self.queries)]
+        if self.keep is None:
+            return groups
+        return [self._best(text, group) for text, group in zip(texts, groups, strict=True)]
+
+    def _best(self, text: str, queries: list[str]) -> list[str]:
+        from sentence_transformers import CrossEncoder
+
+        judge = CrossEncoder(encoders.location(self.judge), device=self.device)
+        scores = judge.predict([(query, text) for query in queries], show_progress_bar=False)
+        count = max(1, round((self.keep or 1) * len(queries)))
+        best = sorted(range(len(queries)), key=lambda i: -scores[i])[:count]
+        return [queries[i] for i in sorted(best)]
+
+    def apply(self, text: str, answer: Any) -> Segments:
+        return (text, *answer)
+
+
+@dataclass(frozen=True)
+class DeepCT(Rewritten):
+    """DeepCT: a model's weight of each word in its context takes the place of its frequency.
+
+    The model is a token classifier with one output, the term's weight (Dai and Callan 2020, §3.1). A
+    word's weight is its first token's; its frequency becomes the weight times `scale`, rounded, and
+    no less than zero (§3.2).
+    """
+
+    name: ClassVar[str] = "deepct"
+
+    model: str = "DeepCT"
+    scale: int = 100
+
+    def parameters(self) -> dict[str, Any]:
+        return {"scale": self.scale}
+
+    def ask(self, texts: list[str]) -> list[list[tuple[str, int]]]:
+        """(word, frequency) of the words of each text that have any."""
+        windows = [
+            (number, words[i : i + _WINDOW])
+            for number, words in enumerate(text.split() for text in texts)
+            for i in range(0, len(words), _WINDOW)
+        ]
+        found: list[list[tuple[str, int]]] = [[] for _ in texts]
+        for start in range(0, len(windows), self.batch_size):
+            part = windows[start : start + self.batch_size]
+            for (number, words), weights in zip(
+                part, self._weights([w for _, w in part]), strict=True
+            ):
+                counts = (round(self.scale * weight) for weight in weights)
+                found[number] += [(w, n) for w, n in zip(words, counts, strict=True) if n > 0]
+        return found
+
+    def _weights(self, texts: list[list[str]]) -> list[list[float]]:
+        """The weight of each word of each text; 0 for one beyond what the model reads."""
+        import torch
+
+        tokenizer, model = _load(self.model, "AutoModelForTokenClassification", self.device)
+        batch = tokenizer(
+            texts, is_split_into_words=True, return_tensors="pt", padding=True, truncation=True,
+            max_length=512,
+        )  # fmt: skip
+        with torch.inference_mode():
+            scores = model(**batch.to(model.device)).logits[..., 0].float().cpu().numpy()
+        weights = [[0.0] * len(words) for words in texts]
+        for row, line in enumerate(weights):
+            for token, word in reversed(list(enumerate(batch.word_ids(row)))):
+                if word is not None:
+                    line[word] = float(scores[row, token])
+        return weights
+
+    def apply(self, text: str, answer: Any) -> Segments:
+        return (" ".join(word for word, count in answer for _ in range(count)),)
+
+
+@cache
+def _load(name: str, kind: str, device: str | None) -> tuple[Any, Any]:
+    import torch
+    import transformers
+
+    place = encoders.location(name)
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(place)
+        model = getattr(transformers, kind).from_pretrained(place)
+    except Exception as error:  # each library has its own for a damaged file
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise InputError(f"cannot load the model {place}: {reason}") from None
+    chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    return tokenizer, model.eval().to(chosen)
