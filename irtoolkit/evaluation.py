@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from irtoolkit.errors import InputError
 from irtoolkit.ids import Ids
 from irtoolkit.measures.base import ColumnarMeasure
-from irtoolkit.measures.judged import JudgedRun, Ranks
+from irtoolkit.measures.judged import Floats, JudgedRun, Ranks
+from irtoolkit.measures.standard import vectorised
 from irtoolkit.qrels import Qrels
 from irtoolkit.runs import Run
 from irtoolkit.trec import MAX_GRADE
@@ -89,14 +90,20 @@ class Evaluation:
         """The benchmark's figure for each measure, 0..1 for the usual ones."""
         return {name: self._figure(name) for name in self.measures}
 
+    def over(self, query_ids: Collection[str]) -> dict[str, float]:
+        """The figures of some of the queries, without folds."""
+        wanted = set(query_ids)
+        rows = np.array([i for i, name in enumerate(self.query_ids) if name in wanted], np.intp)
+        return {name: self._aggregate(name, rows) for name in self.measures}
+
     def _figure(self, name: str) -> float:
-        values, means = self.per_query(name), []
-        for fold in self.folds:
-            aggregator = self.measures[name].aggregator()
-            for value in values[fold].tolist():
-                aggregator.add(value)
-            means.append(aggregator.result())
-        return float(np.mean(means))
+        return float(np.mean([self._aggregate(name, fold) for fold in self.folds]))
+
+    def _aggregate(self, name: str, rows: NDArray[np.intp]) -> float:
+        aggregator = self.measures[name].aggregator()
+        for value in self.per_query(name)[rows].tolist():
+            aggregator.add(value)
+        return float(aggregator.result())
 
 
 def evaluate(
@@ -116,14 +123,17 @@ def evaluate(
         ranks: exact ranks of relevant documents over all candidates, where they are known.
 
     Raises:
-        InputError: a measure that nothing installed computes, or a fold's query without qrels.
+        InputError: a measure that nothing installed computes, a fold's query without qrels, or
+            grades that trec_eval cannot take.
     """
-    columnar = {n: m for n, m in measures.items() if isinstance(m, ColumnarMeasure)}
+    if not all(isinstance(measure, ColumnarMeasure) for measure in measures.values()):
+        _refuse_high_grades(qrels)
+    ours = {name: found for name, m in measures.items() if (found := _vectorised(m)) is not None}
     values = {}
-    if columnar:
+    if ours:
         judged = JudgedRun.lay(run, qrels, ranks)
-        values = {name: measure.per_query(judged) for name, measure in columnar.items()}
-    others = {name: measure for name, measure in measures.items() if name not in columnar}
+        values = {name: compute(judged) for name, compute in ours.items()}
+    others = {name: measure for name, measure in measures.items() if name not in ours}
     values |= _by_ir_measures(run, qrels, others)
     position = {query_id: i for i, query_id in enumerate(qrels.query_ids)}
     for fold in folds:
@@ -139,15 +149,31 @@ def evaluate(
     )
 
 
+def _refuse_high_grades(qrels: Qrels) -> None:
+    if np.abs(qrels.grades).max(initial=0) > MAX_GRADE:
+        raise InputError(
+            f"a grade of {np.abs(qrels.grades).max()}, on which trec_eval hangs",
+            remedy=f"use grades up to {MAX_GRADE}",
+        )
+
+
+def _vectorised(measure: ir_measures.Measure) -> Callable[[JudgedRun], Floats] | None:
+    """What computes a measure on arrays, if anything does."""
+    return measure.per_query if isinstance(measure, ColumnarMeasure) else vectorised(measure)
+
+
 def _by_ir_measures(
     run: Run, qrels: Qrels, measures: dict[str, ir_measures.Measure]
 ) -> dict[str, NDArray[np.float64]]:
     if not measures:
         return {}
-    if np.abs(qrels.grades).max(initial=0) > MAX_GRADE:
+    best = np.full(len(qrels.query_ids), -1)
+    np.maximum.at(best, np.repeat(np.arange(len(best)), np.diff(qrels.offsets)), qrels.grades)
+    if (best < 0).any():
         raise InputError(
-            f"a grade of {np.abs(qrels.grades).max()}, on which trec_eval hangs",
-            remedy=f"use grades up to {MAX_GRADE}",
+            f"query {qrels.query_ids[np.argmin(best)]} has only negative grades, on which"
+            " trec_eval crashes or hangs",
+            remedy="leave the query out of the qrels, or judge one of its documents 0",
         )
     position = {query_id: i for i, query_id in enumerate(qrels.query_ids)}
     found: dict[Any, NDArray[np.float64]] = {

@@ -153,7 +153,7 @@ def produce(
     if reuse and _unchanged(path, made):
         return Run.read(path), True
     # A cut run no longer tells where its golds stand; the engine still can.
-    wanted = _relevant(dataset_id) if depth is not None else {}
+    wanted = relevant_documents(dataset_id) if depth is not None else {}
     started = time.monotonic()
     ranking = rank_and_locate(
         task,
@@ -179,7 +179,7 @@ def produce(
     return run, False
 
 
-def _relevant(dataset_id: str) -> dict[str, list[str]]:
+def relevant_documents(dataset_id: str) -> dict[str, list[str]]:
     """The relevant documents of each judged query, for the engine to locate; no retriever's."""
     dataset = load_dataset(dataset_id)
     if benchmark(dataset) is None:  # others' qrels may have to be downloaded, or be restricted

@@ -5,17 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from irtoolkit.ids import Ids, Ints, offsets_of, translate
+from irtoolkit.ids import Ids, Ints, translate
 from irtoolkit.qrels import Qrels
 from irtoolkit.runs import Run
 
 Floats = NDArray[np.float64]
 # Query id to document id to rank over all candidates, from 1.
 Ranks = Mapping[str, Mapping[str, int]]
+
+
+class Rows(NamedTuple):
+    """Some rows of a laid run in its order; the arrays are parallel."""
+
+    queries: Ints
+    ranks: Ints
+    grades: Ints
+
+    def where(self, mask: NDArray[np.bool_]) -> Rows:
+        """Those for which the mask, (rows,), is set."""
+        return Rows(*(column[mask] for column in self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +50,7 @@ class JudgedRun:
         pool_docs: (M,) index of each judgment's.
         located: (M,) exact rank of each judged document over all candidates, where it was asked
             for when the run was made, else infinite; None where nothing was.
+        known: (K,) numbers of the rows whose document is judged, ascending; None where all are.
     """
 
     query_ids: Ids
@@ -44,34 +59,32 @@ class JudgedRun:
     pool_offsets: Ints
     pool_grades: Ints
     doc_ids: Ids = field(default_factory=lambda: np.empty(0, dtype=object))
-    docs: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    docs: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     pool_docs: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     located: Floats | None = None
+    known: Ints | None = None
 
     @classmethod
     def lay(cls, run: Run, qrels: Qrels, ranks: Ranks | None = None) -> JudgedRun:
         """Joins the rows of `run` with the judgments of `qrels`, and perhaps with exact ranks."""
-        query_of = translate(run.query_ids, qrels.query_ids)[run.queries]
-        kept = np.flatnonzero(query_of >= 0)
-        # Rows keep their rank order inside a query while queries take the qrels' order.
-        kept = kept[np.argsort(query_of[kept], kind="stable")]
-        queries = query_of[kept]
-        # Judged documents first, then those that only the run has.
-        place = translate(run.doc_ids, qrels.doc_ids)
-        unjudged = np.flatnonzero(place < 0)
-        place[unjudged] = len(qrels.doc_ids) + np.arange(len(unjudged))
-        doc_ids = np.concatenate([qrels.doc_ids, run.doc_ids[unjudged]])
-        docs = place[run.docs[kept]]
-        width = len(doc_ids) + 1
-        judged = np.repeat(np.arange(len(qrels.query_ids)), np.diff(qrels.offsets))
-        keys = judged * width + qrels.docs
-        order = np.argsort(keys)
-        keys, judged_grades = keys[order], qrels.grades[order]
-        wanted = queries * width + docs
-        at = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-        found = keys[at] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
-        grades = np.where(found, judged_grades[at], 0) if len(keys) else np.zeros_like(wanted)
-        offsets = offsets_of(queries, len(qrels.query_ids))
+        source = translate(qrels.query_ids, run.query_ids)
+        # A query that the run lacks, -1, finds the appended count of 0.
+        counts = np.append(np.diff(run.offsets), 0)[source]
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        shifts = run.offsets[source] - offsets[:-1]
+        docs = run.docs[: offsets[-1]]
+        if shifts[counts > 0].any():
+            docs = run.docs[np.arange(offsets[-1]) + np.repeat(shifts, counts)]
+        # The run's documents first, then those that are only judged.
+        place = translate(qrels.doc_ids, run.doc_ids)
+        unlisted = np.flatnonzero(place < 0)
+        place[unlisted] = len(run.doc_ids) + np.arange(len(unlisted))
+        doc_ids = np.concatenate([run.doc_ids, qrels.doc_ids[unlisted]])
+        pool_docs = place[qrels.docs]
+        judgments = look_up(offsets, docs, qrels.offsets, pool_docs, len(doc_ids))
+        known = np.flatnonzero(judgments >= 0)
+        grades = np.zeros(len(docs), dtype=np.int64)
+        grades[known] = qrels.grades[judgments[known]]
         return cls(
             qrels.query_ids,
             offsets,
@@ -80,8 +93,9 @@ class JudgedRun:
             qrels.grades,
             doc_ids,
             docs,
-            qrels.docs,
+            pool_docs,
             None if ranks is None else _located(qrels, ranks),
+            known,
         )
 
     @cached_property
@@ -109,6 +123,16 @@ class JudgedRun:
         """(N,) the grades of each query's rows, best first."""
         return self.grades[np.lexsort((-self.grades, self.queries))]
 
+    def rows(self, at: Ints) -> Rows:
+        """The rows of these numbers."""
+        queries = np.searchsorted(self.offsets, at, side="right") - 1
+        return Rows(queries, at - self.offsets[queries] + 1, self.grades[at])
+
+    @cached_property
+    def hits(self) -> Rows:
+        """The rows whose document is judged: few, and all that most measures look at."""
+        return self.rows(np.arange(len(self.grades)) if self.known is None else self.known)
+
     @cached_property
     def pool(self) -> tuple[Ints, Ints, Ints]:
         """(query, rank, grade) of every judgment in each query's best order; each (M,)."""
@@ -129,6 +153,38 @@ def sums(groups: Ints, values: Floats, count: int) -> Floats:
 def within(offsets: Ints) -> Ints:
     """Place of each item within its group, from 1, for groups laid end to end."""
     return np.arange(1, offsets[-1] + 1) - np.repeat(offsets[:-1], np.diff(offsets))
+
+
+def look_up(
+    offsets: Ints, docs: NDArray[np.integer[Any]], pool_offsets: Ints, pool_docs: Ints, width: int
+) -> NDArray[np.int32]:
+    """Finds each row's document among those that a pool has for the same query.
+
+    It goes query by query through a table of all documents: to sort or search millions of rows by
+    query and document takes many times longer.
+
+    Args:
+        offsets: (Q+1,) positions in `docs`.
+        docs: (N,) documents of the rows.
+        pool_offsets: (Q+1,) positions in `pool_docs`.
+        pool_docs: (M,) documents of the pool, none twice for a query.
+        width: number of all documents.
+
+    Returns:
+        (N,) position in `pool_docs`, or -1 where the document is not there for the row's query.
+    """
+    found = np.empty(len(docs), dtype=np.int32)
+    table = np.full(width, -1, dtype=np.int32)
+    places = np.arange(len(pool_docs), dtype=np.int32)
+    bounds = zip(pairwise(offsets.tolist()), pairwise(pool_offsets.tolist()), strict=True)
+    for (start, stop), (first, last) in bounds:
+        if start < stop:
+            pool = pool_docs[first:last]
+            table[pool] = places[first:last]
+            # Nothing is out of bounds: "clip" is what lets numpy write in place.
+            table.take(docs[start:stop], out=found[start:stop], mode="clip")
+            table[pool] = -1
+    return found
 
 
 def _located(qrels: Qrels, ranks: Ranks) -> Floats:

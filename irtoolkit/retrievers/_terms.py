@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csr_array
 
 from irtoolkit.analysis import Analyzer
 from irtoolkit.ids import Ints
@@ -22,9 +25,6 @@ _REMEMBERED = 1 << 16
 # A candidate set of up to so many is scored in double precision; a larger one in single, as Lucene
 # scores all of them.
 DOUBLE_UP_TO = 1 << 15
-# A term in at least one of so many candidates is scored as a dense row: that is where the work is.
-_FREQUENT = 32
-_DENSE_BYTES = 1 << 28
 
 
 class _Numbers(dict[str, int]):
@@ -108,44 +108,49 @@ def document_frequencies(counts: Any) -> Ints:
 class TermScores:
     """Dot products of sparse queries with the weights of a candidate set's terms.
 
-    Few terms make up most postings. Those are kept as dense rows, where BLAS multiplies them; the
-    rest stay sparse. Time grows with queries × (dense rows × candidates + postings of their other
-    terms).
+    The time grows with the postings of the queries' terms, and with queries × candidates.
     """
 
     def __init__(self, weights: Any) -> None:
         """`weights` is a (candidates, terms) CSR matrix."""
-        self._count = weights.shape[0]
-        self._dtype = np.float64 if self._count <= DOUBLE_UP_TO else np.float32
-        # Only terms that occur, so that what follows does not grow with the whole vocabulary.
-        self._terms, columns = np.unique(weights.indices, return_inverse=True)
-        local = csr_array(
-            (weights.data.astype(self._dtype), columns.astype(np.int32), weights.indptr),
-            shape=(self._count, len(self._terms)),
-        )
-        postings = local.tocsc()
-        found = np.diff(postings.indptr)
-        most = max(1, _DENSE_BYTES // (np.dtype(self._dtype).itemsize * max(1, self._count)))
-        often = np.argsort(-found, kind="stable")[:most]
-        self._often = np.sort(often[found[often] * _FREQUENT >= self._count])
-        self._rare = np.setdiff1d(np.arange(len(self._terms)), self._often)
-        self._dense = np.ascontiguousarray(postings[:, self._often].toarray().T)
-        self._sparse = postings[:, self._rare]
-        self._by_term = csr_array(
-            (self._sparse.data, self._sparse.indices, self._sparse.indptr),
-            shape=(len(self._rare), self._count),
-        )
+        self._count, self._width = weights.shape
+        dtype = np.float64 if self._count <= DOUBLE_UP_TO else np.float32
+        self._postings = weights.astype(dtype).tocsc()
 
     def __call__(self, queries: Any) -> Scores:
         """(q, candidates) products for a (q, terms) CSR matrix."""
-        asked = queries[:, self._terms[self._terms < queries.shape[1]]].astype(self._dtype)
-        asked.resize((queries.shape[0], len(self._terms)))
-        scores: Scores = asked[:, self._often].toarray() @ self._dense
-        rest = asked[:, self._rare]
-        if self._count <= DOUBLE_UP_TO:
-            scores += (rest @ self._by_term).toarray()
-            return scores
-        for row, (start, stop) in enumerate(zip(rest.indptr[:-1], rest.indptr[1:], strict=True)):
-            columns: csc_array = self._sparse[:, rest.indices[start:stop]]
-            scores[row] += columns @ rest.data[start:stop]
+        scores = np.zeros((queries.shape[0], self._count), self._postings.dtype)
+        # Terms that only queries have, given out after these weights were made, weigh nothing.
+        known = queries[:, : self._width] if queries.shape[1] > self._width else queries
+        threads = os.cpu_count() or 1
+        bounds = np.linspace(0, len(scores), min(threads, len(scores)) + 1).astype(int)
+
+        def part(first: int, last: int) -> None:
+            kernel()(
+                self._postings.indptr, self._postings.indices, self._postings.data,
+                known.indptr[first : last + 1], known.indices, known.data, scores[first:last],
+            )  # fmt: skip
+
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(part, bounds[:-1], bounds[1:]))
         return scores
+
+
+@cache
+def kernel() -> Callable[..., None]:
+    """Adds the postings of the terms of each query to its row of scores; compiled once."""
+    import numba
+
+    @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+    def accumulate(
+        begins: Ints, docs: Ints, weights: Floats, starts: Ints, terms: Ints, counts: Floats,
+        scores: Floats,
+    ) -> None:  # fmt: skip
+        for row in range(len(starts) - 1):
+            for at in range(starts[row], starts[row + 1]):
+                count = counts[at]
+                for place in range(begins[terms[at]], begins[terms[at] + 1]):
+                    scores[row, docs[place]] += count * weights[place]
+
+    made: Callable[..., None] = accumulate
+    return made

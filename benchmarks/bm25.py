@@ -1,0 +1,278 @@
+"""BM25 beside its peers, as ratios: rank_bm25 on candidate sets, bm25s and Pyserini on corpora.
+
+    python benchmarks/bm25.py                       # everything; about half an hour on two cores
+    python benchmarks/bm25.py --scale 0.02          # a quick look
+    python benchmarks/bm25.py -o benchmarks/results/bm25.json
+
+Texts are drawn from one Zipf-like vocabulary, the same for all. Each measurement runs in a process of
+its own, which also reports its peak memory. Peers get texts that are split into tokens already,
+where they take them, and their time to split is not counted; ours is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from irtoolkit.ids import id_array
+from irtoolkit.report.tables import TextTable
+
+VOCABULARY = 60_000
+PASSAGE, QUERY = 45, 154
+SENTENCES, LENGTHS = 5_000, (1, 2, 3, 4, 5)
+DEPTH = 1000
+
+
+def words(draw: np.random.Generator, texts: int, length: int) -> list[str]:
+    """Texts whose words follow a Zipf-Mandelbrot law."""
+    chance = np.cumsum(1 / (np.arange(1, VOCABULARY + 1) + 30))
+    numbers = np.searchsorted(chance / chance[-1], draw.random(texts * length))
+    names = [f"w{number}" for number in range(VOCABULARY + 1)]
+    flat = [names[number] for number in numbers.tolist()]
+    return [" ".join(flat[i : i + length]) for i in range(0, len(flat), length)]
+
+
+class Texts:
+    """As much of an ir_datasets dataset as a task asks for, in memory."""
+
+    def __init__(self, docs: Sequence[tuple[str, ...]], queries: Sequence[str]) -> None:
+        self._docs, self._queries = docs, queries
+
+    def queries_iter(self) -> Iterator[Any]:
+        return (
+            SimpleNamespace(query_id=f"q{i}", default_text=lambda t=t: t)
+            for i, t in enumerate(self._queries)
+        )
+
+    def docs_iter(self) -> Iterator[Any]:
+        return (self._doc(i) for i in range(len(self._docs)))
+
+    def docs_store(self) -> Texts:
+        return self
+
+    def get_many_iter(self, doc_ids: Sequence[str]) -> Iterator[Any]:
+        return (self._doc(int(name)) for name in doc_ids)
+
+    def _doc(self, number: int) -> Any:
+        return SimpleNamespace(doc_id=str(number), sentences=self._docs[number])
+
+    def has_scoreddocs(self) -> bool:
+        return False
+
+
+def task_of(docs: Sequence[tuple[str, ...]], queries: Sequence[str], groups: Any) -> Any:
+    from irtoolkit.retrievers.task import Group, Task
+
+    made = tuple(Group(np.array(members), np.array(pool)) for members, pool in groups)
+    ids = (
+        id_array([f"q{i}" for i in range(len(queries))]),
+        id_array([str(i) for i in range(len(docs))]),
+    )
+    return Task("benchmark", *ids, made, "default", "sentences", False, Texts(docs, queries))
+
+
+# ---- what is measured: each function runs alone in a process -------------------------------------
+
+
+def ours_on_candidates(books: int, queries: int) -> dict[str, float]:
+    from irtoolkit.retrievers.engine import rank
+    from irtoolkit.retrievers.lexical import BM25
+
+    docs, asked, groups = library(books, queries)
+    task = task_of(docs, asked, groups)
+    started = time.perf_counter()
+    run = rank(task, BM25(form="okapi", statistics="candidates", stop="none"), progress=False)
+    seconds = time.perf_counter() - started
+    assert len(run) == sum(len(members) * len(pool) for members, pool in groups)
+    return {"seconds": seconds, "per query ms": 1000 * seconds / len(asked)}
+
+
+def rank_bm25_on_candidates(books: int, queries: int) -> dict[str, float]:
+    """The first candidate set of each length, and a few of its queries; the rest in proportion."""
+    from rank_bm25 import BM25Okapi
+
+    docs, asked, groups = library(books, queries)
+    index = search = 0.0
+    for members, pool in groups[: len(LENGTHS)]:
+        tokens = [" ".join(docs[i]).split() for i in pool]
+        split = [asked[i].split() for i in members[:4]]
+        started = time.perf_counter()
+        model = BM25Okapi(tokens)
+        index += time.perf_counter() - started
+        started = time.perf_counter()
+        for query in split:
+            np.argsort(-model.get_scores(query), kind="stable")
+        search += (time.perf_counter() - started) / len(split) * len(members)
+    seconds = (index + search) / len(LENGTHS) * len(groups)
+    return {"seconds": seconds, "per query ms": 1000 * seconds / len(asked)}
+
+
+def library(books: int, queries: int) -> tuple[list[tuple[str, ...]], list[str], list[Any]]:
+    """Passages of every length of each book, queries, and who ranks what, shaped like RELiC."""
+    draw = np.random.default_rng(1)
+    docs: list[tuple[str, ...]] = []
+    groups = []
+    sets = books * len(LENGTHS)
+    members = np.array_split(np.arange(queries), sets)
+    for book in range(books):
+        sentences = words(draw, SENTENCES, 20)
+        for at, length in enumerate(LENGTHS):
+            first = len(docs)
+            docs += [tuple(sentences[i : i + length]) for i in range(SENTENCES - length + 1)]
+            groups.append(
+                (members[book * len(LENGTHS) + at].tolist(), list(range(first, len(docs))))
+            )
+    return docs, words(draw, queries, QUERY), groups
+
+
+def corpus(size: int, queries: int, length: int) -> tuple[list[str], list[str]]:
+    draw = np.random.default_rng(2)
+    return words(draw, size, PASSAGE), words(draw, queries, length)
+
+
+def ours_on_corpus(size: int, queries: int, length: int) -> dict[str, float]:
+    from irtoolkit.retrievers.lexical import BM25
+    from irtoolkit.retrievers.ordering import best
+
+    docs, asked = corpus(size, queries, length)
+    task = task_of([(text,) for text in docs], asked, [(range(queries), range(size))])
+    started = time.perf_counter()
+    block = BM25(stop="none").scorer(task)(task.groups[0].docs)
+    index = time.perf_counter() - started
+    names = np.arange(size)
+    block(np.arange(2))  # what is compiled, is compiled now, as for bm25s
+    started = time.perf_counter()
+    step = max(1, (1 << 25) // size)
+    for start in range(0, queries, step):
+        scores = block(np.arange(start, min(queries, start + step)))
+        for _ in best(scores, names, "trec", DEPTH):
+            pass
+    return {"index s": index, "per query ms": 1000 * (time.perf_counter() - started) / queries}
+
+
+def bm25s_on_corpus(size: int, queries: int, length: int, backend: str) -> dict[str, float]:
+    import bm25s
+
+    docs, asked = corpus(size, queries, length)
+    model = bm25s.BM25(method="lucene", k1=0.9, b=0.4, backend=backend)
+    started = time.perf_counter()
+    model.index(bm25s.tokenize(docs, stopwords=None, show_progress=False), show_progress=False)
+    index = time.perf_counter() - started
+    tokens = bm25s.tokenize(asked, stopwords=None, return_ids=False, show_progress=False)
+    model.retrieve(tokens[:2], k=DEPTH, show_progress=False)  # what is compiled, is compiled now
+    started = time.perf_counter()
+    model.retrieve(tokens, k=DEPTH, show_progress=False)
+    return {"index s": index, "per query ms": 1000 * (time.perf_counter() - started) / queries}
+
+
+def pyserini_on_corpus(size: int, queries: int, length: int) -> dict[str, float]:
+    import tempfile
+
+    from irtoolkit.retrievers import _java
+
+    _java.start()
+    from pyserini.index.lucene import LuceneIndexer
+    from pyserini.search.lucene import LuceneSearcher
+
+    docs, asked = corpus(size, queries, length)
+    with tempfile.TemporaryDirectory() as folder:
+        started = time.perf_counter()
+        indexer = LuceneIndexer(folder, threads=2)
+        indexer.add_batch_dict([{"id": str(i), "contents": text} for i, text in enumerate(docs)])
+        indexer.close()
+        index = time.perf_counter() - started
+        searcher = LuceneSearcher(folder)
+        searcher.set_bm25(0.9, 0.4)
+        started = time.perf_counter()
+        searcher.batch_search(asked, [str(i) for i in range(queries)], k=DEPTH, threads=2)
+    return {"index s": index, "per query ms": 1000 * (time.perf_counter() - started) / queries}
+
+
+def _child(work: Callable[..., dict[str, float]], args: tuple[Any, ...], out: Any) -> None:
+    try:
+        found = work(*args)
+    except Exception as error:  # a peer may fail in its own way; the others are still measured
+        out.put(f"{type(error).__name__}: {error}")
+        return
+    out.put({**found, "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024})
+
+
+def alone(work: Callable[..., dict[str, float]], *args: Any) -> dict[str, float]:
+    """What a function measures in a fresh process, with the peak memory of that process."""
+    context = multiprocessing.get_context("spawn")
+    out = context.Queue()
+    process = context.Process(target=_child, args=(work, args, out))
+    process.start()
+    found = out.get()
+    process.join()
+    if isinstance(found, str):
+        raise RuntimeError(found)
+    return found
+
+
+# ---- the report ----------------------------------------------------------------------------------
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--scale", type=float, default=1.0, help="of all sizes; default: 1")
+    parser.add_argument("-o", "--output", metavar="FILE", help="also write JSON")
+    args = parser.parse_args(argv)
+
+    def sized(number: int) -> int:
+        return max(10, int(number * args.scale))
+
+    rows: list[dict[str, Any]] = []
+
+    def measure(what: str, system: str, work: Callable[..., dict[str, float]], *given: Any) -> None:
+        print(f"{what}: {system} ...", file=sys.stderr)
+        try:
+            rows.append({"what": what, "system": system, **alone(work, *given)})
+        except RuntimeError as error:
+            print(f"  {error}", file=sys.stderr)
+
+    books = max(1, int(8 * args.scale))
+    for queries in (sized(2_000), sized(8_000)):
+        what = f"{books} books, {queries} queries of {QUERY} words"
+        measure(what, "irtoolkit", ours_on_candidates, books, queries)
+        measure(what, "rank_bm25", rank_bm25_on_candidates, books, queries)
+    for size, queries in ((10_000, 2_000), (100_000, 500), (1_000_000, 100)):
+        for length in (QUERY, 10):
+            given = (sized(size), sized(queries), length)
+            what = f"{given[0]} passages, queries of {length} words"
+            measure(what, "irtoolkit", ours_on_corpus, *given)
+            for backend in ("numpy", *(["numba"] if find_spec("numba") else [])):
+                measure(what, f"bm25s {backend}", bm25s_on_corpus, *given, backend)
+            if find_spec("pyserini") and size == 100_000:
+                measure(what, "pyserini", pyserini_on_corpus, *given)
+    ours = {row["what"]: row for row in rows if row["system"] == "irtoolkit"}
+    for row in rows:
+        row["ratio"] = row["per query ms"] / ours[row["what"]]["per query ms"]
+    headers = ["what", "system", "per query ms", "ratio", "index s", "seconds", "peak MB"]
+    table = [[row.get(name) for name in headers] for row in rows]
+    print(
+        TextTable(headers, table, "time per query as a multiple of irtoolkit's", places=2).render(
+            "text"
+        )
+    )
+    if args.output:
+        Path(args.output).parent.mkdir(parents=True, exist_ok=True)
+        Path(args.output).write_text(
+            json.dumps({"scale": args.scale, "rows": rows}, indent=1) + "\n"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,480 @@
+"""The usual measures: against pytrec_eval, against ir_measures' providers, and restated plainly.
+
+Two of trec_eval's faults are kept out of the comparisons, and stand in tests of their own: of a
+query whose grades are all negative it reads memory that is not its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pytest
+import pytrec_eval
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from ir_measures import (
+    AP,
+    RBP,
+    RR,
+    Bpref,
+    Judged,
+    NumQ,
+    NumRel,
+    NumRelRet,
+    NumRet,
+    P,
+    R,
+    Rprec,
+    SetP,
+    SetR,
+    SetRelP,
+    Success,
+    nDCG,
+)
+from ir_measures.measures import Measure
+
+from irtoolkit.errors import InputError
+from irtoolkit.evaluation import evaluate, parse_measures
+from irtoolkit.measures.judged import JudgedRun
+from irtoolkit.measures.ndcgp import nDCGp
+from irtoolkit.measures.standard import STANDARD, vectorised
+from irtoolkit.qrels import Qrels
+from irtoolkit.runs import Run
+
+RunDict = dict[str, dict[str, float]]
+QrelsDict = dict[str, dict[str, int]]
+
+CUTS = (1, 2, 3, 5, 10, 1000)
+RELS = (1, 2, 3)
+
+
+# ---------------------------------------------------------------------------------------------
+# Runs and judgments
+# ---------------------------------------------------------------------------------------------
+
+QUERIES = ("q1", "q2", "q10", "Ω")
+DOCS = (*"abcdefghijkl", "é", "ｚ", "😀")
+
+# Few scores, so that many tie; the last two tie in single precision only.
+score_values = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 1.0 + 1e-9]) | st.floats(-1e6, 1e6, width=32)
+grade_values = st.sampled_from([0, 0, 0, 1, 1, 2, 3, -1, -2, -7, 12])
+runs = st.dictionaries(
+    st.sampled_from(QUERIES), st.dictionaries(st.sampled_from(DOCS), score_values, max_size=15)
+)
+pools = st.dictionaries(st.sampled_from(DOCS), grade_values, min_size=1, max_size=15)
+any_judgments = st.dictionaries(st.sampled_from(QUERIES), pools, min_size=1)
+judgments = st.dictionaries(
+    st.sampled_from(QUERIES), pools.filter(lambda docs: max(docs.values()) >= 0), min_size=1
+)
+
+TIED = ({"q1": dict.fromkeys(DOCS, 1.0)}, {"q1": {"a": 1, "é": 2, "😀": 0, "c": -1, "x": 3}})
+MISSING = ({"q1": {"a": 1.0}}, {"q1": {"b": 1}, "q2": {"a": 1}, "Ω": {"a": 0}})
+
+
+def values(measure: Measure, run: RunDict, qrels: QrelsDict) -> list[float]:
+    """Ours, which must be there."""
+    compute = vectorised(measure)
+    assert compute is not None, measure
+    found = compute(JudgedRun.lay(Run.of(run), Qrels.of(qrels)))
+    assert found.dtype == np.float64
+    assert found.shape == (len(qrels),)
+    return found.tolist()
+
+
+def ours(measures: Sequence[Measure], run: RunDict, qrels: QrelsDict) -> dict[Measure, list[float]]:
+    return {measure: values(measure, run, qrels) for measure in measures}
+
+
+def separated(run: RunDict) -> RunDict:
+    """The run in our order and without ties, which the providers order in ways of their own."""
+    return {
+        query: {row.doc_id: -float(i) for i, row in enumerate(Run.of(run).ranking(query))}
+        for query, docs in run.items()
+        if docs
+    }
+
+
+# ---------------------------------------------------------------------------------------------
+# Beside pytrec_eval
+# ---------------------------------------------------------------------------------------------
+
+# Our measures by pytrec_eval's names; its relevance level is set apart.
+TREC_EVAL: dict[str, Callable[[int], Measure]] = {
+    "map": lambda rel: AP(rel=rel),
+    "recip_rank": lambda rel: RR(rel=rel),
+    "Rprec": lambda rel: Rprec(rel=rel),
+    "bpref": lambda rel: Bpref(rel=rel),
+    "set_P": lambda rel: SetP(rel=rel),
+    "set_relative_P": lambda rel: SetRelP(rel=rel),
+    "set_recall": lambda rel: SetR(rel=rel),
+    "num_rel_ret": lambda rel: NumRet(rel=rel),
+    "num_ret": lambda rel: NumRet,
+    "ndcg": lambda rel: nDCG,
+}
+for k in CUTS:
+    TREC_EVAL |= {
+        f"map_cut_{k}": lambda rel, k=k: AP(rel=rel) @ k,
+        f"P_{k}": lambda rel, k=k: P(rel=rel) @ k,
+        f"recall_{k}": lambda rel, k=k: R(rel=rel) @ k,
+        f"success_{k}": lambda rel, k=k: Success(rel=rel) @ k,
+        f"ndcg_cut_{k}": lambda rel, k=k: nDCG @ k,
+    }
+
+
+@given(runs, judgments, st.sampled_from(RELS))
+@settings(max_examples=300)
+@example(*TIED, 1)
+@example(*TIED, 2)
+@example(*MISSING, 1)
+@example({}, {"q1": {"a": 1}}, 1)
+@example({"q1": {}}, {"q1": {"a": 1}}, 1)
+@example({"q1": {"a": 1.0}}, {"q1": {"a": -1, "b": 0}}, 1)
+def test_every_value_is_pytrec_evals(run: RunDict, qrels: QrelsDict, rel: int) -> None:
+    """From the scores as they are: ties are broken as it breaks them."""
+    scorer = pytrec_eval.RelevanceEvaluator(qrels, set(TREC_EVAL), relevance_level=rel)
+    theirs = scorer.evaluate({query: docs for query, docs in run.items() if docs})
+    for name, make in TREC_EVAL.items():
+        expected = [theirs[query][name] if query in theirs else 0.0 for query in qrels]
+        found = values(make(rel), run, qrels)
+        assert found == pytest.approx(expected, rel=0, abs=1e-12), name
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_long_runs_are_pytrec_evals_to_the_bit(seed: int) -> None:
+    """Sums are taken in its order, so nothing differs, also over a thousand rows."""
+    rng = np.random.default_rng(seed)
+    docs = [f"d{i}" for i in range(2000)]
+    run, qrels = {}, {}
+    for query in map(str, range(8)):
+        listed = rng.permutation(2000)[:1000]
+        scores = rng.integers(50, size=1000).tolist()
+        run[query] = {docs[i]: float(s) for i, s in zip(listed, scores, strict=True)}
+        qrels[query] = {docs[i]: int(rng.integers(-1, 4)) for i in rng.permutation(2000)[:300]}
+    for rel in RELS:
+        scorer = pytrec_eval.RelevanceEvaluator(qrels, set(TREC_EVAL), relevance_level=rel)
+        theirs = scorer.evaluate(run)
+        for name, make in TREC_EVAL.items():
+            assert values(make(rel), run, qrels) == [theirs[q][name] for q in qrels], name
+
+
+# ---------------------------------------------------------------------------------------------
+# Beside ir_measures' providers
+# ---------------------------------------------------------------------------------------------
+
+PROVIDED = [
+    *(RR(rel=rel) @ k for rel in RELS for k in CUTS),
+    *(AP(rel=rel) @ k for rel in RELS for k in (1, 5)),
+    *(Judged @ k for k in CUTS),
+    Judged,
+    NumQ,
+    NumRel,
+    NumRelRet,
+    NumRet,
+    NumRet(rel=3),
+    P(judged_only=False) @ 5,
+    nDCG(dcg="log2") @ 5,
+    Bpref(rel=2),
+    SetP(rel=2, relative=True),
+]
+
+
+@given(runs, judgments)
+@example(*TIED)
+@example(*MISSING)
+def test_every_value_is_ir_measures(run: RunDict, qrels: QrelsDict) -> None:
+    found = ours(PROVIDED, run, qrels)
+    at = {query: i for i, query in enumerate(qrels)}
+    seen = 0
+    for metric in ir_measures.iter_calc(PROVIDED, qrels, separated(run)):
+        if metric.query_id in at:
+            value = found[metric.measure][at[metric.query_id]]
+            assert value == pytest.approx(metric.value, rel=0, abs=1e-12), metric
+            seen += 1
+    assert seen == len(PROVIDED) * len(qrels)
+
+
+@given(runs, judgments, st.sampled_from([None, *CUTS]))
+def test_exponential_gains_are_ir_measures_custom_gains(
+    run: RunDict, qrels: QrelsDict, k: int | None
+) -> None:
+    """The provider of dcg='exp-log2' is ranx; gains that say the same are pytrec_eval's to sum."""
+    gains = {grade: 2**grade - 1 for grade in range(13)}
+    cut = {} if k is None else {"cutoff": k}
+    theirs = dict.fromkeys(qrels, 0.0)
+    for metric in ir_measures.iter_calc([nDCG(gains=gains, **cut)], qrels, separated(run)):
+        theirs[metric.query_id] = metric.value
+    found = values(nDCG(dcg="exp-log2", **cut), run, qrels)
+    assert found == pytest.approx([theirs[q] for q in qrels], rel=0, abs=1e-12)
+
+
+@given(runs, judgments, st.sampled_from(RELS), st.sampled_from([0.5, 0.8, 0.95, 0.99]))
+def test_rank_biased_precision_is_cwl_evals(
+    run: RunDict, qrels: QrelsDict, rel: int, p: float
+) -> None:
+    """Where it is installed: it is what ir_measures would ask."""
+    pytest.importorskip("cwl")
+    measure, theirs = RBP(rel=rel, p=p), dict.fromkeys(qrels, 0.0)
+    for metric in ir_measures.cwl_eval.iter_calc([measure], qrels, separated(run)):
+        theirs[metric.query_id] = metric.value
+    found = values(measure, run, qrels)
+    assert found == pytest.approx([theirs[q] for q in qrels], rel=0, abs=1e-12)
+
+
+# ---------------------------------------------------------------------------------------------
+# Restated without arrays, for every grade and also where trec_eval fails
+# ---------------------------------------------------------------------------------------------
+
+Plain = Callable[[list[int | None], list[int]], float]
+
+
+def relevant(grades: list[int | None], rel: int) -> list[bool]:
+    return [grade is not None and grade >= rel for grade in grades]
+
+
+def number(pool: list[int], rel: int) -> int:
+    return sum(grade >= rel for grade in pool)
+
+
+def ratio(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
+
+
+def plain_ap(grades: list[int | None], pool: list[int], rel: int, k: int) -> float:
+    marks = relevant(grades, rel)[:k]
+    total = sum(sum(marks[:i]) / i for i, mark in enumerate(marks, 1) if mark)
+    return ratio(total, number(pool, rel))
+
+
+def plain_rr(grades: list[int | None], pool: list[int], rel: int, k: int) -> float:
+    return next((1 / i for i, mark in enumerate(relevant(grades, rel)[:k], 1) if mark), 0.0)
+
+
+def plain_ndcg(gain: Callable[[int], float], k: int) -> Plain:
+    def dcg(grades: Sequence[int | None]) -> float:
+        return sum(
+            gain(grade) / math.log2(i + 1)
+            for i, grade in enumerate(grades[:k], 1)
+            if grade is not None and grade > 0
+        )
+
+    return lambda grades, pool: ratio(dcg(grades), dcg(sorted(pool, reverse=True)))
+
+
+def plain_bpref(grades: list[int | None], pool: list[int], rel: int) -> float:
+    total, above = 0.0, 0
+    size, others = number(pool, rel), sum(0 <= grade < rel for grade in pool)
+    for grade in grades:
+        if grade is None or grade < 0:
+            continue
+        if grade < rel:
+            above += 1
+        else:
+            total += 1 - ratio(min(above, size), min(others, size))
+    return ratio(total, size)
+
+
+def plain_rbp(grades: list[int | None], pool: list[int], rel: int, p: float) -> float:
+    return (1 - p) * sum(p**i for i, mark in enumerate(relevant(grades, rel)) if mark)
+
+
+# By hand, for a cut of 3 and rel=2.
+RESTATED: dict[Measure, Plain] = {
+    AP(rel=2): lambda grades, pool: plain_ap(grades, pool, 2, 99),
+    AP(rel=2) @ 3: lambda grades, pool: plain_ap(grades, pool, 2, 3),
+    Bpref: lambda grades, pool: plain_bpref(grades, pool, 1),
+    Bpref(rel=2): lambda grades, pool: plain_bpref(grades, pool, 2),
+    Judged: lambda grades, pool: ratio(sum(g is not None for g in grades), len(grades)),
+    Judged @ 3: lambda grades, pool: ratio(
+        sum(g is not None for g in grades[:3]), min(3, len(grades))
+    ),
+    NumQ: lambda grades, pool: float(bool(grades)),
+    NumRel: lambda grades, pool: float(bool(grades) * number(pool, 1)),
+    NumRet: lambda grades, pool: float(len(grades)),
+    NumRet(rel=2): lambda grades, pool: float(sum(relevant(grades, 2))),
+    P(rel=2) @ 3: lambda grades, pool: sum(relevant(grades, 2)[:3]) / 3,
+    R(rel=2) @ 3: lambda grades, pool: ratio(sum(relevant(grades, 2)[:3]), number(pool, 2)),
+    RBP(rel=2): lambda grades, pool: plain_rbp(grades, pool, 2, 0.8),
+    RBP(rel=1, p=0.5): lambda grades, pool: plain_rbp(grades, pool, 1, 0.5),
+    RR(rel=2): lambda grades, pool: plain_rr(grades, pool, 2, 99),
+    RR(rel=2) @ 3: lambda grades, pool: plain_rr(grades, pool, 2, 3),
+    Rprec(rel=2): lambda grades, pool: ratio(
+        sum(relevant(grades, 2)[: number(pool, 2)]), number(pool, 2)
+    ),
+    SetP(rel=2): lambda grades, pool: ratio(sum(relevant(grades, 2)), len(grades)),
+    SetRelP(rel=2): lambda grades, pool: ratio(
+        sum(relevant(grades, 2)), min(len(grades), number(pool, 2))
+    ),
+    SetR(rel=2): lambda grades, pool: ratio(sum(relevant(grades, 2)), number(pool, 2)),
+    Success(rel=2) @ 3: lambda grades, pool: float(any(relevant(grades, 2)[:3])),
+    nDCG: plain_ndcg(float, 99),
+    nDCG @ 3: plain_ndcg(float, 3),
+    nDCG(dcg="exp-log2") @ 3: plain_ndcg(lambda grade: 2.0**grade - 1, 3),
+}
+
+
+def test_every_measure_of_the_table_is_restated() -> None:
+    assert {measure.NAME for measure in RESTATED} == set(STANDARD)
+
+
+@given(runs, any_judgments)
+@settings(max_examples=300)
+@example(*TIED)
+@example(*MISSING)
+@example({"q1": {"a": 1.0, "b": 0.5}}, {"q1": {"a": -3, "b": -1}, "q2": {"a": -2}})
+def test_every_value_is_its_plain_restatement(run: RunDict, qrels: QrelsDict) -> None:
+    ranked = Run.of(run)
+    for measure, plain in RESTATED.items():
+        expected = []
+        for query, pool in qrels.items():
+            grades = [pool.get(row.doc_id) for row in ranked.ranking(query)]
+            expected.append(plain(grades, list(pool.values())))
+        found = values(measure, run, qrels)
+        assert found == pytest.approx(expected, rel=0, abs=1e-12), measure
+
+
+def test_by_hand() -> None:
+    """Grades in rank order 0, 2, unjudged, 1, -1, 3; a document of grade 2 is not listed."""
+    run = {"q": {name: -float(i) for i, name in enumerate("abcdef")}}
+    qrels = {"q": {"a": 0, "b": 2, "d": 1, "e": -1, "f": 3, "z": 2}}
+    found = {
+        str(m): v[0] for m, v in ours([AP, Bpref(rel=2), nDCG @ 2, Judged @ 3], run, qrels).items()
+    }
+    assert found == pytest.approx(
+        {
+            "AP": (1 / 2 + 2 / 4 + 3 / 6) / 4,
+            # a stands above b, a and d above f; R is 3 and N is 2.
+            "Bpref(rel=2)": ((1 - 1 / 2) + (1 - 2 / 2)) / 3,
+            "nDCG@2": (2 / math.log2(3)) / (3 + 2 / math.log2(3)),
+            "Judged@3": 2 / 3,
+        }
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# What is computed here, and what is left to the providers
+# ---------------------------------------------------------------------------------------------
+
+
+OURS = """
+AP AP@5 AP(rel=2) AP(rel=2)@5 MAP MAP@3 Bpref BPref(rel=3) Judged Judged@10 NumQ NumRel
+NumRel(rel=1) NumRet NumRet(rel=1) P@1 P(rel=2)@20 Precision@3 P(judged_only=False)@5 R@1000
+Recall(rel=3)@5 RBP(rel=1) RBP(rel=2,p=0.95) RR RR@10 MRR MRR(rel=2)@10 Rprec RPrec(rel=2) SetP
+SetRelP SetP(relative=True,rel=2) SetR SetR(rel=2) Success@1 Success(rel=2)@10 nDCG nDCG@10 NDCG@1
+nDCG(dcg='log2') nDCG(dcg='exp-log2')@10
+"""
+OTHERS = """
+AP(judged_only=True) AP(rel=0) Bpref(rel=0) NumRel(rel=2) NumRet(rel=0) P(rel=0)@5
+P(judged_only=True)@5 R(judged_only=True)@5 R(rel=0)@5 RBP RBP(p=0.5) RBP(rel=1)@10
+RBP(rel=1,p=1.0) RBP(rel=1,p=0.0) RR(judged_only=True) RR(rel=0)@3 Rprec(judged_only=True)
+SetP(judged_only=True) SetP(rel=0) SetR(rel=0) SetF SetAP Success(judged_only=True)@1
+Success(rel=0)@1 infAP IPrec@0.1 ERR@10 Compat nDCG(judged_only=True)@5 nDCG(gains={1:3})@5
+P P@0 alpha_nDCG@10
+"""
+
+
+@pytest.mark.parametrize("name", OURS.split())
+def test_what_is_vectorised(name: str) -> None:
+    assert vectorised(ir_measures.parse_measure(name)) is not None
+
+
+@pytest.mark.parametrize("name", OTHERS.split())
+def test_what_is_not(name: str) -> None:
+    assert vectorised(ir_measures.parse_measure(name)) is None
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        P(cutoff=2.5),
+        P(cutoff="3"),
+        P(cutoff=3, rle=1),
+        AP(rel="1"),
+        AP(rel=-1),
+        nDCG(dcg="ln"),
+        P(rel=1),
+        R,
+        nDCGp,
+    ],
+)
+def test_invalid_measures_and_those_of_others_are_not_ours(measure: Measure) -> None:
+    assert vectorised(measure) is None
+
+
+def test_a_class_that_only_bears_the_name_is_not_ours() -> None:
+    class Mine(type(P)):  # type: ignore[misc]
+        """Whatever it computes, it is not trec_eval's P."""
+
+    assert Mine.NAME == "P"
+    assert vectorised(Mine(cutoff=3)) is None
+
+
+RUN = {"q1": {"a": 3.0, "b": 2.0, "c": 1.0}, "q2": {"a": 1.0}}
+QRELS = {"q1": {"b": 1, "c": 2}, "q2": {"b": 1}}
+
+
+def test_what_is_not_ours_falls_through_to_ir_measures() -> None:
+    names = ["P(judged_only=True)@2", "P@2", "nDCG(gains={1: 5})", "SetF", "RPlast(rel=2)", "AP"]
+    measures = parse_measures(names)
+    found = evaluate(Run.of(RUN), Qrels.of(QRELS), measures)
+    assert list(found.measures) == names
+    seen = 0
+    for metric in ir_measures.iter_calc(measures.values(), QRELS, RUN):
+        row = list(measures.values()).index(metric.measure)
+        value = found.values[row, list(QRELS).index(metric.query_id)]
+        assert value == pytest.approx(metric.value, abs=1e-12)
+        seen += 1
+    assert seen == len(names) * len(QRELS)
+
+
+def test_ir_measures_is_not_asked_for_what_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: Any) -> None:
+        raise RuntimeError("asked")
+
+    monkeypatch.setattr(ir_measures, "iter_calc", refuse)
+    found = evaluate(Run.of(RUN), Qrels.of(QRELS), parse_measures("AP P@2 nDCG@10 RR@10 Judged@2"))
+    assert found.per_query("AP").tolist() == [(1 / 2 + 2 / 3) / 2, 0.0]
+    with pytest.raises(InputError, match="asked"):
+        evaluate(Run.of(RUN), Qrels.of(QRELS), parse_measures("AP SetF"))
+
+
+def test_ir_measures_own_providers_are_left_as_they_are() -> None:
+    """What is here serves `evaluate`; `ir_measures.calc` goes on asking pytrec_eval."""
+    assert isinstance(
+        ir_measures.evaluator([nDCG @ 10], QRELS),
+        ir_measures.providers.pytrec_eval_provider.PytrecEvalEvaluator,
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# Grades that trec_eval does not survive
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("grades", [{"a": -1}, {"a": -1, "b": -3}, {"a": -2}, {"a": -900}])
+def test_a_query_with_negative_grades_only_scores_zero(grades: dict[str, int]) -> None:
+    """trec_eval sizes an array by the highest grade: from -2 down it crashes, at -1 it may hang."""
+    qrels = Qrels.of({"q1": grades, "q2": {"b": 1}})
+    found = evaluate(
+        Run.of(RUN), qrels, parse_measures("AP nDCG nDCG@3 P@3 Bpref RR Rprec SetP R@3")
+    )
+    assert found.values[:, 0].tolist() == [0.0] * 9
+    with pytest.raises(InputError, match="query q1 has only negative grades"):
+        evaluate(Run.of(RUN), qrels, parse_measures("AP SetF"))
+
+
+def test_grades_that_trec_eval_hangs_on_are_refused_whoever_computes() -> None:
+    for grade in (1001, -1001, 10**9):
+        qrels = Qrels.of({"q1": {"a": grade, "b": 1}})
+        for name in ("AP", "nDCG(dcg='exp-log2')", "SetF"):
+            with pytest.raises(InputError, match="on which trec_eval hangs"):
+                evaluate(Run.of(RUN), qrels, parse_measures(name))
+
+
+def test_the_highest_grade_has_a_finite_exponential_gain() -> None:
+    qrels = Qrels.of({"q1": {"a": 1000, "b": 1000, "c": 1, "d": 1000}})
+    found = evaluate(Run.of(RUN), qrels, parse_measures("nDCG(dcg='exp-log2')@2"))
+    assert found.values.tolist() == [[1.0]]
