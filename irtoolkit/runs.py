@@ -67,10 +67,6 @@ class Run:
         Raises:
             InputError: a score that is not finite in single precision, or a repeated document.
         """
-        if not is_word(tag):
-            raise InputError(
-                f"run tag {tag!r} is not one word", remedy="use letters, digits, - . _"
-            )
         with np.errstate(over="ignore"):
             single = np.asarray(scores, dtype=np.float32)
         bad = np.flatnonzero(~np.isfinite(single))
@@ -83,8 +79,8 @@ class Run:
         if not _in_order(queries, single, docs, places):
             order = np.lexsort((-places[docs], -single, queries))
             queries, docs, single = queries[order], docs[order], single[order]
-        run = cls(query_ids, doc_ids, offsets_of(queries, len(query_ids)),
-                  docs.astype(np.int32), single, tag)  # fmt: skip
+        offsets = offsets_of(queries, len(query_ids))
+        run = cls.ordered(query_ids, offsets, doc_ids, docs.astype(np.int32), single, tag)
         pairs = queries * (len(doc_ids) + 1) + docs
         pairs.sort()
         twin = np.flatnonzero(pairs[1:] == pairs[:-1])
@@ -92,6 +88,22 @@ class Run:
             query, doc = divmod(int(pairs[twin[0]]), len(doc_ids) + 1)
             raise InputError(f"document {doc_ids[doc]} stands twice for query {query_ids[query]}")
         return run
+
+    @classmethod
+    def ordered(
+        cls, query_ids: Ids, offsets: Ints, doc_ids: Ids, docs: NDArray[np.int32],
+        scores: NDArray[np.float32], tag: str = DEFAULT_TAG,
+    ) -> Run:  # fmt: skip
+        """Builds a run from rows that stand in its order already, no document twice for a query.
+
+        Raises:
+            InputError: the tag is not one word.
+        """
+        if not is_word(tag):
+            raise InputError(
+                f"run tag {tag!r} is not one word", remedy="use letters, digits, - . _"
+            )
+        return cls(query_ids, doc_ids, offsets, docs, scores, tag)
 
     @classmethod
     def from_rows(cls, rows: Iterable[tuple[str, str, float]], tag: str = DEFAULT_TAG) -> Run:

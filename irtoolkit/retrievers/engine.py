@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from tqdm import tqdm
 
 from irtoolkit.errors import InputError
@@ -87,29 +86,29 @@ def rank_and_locate(
     scorer = retriever.scorer(task)
     names = rank_ids(task.doc_ids)
     locate = _Locator(task, wanted, names, ties)
-    rows: list[tuple[Ints, Ints, NDArray[np.float32]]] = []
+    counts = np.zeros(len(task.query_ids), dtype=np.int64)
+    for group in task.groups:
+        counts[group.queries] = min(len(group.docs), depth or len(group.docs))
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    listed = np.empty(offsets[-1], dtype=np.int32)
+    written = np.empty(offsets[-1], dtype=np.float32)
     with tqdm(
         total=len(task.query_ids),
         desc=retriever.name or "ranking",
         unit="query",
         disable=None if progress else True,
     ) as bar:
-        for queries, docs, block in _blocks(task.groups, scorer):
+        for queries, docs, block in _blocks(task, scorer):
             scores = block(queries)
             _refuse_nonfinite(task, queries, docs, scores)
             ranked = best(scores, names[docs], ties, depth)
             for query, (places, kept) in zip(queries, ranked, strict=True):
-                rows.append((np.full(len(places), query), docs[places], kept))
+                rows = slice(offsets[query], offsets[query + 1])
+                listed[rows], written[rows] = docs[places], kept
             locate(queries, docs, scores)
             bar.update(len(queries))
-    query_of, doc_of, score_of = (np.concatenate(part) for part in zip(*rows, strict=True))
-    run = Run.from_columns(
-        task.query_ids,
-        query_of,
-        task.doc_ids,
-        doc_of,
-        score_of,
-        tag or retriever.name or DEFAULT_TAG,
+    run = Run.ordered(
+        task.query_ids, offsets, task.doc_ids, listed, written, tag or retriever.name or DEFAULT_TAG
     )
     return Ranking(run, locate.ranks)
 
@@ -150,14 +149,22 @@ class _Locator:
             self.ranks.setdefault(query_id, {})[self._task.doc_ids[docs[place]]] = int(rank)
 
 
-def _blocks(groups: tuple[Group, ...], scorer: Scorer) -> Iterator[tuple[Ints, Ints, Block]]:
-    for group in groups:
+def _blocks(task: Task, scorer: Scorer) -> Iterator[tuple[Ints, Ints, Block]]:
+    for group in task.groups:
         if not len(group.docs):
             continue
+        _refuse_twins(task, group)
         block = scorer(group.docs)
         step = max(1, BLOCK_CELLS // len(group.docs))
         for start in range(0, len(group.queries), step):
             yield group.queries[start : start + step], group.docs, block
+
+
+def _refuse_twins(task: Task, group: Group) -> None:
+    seen = np.bincount(group.docs)
+    if seen.max() > 1:
+        twin, query = task.doc_ids[np.argmax(seen)], task.query_ids[group.queries[0]]
+        raise InputError(f"document {twin} stands twice among the candidates of query {query}")
 
 
 def _refuse_nonfinite(task: Task, queries: Ints, docs: Ints, scores: Scores) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +19,8 @@ Ties = Literal["trec", "pool"]
 Singles = NDArray[np.float32]
 
 _LOWEST = np.finfo(np.float32).min
-# Up to so many candidates, ordering all of them at once is faster than selecting the best first.
-_SORTED_WHOLE = 1 << 15
+# Where so many times more candidates than are kept compete, most are dropped before they are sorted.
+_MANY = 8
 
 
 def best(
@@ -32,52 +35,60 @@ def best(
         depth: how many to keep; None keeps all.
     """
     count = scores.shape[1]
-    if count <= _SORTED_WHOLE or depth is None or depth >= count:
-        for row, order in zip(scores, _sorted(scores, names, ties), strict=True):
-            kept = order[:depth]
-            yield kept, separate(row[kept], names[kept])
+    if depth is None or depth * _MANY > count:
+        for order, single in zip(*_sorted(scores, names, ties), strict=True):
+            yield order[:depth], single[:depth]
         return
     for row in scores:
-        # Everything tied with the last kept score competes for its place.
-        bound = np.partition(row, count - depth)[count - depth]
-        pool = np.flatnonzero(row >= bound)
-        second = pool if ties == "pool" else -names[pool]
-        kept = pool[np.lexsort((second, -row[pool]))][:depth]
-        yield kept, separate(row[kept], names[kept])
+        pool = _contenders(row, depth)
+        (order,), (single,) = _sorted(row[pool][None, :], names[pool], ties)
+        yield pool[order[:depth]], single[:depth]
 
 
-def _sorted(scores: Scores, names: Ints, ties: Ties) -> Ints:
-    """(q, c) positions of all candidates, best first.
+def _contenders(row: Scores, depth: int) -> Ints:
+    """Positions of the best `depth` scores, of everything tied with the last, and of few more.
+
+    Of the greatest scores of as many stretches of the row, the depth-th is no greater than the
+    depth-th score.
+    """
+    size = len(row) // (depth * _MANY // 2)
+    peaks = row[: len(row) // size * size].reshape(-1, size).max(axis=1)
+    bound = np.partition(peaks, len(peaks) - depth)[len(peaks) - depth]
+    return np.flatnonzero(row >= bound)
+
+
+def _sorted(scores: Scores, names: Ints, ties: Ties) -> tuple[Ints, Singles]:
+    """(q, c) positions of all candidates, best first, and (q, c) scores to write for them.
 
     A score in single precision and the place among ties make one whole number of 64 bits, which
     numpy sorts several times faster than it finds an order. Scores that only differ in double
     precision are put right afterwards: they are few, and next to each other.
     """
     second = np.arange(len(names)) if ties == "pool" else np.argsort(-names)
-    laid = scores[:, second]
-    single = laid.astype(np.float32) + np.float32(0)  # no negative zero
-    bits = single.view(np.uint32)
-    falling = np.where(bits >> 31, bits, bits ^ np.uint32(0x7FFFFFFF))
-    keys = falling.astype(np.uint64) << np.uint64(32) | np.arange(len(names), dtype=np.uint64)
-    keys.sort(axis=1)
-    places = (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
-    if scores.dtype != np.float32:
-        ordered = np.take_along_axis(laid, places, axis=1)
-        for row in np.flatnonzero((ordered[:, 1:] > ordered[:, :-1]).any(axis=1)):
-            _resort(places[row], ordered[row])
-    order: Ints = second[places]
-    return order
+    order = np.empty(scores.shape, np.int64)
+    single = np.empty(scores.shape, np.float32)
+    pack, finish = _kernels()
 
+    def part(rows: slice) -> bool:
+        keys = np.empty(scores[rows].shape, np.uint64)
+        pack(scores[rows], second, keys)
+        keys.sort(axis=1)
+        return bool(finish(scores[rows], second, names, keys, order[rows], single[rows]))
 
-def _resort(places: Ints, scores: Scores) -> None:
-    """Orders the runs of a row that are equal in single precision by their scores."""
-    single = scores.astype(np.float32)
-    starts = np.flatnonzero(np.concatenate([[True], single[1:] != single[:-1]]))
-    ends = np.append(starts[1:], len(single))
-    wrong = np.flatnonzero(scores[1:] > scores[:-1])
-    for run in np.unique(np.searchsorted(starts, wrong, side="right") - 1):
-        part = slice(starts[run], ends[run])
-        places[part] = places[part][np.lexsort((places[part], -scores[part]))]
+    # Few rows at a time stay in the processor's cache.
+    step = max(1, (1 << 18) // max(1, len(names)))
+    parts = [slice(start, start + step) for start in range(0, len(scores), step)]
+    if len(parts) == 1:
+        fits = part(parts[0])
+    else:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            fits = all(pool.map(part, parts))
+    if not fits:
+        raise InputError(
+            f"scores near {_LOWEST} leave no room to tell tied documents apart",
+            remedy="scale the scores, or use ties=trec",
+        )
+    return order, single
 
 
 def separate(scores: Scores, names: Ints) -> Singles:
@@ -94,24 +105,59 @@ def separate(scores: Scores, names: Ints) -> Singles:
     Raises:
         InputError: a row would have to go below the lowest float32.
     """
-    single = np.asarray(scores, dtype=np.float32)
-    # Among equals the later id would be put first.
-    wrong = np.flatnonzero((single[1:] == single[:-1]) & (names[1:] > names[:-1])) + 1
-    if not len(wrong):
-        return single
-    single, done = single.copy(), 0
-    for first in wrong.tolist():
-        i = max(first, done)
-        while i < len(single):
-            above, after = single[i - 1], names[i] > names[i - 1]
-            if single[i] < above or (single[i] == above and not after):
-                break  # what follows stands as it should, up to the next wrong row
-            if after and above == _LOWEST:
-                raise InputError(
-                    f"scores near {_LOWEST} leave no room to tell tied documents apart",
-                    remedy="scale the scores, or use ties=trec",
-                )
-            single[i] = np.nextafter(above, _LOWEST) if after else above
-            i += 1
-        done = i
+    _, singles = _sorted(np.asarray(scores, np.float64)[None, :], names, "pool")
+    single: Singles = singles[0]
     return single
+
+
+@cache
+def _kernels() -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """What numpy does not do fast, compiled once."""
+    import numba
+
+    @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+    def pack(scores: Any, second: Any, keys: Any) -> None:
+        """Keys that ascend as scores fall, and then as the second order goes."""
+        bits = np.empty(1, np.float32)
+        view = bits.view(np.uint32)
+        for row in range(len(scores)):
+            for place in range(len(second)):
+                bits[0] = np.float32(scores[row, second[place]]) + np.float32(0)  # no -0
+                falling = view[0]
+                if not falling >> np.uint32(31):
+                    falling ^= np.uint32(0x7FFFFFFF)
+                keys[row, place] = (np.uint64(falling) << np.uint64(32)) | np.uint64(place)
+
+    @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+    def finish(scores: Any, second: Any, names: Any, keys: Any, order: Any, single: Any) -> bool:
+        """Reads the order off sorted keys; then lowers scores by the fewest steps that show it."""
+        lowest = np.float32(-np.inf)
+        count = len(second)
+        for row in range(len(scores)):
+            mine = scores[row]
+            for i in range(count):
+                place = second[keys[row, i] & np.uint64(0xFFFFFFFF)]
+                j = i
+                # An insertion sort of what is equal in single precision.
+                while (
+                    j
+                    and mine[order[row, j - 1]] < mine[place]
+                    and np.float32(mine[order[row, j - 1]]) == np.float32(mine[place])
+                ):
+                    order[row, j] = order[row, j - 1]
+                    j -= 1
+                order[row, j] = place
+            for i in range(count):
+                place = order[row, i]
+                value = np.float32(mine[place])
+                if i:
+                    above, after = single[row, i - 1], names[place] > names[order[row, i - 1]]
+                    # Among equals the later id would be put first.
+                    if value > above or (value == above and after):
+                        value = np.nextafter(above, lowest) if after else above
+                        if value == lowest:
+                            return False
+                single[row, i] = value
+        return True
+
+    return pack, finish
