@@ -151,7 +151,7 @@ def ours_on_corpus(size: int, queries: int, length: int) -> dict[str, float]:
     block = BM25(stop="none").scorer(task)(task.groups[0].docs)
     index = time.perf_counter() - started
     names = np.arange(size)
-    block(np.arange(2))  # what is compiled, is compiled now, as for bm25s
+    list(best(block(np.arange(2)), names, "trec", DEPTH))  # compiled now, as bm25s is below
     started = time.perf_counter()
     step = max(1, (1 << 25) // size)
     for start in range(0, queries, step):

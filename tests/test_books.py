@@ -496,7 +496,8 @@ def test_chunks_divide_the_book(count: int, size: int, data: st.DataObject) -> N
         lambda start: st.integers(1, count - start).map(lambda length: Span("b", start, length))
     )
     golds = data.draw(st.lists(cut, max_size=4))
-    book = chunked("b", tuple(map(str, range(count))), golds, size)
+    pairs = [(gold.start, gold.length) for gold in golds]
+    book = chunked("b", tuple(map(str, range(count))), pairs, size)
     regular = [(start, min(size, count - start)) for start in range(0, count, size)]
     assert sorted(places(book)) == sorted({*regular, *((g.start, g.length) for g in golds)})
     assert all((np.diff(starts) > 0).all() for starts in book.starts.values())

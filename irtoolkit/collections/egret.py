@@ -18,7 +18,7 @@ from ir_datasets.formats import GenericDoc
 
 from irtoolkit.collections.cache import Records, Rows, Tables, Writer, parsed
 from irtoolkit.collections.declare import Paper
-from irtoolkit.collections.examples import CONTEXT, clip, extract
+from irtoolkit.collections.examples import CONTEXT, extract
 from irtoolkit.collections.handlers import Docs, Judgments, Queries, Statistic
 from irtoolkit.collections.source import Source
 from irtoolkit.collections.strictjson import TRUNCATED, read_jsonl
@@ -166,8 +166,7 @@ def _units(record: Any) -> Iterator[tuple[str, str, str, str, str]]:
     answers = [out["answer"] for out in record["output"] if out.get("answer") is not None]
     for i, answer in enumerate(answers, 1):
         for j, example in enumerate(extract(answer), 1):
-            left = clip(example.left, CONTEXT, end=True)
-            right = clip(example.right, CONTEXT, end=False)
+            left, right = example.context(CONTEXT)
             yield f"{record['id']}.{i}.{j}", record["input"], left, example.text, right
 
 

@@ -30,6 +30,7 @@ _ABBREVIATION = re.compile(
     r"(?:\b(?i:e\.\s?g|i\.\s?e|etc|vs|cf|al|mr|mrs|ms|dr|prof|st|approx|u\.s|u\.k)|(?<!\S)[A-Z])\.$"
 )
 _BEFORE_NUMBER = re.compile(r"\b(?i:nos?|figs?|pp?|vol|ch)\.$")
+_MARKER_OR_PARENTHESIS = re.compile(rf"{MARKER.pattern}|[()]", re.IGNORECASE)
 # Longer than any abbreviation, so that a look back takes the same time anywhere in a text.
 _LOOK_BACK = 16
 # Tokens of context kept on each side (EgRet §3.1).
@@ -48,6 +49,10 @@ class Example(NamedTuple):
     stop: int
     marker: str
 
+    def context(self, words: int) -> tuple[str, str]:
+        """The last words before the unit and the first after it, between white space."""
+        return _last(self.source, self.start, words), _first(self.source, self.stop, words)
+
     @property
     def left(self) -> str:
         """What stands before the unit."""
@@ -65,13 +70,17 @@ def extract(text: str) -> Iterator[Example]:
     A unit that is nothing but markers is left out, and so is a sentence of which a parenthesised
     clause is a unit already.
     """
-    spans = sentences(text)
+    # Most texts hold no marker, and need not be cut up.
+    spans: list[tuple[int, int]] = []
+    clauses: dict[int, tuple[int, int]] = {}
     done = place = 0
     seen: tuple[int, int] | None = None
     for match in MARKER.finditer(text):
+        if not spans:
+            spans, clauses = sentences(text), _clauses(text)
         while place < len(spans) - 1 and spans[place][1] <= match.start():
             place += 1
-        span = _clause(text, match.start()) or spans[place]
+        span = clauses.get(match.start()) or spans[place]
         if span == seen or span[0] < done or match.end() > span[1]:
             continue
         seen = span
@@ -108,26 +117,24 @@ def _abbreviated(text: str, start: int, match: re.Match[str]) -> bool:
     return _ABBREVIATION.search(tail) is not None
 
 
-def _clause(text: str, at: int) -> tuple[int, int] | None:
-    """The innermost pair of parentheses around a place, or None when it stands in none."""
-    if text.find("(", max(0, at - _LONGEST_CLAUSE), at) < 0:
-        return None
-    depth = 0
-    for start in range(at - 1, max(-1, at - _LONGEST_CLAUSE), -1):
-        if text[start] == ")":
-            depth += 1
-        elif text[start] == "(":
-            if depth == 0:
-                break
-            depth -= 1
-    else:
-        return None
-    depth = 0
-    for stop in range(start, min(len(text), start + _LONGEST_CLAUSE)):
-        depth += (text[stop] == "(") - (text[stop] == ")")
-        if depth == 0:
-            return start, stop + 1
-    return None
+def _clauses(text: str) -> dict[int, tuple[int, int]]:
+    """The innermost pair of parentheses around each marker that stands in one, by its place."""
+    opened: list[int] = []
+    around: dict[int, int] = {}
+    closed: dict[int, int] = {}
+    for match in _MARKER_OR_PARENTHESIS.finditer(text):
+        at = match.start()
+        if match[0] == "(":
+            opened.append(at)
+        elif match[0] == ")":
+            if opened and (start := opened.pop()) in closed:
+                closed[start] = at + 1
+        elif opened:
+            around[at] = opened[-1]
+            # Too far away, until it is found.
+            closed.setdefault(opened[-1], at + _LONGEST_CLAUSE + 1)
+    pairs = ((at, (start, closed[start])) for at, start in around.items())
+    return {at: pair for at, pair in pairs if pair[1] - pair[0] <= _LONGEST_CLAUSE}
 
 
 def clip(text: str, words: int, *, end: bool) -> str:
@@ -135,6 +142,26 @@ def clip(text: str, words: int, *, end: bool) -> str:
     # Splitting no further than needed keeps a long text cheap.
     parts = text.rsplit(None, words)[-words:] if end else text.split(None, words)[:words]
     return " ".join(parts)
+
+
+def _last(text: str, stop: int, words: int) -> str:
+    """The last words before a place; no more of a long text is looked at than they take."""
+    reach = 16 * words
+    while True:
+        found = text[max(0, stop - reach) : stop].split()
+        if len(found) > words or reach >= stop:  # the first of more may be half a word
+            return " ".join(found[-words:])
+        reach *= 4
+
+
+def _first(text: str, start: int, words: int) -> str:
+    """The first words after a place, in the same way."""
+    reach = 16 * words
+    while True:
+        found = text[start : start + reach].split()
+        if len(found) > words or start + reach >= len(text):
+            return " ".join(found[:words])
+        reach *= 4
 
 
 class Clipper:
@@ -163,6 +190,11 @@ class Clipper:
             return text
         cut = text[places[-self._tokens][0] :] if end else text[: places[self._tokens - 1][1]]
         return cut.strip()
+
+    def around(self, example: Example) -> tuple[str, str]:
+        """What is kept of the text before an example, and of the text after it."""
+        left, right = example.context(self._tokens)
+        return self(left, end=True), self(right, end=False)
 
 
 def _pretrained(name: str) -> Any:
@@ -193,11 +225,12 @@ def mine(files: Iterable[StrPath], clipper: Clipper | None = None) -> Iterator[d
     for file in files:
         for line, passage in _passages(Path(file)):
             for number, example in enumerate(extract(passage), 1):
+                left, right = cut.around(example)
                 yield {
                     "id": f"{Path(file).name}:{line}.{number}",
                     "text": example.text,
-                    "left": cut(example.left, end=True),
-                    "right": cut(example.right, end=False),
+                    "left": left,
+                    "right": right,
                     "marker": example.marker,
                 }
 

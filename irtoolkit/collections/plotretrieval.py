@@ -11,7 +11,7 @@ The published files are not out, so this layout is ours: `books/<book>.json` wit
 "spans": [[first sentence, one past the last], ...]}.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Tuple  # noqa: UP035 ir_datasets compares these
@@ -41,6 +41,7 @@ from irtoolkit.collections.handlers import (
 from irtoolkit.collections.source import Source
 from irtoolkit.collections.strictjson import TRUNCATED, read_json, read_jsonl
 from irtoolkit.errors import InputError
+from irtoolkit.ids import Ints
 from irtoolkit.records import Qrel
 from irtoolkit.spans import Span
 
@@ -107,10 +108,11 @@ class Release:
     def __init__(self, tables: Tables, size: int) -> None:
         sentences = sentences_of(tables)
         self._queries, self._names, self.size = tables["queries"], list(sentences), size
-        golds: dict[str, list[Span]] = {name: [] for name in sentences}
-        for _, book, spans in self.golds():
-            golds[book].extend(spans)
-        self.books = {name: chunked(name, sentences[name], golds[name], size) for name in sentences}
+        golds = _golds(self._queries)
+        self.books = {
+            name: chunked(name, sentences[name], golds[golds[:, 0] == number, 1:].tolist(), size)
+            for number, name in enumerate(self._names)
+        }
         self.passages = Passages(self.books)
 
     def queries(self) -> Rows[PlotQuery]:
@@ -124,20 +126,38 @@ class Release:
 
     def golds(self) -> Iterator[tuple[str, str, tuple[Span, ...]]]:
         """(query id, book, gold spans) of each query."""
-        columns = (self._queries[name].to_pylist() for name in ("query_id", "book", "spans"))
-        for query_id, book, spans in zip(*columns, strict=True):
-            yield query_id, self._names[book], _spans(self._names[book], spans)
+
+        def make(
+            _: int, query_id: str, book: int, spans: list[list[int]]
+        ) -> tuple[str, str, tuple[Span, ...]]:
+            return query_id, self._names[book], _spans(self._names[book], spans)
+
+        yield from Rows(self._queries.select(["query_id", "book", "spans"]), make)
 
     def asking(self) -> dict[str, list[str]]:
         """The ids of the queries about each book."""
         asking: dict[str, list[str]] = {name: [] for name in self._names}
-        for query_id, book, _ in self.golds():
-            asking[book].append(query_id)
+        columns = (self._queries[name].to_pylist() for name in ("query_id", "book"))
+        for query_id, book in zip(*columns, strict=True):
+            asking[self._names[book]].append(query_id)
         return asking
 
 
 def _spans(book: str, pairs: Sequence[Sequence[int]]) -> tuple[Span, ...]:
     return tuple(Span(book, start, stop - start) for start, stop in pairs)
+
+
+def _golds(queries: pa.Table) -> Ints:
+    """(n, 3) book, first sentence and length of each gold span."""
+    found = [np.empty((0, 3), np.int64)]
+    for batch in queries.to_batches():
+        # Array.to_numpy would import pandas wherever it is installed.
+        pairs = np.from_dlpack(batch["spans"].flatten().flatten())
+        spans = pairs.astype(np.int64).reshape(-1, 2)
+        counts = np.diff(np.from_dlpack(batch["spans"].offsets))
+        books = np.repeat(np.from_dlpack(batch["book"]), counts)
+        found.append(np.column_stack((books, spans[:, 0], spans[:, 1] - spans[:, 0])))
+    return np.concatenate(found)
 
 
 def read_release(folder: Path, split: str, size: int) -> Release:
@@ -165,7 +185,8 @@ def _parse(folder: Path, path: Path, out: Writer) -> None:
         problem = _problem(record)
         if problem is None and record["query_id"] in seen:
             problem = f"query {record['query_id']} stands twice"
-        if problem is None and not (folder / "books" / f"{record['book']}.json").is_file():
+        new = problem is None and record["book"] not in numbers
+        if new and not (folder / "books" / f"{record['book']}.json").is_file():
             problem = f"book {record['book']!r} is not in the folder books/"
         if problem is not None:
             raise InputError(problem, file=path, line=number, remedy=TRUNCATED)
@@ -191,17 +212,19 @@ def _parse(folder: Path, path: Path, out: Writer) -> None:
         raise InputError("no queries", file=path, remedy=TRUNCATED)
 
 
-def chunked(name: str, sentences: Sequence[str], golds: Sequence[Span], size: int = CHUNK) -> Book:
+def chunked(
+    name: str, sentences: Sequence[str], golds: Iterable[Sequence[int]], size: int = CHUNK
+) -> Book:
     """A book whose passages are chunks of `size` sentences, and each gold span (§4.2, step 4).
 
-    The last chunk has what is left over.
+    The last chunk has what is left over. `golds` are first sentences and lengths.
     """
     whole, rest = divmod(len(sentences), size)
     starts: dict[int, set[int]] = {size: set(range(0, whole * size, size))}
     if rest:
         starts.setdefault(rest, set()).add(whole * size)
-    for span in golds:
-        starts.setdefault(span.length, set()).add(span.start)
+    for start, length in golds:
+        starts.setdefault(length, set()).add(start)
     return Book(
         name,
         sentences,

@@ -9,7 +9,7 @@ differ in case only are one document there, and here under `lower`.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
@@ -141,12 +141,10 @@ class Release:
 
         return Rows(self._contexts, make, self.part(split))
 
-    def judgments(self, split: str) -> list[Qrel]:
+    def judgments(self, split: str) -> Iterator[Qrel]:
         """The quote that each context of a split was taken from."""
-        return [
-            Qrel(self.query_id(number), self.quote_id(self.golds[number]), 1)
-            for number in self.part(split)
-        ]
+        for number in self.part(split):
+            yield Qrel(self.query_id(number), self.quote_id(self.golds[number]), 1)
 
     def by_frequency(self, split: str) -> dict[str, list[str]]:
         """The queries of a split by how often train has their quote (§6.5, Figure 2)."""

@@ -89,8 +89,9 @@ class Release:
         starts: dict[str, dict[int, Ints]] = {name: {} for name in sentences}
         self._names = list(sentences)
         for batch in tables["candidates"].to_batches():
-            offsets = batch["starts"].offsets.to_numpy()
-            values = batch["starts"].values.to_numpy().astype(np.int64)
+            # Array.to_numpy would import pandas wherever it is installed.
+            offsets = np.from_dlpack(batch["starts"].offsets)
+            values = np.from_dlpack(batch["starts"].values).astype(np.int64)
             pairs = zip(batch["book"].to_pylist(), batch["length"].to_pylist(), strict=True)
             for i, (book, length) in enumerate(pairs):
                 starts[self._names[book]][length] = values[offsets[i] : offsets[i + 1]]

@@ -20,7 +20,7 @@ Singles = NDArray[np.float32]
 
 _LOWEST = np.finfo(np.float32).min
 # Where so many times more candidates than are kept compete, most are dropped before they are sorted.
-_MANY = 8
+_MANY = 32
 
 
 def best(
@@ -48,11 +48,11 @@ def best(
 def _contenders(row: Scores, depth: int) -> Ints:
     """Positions of the best `depth` scores, of everything tied with the last, and of few more.
 
-    Of the greatest scores of as many stretches of the row, the depth-th is no greater than the
-    depth-th score.
+    Of the greatest scores of some parts of the row, the depth-th is no greater than its depth-th
+    score.
     """
-    size = len(row) // (depth * _MANY // 2)
-    peaks = row[: len(row) // size * size].reshape(-1, size).max(axis=1)
+    size = len(row) // (4 * depth)
+    peaks = row[: len(row) // size * size].reshape(size, -1).max(axis=0)
     bound = np.partition(peaks, len(peaks) - depth)[len(peaks) - depth]
     return np.flatnonzero(row >= bound)
 

@@ -1,0 +1,786 @@
+"""The cache of parsed releases: when it is believed, when it is not, and what is read out of it.
+
+What Rows, Texts and Records give is held against plain lists and dicts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NoReturn
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irtoolkit.collections import cache
+from irtoolkit.collections.cache import (
+    Records,
+    Rows,
+    Texts,
+    Writer,
+    cache_home,
+    content_hash,
+    parsed,
+)
+from irtoolkit.errors import InputError
+
+SCHEMAS = {
+    "lines": {"text": pa.string(), "length": pa.int32()},
+    "letters": {"of": pa.list_(pa.string())},
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache that nobody else writes into; it does not exist yet."""
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A small release of three lines."""
+    path = tmp_path / "release.txt"
+    path.write_text("one\ntwo\nthree\n")
+    return path
+
+
+def set_clock(monkeypatch: pytest.MonkeyPatch, path: Path, seconds: float) -> None:
+    """A clock by which a file has lain still for so long, whatever is done to it."""
+
+    def now() -> float:
+        return path.stat().st_ctime + seconds
+
+    monkeypatch.setattr(cache, "time", SimpleNamespace(time=now))
+
+
+@pytest.fixture
+def settled(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_clock(monkeypatch, path, 60)
+
+
+class Parser:
+    """Parses files into tables, and counts how often it does."""
+
+    def __init__(self, *paths: Path, kind: str = "kind") -> None:
+        self.paths, self.kind, self.calls = paths, kind, 0
+
+    def __call__(self) -> list[str]:
+        """The lines, as the tables have them."""
+        tables = parsed(self.kind, self.paths, SCHEMAS, self.parse)
+        lines: list[str] = tables["lines"]["text"].to_pylist()
+        assert tables["lines"]["length"].to_pylist() == [len(line) for line in lines]
+        assert tables["letters"]["of"].to_pylist() == [list(line) for line in lines]
+        assert {name: table.schema for name, table in tables.items()} == {
+            name: pa.schema(list(fields.items())) for name, fields in SCHEMAS.items()
+        }
+        return lines
+
+    def parse(self, out: Writer) -> None:
+        self.calls += 1
+        for path in self.paths:
+            for line in path.read_text().splitlines():
+                out.add("lines", line, len(line))
+                out.add("letters", list(line))
+
+
+def folders(home: Path) -> list[str]:
+    """What is in the cache, beside the hashes that it remembers."""
+    if not home.exists():
+        return []
+    return sorted(entry.name for entry in home.iterdir() if entry.name != "hashes")
+
+
+def rewrite(path: Path, content: bytes) -> None:
+    """Other content in the same place, at what says it is the same time."""
+    before = path.stat()
+    while path.stat().st_ctime_ns == before.st_ctime_ns:  # clocks of file systems tick
+        path.write_bytes(content)
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_mtime_ns == before.st_mtime_ns
+
+
+# ---- where it is ---------------------------------------------------------------------------------
+
+
+def test_the_variable_names_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "here"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "there"))
+    assert cache_home() == tmp_path / "here"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("IRTOOLKIT_CACHE", "relative")
+    assert cache_home() == tmp_path / "relative"
+
+
+@pytest.mark.parametrize("value", [None, ""])
+def test_the_users_cache_folder_without_the_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str | None
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("IRTOOLKIT_CACHE", "XDG_CACHE_HOME"):
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+    assert cache_home() == tmp_path / ".cache" / "irtoolkit"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache_home() == tmp_path / "xdg" / "irtoolkit"
+
+
+def test_the_home_is_looked_up_each_time(
+    home: Path, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Parser(path)
+    read()
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "other"))
+    read()
+    assert read.calls == 2
+    assert folders(home) == folders(tmp_path / "other")
+
+
+# ---- a release is parsed once --------------------------------------------------------------------
+
+
+def test_a_second_load_does_not_parse(home: Path, path: Path) -> None:
+    read = Parser(path)
+    assert read() == read() == Parser(path)() == ["one", "two", "three"]
+    assert read.calls == 1
+    (folder,) = folders(home)
+    assert folder.startswith("kind-")
+    assert sorted(os.listdir(home / folder)) == ["letters.arrow", "lines.arrow"]
+
+
+def test_nothing_is_parsed_by_a_fresh_reader_of_what_another_has_parsed(
+    home: Path, path: Path
+) -> None:
+    Parser(path)()
+
+    def parse(out: Writer) -> NoReturn:
+        raise AssertionError("there is nothing to parse")
+
+    assert len(parsed("kind", [path], SCHEMAS, parse)["lines"]) == 3
+
+
+def test_a_release_without_rows(home: Path, path: Path) -> None:
+    path.write_text("")
+    read = Parser(path)
+    assert read() == read() == []
+    assert read.calls == 1
+
+
+def test_tables_outlive_their_files(home: Path, path: Path) -> None:
+    """Another process may clear the cache while this one reads."""
+    for _ in range(2):
+        tables = parsed("kind", [path], SCHEMAS, Parser(path).parse)
+        shutil.rmtree(home)
+        assert tables["lines"]["text"].to_pylist() == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize("what", ["kind", "name", "content", "code", "another file", "their order"])
+def test_what_makes_other_columns(
+    home: Path, path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    second = path.with_name("second.txt")
+    second.write_text("four\n")
+    paths, kind = [path, second], "kind"
+    Parser(*paths, kind=kind)()
+    if what == "kind":
+        kind = "other"
+    elif what == "name":
+        paths[0] = path.rename(path.with_name("renamed.txt"))
+    elif what == "content":
+        path.write_text("one\ntwo\nthree\n\n")
+    elif what == "code":
+        monkeypatch.setattr(cache, "_code", lambda: "a newer irtoolkit")
+    elif what == "another file":
+        paths.pop()
+    else:
+        paths.reverse()
+    read = Parser(*paths, kind=kind)
+    assert read() == [line for p in paths for line in p.read_text().splitlines()]
+    assert read.calls == 1
+    assert len(folders(home)) == 2
+
+
+@pytest.mark.parametrize("what", ["folder", "time"])
+def test_what_makes_no_other_columns(home: Path, path: Path, tmp_path: Path, what: str) -> None:
+    Parser(path)()
+    if what == "folder":
+        (tmp_path / "elsewhere").mkdir()
+        path = path.rename(tmp_path / "elsewhere" / path.name)
+    else:
+        os.utime(path, (1, 1))
+    read = Parser(path)
+    assert read() == ["one", "two", "three"]
+    assert read.calls == 0
+
+
+@pytest.mark.parametrize(
+    "edited",
+    ["files.py", "ids.py", "trec.py", "collections/strictjson.py", "collections/new.py", None],
+)
+def test_the_code_that_parses_is_part_of_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edited: str | None
+) -> None:
+    package = tmp_path / "irtoolkit"
+    (package / "collections").mkdir(parents=True)
+    for name in (
+        "files.py",
+        "ids.py",
+        "trec.py",
+        "collections/cache.py",
+        "collections/strictjson.py",
+    ):
+        (package / name).write_text("x = 1\n")
+    monkeypatch.setattr(cache, "__file__", str(package / "collections" / "cache.py"))
+    before = cache._code.__wrapped__()
+    if edited:
+        (package / edited).write_text("x = 2\n")
+    assert (cache._code.__wrapped__() != before) == (edited is not None)
+
+
+# ---- damage to the cache -------------------------------------------------------------------------
+
+
+def cut(share: float) -> Callable[[Path], object]:
+    return lambda arrow: os.truncate(arrow, int(arrow.stat().st_size * share))
+
+
+def folder_instead(arrow: Path) -> None:
+    arrow.unlink()
+    arrow.mkdir()
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "gone": Path.unlink,
+    "empty": cut(0),
+    "a tenth": cut(0.1),
+    "half": cut(0.5),
+    "all but the end": cut(0.99),
+    "one byte less": lambda arrow: os.truncate(arrow, arrow.stat().st_size - 1),
+    "other bytes": lambda arrow: arrow.write_bytes(b"\xff" * 5000),
+    "zeros": lambda arrow: arrow.write_bytes(bytes(arrow.stat().st_size)),
+    "text": lambda arrow: arrow.write_text("ARROW1\n\nARROW1"),
+    "a folder": folder_instead,
+    "whole folder gone": lambda arrow: shutil.rmtree(arrow.parent),
+}
+
+
+@pytest.mark.parametrize("table", SCHEMAS)
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE.keys())
+def test_damaged_columns_are_made_again(
+    home: Path, path: Path, table: str, damage: Callable[[Path], object]
+) -> None:
+    Parser(path)()
+    (folder,) = folders(home)
+    damage(home / folder / f"{table}.arrow")
+    read = Parser(path)
+    assert read() == read() == ["one", "two", "three"]
+    assert read.calls == 1
+    assert folders(home) == [folder]
+
+
+def test_a_file_where_the_columns_should_be(home: Path, path: Path) -> None:
+    Parser(path)()
+    (folder,) = folders(home)
+    shutil.rmtree(home / folder)
+    (home / folder).write_text("what is this?")
+    assert Parser(path)() == ["one", "two", "three"]
+    assert len(folders(home)) == 1
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_cache_that_cannot_be_written(
+    tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch, nested: bool
+) -> None:
+    """A file stands in its place, which keeps out administrators too."""
+    blocked, scratch = tmp_path / "blocked", tmp_path / "scratch"
+    blocked.write_text("")
+    scratch.mkdir()
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(blocked / "cache" if nested else blocked))
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    read = Parser(path)
+    tables = [parsed("kind", [path], SCHEMAS, read.parse) for _ in range(2)]
+    assert read.calls == 2
+    assert list(scratch.iterdir()) == []
+    assert blocked.read_text() == ""
+    for each in tables:
+        assert each["lines"]["text"].to_pylist() == ["one", "two", "three"]
+
+
+def test_columns_that_cannot_be_moved_to_their_place(
+    home: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rename(self: Path, target: Path) -> NoReturn:
+        raise PermissionError("not here")
+
+    monkeypatch.setattr(Path, "rename", rename)
+    read = Parser(path)
+    assert read() == read() == ["one", "two", "three"]
+    assert (read.calls, folders(home)) == (2, [])
+
+
+# ---- a parse that fails --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [0, 1, 20])
+@pytest.mark.parametrize("problem", [InputError("bad"), KeyboardInterrupt(), MemoryError()], ids=lambda p: type(p).__name__)  # fmt: skip
+def test_a_failed_parse_leaves_nothing(
+    home: Path, path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, problem: BaseException
+) -> None:
+    monkeypatch.setattr(cache, "_BATCH_ROWS", 7)
+
+    def parse(out: Writer) -> None:
+        for _ in range(rows):
+            out.add("lines", "x", 1)
+        (scratch,) = home.glob(".kind-*")
+        assert sorted(os.listdir(scratch)) == ["letters.arrow", "lines.arrow"]
+        raise problem
+
+    for _ in range(2):
+        with pytest.raises(type(problem)) as caught:
+            parsed("kind", [path], SCHEMAS, parse)
+        assert caught.value is problem
+        assert folders(home) == []
+    assert Parser(path)() == ["one", "two", "three"]
+    assert len(folders(home)) == 1
+
+
+@pytest.mark.parametrize(
+    "row", [("x", "no number"), ("x", 1 << 40), (b"\xff", 1), (3, 1), ("x",), ("x", 1, 2)]
+)
+def test_a_row_that_does_not_fit_leaves_nothing(
+    home: Path, path: Path, row: tuple[Any, ...]
+) -> None:
+    def parse(out: Writer) -> None:
+        out.add("lines", "fits", 1)
+        out.add("lines", *row)
+
+    with pytest.raises((pa.ArrowException, ValueError, TypeError, OverflowError)):
+        parsed("kind", [path], SCHEMAS, parse)
+    assert folders(home) == []
+
+
+def test_a_failed_parse_of_an_edited_release_leaves_the_old_columns(home: Path, path: Path) -> None:
+    old = path.read_bytes()
+    Parser(path)()
+    before = folders(home)
+    path.write_text("damaged")
+
+    def parse(out: Writer) -> NoReturn:
+        raise InputError("damaged", file=path)
+
+    with pytest.raises(InputError):
+        parsed("kind", [path], SCHEMAS, parse)
+    assert folders(home) == before
+    path.write_bytes(old)
+    read = Parser(path)
+    assert read() == ["one", "two", "three"]
+    assert read.calls == 0
+
+
+# ---- at the same time ----------------------------------------------------------------------------
+
+
+def test_threads_that_parse_the_same_at_once(home: Path, path: Path) -> None:
+    """All of them are in the midst of parsing before any is done."""
+    together, found = threading.Barrier(4), list[list[str]]()
+
+    class Slow(Parser):
+        def parse(self, out: Writer) -> None:
+            super().parse(out)
+            together.wait(60)
+
+    def work() -> None:
+        found.append(Slow(path)())
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [["one", "two", "three"]] * 4
+    assert len(folders(home)) == 1
+    read = Parser(path)
+    assert read() == ["one", "two", "three"]
+    assert read.calls == 0
+
+
+CHILD = """
+import sys, time
+from pathlib import Path
+import pyarrow as pa
+from irtoolkit.collections.cache import parsed
+
+path, mine, other = map(Path, sys.argv[1:])
+
+def parse(out):
+    mine.touch()
+    while not other.exists():
+        time.sleep(0.01)
+    for line in path.read_text().splitlines():
+        out.add("lines", line)
+
+tables = parsed("kind", [path], {"lines": {"text": pa.string()}}, parse)
+print(*tables["lines"]["text"].to_pylist())
+"""
+
+
+def test_processes_that_parse_the_same_at_once(home: Path, path: Path, tmp_path: Path) -> None:
+    marks = [tmp_path / "a", tmp_path / "b"]
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", CHILD, path, *order], stdout=subprocess.PIPE, text=True
+        )
+        for order in (marks, marks[::-1])
+    ]
+    assert [child.communicate(timeout=120)[0] for child in children] == ["one two three\n"] * 2
+    assert [child.returncode for child in children] == [0, 0]
+    assert len(folders(home)) == 1
+
+
+def test_columns_that_another_process_takes_away_at_once(
+    home: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep = cache._keep
+
+    def meanwhile(scratch: Path, folder: Path) -> None:
+        keep(scratch, folder)
+        shutil.rmtree(folder)
+
+    monkeypatch.setattr(cache, "_keep", meanwhile)
+    assert Parser(path)() == ["one", "two", "three"]
+
+
+# ---- hashes of files -----------------------------------------------------------------------------
+
+
+def memos(home: Path) -> list[Path]:
+    return sorted((home / "hashes").iterdir()) if (home / "hashes").exists() else []
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def hashed(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The files that were really read to be hashed."""
+    found: list[Path] = []
+    sha256 = cache.sha256
+
+    def counted(path: Path) -> str:
+        found.append(path)
+        return sha256(path)
+
+    monkeypatch.setattr(cache, "sha256", counted)
+    return found
+
+
+def test_the_hash_is_that_of_the_content(home: Path, path: Path) -> None:
+    assert content_hash(path) == digest(path)
+
+
+def test_a_settled_file_is_hashed_once(
+    home: Path, path: Path, hashed: list[Path], settled: None
+) -> None:
+    assert content_hash(path) == content_hash(path) == digest(path)
+    assert hashed == [path]
+    assert len(memos(home)) == 1
+    assert content_hash(path.parent / "." / path.name) == digest(path)
+    assert len(hashed) == 1
+
+
+@pytest.mark.parametrize("seconds", [0, 1, 1.9])
+@pytest.mark.parametrize("age", [0, 3600])
+def test_a_file_just_changed_is_hashed_each_time(
+    home: Path,
+    path: Path,
+    hashed: list[Path],
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: float,
+    age: int,
+) -> None:
+    """Also one that is said to have been changed long ago."""
+    now = path.stat().st_mtime
+    os.utime(path, (now - age, now - age))
+    set_clock(monkeypatch, path, seconds)
+    assert content_hash(path) == content_hash(path) == digest(path)
+    assert hashed == [path, path]
+    assert memos(home) == []
+
+
+def test_a_file_from_the_future_is_hashed_each_time(
+    home: Path, path: Path, hashed: list[Path], settled: None
+) -> None:
+    os.utime(path, (path.stat().st_mtime + 3600,) * 2)
+    assert content_hash(path) == content_hash(path) == digest(path)
+    assert len(hashed) == 2
+
+
+@pytest.mark.parametrize("seconds", [0, 60])
+@pytest.mark.parametrize("content", [b"one\ntwo\nTHREE\n", b"short", b"one\ntwo\nthree\nfour\n"])
+def test_an_edited_file_has_another_hash(
+    home: Path, path: Path, monkeypatch: pytest.MonkeyPatch, seconds: int, content: bytes
+) -> None:
+    """Whether its time is put back, and its size the same; whether it is old news or not."""
+    set_clock(monkeypatch, path, seconds)
+    read = Parser(path)
+    assert read() == read() == ["one", "two", "three"]
+    rewrite(path, content)
+    assert content_hash(path) == hashlib.sha256(content).hexdigest()
+    assert read() == content.decode().splitlines()
+    assert read.calls == 2
+    rewrite(path, b"one\ntwo\nthree\n")
+    assert read() == ["one", "two", "three"]
+    assert read.calls == 2  # those columns are still there
+
+
+def test_another_file_put_in_place_with_size_and_time(
+    home: Path, path: Path, settled: None
+) -> None:
+    content_hash(path)
+    other = path.with_name("other")
+    other.write_bytes(b"six\nten\neight\n")
+    times = path.stat()
+    os.utime(other, ns=(times.st_atime_ns, times.st_mtime_ns))
+    os.replace(other, path)
+    assert content_hash(path) == digest(path)
+
+
+def test_a_link_is_known_by_what_it_leads_to(
+    home: Path, path: Path, hashed: list[Path], settled: None
+) -> None:
+    link = path.with_name("link.txt")
+    link.symlink_to(path)
+    content_hash(path)
+    assert content_hash(link) == digest(path)
+    assert len(hashed) == 1
+    link.unlink()
+    other = path.with_name("other.txt")
+    other.write_text("other")
+    link.symlink_to(other)
+    assert content_hash(link) == digest(other)
+
+
+@pytest.mark.parametrize("memo", [b"", b"abc", b"\xff" * 64, b"0" * 63, b"0" * 65])
+def test_a_damaged_memo_is_not_believed(home: Path, path: Path, settled: None, memo: bytes) -> None:
+    content_hash(path)
+    (file,) = memos(home)
+    file.write_bytes(memo)
+    assert content_hash(path) == digest(path)
+    assert file.read_text() == digest(path)
+
+
+def test_hashes_that_cannot_be_kept(
+    home: Path, path: Path, hashed: list[Path], settled: None
+) -> None:
+    home.mkdir()
+    (home / "hashes").write_text("a file where a folder should be")
+    assert content_hash(path) == content_hash(path) == digest(path)
+    assert len(hashed) == 2
+
+
+# ---- writing -------------------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.text(alphabet="aé猫", max_size=9), max_size=40),
+    st.integers(1, 9),
+    st.integers(1, 30),
+)
+def test_what_is_written_is_read_back(lines: list[str], rows: int, characters: int) -> None:
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cache, "_BATCH_ROWS", rows)
+        patch.setattr(cache, "_BATCH_CHARACTERS", characters)
+        writer = Writer(Path(name), SCHEMAS)
+        for line in lines:
+            writer.add("lines", line, len(line))
+            writer.add("letters", list(line))
+        writer.close()
+        tables = cache._open(Path(name), SCHEMAS)
+        assert tables is not None
+        assert tables["lines"].to_pydict() == {"text": lines, "length": list(map(len, lines))}
+        assert tables["letters"]["of"].to_pylist() == [list(line) for line in lines]
+        for table in tables.values():
+            for batch in table.to_batches():
+                assert 1 <= len(batch) <= rows
+
+
+@pytest.mark.parametrize("table", SCHEMAS)
+def test_few_long_rows_are_held_at_a_time(
+    home: Path, path: Path, monkeypatch: pytest.MonkeyPatch, table: str
+) -> None:
+    monkeypatch.setattr(cache, "_BATCH_CHARACTERS", 100)
+    row = ("x" * 40, 40) if table == "lines" else (["x" * 20, "y" * 20],)
+
+    def parse(out: Writer) -> None:
+        for _ in range(9):
+            out.add(table, *row)
+
+    batches = parsed("kind", [path], SCHEMAS, parse)[table].to_batches()
+    assert [len(batch) for batch in batches] == [3, 3, 3]
+
+
+# ---- rows, records, texts ------------------------------------------------------------------------
+
+
+def table_of(values: Sequence[str], lengths: Sequence[int]) -> pa.Table:
+    """The values in batches of some lengths, which take turns; and how long each is."""
+    schema = pa.schema([("text", pa.string()), ("length", pa.int32())])
+    batches, start, turn = [], 0, 0
+    while start < len(values):
+        part = list(values[start : start + lengths[turn % len(lengths)]])
+        batches.append(pa.record_batch([part, list(map(len, part))], schema=schema))
+        start, turn = start + len(part), turn + 1
+    return pa.Table.from_batches(batches, schema)
+
+
+def made(number: int, text: str, length: int) -> tuple[int, str, int]:
+    return number, text, length
+
+
+VALUES = st.lists(st.text(alphabet="abcé猫 ", max_size=5), max_size=40)
+LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=5)
+
+
+def expected(values: Sequence[str]) -> list[tuple[int, str, int]]:
+    return [(number, value, len(value)) for number, value in enumerate(values)]
+
+
+def assert_same(rows: Sequence[Any], plain: list[Any]) -> None:
+    assert len(rows) == len(plain)
+    assert list(rows) == list(rows) == plain
+    assert [rows[i] for i in range(-len(plain), len(plain))] == plain + plain
+    assert list(reversed(rows)) == plain[::-1]
+    for place in (len(plain), -len(plain) - 1):
+        with pytest.raises(IndexError):
+            rows[place]
+
+
+@given(VALUES, LENGTHS, st.integers(1, 9), st.data())
+def test_rows_are_a_list(
+    values: list[str], lengths: list[int], batch: int, data: st.DataObject
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cache, "_BATCH_ROWS", batch)
+        rows, plain = Rows(table_of(values, lengths), made), expected(values)
+        assert_same(rows, plain)
+        for _ in range(3):
+            part = data.draw(st.slices(len(plain)))
+            rows, plain = rows[part], plain[part]
+            assert isinstance(rows, Rows)
+            assert_same(rows, plain)
+        places = data.draw(st.lists(st.sampled_from(range(len(plain))))) if plain else []
+        assert list(rows.at(places)) == [plain[place] for place in places]
+
+
+@given(VALUES, LENGTHS, st.data())
+def test_rows_of_a_part(values: list[str], lengths: list[int], data: st.DataObject) -> None:
+    """A split is a range of the table; its rows keep their numbers in the whole."""
+    start = data.draw(st.integers(0, len(values)))
+    stop = data.draw(st.integers(start, len(values)))
+    rows = Rows(table_of(values, lengths), made, range(start, stop))
+    assert_same(rows, expected(values)[start:stop])
+    assert_same(rows[::-2], expected(values)[start:stop][::-2])
+
+
+def test_rows_are_made_when_they_are_asked_for() -> None:
+    asked: list[int] = []
+
+    def make(number: int, text: str, length: int) -> str:
+        asked.append(number)
+        return text
+
+    rows = Rows(table_of([str(n) for n in range(100)], [10]), make)
+    assert (rows[50], len(rows), rows[10:20][3], rows[-1]) == ("50", 100, "13", "99")
+    assert asked == [50, 13, 99]
+    assert next(iter(rows)) == "0"
+    assert asked == [50, 13, 99, 0]
+
+
+@given(VALUES, LENGTHS, st.data())
+def test_texts_are_a_list(values: list[str], lengths: list[int], data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(values)))
+    count = data.draw(st.integers(0, len(values) - start))
+    texts, plain = (
+        Texts(table_of(values, lengths)["text"], start, count),
+        values[start : start + count],
+    )
+    assert_same(texts, plain)
+    part = data.draw(st.slices(count))
+    assert texts[part] == plain[part]
+    assert all(text in texts for text in plain)
+
+
+def test_texts_are_read_when_they_are_asked_for() -> None:
+    class Column:
+        slices = 0
+
+        def slice(self, start: int, count: int) -> Any:
+            self.slices += 1
+            return pa.chunked_array([["a", "b", "c"]]).slice(start, count)
+
+    column = Column()
+    texts = Texts(column, 1, 2)
+    assert (len(texts), column.slices) == (2, 0)
+    assert (texts[0], texts[1], list(texts), texts[-1:]) == ("b", "c", ["b", "c"], ["c"])
+    assert column.slices == 1
+
+
+def records_of(values: Sequence[str], lengths: Sequence[int]) -> Records[tuple[int, str, int]]:
+    return Records(
+        lambda: [f"d{n}" for n in range(len(values))], Rows(table_of(values, lengths), made)
+    )
+
+
+@given(VALUES, LENGTHS, st.data())
+def test_records_are_a_dict(values: list[str], lengths: list[int], data: st.DataObject) -> None:
+    records = records_of(values, lengths)
+    plain = {f"d{number}": row for number, row in enumerate(expected(values))}
+    assert dict(records) == plain
+    assert list(records) == list(records.keys()) == list(plain)
+    assert list(records.items()) == list(plain.items())
+    assert len(records) == len(plain)
+    assert_same(records.values(), list(plain.values()))
+    for key in ("", "d", "d-1", "D0", f"d{len(values)}"):
+        assert key not in records
+        assert records.get(key) is None
+        with pytest.raises(KeyError):
+            records[key]
+    keys = data.draw(st.lists(st.sampled_from([*plain, "gone", "", "d 1"]), max_size=60))
+    found = [plain[key] for key in keys if key in plain]
+    assert list(records.many(keys)) == list(records.many(iter(keys))) == found
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 7, 100])
+def test_many_across_batches(monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
+    monkeypatch.setattr(cache, "_BATCH_ROWS", batch)
+    records = records_of([str(n) for n in range(20)], [6])
+    numbers = [3, 4, 5, 6, 7, 7, 6, 19, 0, 1, 11, 12, 13, 12, 3, 3]
+    found = list(records.many(["gone", *(f"d{n}" for n in numbers), "gone"]))
+    assert [number for number, _, _ in found] == numbers
+
+
+def test_ids_are_read_once_and_only_for_looking_up() -> None:
+    calls: list[None] = []
+
+    def ids() -> list[str]:
+        calls.append(None)
+        return ["a", "b"]
+
+    records = Records(ids, Rows(table_of(["x", "y"], [1]), made))
+    assert (len(records), records.values()[1], calls) == (2, (1, "y", 1), [])
+    assert (records["b"], records["a"], "c" in records) == ((1, "y", 1), (0, "x", 1), False)
+    assert list(records) == ["a", "b"]
+    assert len(calls) == 1

@@ -1,0 +1,788 @@
+"""What every loader of a release has to do with bad input, and with input that is only large.
+
+Whatever is wrong is named by file and line whichever way a dataset is asked, nothing half read is
+handed out or kept, and once the file is whole again it loads, in the same process. Also the other
+forms in which the datasets come, how their queries are divided, and how large files are fetched.
+"""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import ir_datasets
+import pytest
+
+from irtoolkit.collections import egret, plotretrieval, quoter, web
+from irtoolkit.collections.egret import FILES
+from irtoolkit.collections.source import Source
+from irtoolkit.errors import InputError
+
+LONG = 10_000_000
+WAYS = ("docs_count", "queries_count", "docs_iter", "queries_iter", "qrels_iter", "docs_store")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache that nobody else writes into."""
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("IRTOOLKIT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
+    return tmp_path / "cache"
+
+
+def cached(home: Path) -> list[str]:
+    """What is in the cache, scratch folders included, beside the hashes it remembers."""
+    return sorted(p.name for p in home.iterdir() if p.name != "hashes") if home.exists() else []
+
+
+def contents(dataset_id: str) -> list[Any]:
+    dataset = ir_datasets.load(dataset_id)
+    rows = [
+        [tuple(row) for row in getattr(dataset, way)()]
+        for way in ("docs_iter", "queries_iter", "qrels_iter")
+    ]
+    counts = [dataset.docs_count(), dataset.queries_count()]
+    assert counts == [len(rows[0]), len(rows[1])]
+    return rows
+
+
+# ---- a small release of each benchmark, in lines --------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Loader:
+    """A dataset, and the files it is read from."""
+
+    dataset_id: str
+    files: dict[str, str]
+
+    def write(self, data: Path, name: str = "", content: bytes = b"") -> Path:
+        """All files whole, but for one with other content; gives the path of that one."""
+        folder = data / self.dataset_id.split("/")[0]
+        for each, text in self.files.items():
+            (folder / each).parent.mkdir(parents=True, exist_ok=True)
+            (folder / each).write_bytes(content if each == name else text.encode())
+        return folder / name
+
+
+def relic_text() -> str:
+    """Every value on a line of its own; what stands in which line is counted below."""
+    books = {
+        "inn": {
+            "quotes": {"w1": [["Before."], 6, 1, ["After."]], "w2": [[], 2, 2, ["Only after."]]},
+            "sentences": [f"Sentence é {i}." for i in range(12)],
+            "candidates": {"1_sentence": list(range(12)), "2_sentences": [0, 2, 7]},
+        },
+        "pub": {
+            "quotes": {"w3": [["It said:"], 0, 1, []]},
+            "sentences": ["One.", "Two."],
+            "candidates": {"1_sentence": [0, 1]},
+        },
+    }
+    return json.dumps(books, indent=1, ensure_ascii=False) + "\n"
+
+
+def lines(records: list[Any]) -> str:
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+def question(name: str, *answers: str) -> dict[str, Any]:
+    return {"id": name, "input": f"What of {name}?", "output": [{"answer": a} for a in answers]}
+
+
+RELIC = Loader("relic/train", {"train.json": relic_text()})
+QUOTER = Loader("quoter/en/train", {
+    "english.txt": "".join(f"left é {n}\tquote {n % 3}\tright {n}\n" for n in range(1, 11))
+})  # fmt: skip
+EGRET = Loader("egret/train", {
+    "eli5-train-kilt.jsonl": lines([question(f"t{n}", f"So é. For example, {n}. Yes.", "No.") for n in range(1, 6)]),
+    "eli5-dev-kilt.jsonl": lines([question("d1", "It is (e.g. é) so."), question("d2", "No.")]),
+})  # fmt: skip
+PLOT = Loader("plotretrieval/val", {
+    "queries-val.jsonl": lines([
+        {"query_id": "p1", "book": "inn", "query": "é regret", "spans": [[4, 5], [9, 11]]},
+        {"query_id": "p2", "book": "bar", "query": "a quarrel", "spans": [[0, 2]]},
+        {"query_id": "p3", "book": "inn", "query": "a song", "spans": [[0, 6]]},
+    ]),
+    "books/bar.json": json.dumps({"book": "bar", "sentences": ["A é.", "B.", "C."]}, indent=1, ensure_ascii=False),
+    "books/inn.json": json.dumps({"book": "inn", "sentences": [f"Line {i}." for i in range(11)]}, indent=1),
+})  # fmt: skip
+LOADERS = {"relic": RELIC, "quoter": QUOTER, "egret": EGRET, "plotretrieval": PLOT}
+
+
+@dataclass(frozen=True)
+class Bad:
+    """A file with something wrong in a line.
+
+    `change` takes the lines of the whole file, which it may alter, to the line that is wrong.
+    """
+
+    name: str
+    loader: Loader
+    file: str
+    found: str
+    change: Callable[[list[bytes]], int | None]
+
+
+def put(line: int, old: str, new: str | bytes) -> Callable[[list[bytes]], int]:
+    """A line with something else in it."""
+
+    def change(whole: list[bytes]) -> int:
+        data = new if isinstance(new, bytes) else new.encode()
+        assert old.encode() in whole[line - 1]
+        whole[line - 1] = whole[line - 1].replace(old.encode(), data, 1)
+        return line
+
+    return change
+
+
+def cut(line: int, share: float = 0.5) -> Callable[[list[bytes]], int]:
+    """A file that breaks off inside a line."""
+
+    def change(whole: list[bytes]) -> int:
+        whole[line - 1 :] = [whole[line - 1][: int(len(whole[line - 1]) * share)]]
+        return line
+
+    return change
+
+
+def again(line: int, at: int, says: int) -> Callable[[list[bytes]], int]:
+    """A line once more, further on."""
+
+    def change(whole: list[bytes]) -> int:
+        whole.insert(at - 1, whole[line - 1])
+        return says
+
+    return change
+
+
+def every(line: int | None, content: bytes) -> Callable[[list[bytes]], int | None]:
+    """Other content altogether."""
+
+    def change(whole: list[bytes]) -> int | None:
+        whole[:] = [content]
+        return line
+
+    return change
+
+
+def long_line(line: int, old: str, new: str) -> Callable[[list[bytes]], int]:
+    """A line of ten million characters, and something wrong at its end."""
+    return put(line, old, "long " * (LONG // 5) + new)
+
+
+def line_of(text: str, wanted: str) -> int:
+    """The only line that holds a text."""
+    (found,) = [n for n, line in enumerate(text.split("\n"), 1) if wanted in line]
+    return found
+
+
+TRAIN, ENGLISH, KILT, DEV, QUERIES, BAR = (
+    "train.json",
+    "english.txt",
+    "eli5-train-kilt.jsonl",
+    "eli5-dev-kilt.jsonl",
+    "queries-val.jsonl",
+    "books/bar.json",
+)
+W1, W3, S7 = (line_of(RELIC.files[TRAIN], text) for text in ('"w1"', '"w3"', "é 7."))
+W1_START = W1 + 4
+
+BAD = [
+    # Truncated.
+    Bad("truncated", RELIC, TRAIN, "not JSON", cut(S7)),
+    Bad("truncated late", RELIC, TRAIN, "not JSON", cut(W3)),
+    Bad("truncated", QUOTER, ENGLISH, "1 tabs instead of 2", cut(8)),
+    Bad("truncated", EGRET, KILT, "not JSON", cut(5)),
+    Bad("truncated", EGRET, DEV, "not JSON", cut(1, 0.9)),
+    Bad("truncated", PLOT, QUERIES, "not JSON", cut(3)),
+    Bad("truncated book", PLOT, BAR, "not JSON", cut(4)),
+    # A gold past the end.
+    Bad("gold past the end", RELIC, TRAIN, "gold index 12", lambda w: (put(W1_START, "6", "12")(w), W1)[1]),
+    Bad("gold past the candidates", RELIC, TRAIN, "gold index 2", lambda w: (put(W3 + 4, "0", "2")(w), W3)[1]),
+    Bad("gold past the end", PLOT, QUERIES, "a span that ends at 4, past the 3 sentences of bar", put(2, "[0, 2]", "[0, 4]")),
+    # A null gold.
+    Bad("null gold", RELIC, TRAIN, "gold index None", lambda w: (put(W1_START, "6", "null")(w), W1)[1]),
+    Bad("null gold", PLOT, QUERIES, "query p2 has no spans", put(2, "[[0, 2]]", "null")),
+    Bad("half a gold", PLOT, QUERIES, "the span [0, None]", put(2, "[0, 2]", "[0, null]")),
+    # Tabs.
+    Bad("a tab too few", QUOTER, ENGLISH, "1 tabs instead of 2", put(4, "\t", " ")),
+    Bad("a tab too many", QUOTER, ENGLISH, "3 tabs instead of 2", put(10, "right", "right\t")),
+    # Encodings.
+    Bad("not UTF-8", RELIC, TRAIN, "not UTF-8: byte 0xe9", put(S7, "é", b"\xe9")),
+    Bad("not UTF-8", QUOTER, ENGLISH, "not UTF-8: byte 0xe9", put(7, "é", b"\xe9")),
+    Bad("not UTF-8", EGRET, KILT, "not UTF-8: byte 0xe9", put(4, "é", b"\xe9")),
+    Bad("not UTF-8", EGRET, DEV, "not UTF-8: byte 0xe9", put(1, "é", b"\xe9")),
+    Bad("not UTF-8", PLOT, QUERIES, "not UTF-8: byte 0xe9", put(1, "é", b"\xe9")),
+    Bad("a book not UTF-8", PLOT, BAR, "not UTF-8: byte 0xff", put(5, "B", b"\xff")),
+    Bad("half a character", RELIC, TRAIN, "half a surrogate pair", put(S7, "é", "\\ud83d")),
+    Bad("half a character", EGRET, KILT, "half a surrogate pair", put(4, "é", "\\ud83d")),
+    Bad("half a character", PLOT, QUERIES, "half a surrogate pair", put(1, "é", "\\ude00")),
+    # Ids that stand twice.
+    Bad("a window twice", RELIC, TRAIN, "w1 of pub stands in two books", put(W3, "w3", "w1")),
+    Bad("a book twice", RELIC, TRAIN, "'inn' stands twice", put(W3 - 2, "pub", "inn")),
+    Bad("a question twice", EGRET, KILT, "question t2 stands twice", again(2, 5, 5)),
+    Bad("a question twice", EGRET, DEV, "question d1 stands twice", again(1, 3, 3)),
+    Bad("a question in both", EGRET, DEV, "train and dev share a question id: t3", put(2, "d2", "t3")),
+    Bad("a query twice", PLOT, QUERIES, "query p1 stands twice", again(1, 4, 4)),
+    # Long lines.
+    Bad("long line", RELIC, TRAIN, "not JSON", long_line(S7, '",', "")),
+    Bad("long line", QUOTER, ENGLISH, "3 tabs instead of 2", long_line(6, "left", "\t")),
+    Bad("long line", EGRET, KILT, "not JSON", long_line(3, "example", '"')),
+    Bad("long line", PLOT, QUERIES, "the span [9, 9]", lambda w: (long_line(1, "regret", "")(w), put(1, "[9, 11]", "[9, 9]")(w))[1]),
+    Bad("long book line", PLOT, BAR, "not UTF-8", lambda w: (long_line(4, "A", "")(w), put(4, "é", b"\xff")(w))[1]),
+    # Nothing there.
+    Bad("empty", RELIC, TRAIN, "not JSON", every(1, b"")),
+    Bad("empty", QUOTER, ENGLISH, "no contexts", every(None, b"")),
+    Bad("empty", EGRET, KILT, "no questions", every(None, b"")),
+    Bad("empty", EGRET, DEV, "no questions", every(None, b"")),
+    Bad("empty", PLOT, QUERIES, "no queries", every(None, b"")),
+    Bad("empty book", PLOT, BAR, "not JSON", every(1, b"")),
+    Bad("no books", RELIC, TRAIN, "not an object of books", every(1, b"{}")),
+    Bad("only a mark", QUOTER, ENGLISH, "0 tabs instead of 2", every(1, codecs.BOM_UTF8)),
+    Bad("only line ends", EGRET, DEV, "no questions", every(None, b"\n\n")),
+    Bad("only line ends", RELIC, TRAIN, "not JSON", every(3, b"\n\n")),
+]  # fmt: skip
+
+
+def ask(dataset_id: str, way: str) -> None:
+    found = getattr(ir_datasets.load(dataset_id), way)()
+    if way.endswith("_iter"):
+        for _ in found:
+            raise AssertionError("half a release has been handed out")
+
+
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: f"{bad.loader.dataset_id}-{bad.name}")
+def test_bad_input_is_refused_and_leaves_nothing(home: Path, tmp_path: Path, bad: Bad) -> None:
+    whole = bad.loader.files[bad.file].encode().split(b"\n")
+    line = bad.change(whole)
+    path = bad.loader.write(tmp_path / "data", bad.file, b"\n".join(whole))
+    for way in WAYS:
+        with pytest.raises(InputError) as caught:
+            ask(bad.loader.dataset_id, way)
+        assert (caught.value.file, caught.value.line) == (str(path), line)
+        assert bad.found in caught.value.found
+        assert caught.value.remedy
+        assert len(str(caught.value)) < 1000
+        assert cached(home) == []
+    # The whole file in the same place: nothing of the other is remembered.
+    bad.loader.write(tmp_path / "data")
+    found = contents(bad.loader.dataset_id)
+    assert all(found)
+    (folder,) = cached(home)
+    assert not folder.startswith(".")
+    # What is then in the cache is what a first load gives.
+    bad.loader.write(tmp_path / "other")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("IRTOOLKIT_DATA", str(tmp_path / "other"))
+        assert contents(bad.loader.dataset_id) == found
+        assert cached(home) == [folder]
+        patch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "another cache"))
+        bad.loader.write(tmp_path / "third")
+        patch.setenv("IRTOOLKIT_DATA", str(tmp_path / "third"))
+        assert contents(bad.loader.dataset_id) == found
+
+
+@pytest.mark.parametrize("loader", LOADERS.values(), ids=LOADERS.keys())
+def test_damage_to_a_release_that_was_loaded_before(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loader: Loader
+) -> None:
+    """Another process would find the old columns there; they are not those of this file."""
+    loader.write(tmp_path / "data")
+    contents(loader.dataset_id)
+    (folder,) = cached(home)
+    name = next(iter(loader.files))
+    path = loader.write(tmp_path / "new", name, loader.files[name].encode()[:-20] + b"\xff")
+    monkeypatch.setenv("IRTOOLKIT_DATA", str(tmp_path / "new"))
+    with pytest.raises(InputError) as caught:
+        ask(loader.dataset_id, "docs_count")
+    assert caught.value.file == str(path)
+    assert cached(home) == [folder]
+
+
+# ---- answers that are nothing but a marker ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("answer", ["e.g.", "For example.", "(e.g.)", "for example: …", "E.g. (for example)"])  # fmt: skip
+def test_an_answer_with_nothing_but_a_marker_has_no_example(
+    home: Path, tmp_path: Path, answer: str
+) -> None:
+    content = EGRET.files[KILT] + lines([question("x1", answer, "E.g. this.", answer)])
+    EGRET.write(tmp_path / "data", KILT, content.encode())
+    docs, queries, qrels = contents("egret/train")
+    assert [query[0] for query in queries] == [*(f"t{n}.1.1" for n in range(1, 6)), "x1.2.1"]
+    assert [qrel[0] for qrel in qrels] == [query[0] for query in queries]
+    assert [doc[0] for doc in docs] == [*(query[0] for query in queries), "d1.1.1"]
+
+
+def test_a_release_without_a_single_example(home: Path, tmp_path: Path) -> None:
+    folder = EGRET.write(tmp_path / "data")
+    for split, name in (("train", KILT), ("dev", DEV)):
+        records = [question(split, "e.g.", "Nothing."), question(f"{split}2")]
+        (folder / name).write_text(lines(records))
+    for name in ("egret/train", "egret/dev/left"):
+        assert contents(name) == [[], [], []]
+    assert len(cached(home)) == 1
+
+
+# ---- ten million characters ------------------------------------------------------------------------
+
+FILLER = "These are words of no weight, and so on they go. "
+
+
+def test_a_long_sentence_of_a_book(home: Path, tmp_path: Path) -> None:
+    books = json.loads(RELIC.files[TRAIN])
+    long = FILLER * (LONG // len(FILLER))
+    books["inn"]["sentences"][6] = long
+    books["pub"]["quotes"]["w3"][0] = [long]
+    RELIC.write(tmp_path / "data", TRAIN, json.dumps(books).encode())
+    dataset = ir_datasets.load("relic/train")
+    assert dataset.docs_store().get("inn:6+1").text == long.strip()
+    assert dataset.docs_store().get("inn:7+2").text == "Sentence é 7. Sentence é 8."
+    assert [len(query.context) for query in dataset.queries_iter()] == [14, 11, len(long)]
+    assert (dataset.docs_count(), len(list(dataset.qrels_iter()))) == (17, 13)
+
+
+def test_a_long_context_of_a_quote(home: Path, tmp_path: Path) -> None:
+    long = (FILLER * (LONG // len(FILLER))).strip()
+    whole = QUOTER.files[ENGLISH].replace("left é 3", long).replace("right 8", long)
+    QUOTER.write(tmp_path / "data", ENGLISH, whole.encode())
+    queries = list(ir_datasets.load("quoter/en/train").queries_iter())
+    assert (queries[2].left, queries[7].right) == (long, long)
+    assert [query.query_id for query in queries] == [f"en-{n}" for n in range(1, 9)]
+    lower = list(ir_datasets.load("quoter/en/lower/train/right").queries_iter())
+    assert (lower[2].left, lower[7].right) == ("", long.lower())
+
+
+@pytest.mark.parametrize(
+    ("unit", "rest", "examples"),
+    [
+        ("For example, me.", FILLER * 150, 1300),
+        ("So (e.g. me) it is.", "All (so) is ((well)). " * 400, 1100),
+        ("E.g. " + "very " * (LONG // 5), "", 1),
+        ("", "e.g. " * (LONG // 20), 0),
+        ("e.g. me", "(" * (LONG // 4), 1),
+        ("e.g. me.", "\n \n." * (LONG // 16), 1),
+    ],
+    ids=["sentences", "clauses", "one sentence", "markers", "parentheses", "line ends"],
+)
+def test_a_long_answer(home: Path, tmp_path: Path, unit: str, rest: str, examples: int) -> None:
+    """With few examples and with many, in sentences and without any end."""
+    piece = f"{unit} {rest} "
+    # What is made of one piece only is long enough as it is.
+    answer = piece * (LONG // len(piece) if examples > 1 else 1)
+    EGRET.write(tmp_path / "data", KILT, lines([question("t1", answer)]).encode())
+    queries = list(ir_datasets.load("egret/train").queries_iter())
+    assert examples <= len(queries) <= max(1, examples * 1.1)
+    for query in queries[:3] + queries[-3:]:
+        assert len(query.left.split()) <= 256
+        assert len(query.right.split()) <= 256
+    if examples > 1:
+        words = answer.split()
+        assert queries[0].right.split()[-1] in words
+        assert len(queries[examples // 2].left.split()) == 256
+        assert len(queries[examples // 2].right.split()) == 256
+
+
+def test_a_long_query_and_a_long_sentence_of_its_book(home: Path, tmp_path: Path) -> None:
+    long = FILLER * (LONG // len(FILLER))
+    PLOT.write(tmp_path / "data", QUERIES, PLOT.files[QUERIES].replace("a song", long).encode())
+    book = json.loads(PLOT.files[BAR])
+    book["sentences"][1] = long
+    (tmp_path / "data" / "plotretrieval" / BAR).write_text(json.dumps(book))
+    dataset = ir_datasets.load("plotretrieval/val")
+    assert [len(query.text) for query in dataset.queries_iter()] == [8, 9, len(long)]
+    assert len(dataset.docs_store().get("bar:0+2").text) == len(f"A é. {long}".strip())
+
+
+# ---- other forms of the datasets -------------------------------------------------------------------
+
+LANGUAGES = ("en", "zh", "lzh")
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("split", quoter.SPLITS)
+@pytest.mark.parametrize("case", ["", "/lower"])
+def test_one_side_of_a_quotes_context(lang: str, split: str, case: str) -> None:
+    name = f"quoter/sample/{lang}{case}/{split}"
+    whole = ir_datasets.load(name)
+    for side in ("left", "right"):
+        half = ir_datasets.load(f"{name}/{side}")
+        assert half.docs_handler() is whole.docs_handler()
+        assert list(half.qrels_iter()) == list(whole.qrels_iter())
+        assert half.queries_count() == whole.queries_count()
+        for one, both in zip(half.queries_iter(), whole.queries_iter(), strict=True):
+            other = "right" if side == "left" else "left"
+            assert (one.query_id, getattr(one, other)) == (both.query_id, "")
+            assert getattr(one, side) == getattr(both, side)
+            assert one.default_text() == one.context == getattr(both, side)
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_lower_case(lang: str) -> None:
+    for split in quoter.SPLITS:
+        kept = ir_datasets.load(f"quoter/sample/{lang}/{split}")
+        low = ir_datasets.load(f"quoter/sample/{lang}/lower/{split}")
+        assert [(q.query_id, q.left, q.right) for q in low.queries_iter()] == [
+            (q.query_id, q.left.lower(), q.right.lower()) for q in kept.queries_iter()
+        ]
+        store, lower_store = kept.docs_store(), low.docs_store()
+        for one, other in zip(kept.qrels_iter(), low.qrels_iter(), strict=True):
+            assert one.query_id == other.query_id
+            assert store.get(one.doc_id).text.lower() == lower_store.get(other.doc_id).text
+    texts = [doc.text for doc in ir_datasets.load(f"quoter/sample/{lang}/lower").docs_iter()]
+    kept_docs = ir_datasets.load(f"quoter/sample/{lang}").docs_iter()
+    assert texts == list(dict.fromkeys(doc.text.lower() for doc in kept_docs))
+
+
+def test_quotes_that_differ_in_case_are_one_in_lower_case(home: Path, tmp_path: Path) -> None:
+    rows = ["Be\tSo it goes\tThen", "A\tother\tb", "C\tSO IT GOES\td", "E\tso it goes\tF"]
+    path = QUOTER.write(tmp_path / "data") / ENGLISH
+    path.write_text("\n".join(rows * 5))
+    kept, low = ir_datasets.load("quoter/en/train"), ir_datasets.load("quoter/en/lower/train")
+    assert [doc.text for doc in kept.docs_iter()] == ["So it goes", "other", "SO IT GOES", "so it goes"]  # fmt: skip
+    assert [tuple(doc) for doc in low.docs_iter()] == [("en-q1", "so it goes"), ("en-q2", "other")]
+    assert [row.doc_id for row in low.qrels_iter()][:4] == ["en-q1", "en-q2", "en-q1", "en-q1"]
+    assert next(low.queries_iter()).context == "be then"
+    assert len(cached(home)) == 2
+
+
+@pytest.mark.parametrize("split", plotretrieval.SPLITS)
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 99])
+def test_chunks_of_another_size(split: str, size: int) -> None:
+    name = f"plotretrieval/sample/{split}"
+    whole, other = ir_datasets.load(name), ir_datasets.load(f"{name}/m{size}")
+    own = ir_datasets.load(f"{name}/m{size}/book")
+    assert list(other.queries_iter()) == list(own.queries_iter()) == list(whole.queries_iter())
+    assert list(other.qrels_iter()) == list(own.qrels_iter())
+    assert own.docs_handler() is other.docs_handler()
+    golds = {span for query in whole.queries_iter() for span in query.spans}
+    docs = {doc.doc_id: doc for doc in other.docs_iter()}
+    assert len(docs) == other.docs_count()
+    assert golds <= docs.keys()
+    for book in {doc.book for doc in docs.values()}:
+        chunks = [
+            doc for doc in docs.values()
+            if doc.book == book and doc.doc_id not in golds and doc.start % size == 0
+        ]  # fmt: skip
+        assert all(chunk.length <= size for chunk in chunks)
+    judged = {(row.query_id, row.doc_id): row.relevance for row in other.qrels_iter()}
+    for query in other.queries_iter():
+        assert all(judged[query.query_id, span] == 1 for span in query.spans)
+    groups = {member: set(ids) for members, ids in own.candidate_groups() for member in members}
+    assert groups == {
+        query.query_id: {doc.doc_id for doc in docs.values() if doc.book == query.book}
+        for query in other.queries_iter()
+    }
+    if size == 3:
+        assert list(other.docs_iter()) == list(whole.docs_iter())
+        assert list(other.qrels_iter()) == list(whole.qrels_iter())
+    else:
+        assert list(other.docs_iter()) != list(whole.docs_iter())
+
+
+def test_chunks_of_five_by_hand(home: Path, tmp_path: Path) -> None:
+    """Eleven sentences are 0+5, 5+5 and 10+1; the golds 4+1, 9+2 and 0+6 stand beside them."""
+    PLOT.write(tmp_path / "data")
+    dataset = ir_datasets.load("plotretrieval/val/m5")
+    found = {doc.doc_id for doc in dataset.docs_iter()}
+    inn = {f"inn:{span}" for span in ("0+5", "5+5", "10+1", "4+1", "9+2", "0+6")}
+    assert found == inn | {"bar:0+3", "bar:0+2"}
+    grades = {row.doc_id: row.relevance for row in dataset.qrels_iter() if row.query_id == "p1"}
+    assert {name for name, grade in grades.items() if grade} == {
+        f"inn:{span}" for span in ("4+1", "9+2", "0+5", "5+5", "10+1")
+    }
+    assert len(cached(home)) == 1
+    assert ir_datasets.load("plotretrieval/val").docs_count() > 0
+    assert len(cached(home)) == 1  # the same columns serve chunks of all sizes
+
+
+@pytest.mark.parametrize("size", ["0", "05", "100", "-1", "", "x"])
+def test_sizes_that_are_none(size: str) -> None:
+    with pytest.raises(KeyError):
+        ir_datasets.load(f"plotretrieval/sample/val/m{size}")
+
+
+@pytest.mark.parametrize(
+    ("dataset_id", "parent"),
+    [
+        *((f"quoter{s}/{lang}{low}/{split}{side}", f"quoter{s}/{lang}{low}")
+          for s in ("", "/sample") for lang in LANGUAGES for low in ("", "/lower")
+          for split in quoter.SPLITS for side in ("", "/left", "/right")),
+        *((f"egret{s}/{split}{left}", f"egret{s}")
+          for s in ("", "/sample") for split in egret.SPLITS for left in ("", "/left")),
+        *((f"relic/{split}/{view}", f"relic/{split}")
+          for split in ("train", "val", "test") for view in ("0-1", "4-4")),
+        ("plotretrieval/test/book", "plotretrieval/test"),
+        ("plotretrieval/test/m5/book", "plotretrieval/test/m5"),
+    ],
+)  # fmt: skip
+def test_documents_that_datasets_share_have_one_id(
+    home: Path, dataset_id: str, parent: str
+) -> None:
+    """Which is what tells indexes apart; no file is opened for it."""
+    assert ir_datasets.docs_parent_id(dataset_id) == parent
+    assert ir_datasets.queries_parent_id(dataset_id) == dataset_id
+    assert not home.exists()
+
+
+@pytest.mark.parametrize("name", ["egret/sample", "quoter/sample/en", "quoter/sample/zh/lower"])
+def test_a_collection_of_documents_alone(name: str) -> None:
+    dataset = ir_datasets.load(name)
+    assert (dataset.has_docs(), dataset.has_queries(), dataset.has_qrels()) == (True, False, False)
+    assert dataset.docs_count() == len(list(dataset.docs_iter())) > 0
+    assert [row.value for row in dataset.irtoolkit().statistics_of()] == [dataset.docs_count()]
+
+
+@pytest.mark.parametrize(
+    ("dataset_id", "breakdown"),
+    [
+        *((f"relic/sample/{split}{view}", by)
+          for split in ("train", "val", "test") for view in ("", "/1-1") for by in ("book", "length")),
+        *((f"quoter/sample/{lang}/{split}", "frequency") for lang in LANGUAGES for split in quoter.SPLITS),
+        ("quoter/sample/en/lower/test/left", "frequency"),
+        *((f"plotretrieval/sample/{split}", "book") for split in plotretrieval.SPLITS),
+        ("plotretrieval/sample/val/m5/book", "book"),
+    ],
+)  # fmt: skip
+def test_breakdowns_put_each_query_into_one_part(dataset_id: str, breakdown: str) -> None:
+    dataset = ir_datasets.load(dataset_id)
+    parts = dataset.irtoolkit().breakdowns[breakdown]()
+    members = [query_id for part in parts.values() for query_id in part]
+    assert sorted(members) == sorted(query.query_id for query in dataset.queries_iter())
+    assert all(parts.values())
+    assert len(members) == len(set(members))
+    expected = {
+        "book": lambda query: query.book,
+        "length": lambda query: f"{query.length} sentence{'s' * (query.length > 1)}",
+    }.get(breakdown)
+    if expected is not None:
+        queries = {query.query_id: query for query in dataset.queries_iter()}
+        for name, part in parts.items():
+            assert {expected(queries[query_id]) for query_id in part} == {name}
+
+
+def test_quotes_by_how_often_train_has_them(home: Path, tmp_path: Path) -> None:
+    """160 contexts, of which train has 128: those of q0 thrice, q1 once, q2 never, q3 124 times."""
+    train = ["q0"] * 3 + ["q1"] + ["q3"] * 124
+    rest = ["q0", "q1", "q2", "q3"] * 8
+    path = QUOTER.write(tmp_path / "data") / ENGLISH
+    path.write_text("".join(f"l\t{quote}\tr\n" for quote in train + rest))
+    parts = ir_datasets.load("quoter/en/test").irtoolkit().breakdowns["frequency"]()
+    assert list(parts) == ["0 in train", "1-4 in train", "100-149 in train"]
+    golds = {row.query_id: row.doc_id for row in ir_datasets.load("quoter/en/test").qrels_iter()}
+    found = {name: Counter(golds[query_id] for query_id in part) for name, part in parts.items()}
+    assert found == {
+        "0 in train": {"en-q4": 4},
+        "1-4 in train": {"en-q1": 4, "en-q2": 4},
+        "100-149 in train": {"en-q3": 4},
+    }
+
+
+# ---- large files from the network ------------------------------------------------------------------
+
+CONTENT = {"a.jsonl": bytes(range(256)) * 12_000, "b.jsonl": b"short\n"}
+
+
+@dataclass
+class Site:
+    """A server of CONTENT; `asked` has the name and range of each request."""
+
+    address: str = ""
+    ranges: bool = True
+    content: dict[str, bytes] = field(default_factory=lambda: dict(CONTENT))
+    # How many bytes of a file are sent before the connection breaks, once for each.
+    breaks: dict[str, int] = field(default_factory=dict)
+    errors: dict[str, int] = field(default_factory=dict)
+    asked: list[tuple[str, str | None]] = field(default_factory=list)
+
+    def files(self, **other: str) -> dict[str, tuple[str, str]]:
+        """What `download` is told: addresses and the hashes of the true content."""
+        return {
+            name: (self.address + name, other.get(name[0]) or hashlib.sha256(data).hexdigest())
+            for name, data in CONTENT.items()
+        }
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    site = Site()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            name, asked = self.path.removeprefix("/"), self.headers["Range"]
+            site.asked.append((name, asked))
+            if name in site.errors or name not in site.content:
+                self.send_error(site.errors.get(name, 404))
+                return
+            data = site.content[name]
+            start = int(asked.removeprefix("bytes=").rstrip("-")) if asked and site.ranges else 0
+            if start and start >= len(data):
+                self.send_error(416)
+                return
+            self.send_response(206 if start else 200)
+            self.send_header("Content-Length", str(len(data) - start))
+            self.end_headers()
+            stop = site.breaks.pop(name, len(data))
+            self.wfile.write(data[start:stop])
+            self.close_connection = True
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    site.address = f"http://127.0.0.1:{server.server_port}/"
+    yield site
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def held(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_a_whole_download(site: Site, tmp_path: Path, ranges: bool) -> None:
+    site.ranges = ranges
+    web.download(site.files(), tmp_path / "new" / "home" / "bench")
+    assert held(tmp_path / "new" / "home" / "bench") == CONTENT
+    assert names(tmp_path / "new" / "home") == ["bench"]
+    assert site.asked == [("a.jsonl", None), ("b.jsonl", None)]
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+@pytest.mark.parametrize("sent", [0, 1, 5000, 1 << 20, len(CONTENT["a.jsonl"]) - 1])
+def test_an_interrupted_download_is_resumed(
+    site: Site, tmp_path: Path, ranges: bool, sent: int
+) -> None:
+    site.ranges, site.breaks = ranges, {"a.jsonl": sent}
+    with pytest.raises((OSError, InputError)):
+        web.download(site.files(), tmp_path / "bench")
+    assert not (tmp_path / "bench").exists()
+    web.download(site.files(), tmp_path / "bench")
+    assert held(tmp_path / "bench") == CONTENT
+    assert names(tmp_path) == ["bench"]
+    assert [name for name, _ in site.asked] == ["a.jsonl", "a.jsonl", "b.jsonl"]
+    if sent > 1 << 20:
+        asked = site.asked[1][1]
+        assert asked is not None
+        assert int(asked.removeprefix("bytes=").rstrip("-")) >= 1 << 20
+
+
+def test_a_broken_connection_is_the_networks_failing(site: Site, tmp_path: Path) -> None:
+    """And says so, rather than that the content is wrong: what has come is worth keeping."""
+    site.breaks = {"a.jsonl": 2_000_000}
+    with pytest.raises(OSError, match="connection"):
+        web.download(site.files(), tmp_path / "bench")
+    (part,) = (tmp_path / ".bench.part").iterdir()
+    assert 0 < part.stat().st_size <= 2_000_000
+    assert CONTENT["a.jsonl"].startswith(part.read_bytes())
+
+
+def test_files_that_are_whole_are_not_fetched_again(site: Site, tmp_path: Path) -> None:
+    site.errors = {"b.jsonl": 503}
+    with pytest.raises(OSError, match="503"):
+        web.download(site.files(), tmp_path / "bench")
+    site.errors.clear()
+    web.download(site.files(), tmp_path / "bench")
+    assert held(tmp_path / "bench") == CONTENT
+    assert [name for name, _ in site.asked] == ["a.jsonl", "b.jsonl", "b.jsonl"]
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_a_whole_part_needs_only_its_name(site: Site, tmp_path: Path, ranges: bool) -> None:
+    """Interrupted between the last byte and the check: the server has no more to send."""
+    site.ranges = ranges
+    (tmp_path / ".bench.part").mkdir()
+    (tmp_path / ".bench.part" / "a.jsonl.part").write_bytes(CONTENT["a.jsonl"])
+    web.download(site.files(), tmp_path / "bench")
+    assert held(tmp_path / "bench") == CONTENT
+
+
+@pytest.mark.parametrize("how", ["other", "longer", "shorter", "empty"])
+def test_wrong_content_is_refused_and_thrown_away(site: Site, tmp_path: Path, how: str) -> None:
+    body = CONTENT["a.jsonl"]
+    site.content["a.jsonl"] = {
+        "other": b"x" + body[1:],
+        "longer": body + b"\n",
+        "shorter": body[:-1],
+        "empty": b"",
+    }[how]
+    with pytest.raises(InputError, match="SHA-256") as caught:
+        web.download(site.files(), tmp_path / "bench")
+    assert caught.value.file == site.address + "a.jsonl"
+    for content in (body, site.content["a.jsonl"]):
+        assert hashlib.sha256(content).hexdigest() in caught.value.found
+    assert not (tmp_path / "bench").exists()
+    assert not any(path.is_file() for path in tmp_path.rglob("*"))
+    site.content["a.jsonl"] = body
+    web.download(site.files(), tmp_path / "bench")
+    assert held(tmp_path / "bench") == CONTENT
+    assert [asked for _, asked in site.asked] == [None, None, None]
+
+
+@pytest.mark.parametrize("part", [b"of another file", CONTENT["a.jsonl"] + b"more"])
+def test_a_part_of_something_else(site: Site, tmp_path: Path, part: bytes) -> None:
+    """It spoils one download, and not the next."""
+    (tmp_path / ".bench.part").mkdir()
+    (tmp_path / ".bench.part" / "a.jsonl.part").write_bytes(part)
+    with pytest.raises(InputError, match="SHA-256"):
+        web.download(site.files(), tmp_path / "bench")
+    web.download(site.files(), tmp_path / "bench")
+    assert held(tmp_path / "bench") == CONTENT
+
+
+@pytest.mark.parametrize("status", [403, 404, 500, 503])
+def test_a_server_error(site: Site, tmp_path: Path, status: int) -> None:
+    site.errors = {"a.jsonl": status}
+    howto = "get it at example.org"
+
+    def fetch(folder: Path) -> None:
+        web.download(site.files(), folder)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("IRTOOLKIT_DATA", raising=False)
+        patch.setenv("IR_DATASETS_HOME", str(tmp_path))
+        source = Source("bench", tuple(CONTENT), howto, None, fetch)
+        with pytest.raises(InputError, match=f"could not be downloaded: HTTP Error {status}") as caught:  # fmt: skip
+            source.folder()
+        assert caught.value.remedy == howto
+        assert source.present() is None
+        site.errors.clear()
+        assert held(source.folder()) == CONTENT
+
+
+def test_a_server_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="refused"):
+        web.download({"a": ("http://127.0.0.1:9/a", "0" * 64)}, tmp_path / "bench")
+    assert not (tmp_path / "bench").exists()
+
+
+def test_egret_is_downloaded_and_read(
+    site: Site, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole way, with a small release as what the site has."""
+    site.content = {name: text.encode() for name, text in EGRET.files.items()}
+    for name, data in site.content.items():
+        pinned = (site.address + name, hashlib.sha256(data).hexdigest())
+        monkeypatch.setitem(FILES, name, pinned)
+    assert ir_datasets.load("egret/dev").queries_count() == 1
+    assert names(tmp_path / "home" / "egret") == sorted(FILES)
+    assert [query.query_id for query in ir_datasets.load("egret/dev/left").queries_iter()] == ["d1.1.1"]  # fmt: skip
+    assert len(site.asked) == 2

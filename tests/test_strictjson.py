@@ -1,0 +1,499 @@
+"""JSON read member by member, and text read in pieces, held against json and plain decoding.
+
+The pieces that files are read in are made tiny, so that everything is cut somewhere: a number
+before its fraction, a string inside an escape, a character between its bytes.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import json
+import sys
+import tempfile
+import tracemalloc
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from irtoolkit.collections import strictjson
+from irtoolkit.collections.strictjson import read_json, read_jsonl, read_members
+from irtoolkit.errors import InputError
+from irtoolkit.files import read_chunks, read_lines
+
+Write = Callable[..., Path]
+REMEDY = "the release file is damaged: fetch it again"
+SIZES = (1, 2, 7, 16, 1 << 20)
+
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.sampled_from([0, -1, 1.5, -2.5e-7, 1e300, 12345678901234567890, 0.1])
+    | st.text(st.characters(codec="utf-8"), max_size=8)
+    | st.sampled_from(
+        ["", "\\", '"', "\n", "é", "猫", "😀", "a\tb", "\u2028", "{", "]", '": ', "\\u"]
+    )
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=4), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+OBJECTS = st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=6), VALUES, max_size=6)
+
+
+@pytest.fixture(params=SIZES, ids=str)
+def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Pieces of so many bytes."""
+    monkeypatch.setattr(strictjson, "read_chunks", partial(read_chunks, size=request.param))
+    return int(request.param)
+
+
+def members(path: Path, size: int) -> tuple[list[tuple[int, str, Any]], InputError | None]:
+    """What is read before there is an error, and the error."""
+    found: list[tuple[int, str, Any]] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strictjson, "read_chunks", partial(read_chunks, size=size))
+        rows = read_members(path, "an object of things")
+        while True:
+            try:
+                found.append(next(rows))
+            except StopIteration:
+                return found, None
+            except InputError as error:
+                return found, error
+
+
+def refusal(path: Path) -> InputError:
+    with pytest.raises(InputError) as caught:
+        list(read_members(path, "an object of things"))
+    assert caught.value.file == str(path)
+    return caught.value
+
+
+def plain(text: str) -> dict[str, Any] | None:
+    """What json makes of a text, or None when it is to be refused."""
+
+    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len({key for key, _ in pairs}) != len(pairs):
+            raise ValueError("a key twice")
+        return dict(pairs)
+
+    try:
+        value = json.loads(text, object_pairs_hook=distinct)
+        json.dumps(value, ensure_ascii=False).encode()
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+# ---- whole files ---------------------------------------------------------------------------------
+
+
+@given(
+    OBJECTS,
+    st.sampled_from([None, 0, 1, 3, "\t"]),
+    st.booleans(),
+    st.sampled_from([b"", codecs.BOM_UTF8]),
+    st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from(["x.json", "x.json.gz"]),
+    st.sampled_from(SIZES),
+)
+@settings(max_examples=300)
+def test_members_are_what_json_loads(
+    value: dict[str, Any],
+    indent: int | str | None,
+    ascii: bool,
+    mark: bytes,
+    end: str,
+    name: str,
+    size: int,
+) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii).replace("\n", end)
+    data = mark + text.encode()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        found, error = members(path, size)
+    assert error is None
+    assert [(key, repr(item)) for _, key, item in found] == [
+        (key, repr(item)) for key, item in json.loads(text).items()
+    ]
+    if indent is None:
+        assert {line for line, _, _ in found} <= {1}
+    elif indent == 1:  # only the keys of the outermost object are indented so
+        lines = text.split("\n")
+        assert [line for line, _, _ in found] == [
+            number for number, line in enumerate(lines, 1) if line.startswith(' "')
+        ]
+
+
+@pytest.mark.parametrize(
+    "number",
+    ["0", "-0", "12", "-12", "1.5", "-1.25", "1e5", "1E+5", "1.5e-7", "0.1", "12345678901234567890",
+     "NaN", "Infinity", "-Infinity", "true", "false", "null"],
+)  # fmt: skip
+@pytest.mark.parametrize("space", ["", " ", "\n\n"])
+def test_scalars_are_not_cut(write: Write, size: int, number: str, space: str) -> None:
+    """1 is a number, and so are 1.5 and 1.5e-7, of which it is the beginning."""
+    path = write("x.json", f'{{"a":{space}{number}{space},"b": [{number}]{space}}}')
+    (_, _, one), (_, _, two) = read_members(path, "things")
+    assert [repr(one), repr(two)] == [repr(json.loads(number)), repr([json.loads(number)])]
+
+
+@pytest.mark.parametrize("text", ["{}", " {} ", "\n{\n}\n", "\ufeff{}", "{\t}"])
+def test_an_empty_object(write: Write, size: int, text: str) -> None:
+    assert list(read_members(write("x.json", text), "things")) == []
+
+
+def test_lines_are_those_of_the_keys(write: Write, size: int) -> None:
+    text = '\n{"a"\n: 1, "b":\n\n[1,\n2], \n\n"c": {"d": "\\n\\n"}, "e": {\n}\r\n,\n"f": 0\n}\n'
+    rows = list(read_members(write("x.json", text), "things"))
+    assert [(line, key) for line, key, _ in rows] == [
+        (2, "a"), (3, "b"), (8, "c"), (8, "e"), (11, "f"),
+    ]  # fmt: skip
+
+
+def test_members_are_given_as_they_are_read(write: Write, size: int) -> None:
+    rows = read_members(write("x.json", '{"a": 1, "b": [2], "c": x}'), "things")
+    assert [next(rows), next(rows)] == [(1, "a", 1), (1, "b", [2])]
+    with pytest.raises(InputError):
+        next(rows)
+
+
+def test_one_key_in_several_objects_is_no_repetition(write: Write, size: int) -> None:
+    value = {"a": {"a": {"a": 1}, "b": ["a", {"a": 2}]}, "b": {"a": 2}}
+    assert {k: v for _, k, v in read_members(write("x.json", json.dumps(value)), "x")} == value
+
+
+# ---- damage --------------------------------------------------------------------------------------
+
+WHOLE = """{
+ "ä\\u00e9": [
+  1,
+  -2.5e-3,
+  "tw\\"o \\ud83d\\ude00 猫"
+ ],
+ "b": {"c": null, "d": true,
+  "e": {}
+ }
+}
+"""
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 1 << 20])
+def test_cut_off_anywhere(tmp_path: Path, size: int) -> None:
+    """In the last line with anything in it, or in the last of all."""
+    data = WHOLE.rstrip().encode()
+    path = tmp_path / "x.json"
+    for cut in range(len(data)):
+        path.write_bytes(data[:cut])
+        error = members(path, size)[1]
+        assert error is not None
+        assert (error.file, "not JSON" in error.found or "not UTF-8" in error.found) == (str(path), True)  # fmt: skip
+        text = data[:cut].decode(errors="ignore")
+        assert error.line in (text.count("\n") + 1, max(1, text.rstrip().count("\n") + 1)), cut
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "found"),
+    [
+        ("", 1, "the file ends where an object of things should stand"),
+        ("\n\n", 3, "the file ends where an object of things should stand"),
+        ("\ufeff", 1, "the file ends"),
+        ("{", 1, "the file ends where a key should stand"),
+        ("{\n", 2, "the file ends where a key should stand"),
+        ('{"a"', 1, "the file ends where a colon should stand"),
+        ('{"a":\n', 2, "not JSON: Expecting value"),
+        ('{"a": 1\n', 2, "the file ends where a comma or closing brace should stand"),
+        ('{"a": 1,\n', 2, "the file ends where a key should stand"),
+        ('{"a": 1,\n}', 2, "not a key"),
+        ('{,\n"a": 1}', 1, "not a key"),
+        ('{"a": 1\n"b": 2}', 2, "not a comma or closing brace"),
+        ('{"a" 1}', 1, "not a colon"),
+        ('{"a"\n= 1}', 2, "not a colon"),
+        ("{\na: 1}", 2, "not a key"),
+        ("{'a': 1}", 1, "not a key"),
+        ("{1: 1}", 1, "not a key"),
+        ('{"a":\n nul}', 2, "not JSON: Expecting value"),
+        ('{"a":\n 01}', 2, "not a comma or closing brace"),
+        ('{"a":\n 1.}', 2, "not a comma or closing brace"),
+        ('{"a":\n +1}', 2, "not JSON: Expecting value"),
+        ('{"a":\n}', 2, "not JSON: Expecting value"),
+        ('{"a": [1,\n2,\n]}', 3, "not JSON"),
+        ('{"a": [1,\n2 3]}', 2, "not JSON: Expecting ',' delimiter"),
+        ('{"a": {"b":\n1,\n\n2: 3}}', 4, "not JSON"),
+        ('{"a": "x\ny"}', 1, "not JSON: Invalid control character"),
+        ('{"a": 1,\n"b": "x\ty"}', 2, "not JSON: Invalid control character"),
+        ('{"a":\n"\\x"}', 2, "not JSON: Invalid \\escape"),
+        ('{"a":\n"\\u12"}', 2, "not JSON: Invalid \\uXXXX escape"),
+        ('{"a":\n"b}', 2, "not JSON: Unterminated string"),
+        ('{"a": 1}\n{}', 2, "not the end of the file"),
+        ('{"a": 1}\n\n,', 3, "not the end of the file"),
+        ('{} "', 1, "not the end of the file"),
+        ("{}\n\x00", 2, "not the end of the file"),
+        ('{"a": 1, "a": 2}', 1, "the key 'a' stands twice in one object"),
+        ('{"a": 1,\n\n"a": 2}', 3, "the key 'a' stands twice in one object"),
+        ('{"\\u0061": 1,\n"a": 2}', 2, "the key 'a' stands twice in one object"),
+        ('{"b": 1,\n"a": {"c": 1,\n"c": 1}}', 3, "the key 'c' stands twice"),
+        ('{"a": [{"c": 1},\n{"c": {},\n"c" : []}]}', 3, "the key 'c' stands twice"),
+        ('{"a": {"b": "\\"b\\": {[",\n"c": "b",\n"b": 1}}', 3, "the key 'b' stands twice"),
+        # The decoder meets the inner pair first; the outer one stands before it.
+        ('{"a": {"x": 1,\n"x": 2,\n"y": {"z": 1,\n"z": 2}}}', 2, "the key 'x' stands twice"),
+        ("[]", 1, "not an object of things"),
+        ("\n[{}]", 2, "not an object of things"),
+        ("null", 1, "not an object of things"),
+        ("3.5", 1, "not an object of things"),
+        ('"{}"', 1, "not an object of things"),
+        ("}", 1, "not an object of things"),
+        ('{"a": 1,\n"b": "\\ud800"}', 2, "half a surrogate pair, \\ud800"),
+        ('{"a": 1,\n"b": "\\uDC00\\uD800"}', 2, "half a surrogate pair, \\udc00"),
+        ('{"a": 1,\n"\\udfff": 2}', 2, "half a surrogate pair, \\udfff"),
+        ('{"a":\n["\\ud83d\\ude00",\n{"b": "\\\\ud800", "c":\n"\\ud83d \\ude00"}]}', 4, "half a surrogate pair"),
+        ('{"a":\n{"\\ud83d": 1}}', 2, "half a surrogate pair"),
+    ],
+)  # fmt: skip
+def test_damage_and_its_line(write: Write, size: int, text: str, line: int, found: str) -> None:
+    error = refusal(write("x.json", text))
+    assert found in error.found
+    assert (error.line, error.remedy) == (line, REMEDY)
+
+
+CHANGES = st.tuples(
+    st.integers(0, 10_000),
+    st.integers(0, 3),
+    st.text(alphabet='{}[]:,"\\ \n\r\tu0d8c1.-+eEntNaf\x00é', max_size=3),
+)
+
+
+@given(OBJECTS, st.sampled_from([None, 1]), st.lists(CHANGES, max_size=3), st.sampled_from([1, 2, 5, 16]))  # fmt: skip
+@settings(max_examples=300)
+@example({"a": 1.5}, None, [], 1)
+@example({"a": "😀"}, None, [(7, 6, "")], 1)
+def test_what_json_refuses_is_refused_wherever_it_is_cut(
+    value: dict[str, Any], indent: int | None, changes: list[tuple[int, int, str]], size: int
+) -> None:
+    """And what it takes is taken; tiny pieces change neither what is read nor what is said."""
+    text = json.dumps(value, indent=indent)
+    for place, gone, new in changes:
+        place %= len(text) + 1
+        text = text[:place] + new + text[place + gone :]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.json"
+        path.write_bytes(text.encode())
+        rows, error = members(path, 1 << 20)
+        tiny, same = members(path, size)
+    right = plain(text)
+    assert (error is None) == (right is not None)
+    if right is not None:
+        assert repr({key: item for _, key, item in rows}) == repr(right)
+    assert repr(tiny) == repr(rows)
+    assert str(same) == str(error)
+    if error is not None:
+        assert error.line is not None
+        assert 1 <= error.line <= text.count("\n") + 1
+
+
+def test_read_json_names_the_same_line_for_twins_and_halves(write: Write) -> None:
+    path = write("x.json", '{"a": 1,\n"b": {"c": "\\ud83d\\ude00",\n"d": ["\\udead"]}}')
+    with pytest.raises(InputError, match="half a surrogate pair") as caught:
+        read_json(path)
+    assert caught.value.line == 3
+    path = write("y.json", '{"x": 1,\n"x": 2,\n"y": {"z": 1,\n"z": 2}}')
+    with pytest.raises(InputError, match="the key 'x' stands twice") as caught:
+        read_json(path)
+    assert caught.value.line == 2
+
+
+def test_a_number_without_end(write: Write, size: int) -> None:
+    digits = sys.get_int_max_str_digits() + 1
+    path = write("x.json", f'{{"a": 1,\n"b":\n[{"7" * (digits - 1)}, {"7" * digits}]}}')
+    error = refusal(path)
+    assert (error.line, error.remedy) == (3, REMEDY)
+    assert "not usable JSON" in error.found
+    path = write("y.json", f'{{"a": {"7" * (digits - 1)}}}')
+    assert [len(str(value)) for _, _, value in read_members(path, "x")] == [digits - 1]
+
+
+@pytest.mark.parametrize("size", [5, 1 << 20])
+@pytest.mark.parametrize("bracket", ["[", '{"a":'])
+def test_nesting_without_end(write: Write, size: int, bracket: str) -> None:
+    path = write("x.json", '{"a": 1,\n"b":\n' + bracket * 100_000)
+    _, error = members(path, size)
+    assert error is not None
+    assert (error.file, error.line) == (str(path), 3)
+    assert "not usable JSON" in error.found
+
+
+@pytest.mark.parametrize("bad", [b"\xff", b"\xc3", b"\xe4\xb8", b"\xf0\x9f\x98", b"\x80", b"\xed\xa0\x80", b"\xc0\xaf"])  # fmt: skip
+@pytest.mark.parametrize("line", [1, 3])
+def test_text_that_is_not_utf8(write: Write, size: int, bad: bytes, line: int) -> None:
+    """Whichever of its bytes are in the same piece; the column too is that of the whole line."""
+    lines = ['{"é": "猫😀",', '"b": "猫😀",', '"c": "猫😀"}']
+    data = "\n".join(lines).encode().split(b"\n")
+    at = data[line - 1].index("😀".encode())
+    data[line - 1] = data[line - 1][:at] + bad + data[line - 1][at:]
+    error = refusal(write("x.json", b"\n".join(data)))
+    assert error.line == line
+    assert error.found == f"not UTF-8: byte 0x{bad[0]:02x} at column {at + 1}"
+    assert "iconv" in str(error.remedy)
+
+
+def test_a_damaged_gzip_file(write: Write, size: int) -> None:
+    packed = gzip.compress(json.dumps({"a": list(range(1000))}, indent=1).encode())
+    for data in (packed[:-20], packed[:40], packed[:-8] + b"\0" * 8, b"no gzip"):
+        error = refusal(write("x.json.gz", data))
+        assert "damaged gzip data" in error.found
+        assert error.line is not None
+    assert "not an object" in refusal(write("y.json.gz", gzip.compress(b"[]"))).found
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.json", tmp_path):
+        assert "cannot read" in refusal(path).found
+
+
+# ---- long lines ----------------------------------------------------------------------------------
+
+
+def test_a_long_line_is_read_in_a_window(tmp_path: Path) -> None:
+    """200 MB in one line, of which a value has one: a few values are held, and no more."""
+    value = json.dumps([("The quick brown fox. " * 50)[:1000]] * 1000)
+    path = tmp_path / "x.json"
+    with open(path, "w", encoding="ascii") as out:
+        out.write("{")
+        for number in range(200):
+            out.write(", " * (number > 0) + f'"book{number}": {value}')
+        out.write("}")
+    assert path.stat().st_size > 200_000_000
+    count = 0
+    tracemalloc.start()
+    try:
+        for count, (line, key, item) in enumerate(read_members(path, "books"), 1):
+            assert (line, key, len(item)) == (1, f"book{count - 1}", 1000)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert count == 200
+    assert peak < 16_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"a": "%s"', "the file ends where a comma"),
+        ('{"a": "%s', "Unterminated string"),
+        ('{"a": ["%s", nul]}', "Expecting value"),
+        ('{"a": {"b": "%s", "c": 1, "c": 2}}', "the key 'c' stands twice"),
+        ('{"a": {"b": "%s\\ud800"}}', "half a surrogate pair"),
+        ('{"a": "%s"} x', "not the end of the file"),
+    ],
+)
+@pytest.mark.parametrize("filler", ["x", "é\\n", "\\\\"])
+def test_damage_to_a_long_line(write: Write, text: str, found: str, filler: str) -> None:
+    path = write("x.json", "\n" + text % (filler * (10_000_000 // len(filler))))
+    error = refusal(path)
+    assert (error.line, found in error.found) == (2, True)
+
+
+def test_long_values_are_read(write: Write) -> None:
+    value = {"a": "猫" * 4_000_000, "b": [0] * 500_000, "c": {str(n): n for n in range(100_000)}}
+    found = read_members(write("x.json", json.dumps(value, ensure_ascii=False)), "x")
+    assert {key: item for _, key, item in found} == value
+
+
+def test_a_long_json_line(write: Write) -> None:
+    long = json.dumps({"a": "x" * 10_000_000})
+    rows = read_jsonl(write("x.jsonl", f"1\n{long}\n{long[:-1]}\n"))
+    assert [next(rows)[0], len(next(rows)[1]["a"])] == [1, 10_000_000]
+    with pytest.raises(InputError, match="not JSON at column") as caught:
+        next(rows)
+    assert caught.value.line == 3
+
+
+# ---- pieces of text ------------------------------------------------------------------------------
+
+
+def read_by(read: Callable[[], Iterator[str]]) -> str | InputError:
+    try:
+        return "".join(read())
+    except InputError as error:
+        return error
+
+
+BYTES = st.lists(
+    st.sampled_from(
+        [b"a", b"\n", b"\r\n", b"\r", "é".encode(), "猫".encode(), "😀".encode(), codecs.BOM_UTF8,
+         b"\xff", b"\xe4", b"\x80", b"\xf0\x9f", b"\xed\xa0\x80", b"\xc0"]
+    ),
+    max_size=20,
+).map(b"".join)  # fmt: skip
+
+
+@given(BYTES | st.binary(max_size=30) | st.text(max_size=20).map(lambda t: t.encode(errors="replace")), st.integers(1, 9), st.booleans())  # fmt: skip
+@settings(max_examples=300)
+def test_pieces_are_the_text(data: bytes, size: int, packed: bool) -> None:
+    """Joined they are what decoding gives; where that fails, it is said as read_lines says it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / ("x.gz" if packed else "x")
+        path.write_bytes(gzip.compress(data) if packed else data)
+        pieces = read_by(lambda: read_chunks(path, size))
+        lines = read_by(lambda: (line for _, line in read_lines(path)))
+    if isinstance(lines, InputError):
+        assert isinstance(pieces, InputError)
+        assert str(pieces) == str(lines)
+    else:
+        assert pieces == data.removeprefix(codecs.BOM_UTF8).decode()
+
+
+@given(st.text(max_size=40), st.integers(1, 9))
+def test_no_piece_is_long_or_empty(text: str, size: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x"
+        path.write_bytes(text.encode(errors="replace"))
+        for piece in read_chunks(path, size):
+            assert 1 <= len(piece.encode()) <= size + 6
+
+
+def test_pieces_are_given_before_what_is_wrong(write: Write) -> None:
+    pieces = read_chunks(write("x", b"abcdef\nghi\n\xff"), 4)
+    assert [next(pieces), next(pieces)] == ["abcdef\n", "ghi\n"]
+    with pytest.raises(InputError) as caught:
+        next(pieces)
+    assert caught.value.line == 3
+
+
+def test_a_column_far_into_a_line(write: Write) -> None:
+    path = write("x", b"a\n" + b"b" * 3_000_000 + b"\xffc\n")
+    with pytest.raises(InputError) as caught:
+        list(read_chunks(path))
+    assert caught.value.line == 2
+    assert caught.value.found == "not UTF-8: byte 0xff at column 3000001"
+
+
+@pytest.mark.parametrize("name", ["none", "none.gz"])
+def test_pieces_of_a_missing_file(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="cannot read"):
+        list(read_chunks(tmp_path / name))
+
+
+def test_pieces_of_a_truncated_gzip_file(write: Write) -> None:
+    data = "".join(f"{n * n}\n" for n in range(10_000)).encode()
+    pieces = read_chunks(write("x.gz", gzip.compress(data)[:-100]), 1000)
+    found: list[str] = []
+    with pytest.raises(InputError, match="damaged gzip data") as caught:
+        found.extend(pieces)  # keeps what comes before the error
+    before = "".join(found)
+    assert data.decode().startswith(before)
+    assert caught.value.line == before.count("\n") + 1
+    assert caught.value.remedy == "fetch it again"
