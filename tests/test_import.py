@@ -21,7 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = Path(irtoolkit.collections.__file__).parent / "samples"
 HEAVY = (
     "torch", "numpy", "scipy", "pandas", "ir_datasets", "ir_measures", "transformers", "sklearn",
-    "pyarrow", "sentence_transformers", "gensim", "faiss", "matplotlib", "ranx", "yaml", "tqdm",
+    "pyarrow", "sentence_transformers", "gensim", "faiss", "matplotlib", "ranx", "yaml", "tqdm", "numba",
+    "nltk", "pyterrier", "jnius",
 )  # fmt: skip
 IDS = sorted(
     f"csfcube{sample}{part}"

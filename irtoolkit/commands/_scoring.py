@@ -12,6 +12,7 @@ from irtoolkit.errors import InputError
 from irtoolkit.evaluation import Evaluation, evaluate, parse_measures
 from irtoolkit.located import read_ranks
 from irtoolkit.measures.base import ColumnarMeasure
+from irtoolkit.measures.standard import uses_ranks
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ def score_runs(dataset_id: str, paths: list[str], measures: str | None) -> Score
     asked = measures if measures is not None else (plan.measures if plan else DEFAULT_MEASURES)
     parsed = parse_measures(asked)
     ours = {n: m for n, m in parsed.items() if isinstance(m, ColumnarMeasure)}
-    located = any(measure.USES_RANKS for measure in ours.values())
+    located = any(uses_ranks(measure) for measure in parsed.values())
     evaluations, notes = {}, []
     for path in paths:
         run = read_run(path, None if dataset is None else dataset_id)

@@ -25,6 +25,13 @@ from irtoolkit.ids import Ints, offsets_of
 from irtoolkit.measures.judged import Floats, JudgedRun, Rows, sums, within
 
 
+def uses_ranks(measure: Measure) -> bool:
+    """Whether the exact ranks kept beside a run tell a measure what the run itself cannot."""
+    return getattr(measure, "USES_RANKS", False) or (
+        measure.NAME == "RR" and "cutoff" not in measure.params
+    )
+
+
 def vectorised(measure: Measure) -> Callable[[JudgedRun], Floats] | None:
     """What computes a measure for each judged query, (Q,), or None where STANDARD does not."""
     compute, takes = STANDARD.get(measure.NAME, (None, {}))
@@ -91,10 +98,16 @@ def _success(measure: Measure, judged: JudgedRun) -> Floats:
 
 
 def _reciprocal_rank(measure: Measure, judged: JudgedRun) -> Floats:
-    """One over the rank of the first relevant document (m_recip_rank.c; RR@k as MS MARCO's)."""
+    """One over the rank of the first relevant document (m_recip_rank.c; RR@k as MS MARCO's).
+
+    Without a cut, the exact ranks that were kept beside a cut run count too.
+    """
     rows = _relevant(measure, judged)
     best = np.zeros(len(judged.query_ids))
     np.maximum.at(best, rows.queries, 1 / rows.ranks)
+    if judged.located is not None and uses_ranks(measure):
+        known = judged.pool_grades >= measure["rel"]
+        np.maximum.at(best, judged.pool_queries[known], 1 / judged.located[known])
     return best
 
 
