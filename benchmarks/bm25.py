@@ -177,11 +177,14 @@ def bm25s_on_corpus(size: int, queries: int, length: int, backend: str) -> dict[
 
 
 def pyserini_on_corpus(size: int, queries: int, length: int) -> dict[str, float]:
+    import os
     import tempfile
 
     from irtoolkit.retrievers import _java
 
-    _java.start()
+    os.environ.setdefault("OPENAI_API_KEY", "unused")  # pyserini.search makes a client
+
+    _java.java_class("java.lang.Object")  # pyserini then joins this machine
     from pyserini.index.lucene import LuceneIndexer
     from pyserini.search.lucene import LuceneSearcher
 

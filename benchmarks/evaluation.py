@@ -525,6 +525,7 @@ def main(argv: list[str]) -> int:
     print(table(rows, full))
     if args.output:
         report = {"scale": args.scale, "cores": os.cpu_count(), "rows": rows}
+        args.output.parent.mkdir(parents=True, exist_ok=True)
         args.output.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     return int(full and any(missed(found) for found in rows))
 

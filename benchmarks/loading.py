@@ -312,6 +312,7 @@ def main(argv: list[str]) -> int:
         rows = list(measure(Path(folder), args.datasets, args.scale))
     print(table(rows))
     if args.output:
+        args.output.parent.mkdir(parents=True, exist_ok=True)
         args.output.write_text(json.dumps({"scale": args.scale, "rows": rows}, indent=1) + "\n")
     return 1 if any(missed(row) for row in rows) else 0
 
