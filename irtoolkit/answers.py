@@ -85,6 +85,8 @@ class Answers:
                 try:
                     key, answer = json.loads(line)
                 except (ValueError, TypeError):
+                    break
+                if not line.endswith(b"\n"):
                     break  # cut off by what interrupted its writing
                 self._known[key] = answer
                 whole += len(line)

@@ -6,7 +6,7 @@ import random
 
 from irtoolkit.checking import read_run
 from irtoolkit.collections.choices import Choice, parse
-from irtoolkit.datasets import candidates, load_dataset
+from irtoolkit.datasets import benchmark, candidates, load_dataset
 from irtoolkit.errors import InputError
 from irtoolkit.files import StrPath
 from irtoolkit.qrels import Qrels
@@ -69,9 +69,18 @@ def sample(choices: list[Choice], count: int, seed: int) -> list[Choice]:
 
 
 def _golds(base_id: str) -> dict[str, list[str]]:
-    """The relevant documents of each judged query that has any, best first."""
-    golds: dict[str, list[tuple[int, str]]] = {}
-    for row in Qrels.of(load_dataset(base_id)):
+    """The relevant documents of each judged query that has any, the gold first.
+
+    Where several are relevant the dataset tells which is the gold, or else grade and id do.
+    """
+    dataset = load_dataset(base_id)
+    ours = benchmark(dataset)
+    named = {}
+    if ours is not None and ours.gold_of is not None:
+        named = {query.query_id: ours.gold_of(query) for query in dataset.queries_iter()}
+    golds: dict[str, list[tuple[bool, int, str]]] = {}
+    for row in Qrels.of(dataset):
         if row.relevance > 0:
-            golds.setdefault(row.query_id, []).append((-row.relevance, row.doc_id))
-    return {query_id: [doc for _, doc in sorted(rows)] for query_id, rows in golds.items()}
+            other = named.get(row.query_id) != row.doc_id
+            golds.setdefault(row.query_id, []).append((other, -row.relevance, row.doc_id))
+    return {query_id: [doc for *_, doc in sorted(rows)] for query_id, rows in golds.items()}

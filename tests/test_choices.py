@@ -220,3 +220,80 @@ def test_no_such_breakdown(irtoolkit: Callable[..., Any]) -> None:
     with pytest.raises(InputError, match="has no breakdown by 'facet'") as caught:
         breakdown("relic/sample/val", "facet")
     assert "it has book, length" in str(caught.value)
+
+
+def test_candidates_of_other_golds_are_refused(home: Path, irtoolkit: Callable[..., Any]) -> None:
+    assert irtoolkit("choices", PROXY).status == 0
+    path = choices.path_of(PROXY)
+    path.write_text(path.read_text().replace('"data": "', '"data": "0', 1))
+    with pytest.raises(InputError, match="candidates of other data") as caught:
+        choices.read(PROXY)
+    assert (caught.value.file, caught.value.line) == (str(path), 1)
+
+
+def test_the_gold_of_a_plot_is_its_span_and_no_chunk_that_overlaps_it() -> None:
+    spans = {
+        q.query_id: q.spans[0] for q in ir_datasets.load("plotretrieval/sample/val").queries_iter()
+    }
+    for choice in picking.at_random("plotretrieval/sample/val/9-way", 0):
+        relevant = golds("plotretrieval/sample/val")[choice.query_id]
+        assert set(choice.doc_ids) & relevant == {spans[choice.query_id]}
+
+
+# ---- what the papers' systems are shown ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("dataset_id", "system", "instead"),
+    [
+        ("relic/sample/val", "BM25-1-1", "relic/sample/val/1-1"),
+        ("egret/sample/dev", "BM25-L", "egret/sample/dev/left"),
+    ],
+)
+def test_a_system_that_is_shown_less_names_its_dataset(
+    dataset_id: str, system: str, instead: str, tmp_path: Path, irtoolkit: Callable[..., Any]
+) -> None:
+    answer = irtoolkit("retrieve", dataset_id, system, "-o", tmp_path / "x.run")
+    assert answer.status == 2
+    assert instead in answer.err
+    assert irtoolkit("retrieve", instead, system, "-o", tmp_path / "x.run").status == 0
+
+
+def test_a_system_takes_the_settings_of_its_language() -> None:
+    from irtoolkit.experiments.systems import find_system
+
+    chinese = find_system("CRM", {}, "quoter/sample/zh/test").settings()
+    assert (chinese["tokenizer"], chinese["stop"]) == ("cjk", "none")
+    assert find_system("CRM", {}, "quoter/sample/en/test").settings()["tokenizer"] == "word"
+
+
+def test_a_run_is_not_reused_when_what_it_learned_from_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CRM's training contexts and the golds of exact ranks are parts of what makes a run."""
+    from irtoolkit.experiments.systems import System, produce
+    from irtoolkit.located import ranks_path
+    from irtoolkit.retrievers.crm import CRM
+
+    name, path = "quoter/sample/en/test", tmp_path / "crm.run"
+    system = System("crm", CRM())
+    produce(name, system, path, depth=5, progress=False)
+    assert produce(name, system, path, depth=5, progress=False, reuse=True)[1]
+    ranks_path(path).unlink()
+    assert not produce(name, system, path, depth=5, progress=False, reuse=True)[1]
+    with monkeypatch.context() as patch:
+        patch.setattr(CRM, "also_reads", lambda self, task: ["other contexts"])
+        assert not produce(name, system, path, depth=5, progress=False, reuse=True)[1]
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            "irtoolkit.experiments.systems.relevant_documents", lambda name: {"en-1": ["x"]}
+        )
+        assert not produce(name, system, path, depth=5, progress=False, reuse=True)[1]
+
+
+def test_crm_learns_from_no_query_that_it_ranks() -> None:
+    from irtoolkit.retrievers.crm import CRM
+
+    for train in ("quoter/sample/en/test/left", "quoter/sample/en/lower/test"):
+        with pytest.raises(InputError, match="is in the training set"):
+            rank(load_task("quoter/sample/en/test"), CRM(train=train), progress=False)

@@ -250,23 +250,29 @@ def test_no_candidates_at_all_are_refused() -> None:
         case.locate()
 
 
-def test_reciprocal_ranks_know_what_stands_below_the_cut() -> None:
-    """RR of a cut run with its ranks is RR of the whole run; RR@k and other measures are not touched."""
+def test_measures_know_what_stands_below_the_cut() -> None:
+    """Those of relevant documents are those of the whole ranking; what counts rows is not touched."""
     from irtoolkit.datasets import load_judgments
     from irtoolkit.evaluation import evaluate, parse_measures
     from irtoolkit.retrievers.floor import Random
     from irtoolkit.retrievers.task import load_task
 
-    name = "quoter/sample/en/train"
-    qrels, _ = load_judgments(name)
-    wanted = {row.query_id: [row.doc_id] for row in qrels}
-    whole = rank(load_task(name), Random(), progress=False)
-    cut = rank_and_locate(load_task(name), Random(), wanted, depth=3, progress=False)
-    measures = parse_measures("RR RR@3 R@10")
-    exact = evaluate(whole, qrels, measures).figures()
-    found = evaluate(cut.run, qrels, measures, ranks=cut.ranks).figures()
-    blind = evaluate(cut.run, qrels, measures).figures()
-    assert found["RR"] == pytest.approx(exact["RR"], abs=1e-12)
-    assert blind["RR"] < exact["RR"]
-    assert found["RR@3"] == blind["RR@3"] == exact["RR@3"]
-    assert found["R@10"] == blind["R@10"] < exact["R@10"]
+    for name in ("quoter/sample/en/train", "plotretrieval/sample/val"):
+        qrels, _ = load_judgments(name)
+        wanted: dict[str, list[str]] = {}
+        for row in qrels:
+            if row.relevance > 0:
+                wanted.setdefault(row.query_id, []).append(row.doc_id)
+        whole = rank(load_task(name), Random(), progress=False)
+        cut = rank_and_locate(load_task(name), Random(), wanted, depth=3, progress=False)
+        measures = parse_measures(
+            "RR RR@3 RR@20 R@10 P@20 AP nDCG nDCG@10 Success@10 Rprec RCap@9 Rank"
+        )
+        exact = evaluate(whole, qrels, measures).figures()
+        found = evaluate(cut.run, qrels, measures, ranks=cut.ranks).figures()
+        blind = evaluate(cut.run, qrels, measures).figures()
+        assert found == pytest.approx(exact, abs=1e-12)
+        assert blind["R@10"] < exact["R@10"]
+        rows = parse_measures("NumRet SetP Judged@10")
+        listed = evaluate(cut.run, qrels, rows).figures()
+        assert evaluate(cut.run, qrels, rows, ranks=cut.ranks).figures() == listed

@@ -20,6 +20,7 @@ from typing import Any, Generic, TypeVar, overload
 
 import pyarrow as pa
 
+from irtoolkit.errors import InputError
 from irtoolkit.files import sha256
 
 CACHE_VARIABLE = "IRTOOLKIT_CACHE"
@@ -109,17 +110,28 @@ def parsed(
     tables = _open(folder, schemas)
     if tables is None:
         with _scratch(folder) as scratch:
-            writer = Writer(scratch, schemas)
-            try:
-                parse(writer)
-            finally:
-                writer.close()
+            _fill(scratch, schemas, parse)
             # Mapped before they are moved: another process may put its own in their place.
             tables = _open(scratch, schemas)
             if tables is None:
                 raise OSError(f"cannot read back the columns written to {scratch}")
             _keep(scratch, folder)
     return tables
+
+
+def _fill(scratch: Path, schemas: Schemas, parse: Callable[[Writer], None]) -> None:
+    try:
+        writer = Writer(scratch, schemas)
+        try:
+            parse(writer)
+        finally:
+            writer.close()
+    except OSError as error:
+        raise InputError(
+            f"cannot write columns: {error}",
+            file=scratch.parent,
+            remedy=f"make room there, or name another folder in ${CACHE_VARIABLE}",
+        ) from error
 
 
 def _key(files: Sequence[Path]) -> str:

@@ -7,6 +7,7 @@ is `relic/{split}/proxy`, which is 3-way; PlotRetrieval's (§5.3) is `plotretrie
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -57,9 +58,10 @@ def path_of(dataset_id: str) -> Path:
 
 def write(dataset_id: str, choices: list[Choice], made: Mapping[str, Any]) -> Path:
     """Keeps the candidates of a dataset; `made` says how they were picked."""
-    path = path_of(dataset_id)
+    path, base = path_of(dataset_id), ir_datasets.load(parse(dataset_id)[0])
+    made = {"dataset": dataset_id, "data": _judged(base), **made}
     with atomic_text(path) as out:
-        out.write(json.dumps({"dataset": dataset_id, **made}) + "\n")
+        out.write(json.dumps(made) + "\n")
         for choice in choices:
             out.write(json.dumps(choice._asdict(), ensure_ascii=False) + "\n")
     return path
@@ -76,11 +78,36 @@ def read(dataset_id: str) -> list[Choice]:
         raise InputError(
             f"the candidates of {dataset_id} have not been picked here", remedy=f"run: {made}"
         )
-    rows = list(read_jsonl(path))
-    for number, row in rows[1:]:
-        if not isinstance(row, dict) or row.keys() != set(Choice._fields):
+    ways = parse(dataset_id)[1]
+    lines = read_jsonl(path)
+    _, head = next(lines, (1, None))
+    base = ir_datasets.load(parse(dataset_id)[0])
+    if not isinstance(head, dict) or head.get("data") != _judged(base):
+        raise InputError(
+            "candidates of other data than there are now",
+            file=path,
+            line=1,
+            remedy=f"run again: {made}",
+        )
+    choices = []
+    for number, row in lines:
+        if not _is_choice(row, ways):
             raise InputError("not a choice", file=path, line=number, remedy=f"run again: {made}")
-    return [Choice(**row) for _, row in rows[1:]]
+        choices.append(Choice(**row))
+    return choices
+
+
+def _is_choice(row: Any, ways: int) -> bool:
+    if not isinstance(row, dict) or row.keys() != set(Choice._fields):
+        return False
+    ids = row["doc_ids"]
+    return isinstance(ids, list) and len(ids) == ways == len({str(doc_id) for doc_id in ids})
+
+
+def _judged(base: Any) -> str:
+    """A hash of a dataset's relevant documents: what was picked for others is worth nothing."""
+    golds = sorted((row.query_id, row.doc_id) for row in base.qrels_iter() if row.relevance > 0)
+    return hashlib.sha256(str(golds).encode()).hexdigest()
 
 
 def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from irtoolkit.collections.handlers import Benchmark, Breakdown, Protocol, Statistic
 from irtoolkit.collections.source import DATA_VARIABLE, Source, sample_source
@@ -59,6 +60,7 @@ class Paper:
         statistics: Callable[[], list[Statistic]],
         protocol: Callable[[], Protocol] | None = None,
         breakdowns: Mapping[str, Breakdown] | None = None,
+        gold_of: Callable[[Any], str] | None = None,
         published: int | None = None,
         listed: bool = True,
     ) -> Benchmark:
@@ -82,6 +84,7 @@ class Paper:
             protocol_of=protocol or (lambda: Protocol(tuple(measures))),
             statistics_of=table,
             breakdowns=dict(breakdowns or {}),
+            gold_of=gold_of,
             published=None if sample else published,
             listed=listed,
         )

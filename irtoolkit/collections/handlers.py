@@ -200,6 +200,7 @@ class Benchmark:
     """What a dataset says of itself beyond ir_datasets' own fields; a constituent of it.
 
     `breakdowns` are named ways of dividing the queries into parts, as {part: query ids}.
+    `gold_of` tells which relevant document of a query is the gold itself, where several are.
     `published` is how many queries the paper's release has, to tell it from other data.
     `listed` is off for variants of a dataset that would drown a list of them.
     """
@@ -216,6 +217,7 @@ class Benchmark:
     statistics_of: Callable[[], list[Statistic]]
     description: str = ""
     breakdowns: Mapping[str, Breakdown] = field(default_factory=dict)
+    gold_of: Callable[[Any], str] | None = None
     published: int | None = None
     listed: bool = True
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from irtoolkit.checking import read_run, shallow_queries
 from irtoolkit.datasets import DEFAULT_MEASURES, load_judgments, protocol
 from irtoolkit.errors import InputError
 from irtoolkit.evaluation import Evaluation, evaluate, parse_measures
-from irtoolkit.located import read_ranks
+from irtoolkit.located import Ranks, read_ranks
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.measures.standard import uses_ranks
+from irtoolkit.runs import Run
 
 
 @dataclass(frozen=True)
@@ -38,12 +42,11 @@ def score_runs(dataset_id: str, paths: list[str], measures: str | None) -> Score
     asked = measures if measures is not None else (plan.measures if plan else DEFAULT_MEASURES)
     parsed = parse_measures(asked)
     ours = {n: m for n, m in parsed.items() if isinstance(m, ColumnarMeasure)}
-    located = any(uses_ranks(measure) for measure in parsed.values())
     evaluations, notes = {}, []
     for path in paths:
         run = read_run(path, None if dataset is None else dataset_id)
         evaluations[path] = evaluate(
-            run, qrels, parsed, plan.folds if plan else (), read_ranks(path) if located else None
+            run, qrels, parsed, plan.folds if plan else (), _ranks(run, path, parsed.values())
         )
         lacking = set(qrels.query_ids) - set(run.query_ids)
         if len(lacking) == len(qrels.query_ids):
@@ -64,3 +67,13 @@ def score_runs(dataset_id: str, paths: list[str], measures: str | None) -> Score
                 " pool, as the official scorer does, and are not comparable"
             )
     return Scored(evaluations, parsed, plan.note if plan else "mean over queries", notes)
+
+
+def _ranks(run: Run, path: str, measures: Iterable[Any]) -> Ranks | None:
+    """The exact ranks beside a run, where a measure asks for more than the run lists."""
+    shallowest = int(np.diff(run.offsets).min())
+    wanted = (
+        uses_ranks(measure) and measure.params.get("cutoff", shallowest + 1) > shallowest
+        for measure in measures
+    )
+    return read_ranks(path) if any(wanted) else None

@@ -1,7 +1,7 @@
 """Rank the candidates of every query of a dataset and write a TREC run.
 
-SYSTEM is a retriever (bm25, tfidf, word2vec, dense, sentence-max, random) or a system of a paper
-by the paper's name for it (fabs_bm25, SentBERT-PP, ...). DATASET is one of ours or any
+SYSTEM is a retriever (bm25, ql, tfidf, crm, lucene, doct5query, deepct, word2vec, dense, sentence-max,
+random) or a system of a paper by the paper's name for it (fabs_bm25, BM25-4-4, CRM, ...). DATASET is one of ours or any
 ir_datasets id: its scoreddocs are the candidates where it has them, else its whole corpus.
 """
 

@@ -15,7 +15,7 @@ def as_json(table: Table, results: list[Result], sample: bool = False) -> dict[s
     return {
         "experiment": table.name,
         "title": table.title,
-        "dataset": dataset_of(table.dataset or "", sample) or None,
+        "dataset": dataset_of(table.dataset, sample) if table.dataset else None,
         "groups": {group: dataset_of(name, sample) for group, name in table.groups.items()},
         "test": {"column": table.tested, "test": "student", "correction": "holm"},
         "rows": [
@@ -25,7 +25,9 @@ def as_json(table: Table, results: list[Result], sample: bool = False) -> dict[s
                 "reason": result.reason,
                 "lacking": result.lacking,
                 "foreign": result.foreign,
+                "view": result.row.view,
                 "settings": result.settings,
+                "settings_for": result.row.settings_for,
                 "measured": result.measured,
                 "reported": {
                     group: dict(zip(table.columns, figures, strict=True))

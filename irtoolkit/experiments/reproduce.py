@@ -30,7 +30,8 @@ class Result:
         reason: the one thing that is missing.
         lacking: group to why it has no figures although others have.
         foreign: group to how its data differ from the paper's own.
-        settings: everything that decided the ranking.
+        settings: everything that decided the ranking; of the first group, where the row has
+            settings for some groups.
         measured: group to column to figure, in the table's scale.
         evaluations: group to evaluation, of a measured row.
         p_values: group to corrected p against the table's baseline.

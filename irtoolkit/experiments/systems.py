@@ -15,7 +15,7 @@ from irtoolkit import __version__, provenance
 from irtoolkit.datasets import benchmark, load_dataset
 from irtoolkit.errors import InputError
 from irtoolkit.files import StrPath, sha256
-from irtoolkit.located import remove_ranks, write_ranks
+from irtoolkit.located import ranks_path, remove_ranks, write_ranks
 from irtoolkit.retrievers import create, retrievers
 from irtoolkit.retrievers.base import Retriever, parse_settings
 from irtoolkit.retrievers.engine import rank_and_locate
@@ -107,7 +107,14 @@ def find_system(name: str, settings: Mapping[str, Any], dataset_id: str = "") ->
         )
     if row.retriever is None:
         raise InputError(f"system {name} cannot be run: {row.unavailable}")
-    return System.make(name, row.retriever, {**row.settings, **settings})
+    parts = dataset_id.split("/")
+    if row.view and dataset_id and parts[-1] != row.view:
+        raise InputError(
+            f"system {name} is shown {row.view} of a query and no more",
+            remedy=f"the dataset for it is {dataset_id}/{row.view}",
+        )
+    own = next((found for group, found in row.settings_for.items() if group in parts), {})
+    return System.make(name, row.retriever, {**row.settings, **own, **settings})
 
 
 def produce(
@@ -138,22 +145,15 @@ def produce(
     if lacking is not None:
         raise InputError(lacking)
     task = system.load(dataset_id)
+    # A cut run no longer tells where its golds stand; the engine still can.
+    wanted = relevant_documents(dataset_id) if depth is not None else {}
     made = {
-        "dataset": dataset_id,
-        "data": fingerprint(task, corpus=system.retriever.reads_corpus()),
-        "system": system.name,
-        "retriever": system.retriever.name,
-        "settings": system.settings(),
-        "inputs": system.retriever.fingerprint(),
+        **made_of(system, task),
         "depth": depth,
-        "version": __version__,
-        "code": code_fingerprint(),
-        "libraries": provenance.versions(),
+        "golds": _digest(str(wanted)) if wanted else None,
     }
     if reuse and _unchanged(path, made):
         return Run.read(path), True
-    # A cut run no longer tells where its golds stand; the engine still can.
-    wanted = relevant_documents(dataset_id) if depth is not None else {}
     started = time.monotonic()
     ranking = rank_and_locate(
         task,
@@ -191,6 +191,27 @@ def relevant_documents(dataset_id: str) -> dict[str, list[str]]:
     return wanted
 
 
+def made_of(system: System, task: Task) -> dict[str, Any]:
+    """Everything that decides a full ranking."""
+    more = "\x1f".join(system.retriever.also_reads(task))
+    return {
+        "dataset": task.dataset_id,
+        "data": fingerprint(task, corpus=system.retriever.reads_corpus()),
+        "training": _digest(more) if more else None,
+        "system": system.name,
+        "retriever": system.retriever.name,
+        "settings": system.settings(),
+        "inputs": system.retriever.fingerprint(),
+        "version": __version__,
+        "code": code_fingerprint(),
+        "libraries": provenance.versions(),
+    }
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def fingerprint(task: Task, *, corpus: bool = False) -> str:
     """A hash of everything a retriever is given: ids, candidates, texts, and perhaps the corpus."""
     digest = hashlib.sha256()
@@ -218,5 +239,7 @@ def code_fingerprint() -> str:
 def _unchanged(path: StrPath, made: dict[str, Any]) -> bool:
     recorded = (provenance.read(path) or {}).get("irtoolkit")
     if not isinstance(recorded, dict) or not Path(path).is_file():
+        return False
+    if made["golds"] is not None and not ranks_path(path).is_file():
         return False
     return recorded == {**made, "sha256": sha256(path)}

@@ -7,21 +7,16 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from irtoolkit import __version__
 from irtoolkit.datasets import load_judgments, protocol
 from irtoolkit.errors import InputError
 from irtoolkit.evaluation import evaluate, parse_measures
-from irtoolkit.experiments.systems import (
-    code_fingerprint,
-    find_system,
-    fingerprint,
-    relevant_documents,
-)
+from irtoolkit.experiments.systems import find_system, made_of, relevant_documents
 from irtoolkit.files import StrPath, atomic_text
 from irtoolkit.retrievers.engine import rank_and_locate
 
@@ -54,9 +49,10 @@ def _values(key: str, text: str) -> Iterator[str]:
         try:
             # Decimal, so that 0.1 added up ten times is 1.0.
             first, last, step = (Decimal(number) for number in part.split(":"))
+            rises = step > 0 and last >= first and (last - first) / step <= _MOST
         except (ValueError, InvalidOperation):
             raise InputError(f"grid {key}={part} is not FIRST:LAST:STEP") from None
-        if step <= 0 or last < first or (last - first) / step > _MOST:
+        if not rises:
             raise InputError(f"grid {key}={part} does not count up from the first to the last")
         for i in range(int((last - first) / step) + 1):
             yield str(first + i * step)
@@ -98,17 +94,17 @@ def tune(
     tasks: dict[Any, Any] = {}
     for made in systems:
         tasks.setdefault(made.task, made.load(dataset_id))
-    first = systems[0]
+    wanted = relevant_documents(dataset_id)
     about = {
         "dataset": dataset_id, "system": system, "fixed": dict(fixed or {}), "depth": depth,
-        "measures": list(parsed), "version": __version__, "code": code_fingerprint(),
-        "data": fingerprint(tasks[first.task], corpus=first.retriever.reads_corpus()),
+        "measures": list(parsed),
     }  # fmt: skip
     known = _read(log, about)
-    wanted = relevant_documents(dataset_id)
+    judged = str(sorted((row.query_id, row.doc_id, row.relevance) for row in qrels))
     found: list[Point] = []
     for point, made in tqdm(list(zip(points, systems, strict=True)), desc="grid", disable=None):
-        key = json.dumps(point, sort_keys=True)
+        decides = json.dumps([made_of(made, tasks[made.task]), judged], sort_keys=True, default=str)
+        key = f"{json.dumps(point, sort_keys=True)} {sha256(decides.encode()).hexdigest()}"
         if key not in known:
             ranking = rank_and_locate(
                 tasks[made.task], made.retriever, wanted,

@@ -134,6 +134,29 @@ class JudgedRun:
         return self.rows(np.arange(len(self.grades)) if self.known is None else self.known)
 
     @cached_property
+    def exact(self) -> Rows:
+        """The judged documents that stand anywhere in the whole ranking, as far as it is known.
+
+        Those of the run; and where exact ranks were kept beside a cut run, those below its cut.
+        """
+        if self.located is None:
+            return self.hits
+        width = len(self.doc_ids)
+        rows = np.arange(len(self.docs)) if self.known is None else self.known
+        listed = self.hits.queries * width + self.docs[rows]
+        order = np.argsort(listed)
+        wanted = self.pool_queries * width + self.pool_docs
+        at = np.minimum(np.searchsorted(listed[order], wanted), max(len(listed) - 1, 0))
+        best = self.located.copy()
+        if len(listed):
+            found = listed[order][at] == wanted
+            best[found] = np.minimum(best[found], self.hits.ranks[order][at[found]])
+        somewhere = np.flatnonzero(np.isfinite(best))
+        somewhere = somewhere[np.lexsort((best[somewhere], self.pool_queries[somewhere]))]
+        ranks = best[somewhere].astype(np.int64)
+        return Rows(self.pool_queries[somewhere], ranks, self.pool_grades[somewhere])
+
+    @cached_property
     def pool(self) -> tuple[Ints, Ints, Ints]:
         """(query, rank, grade) of every judgment in each query's best order; each (M,)."""
         queries = self.pool_queries

@@ -25,6 +25,7 @@ class _RCap(ColumnarMeasure):
     NAME = __name__
     PRETTY_NAME = "Capped recall"
     SHORT_DESC = "BEIR's capped recall, PlotRetrieval's Recall"
+    USES_RANKS = True
     SUPPORTED_PARAMS: ClassVar = {
         "cutoff": ParamInfo(dtype=int, required=True, desc="ranking cutoff threshold"),
         "rel": ParamInfo(dtype=int, default=1, desc="minimum grade that counts as relevant"),
@@ -34,9 +35,9 @@ class _RCap(ColumnarMeasure):
         cutoff = self.params["cutoff"]
         relevant = judged.pool_grades >= self["rel"]
         known = sums(judged.pool_queries, relevant.astype(np.float64), len(judged.query_ids))
-        found = judged.sum(
-            ((judged.grades >= self["rel"]) & (judged.ranks <= cutoff)).astype(float)
-        )
+        rows = judged.exact
+        rows = rows.where((rows.grades >= self["rel"]) & (rows.ranks <= cutoff))
+        found = sums(rows.queries, np.ones(len(rows.queries)), len(judged.query_ids))
         best: Floats = np.minimum(known, cutoff)
         return np.divide(found, best, out=np.zeros_like(found), where=best > 0)
 

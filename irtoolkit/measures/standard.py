@@ -24,12 +24,14 @@ from numpy.typing import NDArray
 from irtoolkit.ids import Ints, offsets_of
 from irtoolkit.measures.judged import Floats, JudgedRun, Rows, sums, within
 
+# Measures that need only the ranks of relevant documents: where these were kept beside a run that is
+# cut at some depth, their values are those of the whole ranking.
+OF_WHOLE_RANKING = frozenset({"AP", "P", "R", "RBP", "RR", "Rprec", "Success", "nDCG"})
+
 
 def uses_ranks(measure: Measure) -> bool:
     """Whether the exact ranks kept beside a run tell a measure what the run itself cannot."""
-    return getattr(measure, "USES_RANKS", False) or (
-        measure.NAME == "RR" and "cutoff" not in measure.params
-    )
+    return getattr(measure, "USES_RANKS", False) or measure.NAME in OF_WHOLE_RANKING
 
 
 def vectorised(measure: Measure) -> Callable[[JudgedRun], Floats] | None:
@@ -51,7 +53,7 @@ def vectorised(measure: Measure) -> Callable[[JudgedRun], Floats] | None:
 
 def _relevant(measure: Measure, judged: JudgedRun) -> Rows:
     """The rows with a relevant document within the cut."""
-    rows = judged.hits
+    rows = judged.exact if measure.NAME in OF_WHOLE_RANKING else judged.hits
     return rows.where((rows.grades >= measure["rel"]) & (rows.ranks <= _cut(measure)))
 
 
@@ -98,16 +100,10 @@ def _success(measure: Measure, judged: JudgedRun) -> Floats:
 
 
 def _reciprocal_rank(measure: Measure, judged: JudgedRun) -> Floats:
-    """One over the rank of the first relevant document (m_recip_rank.c; RR@k as MS MARCO's).
-
-    Without a cut, the exact ranks that were kept beside a cut run count too.
-    """
+    """One over the rank of the first relevant document (m_recip_rank.c; RR@k as MS MARCO's)."""
     rows = _relevant(measure, judged)
     best = np.zeros(len(judged.query_ids))
     np.maximum.at(best, rows.queries, 1 / rows.ranks)
-    if judged.located is not None and uses_ranks(measure):
-        known = judged.pool_grades >= measure["rel"]
-        np.maximum.at(best, judged.pool_queries[known], 1 / judged.located[known])
     return best
 
 
@@ -130,7 +126,7 @@ def _ndcg(measure: Measure, judged: JudgedRun) -> Floats:
         gains = rows.grades if measure["dcg"] == "log2" else np.exp2(rows.grades) - 1
         return sums(rows.queries, gains / np.log2(rows.ranks + 1), len(judged.query_ids))
 
-    return _share(dcg(judged.hits), dcg(Rows(*judged.pool)))
+    return _share(dcg(judged.exact), dcg(Rows(*judged.pool)))
 
 
 def _r_precision(measure: Measure, judged: JudgedRun) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import (
     Any,
@@ -58,6 +58,10 @@ class Retriever:
     def reads_corpus(self) -> bool:
         """Whether documents that are nobody's candidates take part in the scores."""
         return False
+
+    def also_reads(self, task: Task) -> Iterable[str]:
+        """What decides the scores and is neither in the task nor a setting: training data, say."""
+        return ()
 
     def fingerprint(self) -> str | None:
         """A hash of files outside the dataset that decide the scores, or None without any."""

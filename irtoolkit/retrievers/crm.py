@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -40,8 +41,20 @@ class CRM(TFIDF):
     train: str = "train"
     pooling: Literal["square", "mean", "max"] = "max"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.statistics != "corpus":
+            raise InputError(
+                "crm weighs terms by its training contexts", remedy="leave out statistics"
+            )
+
     def reads_corpus(self) -> bool:
         return False
+
+    def also_reads(self, task: Task) -> Iterable[str]:
+        contexts, golds = self._known(task)
+        yield from (" ".join(segments) for segments in contexts)
+        yield str(list(zip(*(part.tolist() for part in golds.nonzero()), strict=True)))
 
     def scorer(self, task: Task) -> Scorer:
         contexts, golds = self._known(task)
@@ -87,6 +100,12 @@ class CRM(TFIDF):
             raise InputError(f"dataset {name} has no judged queries to learn from")
         place = {doc_id: i for i, doc_id in enumerate(task.doc_ids)}
         texts = {query.query_id: view(query, task.query_view) for query in dataset.queries_iter()}
+        for query_id in task.query_ids:
+            if query_id in texts:
+                raise InputError(
+                    f"query {query_id} of {task.dataset_id} is in the training set {name} too",
+                    remedy="learn from another split",
+                )
         number = {query_id: i for i, query_id in enumerate(texts)}
         pairs = [
             (number[row.query_id], place[row.doc_id])
@@ -98,10 +117,6 @@ class CRM(TFIDF):
                 f"no document of {task.dataset_id} has a known context in {name}",
                 remedy="--set train= another dataset over the same documents",
             )
-        if name == task.dataset_id:
-            raise InputError(
-                f"{name} cannot be its own training set", remedy="rank another split of it"
-            )
         rows, columns = np.array(pairs).T
         shape = (len(texts), len(task.doc_ids))
         return list(texts.values()), csr_array((np.ones(len(pairs)), (rows, columns)), shape=shape)
@@ -110,6 +125,8 @@ class CRM(TFIDF):
         if "/" in self.train:
             return self.train
         parts = dataset_id.split("/")
+        if parts[-1] == "proxy" or parts[-1].endswith("-way"):
+            parts.pop()  # a choice among a few, of a dataset with a training split
         for i in reversed(range(len(parts))):
             if parts[i] in ("val", "dev", "test", "train"):
                 return "/".join([*parts[:i], self.train, *parts[i + 1 :]])

@@ -82,12 +82,13 @@ class DocT5Query(Rewritten):
     def missing(self) -> str | None:
         return super().missing() or (None if self.keep is None else encoders.missing(self.judge))
 
+    def fingerprint(self) -> str | None:
+        judge = None if self.keep is None else encoders.fingerprint(self.judge)
+        return f"{super().fingerprint()} {judge}"
+
     def parameters(self) -> dict[str, Any]:
-        names = ("queries", "sampling", "top_k", "max_length", "seed", "keep")
-        return {
-            **{name: getattr(self, name) for name in names},
-            "judge": None if self.keep is None else encoders.fingerprint(self.judge),
-        }
+        names = ("queries", "sampling", "top_k", "max_length", "seed", "keep", "batch_size")
+        return {name: getattr(self, name) for name in names}
 
     def ask(self, texts: list[str]) -> list[list[str]]:
         """The queries that the model writes for each text."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from irtoolkit.analysis import Stemmer, StopWords, Tokenizer, analyzer, missing
+from irtoolkit.errors import InputError
 from irtoolkit.ids import Ints
 from irtoolkit.retrievers._terms import (
     Floats,
@@ -64,6 +65,15 @@ class Lexical(Retriever):
     tokenizer: Tokenizer = "word"
     stop: StopWords = "sklearn"
     stem: Stemmer = "none"
+
+    # Setting to the least and greatest value it may have.
+    ranges: ClassVar[dict[str, tuple[float, float]]] = {}
+
+    def __post_init__(self) -> None:
+        for name, (least, most) in self.ranges.items():
+            value = getattr(self, name)
+            if value is not None and not least <= value <= most:
+                raise InputError(f"setting {name}={value} is not between {least:g} and {most:g}")
 
     def missing(self) -> str | None:
         return missing(self.tokenizer)
@@ -180,6 +190,7 @@ class BM25(Lexical):
     """
 
     name: ClassVar[str] = "bm25"
+    ranges: ClassVar = {"k1": (0, 1e6), "b": (0, 1), "delta": (0, 1e6), "epsilon": (0, 1e6)}
 
     form: Literal["okapi", "lucene", "atire", "bm25l", "bm25+"] = "lucene"
     k1: float | None = None
@@ -223,6 +234,7 @@ class QueryLikelihood(Lexical):
     """
 
     name: ClassVar[str] = "ql"
+    ranges: ClassVar = {"mu": (1e-9, 1e12), "lam": (1e-9, 1)}
 
     smoothing: Literal["dirichlet", "jm"] = "dirichlet"
     mu: float = 1000.0

@@ -1,0 +1,540 @@
+"""From text to terms, against Lucene's own analyzers and jieba."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irtoolkit import analysis
+from irtoolkit.analysis import analyzer, missing, stop_words
+from irtoolkit.errors import InputError
+from irtoolkit.retrievers import _java, create
+from irtoolkit.retrievers.lucene import _analyzer as lucene_analyzer
+
+LACKING = _java.missing()
+with_java = pytest.mark.skipif(LACKING is not None, reason=LACKING or "")
+with_jieba = pytest.mark.skipif(find_spec("jieba") is None, reason="jieba is not installed")
+
+standard = analyzer("standard", "none")
+english = analyzer("standard", "lucene", "porter")
+cjk = analyzer("cjk", "none")
+
+# Text, the tokens of Lucene's StandardAnalyzer, the terms of Anserini's English analyzer.
+LUCENE: list[tuple[str, list[str], list[str]]] = [
+    ('', [], []),
+    ('   \t\n', [], []),
+    ("The cat's whiskers", ['the', "cat's", 'whiskers'], ['cat', 'whisker']),
+    ('the dogs’ bone', ['the', 'dogs', 'bone'], ['dog', 'bone']),
+    ("O’Neill's", ["o’neill's"], ['o’neil']),
+    ("it's Itʼs", ["it's", 'itʼs'], ['itʼ']),
+    ("James' Joneses'", ['james', 'joneses'], ['jame', 'jones']),
+    ("'s", ['s'], ['s']),
+    ("the's", ["the's"], []),
+    ('THE’S', ['the’s'], []),
+    ('U.S.A. e.g. i.e.', ['u.s.a', 'e.g', 'i.e'], ['u.s.a', 'e.g', 'i.']),
+    ("U.S.A's", ["u.s.a's"], ['u.s.a']),
+    ("can't won't I'm", ["can't", "won't", "i'm"], ["can't", "won't", "i'm"]),
+    ('3.14 1,000,000.5 1;2', ['3.14', '1,000,000.5', '1;2'], ['3.14', '1,000,000.5', '1;2']),
+    ('10:30 a:b a:1 1:a', ['10', '30', 'a:b', 'a', '1', '1', 'a'], ['10', '30', 'a:b', '1', '1']),
+    ('a.b 1.a a.1', ['a.b', '1', 'a', 'a', '1'], ['a.b', '1', '1']),
+    ('x-ray co-op--end', ['x', 'ray', 'co', 'op', 'end'], ['x', 'rai', 'co', 'op', 'end']),
+    ('snake_case _a_ __ a__b _1', ['snake_case', '_a_', 'a__b', '_1'], ['snake_cas', '_a_', 'a__b', '_1']),
+    ('foo@bar.com http://a.b/c?d=e', ['foo', 'bar.com', 'http', 'a.b', 'c', 'd', 'e'], ['foo', 'bar.com', 'http', 'a.b', 'c', 'd', 'e']),
+    ('naïve café résumé', ['naïve', 'café', 'résumé'], ['naïv', 'café', 'résumé']),
+    ('ﬁne ﬂ', ['ﬁne', 'ﬂ'], ['ﬁne', 'ﬂ']),
+    ('ＡＢＣ ａｂｃ１', ['ａｂｃ', 'ａｂｃ１'], ['ａｂｃ', 'ａｂｃ１']),
+    ('x² H₂O ½ ① №', ['x', 'h', 'o'], ['x', 'h', 'o']),
+    ('100% $5 £6 c#', ['100', '5', '6', 'c'], ['100', '5', '6', 'c']),
+    ('C++ .NET node.js', ['c', 'net', 'node.js'], ['c', 'net', 'node.j']),
+    ('and/or', ['and', 'or'], []),
+    ("rock'n'roll", ["rock'n'roll"], ["rock'n'rol"]),
+    ("'quoted' ‘quoted’ “q”", ['quoted', 'quoted', 'q'], ['quot', 'quot', 'q']),
+    ("a'", ['a'], []),
+    ("l'été", ["l'été"], ["l'été"]),
+    ("don't’s", ["don't’s"], ["don't"]),
+    ('ae\u0301b', ['ae\u0301b'], ['ae\u0301b']),
+    ('a\xadb', ['a\xadb'], ['a\xadb']),
+    ('a\u200db a\u200cb', ['a\u200db', 'a\u200cb'], ['a\u200db', 'a\u200cb']),
+    ('a\u200bb', ['a', 'b'], ['b']),
+    ('a\u2060b', ['a\u2060b'], ['a\u2060b']),
+    ('\ufeffa', ['a'], []),
+    ('straße STRASSE', ['straße', 'strasse'], ['straße', 'strass']),
+    ('Привет, мир!', ['привет', 'мир'], ['привет', 'мир']),
+    ('שלום', ['שלום'], ['שלום']),
+    ('مرحبا', ['مرحبا'], ['مرحبا']),
+    ('ไทย ภาษา', ['ไทย', 'ภาษา'], ['ไทย', 'ภาษา']),
+    ('한국어 단어', ['한국어', '단어'], ['한국어', '단어']),
+    ('ひらがな カタカナ', ['ひ', 'ら', 'が', 'な', 'カタカナ'], ['ひ', 'ら', 'が', 'な', 'カタカナ']),
+    ('鲁迅 abc鲁迅def', ['鲁', '迅', 'abc', '鲁', '迅', 'def'], ['鲁', '迅', 'abc', '鲁', '迅', 'def']),
+    ('𠀀𠀁', ['𠀀', '𠀁'], ['𠀀', '𠀁']),
+    ('a𝒳b', ['a𝒳b'], ['a𝒳b']),
+    ('A\x00b', ['a', 'b'], ['b']),
+    ('1st 2nd 3D', ['1st', '2nd', '3d'], ['1st', '2nd', '3d']),
+    ('a1b2 1a2b', ['a1b2', '1a2b'], ['a1b2', '1a2b']),
+    ('12:30pm', ['12', '30pm'], ['12', '30pm']),
+    ('v1.0.2', ['v1.0.2'], ['v1.0.2']),
+    ('1.2.3.4', ['1.2.3.4'], ['1.2.3.4']),
+    ('1,2,a', ['1,2', 'a'], ['1,2']),
+    ('a,b', ['a', 'b'], ['b']),
+    ('a;b', ['a', 'b'], ['b']),
+    ('a·b', ['a·b'], ['a·b']),
+    ('a‧b', ['a‧b'], ['a‧b']),
+    ("3'4", ["3'4"], ["3'4"]),
+    ('3’4', ['3’4'], ['3’4']),
+    ('running ran easily generically', ['running', 'ran', 'easily', 'generically'], ['run', 'ran', 'easili', 'gener']),
+    ('relational conditional rational', ['relational', 'conditional', 'rational'], ['relat', 'condit', 'ration']),
+    ('sky skies die dies dying', ['sky', 'skies', 'die', 'dies', 'dying'], ['sky', 'ski', 'die', 'di', 'dy']),
+    ('univers university universal', ['univers', 'university', 'universal'], ['univ', 'univers', 'univers']),
+    ('as is of on', ['as', 'is', 'of', 'on'], []),
+    ('bly possibly apology geology', ['bly', 'possibly', 'apology', 'geology'], ['bly', 'possibl', 'apolog', 'geologi']),
+    ('by cry', ['by', 'cry'], ['cry']),
+    ('ponies caresses', ['ponies', 'caresses'], ['poni', 'caress']),
+    ('hopping hoping', ['hopping', 'hoping'], ['hop', 'hope']),
+    ('agreed feed plastered', ['agreed', 'feed', 'plastered'], ['agre', 'feed', 'plaster']),
+    ('Generalizations', ['generalizations'], ['gener']),
+    ('no not nor', ['no', 'not', 'nor'], ['nor']),
+    ('into if it', ['into', 'if', 'it'], []),
+    ('don’t', ['don’t'], ['don’t']),
+    ('rock’n’roll’s', ['rock’n’roll’s'], ['rock’n’rol']),
+    ('’s a’s ＇s a＇s', ['s', 'a’s', 's', 'a＇s'], ['s', 's']),
+    ('été’S', ['été’s'], ['été']),
+    ('a…b', ['a', 'b'], ['b']),
+    ('a—b', ['a', 'b'], ['b']),
+    ('a\xa0b', ['a', 'b'], ['b']),
+    ('$a_b$', ['a_b'], ['a_b']),
+    ('A.', ['a'], []),
+    ('A.B.', ['a.b'], ['a.b']),
+    ('..a..', ['a'], []),
+    ('a..b', ['a', 'b'], ['b']),
+    ("a.'b", ['a', 'b'], ['b']),
+    ("a:'b", ['a', 'b'], ['b']),
+    ('1..2', ['1', '2'], ['1', '2']),
+    ('a_1.b', ['a_1', 'b'], ['a_1', 'b']),
+    ('_.a', ['a'], []),
+    ('1_000 1_a', ['1_000', '1_a'], ['1_000', '1_a']),
+    ("x_'s", ['x_', 's'], ['x_', 's']),
+    ('१२', ['१२'], ['१२']),
+    ('Ⅳ ⅳ', ['ⅳ', 'ⅳ'], ['ⅳ', 'ⅳ']),
+    ('ª º', ['ª', 'º'], ['ª', 'º']),
+    ('µ', ['µ'], ['µ']),
+    ('ǆ', ['ǆ'], ['ǆ']),
+    ('ʼa aʼb', ['ʼa', 'aʼb'], ['ʼa', 'aʼb']),
+    ('a`b', ['a', 'b'], ['b']),
+    ('a´b', ['a', 'b'], ['b']),
+    ('a\u0301 \u0301b', ['a\u0301', 'b'], ['a\u0301', 'b']),
+    ('\u200da', ['a'], []),
+    ('ー カー', ['ー', 'カー'], ['ー', 'カー']),
+    ('ｶﾀｶﾅ', ['ｶﾀｶﾅ'], ['ｶﾀｶﾅ']),
+    ('アイ・ウ', ['アイ', 'ウ'], ['アイ', 'ウ']),
+    ('ゔ ヴ', ['ゔ', 'ヴ'], ['ゔ', 'ヴ']),
+    ('ㇰ', ['ㇰ'], ['ㇰ']),
+    ('가나다abc', ['가나다abc'], ['가나다abc']),
+    ('漢字かな交じり', ['漢', '字', 'か', 'な', '交', 'じ', 'り'], ['漢', '字', 'か', 'な', '交', 'じ', 'り']),
+    ('ᄀᄁ', ['ᄀᄁ'], ['ᄀᄁ']),
+    ('ລາວ', ['ລາວ'], ['ລາວ']),
+    ('a：b', ['a：b'], ['a：b']),
+    ('a．b', ['a．b'], ['a．b']),
+    ('1．2', ['1．2'], ['1．2']),
+    ('1，2', ['1，2'], ['1，2']),
+    ('x;y', ['x', 'y'], ['x', 'y']),
+    ('1⁄3', ['1⁄3'], ['1⁄3']),
+    ('1/3', ['1', '3'], ['1', '3']),
+    ('1٬000', ['1٬000'], ['1٬000']),
+    ('ー', ['ー'], ['ー']),
+    ('a_\u0301', ['a_\u0301'], ['a_\u0301']),
+    ('=\u0301', [], []),
+    ('\u0300', [], []),
+    ('a\u034fb', ['a\u034fb'], ['a\u034fb']),
+    ('𝐀bc', ['𝐀bc'], ['𝐀bc']),
+    ('𐐀x', ['𐐨x'], ['𐐨x']),
+    ('ꀕ', ['ꀕ'], ['ꀕ']),
+    ('〱〵', ['〱〵'], ['〱〵']),
+    ('᷀a', ['a'], []),
+]  # fmt: skip
+
+# Text and the tokens of Lucene's CJKAnalyzer.
+CJK: list[tuple[str, list[str]]] = [
+    ('ﬁne ﬂ', ['ﬁne', 'ﬂ']),
+    ('ＡＢＣ ａｂｃ１', ['abc', 'abc1']),
+    ('한국어 단어', ['한국', '국어', '단어']),
+    ('ひらがな カタカナ', ['ひら', 'らが', 'がな', 'カタ', 'タカ', 'カナ']),
+    ('鲁迅 abc鲁迅def', ['鲁迅', 'abc', '鲁迅', 'def']),
+    ('𠀀𠀁', ['𠀀𠀁']),
+    ('a𝒳b', ['a𝒳b']),
+    ('ー カー', ['ー', 'カー']),
+    ('ｶﾀｶﾅ', ['カタ', 'タカ', 'カナ']),
+    ('アイ・ウ', ['アイ', 'ウ']),
+    ('ゔ ヴ', ['ゔ', 'ヴ']),
+    ('ㇰ', ['ㇰ']),
+    ('漢字かな交じり', ['漢字', '字か', 'かな', 'な交', '交じ', 'じり']),
+    ('a：b', ['a:b']),
+    ('a．b', ['a.b']),
+    ('1．2', ['1.2']),
+    ('1，2', ['1,2']),
+    ('ー', ['ー']),
+    ('𝐀bc', ['𝐀bc']),
+    ('𐐀x', ['𐐨x']),
+    ('ꀕ', ['ꀕ']),
+    ('〱〵', ['〱〵']),
+]  # fmt: skip
+# What CJKAnalyzer stops, and we do not.
+CJK_STOP = frozenset(
+    [
+        "a",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "but",
+        "by",
+        "for",
+        "if",
+        "in",
+        "into",
+        "is",
+        "it",
+        "no",
+        "not",
+        "of",
+        "on",
+        "or",
+        "s",
+        "such",
+        "t",
+        "that",
+        "the",
+        "their",
+        "then",
+        "there",
+        "these",
+        "they",
+        "this",
+        "to",
+        "was",
+        "will",
+        "with",
+        "www",
+    ]
+)
+# What Lucene takes for words of their own, and we for nothing.
+SYMBOLS = re.compile("[\u00a9\u00ae\u2122\u2190-\u2bff\ufe0f\U0001f000-\U0001ffff]")
+
+
+# -- Lucene's tokens --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("text", "tokens", "terms"), LUCENE, ids=ascii)
+def test_tokens_and_terms_are_lucenes(text: str, tokens: list[str], terms: list[str]) -> None:
+    assert standard(text) == tokens
+    assert english(text) == terms
+
+
+@pytest.mark.parametrize(("text", "tokens"), CJK, ids=ascii)
+def test_pairs_of_characters_are_lucenes(text: str, tokens: list[str]) -> None:
+    assert [token for token in cjk(text) if token not in CJK_STOP] == tokens
+
+
+@pytest.mark.parametrize("length", [254, 255, 256, 510, 511, 1000])
+def test_words_longer_than_255_characters_are_cut(length: int) -> None:
+    word = ("abcdefghij" * 100)[:length]
+    assert standard(f"x {word} y") == ["x", *_pieces(word), "y"]
+    assert "".join(standard("1" * length)) == "1" * length
+
+
+def _pieces(word: str) -> list[str]:
+    return [word[i : i + 255] for i in range(0, len(word), 255)]
+
+
+def test_pairs_of_characters_cut_long_words_too() -> None:
+    word = "abcdefghij" * 30
+    assert cjk(f"x {word} 鲁迅") == ["x", *_pieces(word), "鲁迅"]
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("हिन्दी", ["हिन्दी"]),
+        ("ကမြန်မာ", ["ကမြန်မာ"]),
+        ("ខ្មែរ", ["ខ្មែរ"]),
+        ("שָׁלוֹם", ["שָׁלוֹם"]),
+        ("مُحَمَّد", ["مُحَمَّد"]),
+    ],
+)
+def test_marks_of_other_scripts_belong_to_their_words(text: str, tokens: list[str]) -> None:
+    assert standard(text) == tokens
+
+
+@pytest.mark.parametrize(("text", "tokens"), [("İstanbul", ["istanbul"]), ("ΣΟΦΟΣ", ["σοφοσ"])])
+def test_letters_are_lowered_one_by_one(text: str, tokens: list[str]) -> None:
+    """Lucene looks at no letter beside; Python makes a final sigma, and a dot of its own."""
+    assert standard(text) == tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("3カ月", ["3", "カ", "月"]),
+        ("aカ", ["a", "カ"]),
+        ("カa", ["カ", "a"]),
+        ("ア1", ["ア", "1"]),
+    ],
+)
+def test_katakana_stands_apart_from_latin_and_digits(text: str, tokens: list[str]) -> None:
+    assert standard(text) == tokens
+
+
+def test_the_iteration_mark_makes_no_pair() -> None:
+    assert cjk("惛々之") == ["惛", "々", "之"]
+
+
+def test_hangul_and_latin_letters_without_a_space_are_one_word() -> None:
+    assert cjk("가나다abc") == ["가나다abc"]
+
+
+@pytest.mark.parametrize("text", ["©", "™", "↔", "☺", "😀", "❤️", "🇩🇪"])
+def test_symbols_are_no_words(text: str) -> None:
+    """In Lucene they are."""
+    assert standard(f"a {text} b") == ["a", "b"]
+    assert SYMBOLS.search(text)
+
+
+@cache
+def _utils() -> Any:
+    return _java.java_class("io.anserini.analysis.AnalyzerUtils")
+
+
+@cache
+def _lucenes(name: str) -> Any:
+    if name == "standard":
+        return _java.java_class("org.apache.lucene.analysis.standard.StandardAnalyzer")()
+    return lucene_analyzer({"english": "porter", "cjk": "zh"}[name])
+
+
+def lucenes(name: str, text: str) -> list[str]:
+    """The tokens of the real analyzer."""
+    return list(map(str, _utils().analyze(_lucenes(name), text).toArray()))
+
+
+@with_java
+def test_the_tables_are_lucenes() -> None:
+    for text, tokens, terms in LUCENE:
+        assert lucenes("standard", text) == tokens
+        assert lucenes("english", text) == terms
+    for text, tokens in CJK:
+        assert lucenes("cjk", text) == tokens
+    word = "abcdefghij" * 60
+    assert lucenes("standard", word) == lucenes("cjk", word) == _pieces(word)
+    for text, tokens in [
+        ("हिन्दी", ["हिन्दी"]), ("שָׁלוֹם", ["שָׁלוֹם"]), ("مُحَمَّد", ["مُحَمَّد"]), ("ကမြန်မာ", ["ကမြန်မာ"]),
+        ("ខ្មែរ", ["ខ្មែរ"]), ("İstanbul", ["istanbul"]), ("ΣΟΦΟΣ", ["σοφοσ"]),
+    ]:  # fmt: skip
+        assert lucenes("standard", text) == tokens
+    assert lucenes("cjk", "가나다abc") == ["가나다abc"]
+    assert lucenes("cjk", "惛々之") == ["惛", "々", "之"]
+    assert lucenes("standard", "3カ月 aカ ア1") == ["3", "カ", "月", "a", "カ", "ア", "1"]
+
+
+LATIN = st.text("abcIS19éß's’.,:;_-·\u00ad \n\t/&²鲁迅", max_size=24)
+
+
+@with_java
+@given(LATIN)
+def test_tokens_of_any_text_are_lucenes(text: str) -> None:
+    assert standard(text) == lucenes("standard", text)
+    assert english(text) == lucenes("english", text)
+    found = [token for token in cjk(text) if token not in CJK_STOP]
+    assert found == lucenes("cjk", text)
+
+
+def real_texts(folder: Path, name: str) -> Iterator[str]:
+    if not (folder / name).is_dir():
+        pytest.skip(f"{folder} has no {name}")
+    if name == "relic":
+        for book in json.loads((folder / "relic" / "val.json").read_text("utf-8")).values():
+            yield from book["sentences"]
+    elif name == "vaswani":
+        yield (folder / "vaswani" / "doc-text.trec").read_text("utf-8")
+    elif name == "books":
+        for path in sorted((folder / "books").glob("*.txt"))[:4]:
+            yield path.read_text("utf-8")
+    elif name == "csfcube":
+        for line in (folder / "csfcube" / "abstracts-csfcube-preds.jsonl").open(encoding="utf-8"):
+            paper = json.loads(line)
+            yield " ".join([paper["title"], *paper["abstract"]])
+    else:
+        name = {"quoter": "english.txt", "chinese": "ancient_chinese.txt"}[name]
+        yield (folder / "quoter" / name).read_text("utf-8")
+
+
+def chunks(texts: Iterator[str]) -> Iterator[str]:
+    """Lines of real text together, for a call to Java has its cost."""
+    lines: list[str] = []
+    for text in texts:
+        lines.extend(text.splitlines())
+        if len(lines) > 400:
+            yield "\n".join(lines)
+            lines = []
+    yield "\n".join(lines)
+
+
+@with_java
+@pytest.mark.parametrize("name", ["relic", "vaswani", "quoter", "csfcube"])
+def test_terms_of_real_text_are_lucenes(real_data: Path, name: str) -> None:
+    quick, seen = cache(english.term), 0
+    for text in chunks(real_texts(real_data, name)):
+        text = SYMBOLS.sub(" ", text)
+        found = [t for t in map(quick, english.split(text.lower())) if t is not None]
+        expected = lucenes("english", text)
+        seen += len(expected)
+        assert found == expected
+    assert seen > 10_000
+
+
+@with_java
+def test_tokens_of_real_chinese_are_lucenes(real_data: Path) -> None:
+    if not (real_data / "quoter").is_dir():
+        pytest.skip(f"{real_data} has no quoter")
+    text = (real_data / "quoter" / "ancient_chinese.txt").read_text("utf-8")
+    lines = text.splitlines()[::4]
+    for i in range(0, len(lines), 200):
+        part = "\n".join(lines[i : i + 200]).replace("々", "")
+        assert [t for t in cjk(part) if t not in CJK_STOP] == lucenes("cjk", part)
+        assert standard(part) == lucenes("standard", part)
+
+
+# -- stop words -------------------------------------------------------------------------------
+
+
+def test_lucenes_stop_words() -> None:
+    assert stop_words("lucene") == CJK_STOP - {"s", "t", "www"} | {"an"}
+    assert len(stop_words("lucene")) == 33
+    assert english("An apple, the pear; NOT a fig") == ["appl", "pear", "fig"]
+
+
+@with_java
+def test_lucenes_stop_words_are_lucenes() -> None:
+    words = sorted({*stop_words("lucene"), *stop_words("sklearn"), *CJK_STOP})
+    kept = [word for word in words if lucenes("english", word)]
+    assert [word for word in words if word not in stop_words("lucene")] == kept
+
+
+@pytest.mark.parametrize("tokenizer", ["word", "whitespace", "standard", "cjk"])
+@pytest.mark.parametrize("stop", ["sklearn", "lucene", "none"])
+def test_what_is_stopped_is_the_lists_words(tokenizer: Any, stop: Any) -> None:
+    text = "The cat and THIS dog whereupon such fish"
+    words = text.lower().split()
+    assert analyzer(tokenizer, stop)(text) == [w for w in words if w not in stop_words(stop)]
+
+
+def test_words_are_stopped_before_they_are_stemmed() -> None:
+    assert english("ise this thises being bees") == ["is", "thise", "be", "bee"]
+
+
+# -- stems ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("word", "stem"),
+    [
+        ("by", "by"),
+        ("ss", "ss"),
+        ("skies", "ski"),
+        ("dies", "di"),
+        ("possibly", "possibl"),
+        ("geology", "geologi"),
+        ("apology", "apolog"),
+        ("generalizations", "gener"),
+        ("running", "run"),
+        ("été", "été"),
+    ],
+)
+def test_stems_are_porters_with_his_own_changes(word: str, stem: str) -> None:
+    assert analyzer("standard", "none", "porter")(word) == [stem]
+    assert analyzer("whitespace", "none", "porter")(word) == [stem]
+    assert analyzer("whitespace", "none", "none")(word) == [word]
+
+
+@pytest.mark.parametrize("mark", ["'", "\u2019", "\uff07"])
+def test_a_possessive_goes_where_words_are_stemmed(mark: str) -> None:
+    assert english(f"The cat{mark}s whiskers") == ["cat", "whisker"]
+    assert english(f"CAT{mark}S") == ["cat"]
+    assert analyzer("standard", "lucene")(f"cat{mark}s") == [f"cat{mark}s"]
+    assert english(f"the{mark}s") == [], "what is left is stopped"
+
+
+def test_other_apostrophes_stay() -> None:
+    assert english("don't O'Neill rock'n'roll") == ["don't", "o'neil", "rock'n'rol"]
+    assert english("cat\u02bcs") == ["cat\u02bc"]
+
+
+# -- whitespace and words ---------------------------------------------------------------------
+
+
+@given(st.text("aB .,-\t\n\u3000\u00a0é'", max_size=20))
+def test_whitespace_splits_and_does_no_more(text: str) -> None:
+    assert analyzer("whitespace", "none")(text) == text.lower().split()
+
+
+@given(st.text(max_size=40))
+def test_every_tokenizer_takes_any_text(text: str) -> None:
+    for tokenizer in ("word", "whitespace", "standard", "cjk"):
+        for stem in ("none", "porter"):
+            terms = analyzer(tokenizer, "none", stem)(text)  # type: ignore[arg-type]
+            assert all(isinstance(term, str) for term in terms)
+            assert terms == analyzer(tokenizer, "none", stem)(text)  # type: ignore[arg-type]
+
+
+@given(st.lists(st.text("ab'1.漢字,é", max_size=8), max_size=5))
+def test_a_space_always_parts(parts: list[str]) -> None:
+    """So that the sentences of a text have the terms of the text."""
+    for analyze in (standard, english, cjk, analyzer("word", "sklearn")):
+        assert analyze(" ".join(parts)) == [term for part in parts for term in analyze(part)]
+
+
+# -- jieba ------------------------------------------------------------------------------------
+
+
+@with_jieba
+@pytest.mark.parametrize(
+    "text", ["鲁迅先生，原名周树人！", "ABC 中文 3.14，好。", "", "，。！", "学而时习之"]
+)
+def test_words_of_chinese_are_jiebas(text: str) -> None:
+    import jieba
+
+    expected = [
+        word for word in jieba.cut(text.lower()) if any(c.isalnum() or c == "_" for c in word)
+    ]
+    assert analyzer("jieba", "none")(text) == expected
+
+
+@with_jieba
+def test_a_word_that_jieba_finds() -> None:
+    assert analyzer("jieba", "none")("我来到北京清华大学。") == ["我", "来到", "北京", "清华大学"]
+
+
+@pytest.fixture
+def no_jieba(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    analysis._jieba.cache_clear()
+    monkeypatch.setattr(analysis, "find_spec", lambda name: None)
+    yield
+    analysis._jieba.cache_clear()
+
+
+@pytest.mark.usefixtures("no_jieba")
+def test_without_jieba_the_extra_is_named() -> None:
+    assert "irtoolkit[chinese]" in str(missing("jieba"))
+    assert missing("cjk") is None
+    with pytest.raises(InputError, match=r"irtoolkit\[chinese\]"):
+        analyzer("jieba", "none")
+    assert create("bm25", {"tokenizer": "jieba"}).missing() == missing("jieba")
+    assert create("bm25", {"tokenizer": "cjk"}).missing() is None

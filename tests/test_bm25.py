@@ -1,0 +1,692 @@
+"""The forms of BM25 and query likelihood: against rank_bm25, bm25s, plain sums, and Lucene itself."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import bm25s
+import ir_datasets
+import numpy as np
+import pytest
+import rank_bm25
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ir_datasets.formats import (
+    BaseQueries,
+    BaseScoredDocs,
+    GenericDoc,
+    GenericQuery,
+    GenericScoredDoc,
+    TrecQrel,
+)
+
+from irtoolkit.analysis import analyzer
+from irtoolkit.collections.handlers import Docs, Judgments
+from irtoolkit.evaluation import evaluate, parse_measures
+from irtoolkit.qrels import Qrels
+from irtoolkit.retrievers import _java, _terms
+from irtoolkit.retrievers.base import Retriever
+from irtoolkit.retrievers.engine import rank
+from irtoolkit.retrievers.lexical import BM25, FORMS, QueryLikelihood
+from irtoolkit.retrievers.lucene import Lucene
+from irtoolkit.retrievers.task import load_task
+
+LACKING = _java.missing()
+with_java = pytest.mark.skipif(LACKING is not None, reason=LACKING or "")
+NUMBERS = count()
+Texts = dict[str, str]
+Pools = dict[str, list[str]]
+Tokens = list[list[str]]
+
+FORM_NAMES = tuple(FORMS)
+# The analysis that Anserini has for English, and its settings of BM25.
+ENGLISH: dict[str, Any] = {"tokenizer": "standard", "stop": "lucene", "stem": "porter"}
+_english = analyzer("standard", "lucene", "porter")
+_stem = cache(_english.term)
+
+
+def english(text: str) -> list[str]:
+    """The terms of that analysis; words that come again are stemmed once."""
+    return [term for term in map(_stem, _english.split(text.lower())) if term is not None]
+
+
+class Queries(BaseQueries):  # type: ignore[misc]
+    def __init__(self, texts: Texts) -> None:
+        self.texts = texts
+
+    def queries_iter(self) -> Iterator[GenericQuery]:
+        return (GenericQuery(*item) for item in self.texts.items())
+
+
+class Candidates(BaseScoredDocs):  # type: ignore[misc]
+    def __init__(self, pools: Pools) -> None:
+        self.pools = pools
+
+    def scoreddocs_iter(self) -> Iterator[GenericScoredDoc]:
+        return (GenericScoredDoc(q, d, 0.0) for q, docs in self.pools.items() for d in docs)
+
+
+def register(docs: Texts, queries: Texts, pools: Pools | None = None, qrels: Any = None) -> str:
+    """Makes texts a dataset, and gives its id."""
+    name = f"test-bm25-{next(NUMBERS)}"
+    records = {doc: GenericDoc(doc, text) for doc, text in docs.items()}
+    parts: list[Any] = [Docs(lambda: records, GenericDoc, name, None), Queries(queries)]
+    parts += [] if pools is None else [Candidates(pools)]
+    parts += [] if qrels is None else [Judgments(lambda: qrels, TrecQrel, {})]
+    ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
+    return name
+
+
+def matrix(dataset_id: str, retriever: Retriever, **views: Any) -> dict[str, Any]:
+    """Query id to the scores of its candidates in their order, as they are computed."""
+    task = load_task(dataset_id, **views)
+    scorer = retriever.scorer(task)
+    found = {}
+    for group in task.groups:
+        rows = scorer(group.docs)(group.queries)
+        found.update(zip(task.query_ids[group.queries].tolist(), rows, strict=True))
+    return found
+
+
+def on_words(texts: Tokens, query: Sequence[str], retriever: Retriever) -> Any:
+    """The scores of all texts for one query; both are words already."""
+    docs = {f"d{i}": " ".join(words) for i, words in enumerate(texts)}
+    return matrix(register(docs, {"q": " ".join(query)}), retriever)["q"]
+
+
+def plain(form: str, **settings: Any) -> BM25:
+    return BM25(form=form, tokenizer="whitespace", stop="none", **settings)  # type: ignore[arg-type]
+
+
+WORDS = st.sampled_from(["cat", "dog", "fish", "bird", "newt"])
+TEXTS = st.lists(st.lists(WORDS, max_size=9), min_size=1, max_size=8).filter(any)
+QUERY = st.lists(WORDS | st.sampled_from(["unheard", "unseen"]), max_size=8)
+CASES = {
+    "one document": ([["cat", "cat", "dog"]], ["cat", "dog", "dog", "unheard"]),
+    "one document, one term": ([["cat"]], ["cat"]),
+    "empty documents": ([[], ["cat", "dog"], [], ["dog"]], ["cat", "dog"]),
+    "a term in all": ([["cat"], ["cat", "dog"], ["cat", "cat", "fish"]], ["cat", "cat", "fish"]),
+    "a term in most": ([["cat"], ["cat", "dog"], ["cat"], ["fish"]], ["cat", "fish", "dog"]),
+    "a term in half": ([["cat"], ["cat", "dog"], ["newt"], ["fish"]], ["cat"]),
+    "no term": ([["cat"], []], []),
+    "only unknown terms": ([["cat"], ["dog"]], ["unheard", "unheard"]),
+}
+each_case = pytest.mark.parametrize(("texts", "query"), CASES.values(), ids=CASES)
+
+
+# -- rank_bm25 --------------------------------------------------------------------------------
+
+PEERS: dict[str, Callable[..., Any]] = {
+    "okapi": rank_bm25.BM25Okapi,
+    "bm25l": rank_bm25.BM25L,
+    "bm25+": rank_bm25.BM25Plus,
+}
+agreeing = pytest.mark.parametrize("form", ["okapi", "bm25+"])
+
+
+def theirs(form: str, texts: Tokens, query: Sequence[str], **settings: Any) -> Any:
+    return PEERS[form](texts, **settings).get_scores(list(query))
+
+
+def close(found: Any, expected: Any, bound: float = 1e-6) -> bool:
+    return bool(np.allclose(found, expected, rtol=bound, atol=bound))
+
+
+@agreeing
+@settings(max_examples=40)
+@given(texts=TEXTS, query=QUERY, k1=st.floats(0.1, 3), b=st.floats(0, 0.95))
+def test_scores_are_rank_bm25s(
+    form: str, texts: Tokens, query: list[str], k1: float, b: float
+) -> None:
+    found = on_words(texts, query, plain(form, k1=k1, b=b))
+    assert close(found, theirs(form, texts, query, k1=k1, b=b))
+
+
+@agreeing
+@each_case
+def test_scores_are_rank_bm25s_with_the_defaults(form: str, texts: Tokens, query: list[str]) -> None:  # fmt: skip
+    assert close(on_words(texts, query, plain(form)), theirs(form, texts, query))
+
+
+@settings(max_examples=40)
+@given(texts=TEXTS, query=QUERY, delta=st.floats(0, 2), epsilon=st.floats(0, 1))
+def test_the_constants_of_each_form_reach_it(
+    texts: Tokens, query: list[str], delta: float, epsilon: float
+) -> None:
+    found = on_words(texts, query, plain("bm25+", delta=delta))
+    assert close(found, theirs("bm25+", texts, query, delta=delta))
+    found = on_words(texts, query, plain("okapi", epsilon=epsilon))
+    assert close(found, theirs("okapi", texts, query, epsilon=epsilon))
+
+
+@settings(max_examples=40)
+@given(texts=TEXTS, query=QUERY, delta=st.floats(0.1, 2))
+def test_bm25l_is_rank_bm25s(texts: Tokens, query: list[str], delta: float) -> None:
+    """As the retriever says of itself."""
+    found = on_words(texts, query, plain("bm25l", delta=delta))
+    assert close(found, theirs("bm25l", texts, query, delta=delta))
+
+
+def test_rank_bm25s_bm25l_multiplies_with_the_term_frequency_once_more() -> None:
+    """Its one line more than Lv and Zhai have: so absent terms weigh nothing, and many too much."""
+    texts, query = [["cat", "cat", "cat", "dog"], ["cat"], ["dog", "fish"]], ["cat"]
+    found = on_words(texts, query, plain("bm25l"))
+    idf = math.log(4) - math.log(2.5)
+    average = 7 / 3
+    for tf, length, mine, other in zip(
+        (3, 1, 0), (4, 1, 2), found, theirs("bm25l", texts, query), strict=True
+    ):
+        c = tf / (0.25 + 0.75 * length / average) + 0.5
+        published = idf * 2.5 * c / (1.5 + c)
+        assert mine == pytest.approx(published)
+        assert other == pytest.approx(tf * published)
+
+
+# -- bm25s ------------------------------------------------------------------------------------
+
+
+def bm25s_scores(form: str, texts: Tokens, query: Sequence[str], **settings: Any) -> Any:
+    model = bm25s.BM25(method=form, dtype="float64", **settings)
+    model.index(texts, show_progress=False)
+    tokens = [word for word in query if word in model.vocab_dict]
+    return model.get_scores(tokens) if tokens else np.zeros(len(texts))
+
+
+in_bm25s = pytest.mark.parametrize("form", ["lucene", "atire", "bm25l", "bm25+"])
+
+
+@in_bm25s
+@settings(max_examples=40)
+@given(
+    texts=TEXTS, query=QUERY, k1=st.floats(0.1, 3), b=st.floats(0, 0.95), delta=st.floats(0.1, 2)
+)
+def test_scores_are_bm25s(
+    form: str, texts: Tokens, query: list[str], k1: float, b: float, delta: float
+) -> None:
+    settings = {"k1": k1, "b": b, "delta": delta}
+    found = on_words(texts, query, plain(form, **settings))
+    assert close(found, bm25s_scores(form, texts, query, **settings), 1e-5)
+
+
+@in_bm25s
+@each_case
+def test_scores_are_bm25s_in_each_case(form: str, texts: Tokens, query: list[str]) -> None:
+    settings = {"k1": 1.2, "b": 0.6, "delta": 0.7}
+    found = on_words(texts, query, plain(form, **settings))
+    assert close(found, bm25s_scores(form, texts, query, **settings), 1e-5)
+
+
+def test_bm25s_has_no_okapi() -> None:
+    """Its "robertson" floors a negative idf at 0, where BM25Okapi takes a part of the mean."""
+    texts, query = CASES["a term in most"]
+    found = on_words(texts, query, plain("okapi", k1=1.5, b=0.75, epsilon=0.0))
+    robertson = bm25s_scores("robertson", texts, query, k1=1.5, b=0.75)
+    assert close(found, robertson * 2.5), "and it leaves out the factor k1 + 1"
+    assert not close(on_words(texts, query, plain("okapi")), robertson * 2.5)
+
+
+@pytest.mark.parametrize(
+    ("form", "k1", "b", "delta"),
+    [
+        ("lucene", 0.9, 0.4, 0.0),
+        ("okapi", 1.5, 0.75, 0.0),
+        ("atire", 1.5, 0.75, 0.0),
+        ("bm25l", 1.5, 0.75, 0.5),
+        ("bm25+", 1.5, 0.75, 1.0),
+    ],
+)
+def test_each_form_has_its_defaults(form: Any, k1: float, b: float, delta: float) -> None:
+    settings = BM25(form=form).settings()
+    assert (settings["k1"], settings["b"], settings["delta"]) == (k1, b, delta)
+    told = BM25(form=form, k1=0.0, b=0.0, delta=0.0).settings()
+    assert (told["k1"], told["b"], told["delta"]) == (0.0, 0.0, 0.0)
+
+
+# -- real text --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def quotes(real_data: Path) -> tuple[Texts, Texts]:
+    """English quotes, and contexts to look for them with."""
+    if not (real_data / "quoter").is_dir():
+        pytest.skip(f"{real_data} has no quoter release")
+    task = load_task("quoter/en/test")
+    docs = dict(zip(task.doc_ids.tolist(), map(" ".join, task.docs), strict=True))
+    asked = dict(zip(task.query_ids.tolist(), map(" ".join, task.queries), strict=True))
+    return docs, dict(list(asked.items())[:20])
+
+
+@pytest.fixture(scope="module")
+def passages(real_data: Path) -> tuple[Texts, Texts, Pools]:
+    """A short book of RELiC's validation split: two of its candidate sets, two queries for each."""
+    if not (real_data / "relic").is_dir():
+        pytest.skip(f"{real_data} has no relic release")
+    task = load_task("relic/val")
+    group = min(task.groups, key=lambda group: len(group.docs))
+    book = task.doc_ids[group.docs[0]].split(":")[0]
+    own = [g for g in task.groups if task.doc_ids[g.docs[0]].split(":")[0] == book]
+    own = own[:2]
+    docs: Texts = {}
+    queries: Texts = {}
+    pools: Pools = {}
+    for g in own:
+        names = task.doc_ids[g.docs].tolist()
+        docs.update(zip(names, map(" ".join, task.docs[g.docs]), strict=True))
+        for query in g.queries[:2]:
+            name = str(task.query_ids[query])
+            queries[name], pools[name] = " ".join(task.queries[query]), names
+    return docs, queries, pools
+
+
+@pytest.mark.parametrize("form", FORM_NAMES)
+def test_on_quotes(quotes: tuple[Texts, Texts], form: str) -> None:
+    docs, queries = quotes
+    words = analyzer("word", "sklearn")
+    found = matrix(register(docs, queries), BM25(form=form))  # type: ignore[arg-type]
+    tokens = [words(text) for text in docs.values()]
+    settings = {"k1": FORMS[form].k1, "b": FORMS[form].b, "delta": FORMS[form].delta}
+    for name, text in queries.items():
+        if form in ("okapi", "bm25+"):
+            assert close(found[name], theirs(form, tokens, words(text)))
+        if form != "okapi":
+            assert close(found[name], bm25s_scores(form, tokens, words(text), **settings), 1e-5)
+
+
+def test_on_the_passages_of_a_book(passages: tuple[Texts, Texts, Pools]) -> None:
+    """As RELiC's authors did: rank_bm25 for each candidate set."""
+    docs, queries, pools = passages
+    retriever = BM25(form="okapi", statistics="candidates", stop="none", k1=0.5, b=0.9)
+    found = matrix(register(docs, queries, pools), retriever)
+    words = analyzer("word", "none")
+    tokens = {name: words(text) for name, text in docs.items()}
+    for name, text in queries.items():
+        texts = [tokens[doc] for doc in pools[name]]
+        expected = theirs("okapi", texts, words(text), k1=0.5, b=0.9)
+        assert close(found[name], expected)
+
+
+def test_sentences_give_the_run_of_their_text() -> None:
+    for some in ({}, ENGLISH, {"statistics": "candidates", "form": "okapi"}):
+        runs = [
+            rank(load_task("relic/sample/val", doc=doc), BM25(**some), progress=False)
+            for doc in ("default", "sentences")
+        ]
+        assert runs[0] == runs[1]
+
+
+def test_sentences_of_real_passages_have_the_terms_of_their_text(real_data: Path) -> None:
+    if not (real_data / "relic").is_dir():
+        pytest.skip(f"{real_data} has no relic release")
+    texts, sentences = (load_task("relic/val", doc=doc) for doc in ("default", "sentences"))
+    some = np.arange(0, len(texts.doc_ids), 50)
+    for analyze in (analyzer("word", "sklearn"), english):
+        for whole, parts in zip(texts.docs[some], sentences.docs[some], strict=True):
+            assert analyze(whole[0]) == [term for part in parts for term in analyze(part)]
+
+
+# -- whose statistics -------------------------------------------------------------------------
+
+
+@st.composite
+def pooled(draw: st.DrawFn) -> tuple[Tokens, list[str], list[int]]:
+    texts, query = draw(TEXTS), draw(QUERY)
+    pool = draw(st.lists(st.sampled_from(range(len(texts))), min_size=1, unique=True))
+    return texts, query, pool
+
+
+@pytest.mark.parametrize("form", FORM_NAMES)
+@settings(max_examples=40)
+@given(case=pooled())
+def test_statistics_of_candidates_are_those_of_a_collection_of_them(
+    form: str, case: tuple[Tokens, list[str], list[int]]
+) -> None:
+    texts, query, pool = case
+    docs = {f"d{i}": " ".join(words) for i, words in enumerate(texts)}
+    asked = {"q": " ".join(query)}
+    dataset_id = register(docs, asked, {"q": [f"d{i}" for i in pool]})
+    own = on_words([texts[i] for i in pool], query, plain(form))
+    found = matrix(dataset_id, plain(form, statistics="candidates"))["q"]
+    assert close(found, own, 1e-9)
+    whole = on_words(texts, query, plain(form))
+    found = matrix(dataset_id, plain(form, statistics="corpus"))["q"]
+    assert close(found, whole[pool], 1e-9)
+
+
+# -- precision --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORM_NAMES)
+def test_large_candidate_sets_are_scored_in_single_precision(
+    form: str, quotes: tuple[Texts, Texts], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset_id = register(*quotes)
+    retriever = BM25(form=form)  # type: ignore[arg-type]
+    double = matrix(dataset_id, retriever)
+    monkeypatch.setattr(_terms, "DOUBLE_UP_TO", len(quotes[0]) - 1)
+    single = matrix(dataset_id, retriever)
+    for name, row in double.items():
+        assert row.dtype == np.float64
+        assert np.allclose(single[name], row, rtol=1e-5, atol=1e-6)
+    if not FORMS[form].absent(1.0, 1.0):
+        assert {row.dtype for row in single.values()} == {np.dtype(np.float32)}
+    assert any((single[name] != row).any() for name, row in double.items())
+
+
+def test_the_bound_itself_is_scored_in_double_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, query = CASES["a term in most"]
+    monkeypatch.setattr(_terms, "DOUBLE_UP_TO", len(texts))
+    assert on_words(texts, query, plain("lucene")).dtype == np.float64
+    monkeypatch.setattr(_terms, "DOUBLE_UP_TO", len(texts) - 1)
+    assert on_words(texts, query, plain("lucene")).dtype == np.float32
+
+
+# -- query likelihood -------------------------------------------------------------------------
+
+
+def likelihood(
+    texts: Tokens, query: Sequence[str], smoothing: str, mu: float, lam: float
+) -> list[float]:
+    """The log of each model's probability of the query, a term at a time."""
+    total = sum(map(len, texts))
+    occurrences = Counter(word for text in texts for word in text)
+    scores = []
+    for text in texts:
+        score = 0.0
+        for word in query:
+            if word not in occurrences:
+                continue
+            tf, background = text.count(word), occurrences[word] / total
+            if smoothing == "dirichlet":
+                score += math.log((tf + mu * background) / (len(text) + mu))
+            else:
+                own = tf / len(text) if text else 0.0
+                score += math.log((1 - lam) * own + lam * background)
+        scores.append(score)
+    return scores
+
+
+def model(smoothing: str, **settings: Any) -> QueryLikelihood:
+    shared: dict[str, Any] = {"tokenizer": "whitespace", "stop": "none", **settings}
+    return QueryLikelihood(smoothing=smoothing, **shared)  # type: ignore[arg-type]
+
+
+smoothings = pytest.mark.parametrize("smoothing", ["dirichlet", "jm"])
+
+
+@smoothings
+@settings(max_examples=40)
+@given(texts=TEXTS, query=QUERY, mu=st.floats(0.1, 3000), lam=st.floats(0.01, 1))
+def test_query_likelihood_is_the_sum_of_logs(
+    smoothing: str, texts: Tokens, query: list[str], mu: float, lam: float
+) -> None:
+    found = on_words(texts, query, model(smoothing, mu=mu, lam=lam))
+    assert close(found, likelihood(texts, query, smoothing, mu, lam), 1e-9)
+
+
+@smoothings
+@each_case
+def test_query_likelihood_in_each_case(smoothing: str, texts: Tokens, query: list[str]) -> None:
+    found = on_words(texts, query, model(smoothing))
+    assert close(found, likelihood(texts, query, smoothing, 1000.0, 0.1), 1e-9)
+
+
+@smoothings
+@settings(max_examples=40)
+@given(case=pooled())
+def test_query_likelihood_with_statistics_of_candidates_or_corpus(
+    smoothing: str, case: tuple[Tokens, list[str], list[int]]
+) -> None:
+    texts, query, pool = case
+    docs = {f"d{i}": " ".join(words) for i, words in enumerate(texts)}
+    dataset_id = register(docs, {"q": " ".join(query)}, {"q": [f"d{i}" for i in pool]})
+    whole = np.array(likelihood(texts, query, smoothing, 1000.0, 0.1))
+    assert close(matrix(dataset_id, model(smoothing))["q"], whole[pool], 1e-9)
+    own = likelihood([texts[i] for i in pool], query, smoothing, 1000.0, 0.1)
+    found = matrix(dataset_id, model(smoothing, statistics="candidates"))["q"]
+    assert close(found, own, 1e-9)
+
+
+def test_texts_without_any_term_are_equally_likely() -> None:
+    for smoothing in ("dirichlet", "jm"):
+        assert on_words([[], []], ["cat"], model(smoothing)).tolist() == [0.0, 0.0]
+
+
+# -- Lucene -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache of the test's own."""
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+
+
+# What a byte can say: up to 39 exactly, beyond that three bits after the first.
+FREE = 24
+
+
+def byte_of(length: int) -> int:
+    """Lucene's SmallFloat.intToByte4."""
+    if length < FREE:
+        return length
+    rest = length - FREE
+    shift = rest.bit_length() - 4
+    return FREE + (rest if shift < 0 else (rest >> shift & 7) | (shift + 1) << 3)
+
+
+def length_of(byte: int) -> int:
+    """Lucene's SmallFloat.byte4ToInt."""
+    if byte < FREE:
+        return byte
+    low, shift = (byte - FREE) & 7, ((byte - FREE) >> 3) - 1
+    return FREE + (low if shift < 0 else (low | 8) << shift)
+
+
+def test_a_byte_keeps_lengths_to_39_and_rounds_longer_ones_down() -> None:
+    kept = [length_of(byte_of(length)) for length in range(5000)]
+    assert kept[:41] == list(range(41))
+    assert kept[41:60:2] == [40, 42, 44, 46, 48, 50, 52, 54, 56, 56]
+    assert all(0.88 * length < found <= length for length, found in enumerate(kept) if length)
+    assert kept == sorted(kept)
+
+
+@with_java
+def test_the_emulated_bytes_are_lucenes() -> None:
+    small = _java.java_class("org.apache.lucene.util.SmallFloat")
+    for length in [*range(3000), 12345, 10**6]:
+        byte = small.intToByte4(length)
+        assert byte & 255 == byte_of(length)
+        assert small.byte4ToInt(byte) == length_of(byte_of(length))
+
+
+class Restated:
+    """BM25 as Lucene has it, over postings, with exact or with approximate lengths."""
+
+    def __init__(self, texts: Tokens, coarse: bool) -> None:
+        self.size = len(texts)
+        with_terms = sum(map(bool, texts))  # Lucene counts no document without a term
+        lengths = np.array([len(text) for text in texts], float)
+        average = lengths.sum() / max(1, with_terms)
+        if coarse:
+            lengths = np.array([length_of(byte_of(len(text))) for text in texts], float)
+        self.norm = 0.9 * (0.6 + 0.4 * lengths / average)
+        postings: dict[str, list[tuple[int, int]]] = {}
+        for doc, text in enumerate(texts):
+            for term, tf in Counter(text).items():
+                postings.setdefault(term, []).append((doc, tf))
+        self.postings = {term: np.array(rows).T for term, rows in postings.items()}
+        self.idf = {
+            term: math.log(1 + (with_terms - rows.shape[1] + 0.5) / (rows.shape[1] + 0.5))
+            for term, rows in self.postings.items()
+        }
+
+    def __call__(self, query: Sequence[str]) -> Any:
+        scores = np.zeros(self.size)
+        for term, times in Counter(query).items():
+            if term in self.postings:
+                docs, tf = self.postings[term]
+                scores[docs] += times * self.idf[term] * tf / (tf + self.norm[docs])
+        return scores
+
+
+def head(scores: Any, depth: int) -> list[int]:
+    return np.argsort(-scores, kind="stable")[:depth].tolist()  # type: ignore[no-any-return]
+
+
+def same_order(scores: Any, other: Any, depth: int, bound: float = 2e-4) -> bool:
+    """Whether two rankings agree to a depth but for documents that score nearly the same."""
+    first, second = (np.argsort(-row, kind="stable")[:depth] for row in (scores, other))
+    return bool((np.abs(scores[first] - scores[second]) <= bound).all())
+
+
+def against_lucene(docs: Texts, queries: Texts, pools: Pools | None) -> float:
+    """The share of queries whose first ten are Lucene's under exact lengths.
+
+    With Lucene's approximate lengths all scores must be Lucene's.
+    """
+    dataset_id = register(docs, queries, pools)
+    real, ours = matrix(dataset_id, Lucene()), matrix(dataset_id, BM25(**ENGLISH))
+    names = {doc: i for i, doc in enumerate(docs)}
+    tokens = [english(text) for text in docs.values()]
+    exact, coarse = Restated(tokens, False), Restated(tokens, True)
+    blank = sum(not text for text in tokens) / len(tokens)
+    equal = 0
+    for query, text in queries.items():
+        pool = [names[doc] for doc in (docs if pools is None else pools[query])]
+        terms, expected = english(text), real[query]
+        found = coarse(terms)[pool]
+        assert np.abs(found - expected).max() < 1e-4
+        assert same_order(expected, found, 1000)
+        # Ours counts documents without a term too, which moves all idf a little.
+        assert np.allclose(ours[query], exact(terms)[pool], rtol=1e-6 + 2 * blank, atol=1e-6)
+        equal += head(ours[query], 10) == head(expected, 10)
+    return equal / len(queries)
+
+
+def vaswani(folder: Path) -> tuple[Texts, Texts, list[Any]]:
+    def read(name: str, pattern: str) -> list[Any]:
+        return re.findall(pattern, (folder / name).read_text("utf-8"), re.DOTALL)
+
+    docs = read("doc-text.trec", r"<DOC>\s*<DOCNO>(\d+)</DOCNO>\s*(.*?)\s*</DOC>")
+    queries = read("query-text.trec", r"<num>(\d+)</num><title>\s*(.*?)\s*</title>")
+    rows = (line.split() for line in (folder / "qrels").read_text().splitlines())
+    qrels = [TrecQrel(query, doc, int(grade), "0") for query, _, doc, grade in rows]
+    return dict(docs), dict(queries), qrels
+
+
+@pytest.fixture(scope="module")
+def npl(real_data: Path) -> tuple[Texts, Texts, list[Any]]:
+    if not (real_data / "vaswani").is_dir():
+        pytest.skip(f"{real_data} has no vaswani collection")
+    return vaswani(real_data / "vaswani")
+
+
+@with_java
+def test_lucenes_scores_on_vaswani_are_those_of_one_byte_lengths(
+    npl: tuple[Texts, Texts, list[Any]],
+) -> None:
+    queries = dict(list(npl[1].items())[::3])
+    assert against_lucene(npl[0], queries, None) > 0.5
+
+
+@with_java
+def test_lucenes_scores_on_passages_are_those_of_one_byte_lengths(
+    passages: tuple[Texts, Texts, Pools],
+) -> None:
+    assert against_lucene(*passages) > 0.2
+
+
+SHORT = {
+    "d1": "cat cat dog and a fish",
+    "d2": "dog bird",
+    "d4": "fish fish fish newt bird cats",
+    "d5": "cat " * 39,
+    "d6": "the cat with the dog's bone " + "x1 " * 30,
+}
+
+
+@with_java
+def test_short_texts_lose_nothing() -> None:
+    queries = {"q1": "cat dog", "q2": "fish fish birds unheard", "q3": "the", "q4": "cats"}
+    dataset_id = register(SHORT, queries)
+    real, ours = matrix(dataset_id, Lucene()), matrix(dataset_id, BM25(**ENGLISH))
+    for query in queries:
+        assert real[query] == pytest.approx(ours[query], rel=1e-6, abs=1e-6)
+
+
+def test_vaswani_is_as_terrier_has_it(npl: tuple[Texts, Texts, list[Any]]) -> None:
+    """Terrier's BM25 gives MAP 0.2965 and nDCG 0.6212, with other stop words, k1 and b."""
+    docs, queries, qrels = npl
+    dataset_id = register(docs, queries, qrels=qrels)
+    retriever = BM25(tokenizer="standard", stop="sklearn", stem="porter")
+    run = rank(load_task(dataset_id), retriever, depth=1000, progress=False)
+    judged = Qrels.of(ir_datasets.load(dataset_id))
+    found = evaluate(run, judged, parse_measures("AP nDCG")).figures()
+    assert found == pytest.approx({"AP": 0.2965, "nDCG": 0.6212}, abs=0.01)
+
+
+# -- Lucene's query likelihood ----------------------------------------------------------------
+
+
+def lm_dirichlet(texts: Tokens, query: Sequence[str], mu: float) -> Any:
+    """LMDirichletSimilarity: only terms that a document has, each cut off at 0, and one occurrence
+    more for each term and for the whole collection."""
+    total = sum(map(len, texts))
+    occurrences = Counter(word for text in texts for word in text)
+    scores = np.full(len(texts), -1.0)
+    for doc, text in enumerate(texts):
+        length = length_of(byte_of(len(text)))
+        found = [word for word in query if word in text]
+        if found:
+            scores[doc] = sum(
+                max(
+                    0.0,
+                    math.log(1 + text.count(word) / (mu * ((occurrences[word] + 1) / (total + 1))))
+                    + math.log(mu / (length + mu)),
+                )
+                for word in found
+            )
+    return scores
+
+
+@with_java
+@pytest.mark.parametrize("mu", [1000.0, 30.0])
+def test_lucenes_query_likelihood_restated(quotes: tuple[Texts, Texts], mu: float) -> None:
+    docs, queries = quotes
+    real = matrix(register(docs, queries), Lucene(model="qld", mu=mu))
+    tokens = [english(text) for text in docs.values()]
+    for name, text in queries.items():
+        assert np.abs(real[name] - lm_dirichlet(tokens, english(text), mu)).max() < 1e-4
+
+
+@with_java
+def test_for_one_term_query_likelihood_orders_as_lucene_does(quotes: tuple[Texts, Texts]) -> None:
+    """Where it has not cut scores off, and among documents with the term."""
+    docs = {name: text for name, text in quotes[0].items() if len(english(text)) < 40}
+    terms = [t for t, n in Counter(t for x in docs.values() for t in english(x)).items() if n > 5]
+    queries = {term: term for term in terms if english(term) == [term]}
+    dataset_id = register(docs, queries)
+    real = matrix(dataset_id, Lucene(model="qld", mu=100.0))
+    ours = matrix(dataset_id, QueryLikelihood(mu=100.0, **ENGLISH))
+    assert len(queries) > 50
+    for term in queries:
+        seen = np.flatnonzero(real[term] > 0)
+        assert same_order(real[term][seen], ours[term][seen], 1000, 1e-6)
+
+
+@with_java
+def test_lucenes_query_likelihood_differs_by_a_constant_for_each_query() -> None:
+    """As the retriever says of itself: among documents with a term of the query, none cut off."""
+    dataset_id = register(SHORT, {"q": "cat dog fish"})
+    real = matrix(dataset_id, Lucene(model="qld", mu=5.0))["q"]
+    ours = matrix(dataset_id, QueryLikelihood(mu=5.0, **ENGLISH))["q"]
+    some = real > 0
+    gaps = (real - ours)[some]
+    assert some.sum() >= 3
+    assert gaps == pytest.approx(gaps[0], abs=0.1)

@@ -1,0 +1,369 @@
+"""The context-aware relevance model, against cosines taken one by one."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import ir_datasets
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ir_datasets.formats import (
+    BaseQueries,
+    BaseScoredDocs,
+    GenericDoc,
+    GenericQuery,
+    GenericScoredDoc,
+    TrecQrel,
+)
+
+from irtoolkit.analysis import analyzer
+from irtoolkit.collections.handlers import Docs, Judgments
+from irtoolkit.errors import InputError
+from irtoolkit.retrievers import create, crm, engine
+from irtoolkit.retrievers.crm import CRM
+from irtoolkit.retrievers.engine import rank
+from irtoolkit.retrievers.task import load_task
+
+NUMBERS = count()
+Texts = dict[str, str]
+Golds = dict[str, list[str]]
+
+QUOTES = {name: f"words of {name}, which nobody compares" for name in "abcdef"}
+
+
+class Queries(BaseQueries):  # type: ignore[misc]
+    def __init__(self, texts: Texts) -> None:
+        self.texts = texts
+
+    def queries_iter(self) -> Iterator[GenericQuery]:
+        return (GenericQuery(*item) for item in self.texts.items())
+
+
+class Candidates(BaseScoredDocs):  # type: ignore[misc]
+    def __init__(self, pools: Golds) -> None:
+        self.pools = pools
+
+    def scoreddocs_iter(self) -> Iterator[GenericScoredDoc]:
+        return (GenericScoredDoc(q, d, 0.0) for q, docs in self.pools.items() for d in docs)
+
+
+def register(
+    name: str,
+    queries: Texts,
+    golds: Golds | None = None,
+    *,
+    docs: Texts = QUOTES,
+    pools: Golds | None = None,
+    grades: dict[str, int] | None = None,
+) -> str:
+    """Makes a split a dataset; "x/train" beside "x/test"."""
+    records = {doc: GenericDoc(doc, text) for doc, text in docs.items()}
+    parts: list[Any] = [Docs(lambda: records, GenericDoc, name, None), Queries(queries)]
+    if golds is not None:
+        rows = [
+            TrecQrel(query, doc, (grades or {}).get(doc, 1), "0")
+            for query, own in golds.items()
+            for doc in own
+        ]
+        parts.append(Judgments(lambda: rows, TrecQrel, {}))
+    parts += [] if pools is None else [Candidates(pools)]
+    ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
+    return name
+
+
+def pair(contexts: Texts, golds: Golds, asked: Texts, **options: Any) -> str:
+    """A training and a test split; gives the id of the test split."""
+    base = f"test-crm-{next(NUMBERS)}"
+    register(f"{base}/train", contexts, golds)
+    return register(f"{base}/test", asked, **options)
+
+
+def table(dataset_id: str, retriever: CRM, **views: Any) -> dict[str, dict[str, float]]:
+    task = load_task(dataset_id, **views)
+    scorer = retriever.scorer(task)
+    return {
+        str(task.query_ids[query]): dict(zip(task.doc_ids[group.docs], row.tolist(), strict=True))
+        for group in task.groups
+        for query, row in zip(group.queries, scorer(group.docs)(group.queries), strict=True)
+    }
+
+
+def restated(
+    contexts: Texts, golds: Golds, query: str, docs: Any, pooling: str, smooth: bool = True
+) -> dict[str, float]:
+    """What each document makes of the cosines of its contexts and the query."""
+    analyze = analyzer("word", "sklearn")
+    tokens = {name: Counter(analyze(text)) for name, text in contexts.items()}
+    extra = int(smooth)
+    frequency = Counter(term for terms in tokens.values() for term in terms)
+    idf = {t: math.log((len(tokens) + extra) / (n + extra)) + 1 for t, n in frequency.items()}
+
+    def vector(terms: Counter[str]) -> dict[str, float]:
+        weights = {term: n * idf[term] for term, n in terms.items() if term in idf}
+        length = math.sqrt(sum(weight**2 for weight in weights.values()))
+        return {term: weight / length for term, weight in weights.items()}
+
+    asked = vector(Counter(analyze(query)))
+    scores = {}
+    for doc in docs:
+        similar = [
+            sum(weight * asked.get(term, 0.0) for term, weight in vector(tokens[context]).items())
+            for context, own in golds.items()
+            if doc in own
+        ]
+        pooled = {
+            "max": max(similar, default=0.0),
+            "mean": sum(similar) / max(1, len(similar)),
+            "square": sum(value**2 for value in similar) / max(1, len(similar)),
+        }
+        scores[doc] = pooled[pooling]
+    return scores
+
+
+WORDS = st.sampled_from(["cat", "dog", "fish", "bird", "newt", "the"])
+TEXT = st.lists(WORDS, max_size=6).map(" ".join)
+pooling = pytest.mark.parametrize("pooling", ["max", "mean", "square"])
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Texts, Golds, Texts]:
+    texts = draw(st.lists(TEXT, min_size=1, max_size=7))
+    contexts = {f"c{i}": text for i, text in enumerate(texts)}
+    own = st.lists(st.sampled_from(sorted(QUOTES)), max_size=3, unique=True)
+    golds = {name: draw(own) for name in contexts}
+    golds["c0"] = golds["c0"] or ["b"]
+    asked = draw(st.lists(TEXT | st.just("unheard cat"), min_size=1, max_size=4))
+    return contexts, golds, {f"q{i}": text for i, text in enumerate(asked)}
+
+
+@pooling
+@pytest.mark.parametrize("smooth", [True, False])
+@given(case=cases())
+@settings(max_examples=40)
+def test_scores_are_cosines_of_contexts(
+    pooling: Any, smooth: bool, case: tuple[Texts, Golds, Texts]
+) -> None:
+    contexts, golds, asked = case
+    found = table(pair(contexts, golds, asked), CRM(pooling=pooling, smooth=smooth))
+    for query, text in asked.items():
+        expected = restated(contexts, golds, text, QUOTES, pooling, smooth)
+        assert found[query] == pytest.approx(expected, abs=1e-12)
+
+
+@pooling
+@given(case=cases(), cells=st.integers(1, 30))
+@settings(max_examples=30)
+def test_blocks_change_nothing(pooling: Any, case: tuple[Texts, Golds, Texts], cells: int) -> None:
+    dataset_id = pair(*case)
+    before = table(dataset_id, CRM(pooling=pooling))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(crm, "_CELLS", cells)
+        assert table(dataset_id, CRM(pooling=pooling)) == before
+        patch.setattr(engine, "BLOCK_CELLS", cells)
+        run = rank(load_task(dataset_id), CRM(pooling=pooling), progress=False)
+    assert run == rank(load_task(dataset_id), CRM(pooling=pooling), progress=False)
+
+
+CONTEXTS = {"c1": "cat dog", "c2": "fish", "c3": "cat cat newt", "c4": "bird fish dog"}
+GOLDS = {"c1": ["a"], "c2": ["b"], "c3": ["b", "a"], "c4": ["e"]}
+
+
+@pooling
+def test_a_document_without_a_context_scores_nothing(pooling: Any) -> None:
+    found = table(pair(CONTEXTS, GOLDS, {"q": "cat words nobody"}), CRM(pooling=pooling))["q"]
+    assert [doc for doc, score in found.items() if score == 0] == ["c", "d", "e", "f"]
+    assert found["a"] > 0
+    assert found["b"] > 0
+
+
+@pooling
+def test_candidates_are_scored_in_any_order_and_number(pooling: Any) -> None:
+    pools = {"q1": ["f", "b", "a"], "q2": ["c"], "q3": ["e", "d", "c", "b", "a"]}
+    asked = {"q1": "cat fish", "q2": "cat", "q3": "dog fish bird"}
+    found = table(pair(CONTEXTS, GOLDS, asked, pools=pools), CRM(pooling=pooling))
+    for query, text in asked.items():
+        assert list(found[query]) == pools[query]
+        expected = restated(CONTEXTS, GOLDS, text, pools[query], pooling)
+        assert found[query] == pytest.approx(expected, abs=1e-12)
+
+
+def test_he_et_al_are_the_square_and_quoter_the_best() -> None:
+    contexts = {"c1": "cat", "c2": "dog", "c3": "cat dog"}
+    golds = {"c1": ["a"], "c2": ["a"], "c3": ["b"]}
+    dataset_id = pair(contexts, golds, {"q": "cat"})
+    assert table(dataset_id, CRM())["q"]["a"] == pytest.approx(1.0)
+    assert table(dataset_id, CRM(pooling="mean"))["q"]["a"] == pytest.approx(0.5)
+    assert table(dataset_id, CRM(pooling="square"))["q"]["a"] == pytest.approx(0.5)
+    assert CRM().pooling == "max"
+
+
+def test_only_positive_grades_make_a_context_known() -> None:
+    base = f"test-crm-{next(NUMBERS)}"
+    register(f"{base}/train", CONTEXTS, GOLDS, grades={"a": 0, "b": 2, "e": -1})
+    dataset_id = register(f"{base}/test", {"q": "cat dog"})
+    found = table(dataset_id, CRM(pooling="mean"))["q"]
+    expected = restated(CONTEXTS, {"c2": ["b"], "c3": ["b"]}, "cat dog", QUOTES, "mean")
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_judgments_of_strangers_are_passed_over() -> None:
+    """Documents that are not ranked, and queries that have no text."""
+    golds = {**GOLDS, "c9": ["c"], "c1": ["a", "stranger"]}
+    found = table(pair(CONTEXTS, golds, {"q": "cat"}), CRM())["q"]
+    assert found == pytest.approx(restated(CONTEXTS, GOLDS, "cat", QUOTES, "max"), abs=1e-12)
+
+
+def test_a_context_judged_twice_counts_as_one_pair_each() -> None:
+    """The statistics are those of the contexts, however many documents each belongs to."""
+    golds = {"c1": list("abcdef"), "c2": ["b"], "c3": [], "c4": []}
+    found = table(pair(CONTEXTS, golds, {"q": "cat fish"}), CRM())["q"]
+    assert found == pytest.approx(restated(CONTEXTS, golds, "cat fish", QUOTES, "max"), abs=1e-12)
+
+
+def test_the_terms_are_those_of_the_analysis_asked_for() -> None:
+    dataset_id = pair({"c1": "鲁迅先生", "c2": "周树人"}, {"c1": ["a"], "c2": ["b"]}, {"q": "鲁迅"})
+    plain = table(dataset_id, CRM())["q"]
+    assert set(plain.values()) == {0.0}
+    pairs = table(dataset_id, CRM(tokenizer="cjk", stop="none"))["q"]
+    assert pairs["a"] > 0 == pairs["b"]
+
+
+# -- the training split -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("dataset_id", "train", "expected"),
+    [
+        ("quoter/en/test", "train", "quoter/en/train"),
+        ("quoter/en/val", "train", "quoter/en/train"),
+        ("quoter/en/lower/test", "train", "quoter/en/lower/train"),
+        ("quoter/en/lower/test/left", "train", "quoter/en/lower/train/left"),
+        ("quoter/sample/lzh/val/right", "train", "quoter/sample/lzh/train/right"),
+        ("quoter/en/test", "val", "quoter/en/val"),
+        ("egret/dev", "train", "egret/train"),
+        ("test/of/dev/left", "train", "test/of/train/left"),
+        ("quoter/en/test", "quoter/zh/train", "quoter/zh/train"),
+        ("csfcube", "csfcube/method", "csfcube/method"),
+    ],
+)
+def test_the_training_set_is_told_from_the_id(dataset_id: str, train: str, expected: str) -> None:
+    assert CRM(train=train)._training_id(dataset_id) == expected
+
+
+def test_a_dataset_without_a_split_needs_one_named() -> None:
+    with pytest.raises(InputError, match="csfcube has no split"):
+        CRM()._training_id("csfcube")
+
+
+@pytest.mark.parametrize("part", ["", "/lower"])
+@pytest.mark.parametrize("split", ["val", "test"])
+@pytest.mark.parametrize("lang", ["en", "zh", "lzh"])
+def test_splits_of_the_sample_learn_from_its_training_split(
+    lang: str, split: str, part: str
+) -> None:
+    settings: dict[str, Any] = {} if lang == "en" else {"tokenizer": "cjk", "stop": "none"}
+    base = f"quoter/sample/{lang}{part}"
+    found = table(f"{base}/{split}", CRM(**settings))
+    assert found == table(f"{base}/{split}", CRM(train=f"{base}/train", **settings))
+    train = ir_datasets.load(f"{base}/train")
+    known = {row.doc_id for row in train.qrels_iter() if row.relevance > 0}
+    for row in found.values():
+        assert all(score == 0 for doc, score in row.items() if doc not in known)
+    assert any(score > 0 for row in found.values() for score in row.values())
+
+
+def test_the_sample_restated() -> None:
+    train = ir_datasets.load("quoter/sample/en/train")
+    contexts = {query.query_id: query.default_text() for query in train.queries_iter()}
+    golds: Golds = {}
+    for row in train.qrels_iter():
+        golds.setdefault(row.query_id, []).append(row.doc_id)
+    found = table("quoter/sample/en/test", CRM())
+    for query in ir_datasets.load("quoter/sample/en/test").queries_iter():
+        row = found[query.query_id]
+        expected = restated(contexts, golds, query.default_text(), row, "max")
+        assert row == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_set_cannot_learn_from_itself() -> None:
+    with pytest.raises(InputError, match="cannot be its own training set"):
+        table("quoter/sample/en/train", CRM())
+    with pytest.raises(InputError, match="cannot be its own training set"):
+        table("quoter/sample/en/test", CRM(train="quoter/sample/en/test"))
+
+
+def test_examples_of_one_split_know_nothing_of_the_other() -> None:
+    """Every example of EgRet has one context, which stands in one split; a known one scores 0 or
+    is no candidate: either is said, and nothing is made up."""
+    train = ir_datasets.load("egret/sample/train")
+    known = {row.doc_id for row in train.qrels_iter()}
+    task = load_task("egret/sample/dev")
+    if known & set(task.doc_ids):
+        scored = table("egret/sample/dev", CRM())
+        golds = {
+            row.query_id: row.doc_id for row in ir_datasets.load("egret/sample/dev").qrels_iter()
+        }
+        assert all(scored[query][gold] == 0 for query, gold in golds.items())
+    else:
+        with pytest.raises(InputError, match="no document of egret/sample/dev has a known context"):
+            table("egret/sample/dev", CRM())
+
+
+def test_passages_without_known_contexts_are_refused() -> None:
+    with pytest.raises(InputError, match=r"no document of .* has a known context"):
+        table("relic/sample/val", CRM())
+
+
+@pytest.mark.parametrize(
+    ("train", "found"), [("nobody", "quoter/sample/en/nobody"), ("no/such", "no/such")]
+)
+def test_a_training_set_that_is_none_is_named(train: str, found: str) -> None:
+    with pytest.raises(InputError, match=f"no dataset '{re.escape(found)}'"):
+        table("quoter/sample/en/test", CRM(train=train))
+
+
+def test_a_training_set_without_judgments_is_refused() -> None:
+    name = register(f"test-crm-{next(NUMBERS)}/train", {"c": "cat"})
+    with pytest.raises(InputError, match="has no judged queries"):
+        table("quoter/sample/en/test", CRM(train=name))
+
+
+def test_settings() -> None:
+    made = create("crm", {"train": "val", "pooling": "mean", "tokenizer": "jieba"})
+    assert made == CRM(train="val", pooling="mean", tokenizer="jieba")
+    with pytest.raises(InputError, match="pooling=best"):
+        create("crm", {"pooling": "best"})
+    assert not made.reads_corpus()
+
+
+def test_contexts_are_shown_as_the_queries_are() -> None:
+    """A view of the queries is one of the training contexts too."""
+    whole = table("quoter/sample/en/test", CRM())
+    left = table("quoter/sample/en/test", CRM(), query="left")
+    assert left != whole
+    other = table("quoter/sample/en/test/left", CRM())
+    assert {q: pytest.approx(row, abs=1e-12) for q, row in other.items()} == left
+
+
+def test_on_real_quotes(real_data: Path) -> None:
+    if not (real_data / "quoter").is_dir():
+        pytest.skip(f"{real_data} has no quoter")
+    task = load_task("quoter/en/test")
+    train = ir_datasets.load("quoter/en/train")
+    contexts = {query.query_id: query.default_text() for query in train.queries_iter()}
+    golds: Golds = {}
+    for row in train.qrels_iter():
+        golds.setdefault(row.query_id, []).append(row.doc_id)
+    found = table("quoter/en/test", CRM())
+    for query, text in list(zip(task.query_ids, task.queries, strict=True))[:2]:
+        some = np.random.default_rng(1).choice(task.doc_ids, 30, replace=False).tolist()
+        expected = restated(contexts, golds, " ".join(text), some, "max")
+        assert {doc: found[query][doc] for doc in some} == pytest.approx(expected, abs=1e-12)

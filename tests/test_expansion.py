@@ -1,0 +1,494 @@
+"""docT5query and DeepCT with tiny random models, against transformers itself and plain BM25."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import ir_datasets
+import numpy as np
+import pytest
+import torch
+import transformers
+from ir_datasets.formats import BaseQueries, GenericDoc, GenericQuery
+from sentence_transformers import CrossEncoder
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+from irtoolkit.collections.handlers import Docs
+from irtoolkit.errors import InputError
+from irtoolkit.retrievers import create, expansion
+from irtoolkit.retrievers.base import Retriever
+from irtoolkit.retrievers.expansion import DeepCT, DocT5Query
+from irtoolkit.retrievers.lexical import BM25
+from irtoolkit.retrievers.task import load_task
+
+NUMBERS = count()
+Texts = dict[str, str]
+SPECIAL = ["<pad>", "</s>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
+WORDS = [
+    "the",
+    "cat",
+    "sat",
+    "on",
+    "mat",
+    "a",
+    "dog",
+    "ran",
+    "and",
+    "sea",
+    "sun",
+    "rat",
+    "with",
+    "while",
+    "nobody",
+    "saw",
+    "them",
+    "go",
+    "home",
+]
+DOCS = {
+    "d1": "the cat sat on the mat",
+    "d2": "a dog ran and ran",
+    "d3": "nobody saw the rat",
+    "d4": "",
+    "d5": "the sun and the sea while a cat ran home",
+    "d6": "the cat sat on the mat",
+    "d7": "cat unwordly dog",
+}
+ASKED = {"q1": "cat mat", "q2": "dog ran home", "q3": "sea sun rat nobody", "q4": "unheard"}
+
+
+class Queries(BaseQueries):  # type: ignore[misc]
+    def __init__(self, texts: Texts) -> None:
+        self.texts = texts
+
+    def queries_iter(self) -> Iterator[GenericQuery]:
+        return (GenericQuery(*item) for item in self.texts.items())
+
+
+def register(docs: Texts, queries: Texts) -> str:
+    name = f"test-expansion-{next(NUMBERS)}"
+    records = {doc: GenericDoc(doc, text) for doc, text in docs.items()}
+    parts = [Docs(lambda: records, GenericDoc, name, None), Queries(queries)]
+    ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
+    return name
+
+
+def table(dataset_id: str, retriever: Retriever) -> dict[str, list[float]]:
+    task = load_task(dataset_id)
+    scorer = retriever.scorer(task)
+    return {
+        str(task.query_ids[query]): row.tolist()
+        for group in task.groups
+        for query, row in zip(group.queries, scorer(group.docs)(group.queries), strict=True)
+    }
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    expansion._load.cache_clear()
+    return tmp_path / "cache" / "answers"
+
+
+# -- models -----------------------------------------------------------------------------------
+
+
+def tokenizer(kind: str, pieces: bool) -> Any:
+    """Words of the texts above; with pieces, words may be spelled letter by letter."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    spelled = [*letters, *(f"##{c}" for c in letters)] if pieces else []
+    words = [*SPECIAL, *dict.fromkeys([*WORDS, *spelled])]
+    made = Tokenizer(models.WordPiece({word: i for i, word in enumerate(words)}, unk_token="<unk>"))
+    made.normalizer = normalizers.BertNormalizer()
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    ends = {"t5": ("$A </s>", "$A </s> $B </s>"), "bert": ("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1")}[kind]  # fmt: skip
+    made.post_processor = processors.TemplateProcessing(
+        single=ends[0], pair=ends[1],
+        special_tokens=[(name, SPECIAL.index(name)) for name in ("</s>", "[CLS]", "[SEP]")],
+    )  # fmt: skip
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made, pad_token="<pad>", eos_token="</s>", unk_token="<unk>",
+        cls_token="[CLS]", sep_token="[SEP]", mask_token="[MASK]", model_max_length=512,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A T5, a token classifier and a cross-encoder."""
+    root = tmp_path_factory.mktemp("models")
+    torch.manual_seed(3)
+    words = tokenizer("t5", False)
+    t5 = transformers.T5ForConditionalGeneration(
+        transformers.T5Config(
+            vocab_size=len(words), d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2,
+            decoder_start_token_id=0, pad_token_id=0, eos_token_id=1, initializer_factor=3.0,
+        )
+    )  # fmt: skip
+    shape: dict[str, Any] = {
+        "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "num_labels": 1,
+        "intermediate_size": 32, "max_position_embeddings": 512, "initializer_range": 0.8,
+        "pad_token_id": 0,
+    }  # fmt: skip
+    spelled = tokenizer("bert", True)
+    config = transformers.BertConfig(vocab_size=len(spelled), **shape)
+    classifier = transformers.BertForTokenClassification(config)
+    pair = transformers.BertForSequenceClassification(config)
+    found = {}
+    for name, model, own in (
+        ("t5", t5, words), ("deepct", classifier, spelled), ("judge", pair, spelled),
+    ):  # fmt: skip
+        found[name] = root / name
+        model.eval().save_pretrained(found[name])
+        own.save_pretrained(found[name])
+    return found
+
+
+@pytest.fixture
+def t5(folders: dict[str, Path]) -> DocT5Query:
+    return DocT5Query(model=str(folders["t5"]), queries=4, max_length=9, device="cpu")
+
+
+@pytest.fixture
+def deepct(folders: dict[str, Path]) -> DeepCT:
+    return DeepCT(model=str(folders["deepct"]), device="cpu")
+
+
+def generated(folder: Path, text: str, **how: Any) -> list[str]:
+    """What transformers itself writes for one text."""
+    words = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
+    with torch.inference_mode():
+        ids = model.generate(**words([text], return_tensors="pt"), do_sample=False, **how)
+    return words.batch_decode(ids, skip_special_tokens=True)  # type: ignore[no-any-return]
+
+
+def kept(cache: Path) -> list[Any]:
+    [path] = cache.glob("*.jsonl")
+    return [json.loads(line)[1] for line in path.read_text("utf-8").splitlines()]
+
+
+def rewritten(retriever: Any, docs: Texts = DOCS) -> dict[str, tuple[str, ...]]:
+    texts = ((text,) for text in docs.values())
+    return dict(zip(docs, retriever.rewritten(texts), strict=True))
+
+
+# -- docT5query -------------------------------------------------------------------------------
+
+
+def test_greedy_queries_are_transformers_own(t5: DocT5Query) -> None:
+    found = rewritten(replace(t5, sampling="greedy", queries=1))
+    written = 0
+    for doc, text in DOCS.items():
+        expected = generated(Path(t5.model), text, max_length=9)
+        assert found[doc] == (text, *expected)
+        written += len(" ".join(expected).split())
+    assert written > 0
+
+
+def test_beams_are_transformers_own(t5: DocT5Query) -> None:
+    found = rewritten(replace(t5, sampling="greedy", queries=3))
+    for doc, text in DOCS.items():
+        expected = generated(
+            Path(t5.model), text, max_length=9, num_beams=3, num_return_sequences=3
+        )
+        assert found[doc] == (text, *expected)
+
+
+def test_sampling_is_the_same_again(
+    t5: DocT5Query, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = rewritten(t5)
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "elsewhere"))
+    torch.manual_seed(99)
+    again = rewritten(t5, dict(reversed(DOCS.items())))
+    assert {doc: again[doc] for doc in DOCS} == first
+    other = rewritten(replace(t5, seed=1))
+    assert other != first
+    assert all(len(texts) == 5 for texts in first.values())
+    assert len({texts[1:] for texts in first.values()}) > 1
+
+
+def test_sampling_leaves_the_random_state_alone(t5: DocT5Query) -> None:
+    """A word2vec that is trained in the same process draws what it would have drawn."""
+    torch.manual_seed(5)
+    expected = torch.rand(1).item()
+    torch.manual_seed(5)
+    rewritten(t5)
+    assert torch.rand(1).item() == expected
+
+
+def test_top_k_of_one_is_greedy(t5: DocT5Query) -> None:
+    found = rewritten(replace(t5, top_k=1, queries=2))
+    for doc, text in DOCS.items():
+        [expected] = generated(Path(t5.model), text, max_length=9)
+        assert found[doc] == (text, expected, expected)
+
+
+@pytest.mark.parametrize("form", ["lucene", "okapi"])
+@pytest.mark.parametrize("statistics", ["corpus", "candidates"])
+def test_the_index_is_bm25_over_texts_with_their_queries(
+    t5: DocT5Query, form: Any, statistics: Any
+) -> None:
+    retriever = replace(t5, form=form, statistics=statistics, stop="none")
+    expanded = {doc: " ".join(parts) for doc, parts in rewritten(retriever).items()}
+    plain = BM25(form=form, statistics=statistics, stop="none")
+    expected = table(register(expanded, ASKED), plain)
+    dataset_id = register(DOCS, ASKED)
+    found = table(dataset_id, retriever)
+    for query, row in found.items():
+        assert row == pytest.approx(expected[query], abs=1e-12)
+    assert found != table(dataset_id, plain)
+
+
+def no_model(*args: Any) -> Any:
+    raise AssertionError("the model is loaded")
+
+
+def test_what_was_written_is_not_written_again(
+    t5: DocT5Query, deepct: DeepCT, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset_id = register(DOCS, ASKED)
+    for retriever in (t5, deepct):
+        with pytest.MonkeyPatch.context() as patch:
+            before = table(dataset_id, retriever)
+            patch.setattr(expansion, "_load", no_model)
+            assert table(dataset_id, retriever) == before
+            # BM25's own settings ask nothing of the model.
+            table(dataset_id, replace(retriever, k1=2.0, b=0.1, stop="none", form="okapi"))
+            with pytest.raises(AssertionError, match="is loaded"):
+                table(register({"x": "a dog sat"}, ASKED), retriever)
+
+
+@pytest.mark.parametrize(
+    "change", [{"queries": 3}, {"top_k": 5}, {"max_length": 5}, {"seed": 7}, {"sampling": "greedy"}]
+)
+def test_other_settings_are_other_queries(t5: DocT5Query, cache: Path, change: Any) -> None:
+    rewritten(t5)
+    rewritten(replace(t5, **change))
+    assert len(list(cache.glob("doct5query-*.jsonl"))) == 2
+
+
+def test_equal_texts_are_asked_about_once(t5: DocT5Query, cache: Path) -> None:
+    rewritten(t5)
+    assert len(kept(cache)) == len(set(DOCS.values()))
+
+
+def test_segments_are_joined(t5: DocT5Query) -> None:
+    [found] = t5.rewritten([("the cat sat", "on the mat")])
+    assert found[0] == DOCS["d1"]
+    assert found == rewritten(t5)["d1"]
+
+
+def test_a_changed_model_is_another(t5: DocT5Query, tmp_path: Path) -> None:
+    import shutil
+
+    before = t5.fingerprint()
+    copy = tmp_path / "copy"
+    shutil.copytree(t5.model, copy)
+    assert replace(t5, model=str(copy)).fingerprint() == before
+    (copy / "config.json").write_text((copy / "config.json").read_text() + " ")
+    assert replace(t5, model=str(copy)).fingerprint() != before
+
+
+@pytest.mark.parametrize("keep", [0.25, 0.5, 0.6, 0.01, 1.0])
+def test_only_the_queries_that_a_judge_finds_best_are_kept(
+    t5: DocT5Query, folders: dict[str, Path], keep: float
+) -> None:
+    all_of_them = rewritten(t5)
+    found = rewritten(replace(t5, keep=keep, judge=str(folders["judge"])))
+    judge = CrossEncoder(str(folders["judge"]), device="cpu")
+    wanted = max(1, round(keep * 4))
+    for doc, (text, *queries) in all_of_them.items():
+        assert found[doc][0] == text
+        mine = list(found[doc][1:])
+        assert len(mine) == wanted
+        scores = judge.predict([(query, text) for query in queries], show_progress_bar=False)
+        least = np.sort(scores)[-wanted]
+        places = iter(queries)
+        assert all(query in places for query in mine), "in the order in which they were written"
+        own = judge.predict([(query, text) for query in mine], show_progress_bar=False)
+        assert min(own) >= least - 1e-5
+
+
+def test_a_judge_is_loaded_once(
+    t5: DocT5Query, folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not for every document of millions."""
+    loaded = []
+    original = CrossEncoder.__init__
+
+    def counted(self: Any, *args: Any, **kwargs: Any) -> None:
+        loaded.append(args)
+        original(self, *args, **kwargs)
+
+    monkeypatch.setattr(CrossEncoder, "__init__", counted)
+    rewritten(replace(t5, keep=0.5, judge=str(folders["judge"])))
+    assert len(loaded) == 1
+
+
+@pytest.mark.parametrize("change", [{"queries": 0}, {"keep": 1.5}, {"keep": -0.1}, {"keep": 0.0}])
+def test_settings_that_keep_nothing_are_refused(
+    t5: DocT5Query, folders: dict[str, Path], change: dict[str, Any]
+) -> None:
+    with pytest.raises(InputError, match="keep some of at least one"):
+        rewritten(replace(t5, judge=str(folders["judge"]), **change))
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [("doct5query", {}), ("deepct", {}), ("doct5query", {"model": "no/such-model"})],
+)
+def test_missing_weights_are_named(name: str, settings: dict[str, Any]) -> None:
+    retriever = create(name, settings)
+    lacking = retriever.missing()
+    if lacking is None:
+        pytest.skip("the weights are here")
+    assert re.search("the weights of .* are not here|nobody has published", lacking)
+    with pytest.raises(InputError, match=re.escape(lacking.split(":")[0])):
+        table(register(DOCS, ASKED), retriever)
+
+
+def test_a_missing_judge_is_named(t5: DocT5Query) -> None:
+    assert t5.missing() is None
+    lacking = replace(t5, keep=0.5, judge="no/such-judge").missing()
+    assert lacking is not None
+    assert "no/such-judge" in lacking
+
+
+def test_damaged_weights_are_refused(t5: DocT5Query, tmp_path: Path) -> None:
+    import shutil
+
+    copy = tmp_path / "copy"
+    shutil.copytree(t5.model, copy)
+    (copy / "model.safetensors").write_bytes(b"junk")
+    with pytest.raises(InputError, match="cannot load the model"):
+        rewritten(replace(t5, model=str(copy)))
+
+
+# -- DeepCT -----------------------------------------------------------------------------------
+
+
+def weights(folder: Path, words: list[str]) -> list[float]:
+    """The model's output for the first token of each word, one text at a time."""
+    own = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForTokenClassification.from_pretrained(folder).eval()
+    pieces = [own.tokenize(word) for word in words]
+    flat = ["[CLS]", *(piece for part in pieces for piece in part), "[SEP]"]
+    ids = torch.tensor([own.convert_tokens_to_ids(flat)])
+    with torch.inference_mode():
+        logits = model(ids).logits[0, :, 0].tolist()
+    starts = np.cumsum([1, *map(len, pieces)])[:-1]
+    return [logits[start] for start in starts]
+
+
+def counted(text: str, folder: Path, scale: int = 100) -> list[tuple[str, int]]:
+    words = text.split()
+    found = [(word, scale * weight) for word, weight in zip(words, weights(folder, words), strict=True)]  # fmt: skip
+    return [(word, round(weight)) for word, weight in found if round(weight) > 0]
+
+
+def near(found: list[Any], expected: list[Any]) -> bool:
+    """Rounding may fall either way where logits differ in their last digits."""
+    return [w for w, _ in found] == [w for w, _ in expected] and all(
+        abs(a - b) <= 1 for (_, a), (_, b) in zip(found, expected, strict=True)
+    )
+
+
+def test_a_words_weight_is_that_of_its_first_token(deepct: DeepCT) -> None:
+    texts = list(DOCS.values())
+    found = deepct.ask(texts)
+    assert len(found) == len(texts)
+    for text, own in zip(texts, found, strict=True):
+        assert near(own, counted(text, Path(deepct.model)) if text else [])
+    assert any(found)
+    assert any(len(own) < len(text.split()) for own, text in zip(found, texts, strict=True))
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 100])
+def test_batches_change_no_weight(deepct: DeepCT, batch_size: int) -> None:
+    texts = [*DOCS.values(), " ".join(WORDS * 12)]
+    one = replace(deepct, batch_size=1).ask(texts)
+    for mine, theirs in zip(replace(deepct, batch_size=batch_size).ask(texts), one, strict=True):
+        assert near(mine, theirs)
+
+
+def test_long_texts_are_read_in_windows(deepct: DeepCT) -> None:
+    words = (WORDS * 30)[:450]
+    [found] = deepct.ask([" ".join(words)])
+    expected: list[tuple[str, int]] = []
+    for start in (0, 200, 400):
+        expected += counted(" ".join(words[start : start + 200]), Path(deepct.model))
+    assert near(found, expected)
+
+
+def test_words_beyond_what_the_model_reads_are_dropped(deepct: DeepCT) -> None:
+    """A window of 200 words of many tokens each."""
+    [found] = deepct.ask([" ".join(["unwordly"] * 200)])
+    read = (512 - 2) // 8
+    assert len(found) <= read + 1
+    assert all(word == "unwordly" and n > 0 for word, n in found)
+
+
+def test_a_text_of_nothing_weighs_nothing(deepct: DeepCT) -> None:
+    assert deepct.ask(["", "  \n"]) == [[], []]
+    assert deepct.ask([]) == []
+
+
+def test_no_weight_is_zero_or_less(deepct: DeepCT) -> None:
+    for scale in (1, 100):
+        for own in replace(deepct, scale=scale).ask(list(DOCS.values())):
+            assert all(n > 0 for _, n in own)
+
+
+def test_the_index_is_bm25_over_repeated_words(deepct: DeepCT) -> None:
+    retriever = replace(deepct, stop="none")
+    repeated = {
+        doc: " ".join(word for word, n in own for _ in range(n))
+        for doc, own in zip(DOCS, deepct.ask(list(DOCS.values())), strict=True)
+    }
+    expected = table(register(repeated, ASKED), BM25(stop="none"))
+    found = table(register(DOCS, ASKED), retriever)
+    for query, row in found.items():
+        assert row == pytest.approx(expected[query], rel=1e-2, abs=1e-2)
+    assert any(score > 0 for row in found.values() for score in row)
+
+
+def test_answers_are_kept_as_words_and_frequencies(deepct: DeepCT, cache: Path) -> None:
+    rewritten(deepct)
+    for answer in kept(cache):
+        assert all(isinstance(word, str) and isinstance(n, int) for word, n in answer)
+
+
+def test_an_interruption_costs_one_batch(
+    deepct: DeepCT, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retriever = replace(deepct, batch_size=2)
+    original: Callable[..., Any] = DeepCT.ask
+    calls = count()
+
+    def breaking(self: Any, texts: list[str]) -> Any:
+        if next(calls) == 2:
+            raise KeyboardInterrupt
+        return original(self, texts)
+
+    monkeypatch.setattr(DeepCT, "ask", breaking)
+    with pytest.raises(KeyboardInterrupt):
+        rewritten(retriever)
+    assert len(kept(cache)) == 4
+    rewritten(retriever)
+    assert len(kept(cache)) == len(set(DOCS.values()))
+
+
+def test_settings_reach_both() -> None:
+    made = create(
+        "doct5query", {"queries": "5", "k1": "0.5", "keep": "0.3", "tokenizer": "standard"}
+    )
+    assert (made.queries, made.k1, made.keep, made.tokenizer) == (5, 0.5, 0.3, "standard")  # type: ignore[attr-defined]
+    assert create("doct5query", {"keep": "none"}).keep is None  # type: ignore[attr-defined]
+    assert create("deepct", {"scale": "10"}).settings()["scale"] == 10
