@@ -1,0 +1,324 @@
+"""The papers' tables: their figures as printed, their runs on the samples, the floor by its formula."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ir_datasets
+import numpy as np
+import pytest
+
+from irtoolkit.datasets import candidates
+from irtoolkit.evaluation import parse_measures
+from irtoolkit.experiments.systems import System, find_system
+from irtoolkit.experiments.tables import FOLDER, find_table, tables
+from irtoolkit.retrievers import retrievers
+from irtoolkit.retrievers.engine import rank_and_locate
+from irtoolkit.retrievers.floor import Random
+from irtoolkit.retrievers.task import load_task
+
+Command = Callable[..., Any]
+NEW = ("relic", "egret", "quoter", "plotretrieval")
+each_new = pytest.mark.parametrize("name", NEW)
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+# -- what the papers print --------------------------------------------------------------------
+
+
+def test_there_is_a_table_for_every_benchmark() -> None:
+    assert set(tables()) >= {"csfcube", *NEW}
+    assert set(tables()) == {path.stem for path in FOLDER.glob("*.toml")}
+
+
+@pytest.mark.parametrize(
+    ("name", "system", "group", "figures"),
+    [
+        ("relic", "random", "val", [0.0, 0.1, 0.1, 0.2, 1.0, 2.0, 2520.5]),
+        ("relic", "BM25-1-1", "val", [1.4, 3.5, 4.6, 6.4, 12.7, 17.2, 1602.2]),
+        ("relic", "BM25-4-4", "val", [1.2, 2.7, 4.1, 6.7, 14.6, 19.6, 1435.6]),
+        ("egret", "random", "dev", [0.0, 0.0, 0.01, 0.02, 0.08, 0.15, 33171.0]),
+        ("egret", "BM25-L", "dev", [4.6, 9.5, 12.1, 16.2, 25.6, 30.4, 24940.1]),
+        ("egret", "BM25-L+R", "dev", [8.7, 16.1, 20.0, 24.8, 38.0, 42.7, 13968.8]),
+        ("quoter", "CRM", "en", [0.192, 0.193, 599, 1169, 1408, 16.51, 23.66, 32.78]),
+        ("quoter", "CRM", "zh", [0.397, 0.407, 13, 325, 584, 33.60, 49.32, 61.70]),
+        ("quoter", "CRM", "lzh", [0.198, 0.203, 166, 548, 811, 14.52, 28.79, 44.51]),
+        ("plotretrieval", "BM25", "test", [0.063, 0.093, 0.100, 0.063, 0.083, 0.182, 0.077, 0.085, 0.125]),
+        ("plotretrieval", "DeepCT", "test", [0.043, 0.085, 0.091, 0.043, 0.089, 0.242, 0.058, 0.082, 0.136]),
+        ("plotretrieval", "docT5query", "test", [0.085, 0.124, 0.136, 0.085, 0.130, 0.330, 0.107, 0.129, 0.199]),
+    ],
+)  # fmt: skip
+def test_figures_are_those_that_the_paper_prints(
+    name: str, system: str, group: str, figures: list[float]
+) -> None:
+    [row] = [row for row in find_table(name).rows if row.system == system]
+    assert row.reported[group] == figures
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [
+        ("relic", ["R@1", "R@3", "R@5", "R@10", "R@50", "R@100", "mean rank"]),
+        ("egret", ["R@1", "R@3", "R@5", "R@10", "R@50", "R@100", "mean rank"]),
+        ("quoter", ["MRR", "NDCG@5", "median rank", "mean rank", "sd of rank", "R@1", "R@10", "R@100"]),
+        ("plotretrieval", [f"{m}@{k}" for m in ("MRR", "Recall", "N-RODCG") for k in (1, 10, 100)]),
+    ],
+)  # fmt: skip
+def test_columns_are_those_of_the_paper(name: str, columns: list[str]) -> None:
+    table = find_table(name)
+    assert list(table.columns) == columns
+    assert list(parse_measures(list(table.columns.values()))) == list(table.columns.values())
+
+
+@pytest.mark.parametrize("name", tables())
+def test_every_row_makes_a_system(name: str) -> None:
+    table = find_table(name)
+    assert table.tested in table.columns
+    assert table.baseline in [row.system for row in table.rows]
+    assert set(table.scales) <= set(table.columns)
+    for row in table.rows:
+        if row.retriever is None:
+            assert row.unavailable
+            continue
+        assert row.retriever in retrievers()
+        for group in table.groups:
+            settings = {**row.settings, **row.settings_for.get(group, {})}
+            made = System.make(row.system, row.retriever, settings)
+            assert settings.items() <= made.settings().items()
+
+
+@each_new
+def test_datasets_of_groups_and_samples_are_there(name: str) -> None:
+    table = find_table(name)
+    known = set(ir_datasets.registry._registered)
+    for dataset_id in table.groups.values():
+        base, _, rest = dataset_id.partition("/")
+        for row in table.rows:
+            for start in (base, f"{base}/sample"):
+                assert "/".join(filter(None, [start, rest, row.view])) in known
+
+
+@each_new
+def test_printed_figures_are_such_as_their_measures_can_have(name: str) -> None:
+    table = find_table(name)
+    for row in table.rows:
+        for figures in row.reported.values():
+            for column, figure in zip(table.columns, figures, strict=True):
+                if "rank" in column:
+                    assert figure >= 1
+                else:
+                    assert 0 <= figure <= table.scale_of(column)
+            recalls = [f for c, f in zip(table.columns, figures, strict=True) if c.startswith("R@")]
+            assert recalls == sorted(recalls)
+
+
+def test_capped_recall_and_rr_are_one_at_one() -> None:
+    """Which is why PlotRetrieval's Recall is taken for the capped one."""
+    for row in find_table("plotretrieval").rows:
+        for figures in row.reported.values():
+            assert figures[0] == figures[3]
+
+
+def test_a_papers_system_is_found_by_the_dataset() -> None:
+    assert find_system("BM25-4-4", {}, "relic/val").retriever.settings()["k1"] == 0.5
+    assert find_system("BM25-L+R", {}, "egret/dev").retriever.settings()["form"] == "okapi"
+    plot = find_system("BM25", {}, "plotretrieval/val").retriever.settings()
+    assert (plot["stem"], plot["k1"], plot["b"]) == ("porter", 0.9, 0.4)
+
+
+# -- on the samples ---------------------------------------------------------------------------
+
+
+def reproduce(irtoolkit: Command, name: str, *args: object) -> tuple[dict[str, Any], str]:
+    answer = irtoolkit("reproduce", name, "--format", "json", *args)
+    assert answer.status == 0, answer.err
+    return json.loads(answer.out), answer.err
+
+
+@each_new
+def test_the_table_of_the_sample(irtoolkit: Command, name: str) -> None:
+    table = find_table(name)
+    found, _ = reproduce(irtoolkit, name, "--sample")
+    assert found["experiment"] == name
+    assert set(found["groups"]) == set(table.groups)
+    assert all("/sample/" in dataset_id for dataset_id in found["groups"].values())
+    rows = {row["system"]: row for row in found["rows"]}
+    assert list(rows) == [row.system for row in table.rows]
+    written = {path.name for path in Path("runs").glob("*.run")}
+    for row in table.rows:
+        result = rows[row.system]
+        assert result["lacking"] == {}
+        if result["status"] == "missing":
+            assert result["reason"]
+            assert row.retriever in ("doct5query", "deepct")
+            continue
+        assert (result["status"], result["reason"]) == ("measured", None)
+        assert list(result["measured"]) == list(table.groups)
+        for group, figures in result["measured"].items():
+            assert list(figures) == list(table.columns)
+            assert all(math.isfinite(figure) for figure in figures.values())
+            assert f"{name}-sample.{group}.{row.system}.run" in written
+        for group, figures in row.reported.items():
+            assert list(result["reported"][group].values()) == figures
+    for row in table.rows:
+        if row.retriever in ("random", "bm25", "crm"):
+            assert rows[row.system]["status"] == "measured"
+            baseline = row.system == table.baseline
+            assert set(rows[row.system]["p"]) <= (set() if baseline else set(table.groups))
+
+
+@each_new
+def test_a_second_time_takes_what_is_there(irtoolkit: Command, name: str) -> None:
+    first, said = reproduce(irtoolkit, name, "--sample")
+    assert "unchanged" not in said
+    before = {path: path.stat().st_mtime_ns for path in Path("runs").iterdir()}
+    second, said = reproduce(irtoolkit, name, "--sample")
+    assert second == first
+    assert {path: path.stat().st_mtime_ns for path in Path("runs").iterdir()} == before
+    assert said.count("unchanged") == len(list(Path("runs").glob("*.run")))
+
+
+@each_new
+def test_figures_are_those_of_eval(irtoolkit: Command, name: str) -> None:
+    table = find_table(name)
+    found, _ = reproduce(irtoolkit, name, "--sample")
+    for row in found["rows"]:
+        for group, figures in row["measured"].items():
+            path = f"runs/{name}-sample.{group}.{row['system']}.run"
+            measures = " ".join(table.columns.values())
+            answer = irtoolkit("eval", found["groups"][group], path, "--measures", measures, "--format", "json")  # fmt: skip
+            [own] = json.loads(answer.out).values()
+            for column, figure in figures.items():
+                expected = own[table.columns[column]] * table.scale_of(column)
+                assert figure == pytest.approx(expected, abs=1e-9)
+
+
+@each_new
+@pytest.mark.parametrize("form", ["text", "csv", "latex"])
+def test_every_form_has_every_group(irtoolkit: Command, name: str, form: str) -> None:
+    table = find_table(name)
+    answer = irtoolkit("reproduce", name, "--sample", "--format", form)
+    assert answer.status == 0, answer.err
+    for group in table.groups:
+        assert group in answer.out
+    for row in table.rows:
+        assert row.system in answer.out.replace(r"\_", "_")
+
+
+def test_each_language_has_its_own_settings(irtoolkit: Command) -> None:
+    reproduce(irtoolkit, "quoter", "--sample", "--systems", "CRM")
+    for group, tokenizer in (("en", "word"), ("zh", "cjk"), ("lzh", "cjk")):
+        record = Path(f"runs/quoter-sample.{group}.CRM.run.ir-metadata.yml").read_text("utf-8")
+        assert f"tokenizer: {tokenizer}" in record
+
+
+# -- on real data -----------------------------------------------------------------------------
+
+
+def need(real_data: Path, name: str) -> None:
+    if not (real_data / name).is_dir():
+        pytest.skip(f"{real_data} has no {name}")
+
+
+def test_a_language_that_is_not_here_is_reported_and_others_measured(
+    real_data: Path, irtoolkit: Command
+) -> None:
+    need(real_data, "quoter")
+    if (real_data / "quoter" / "modern_chinese.txt").exists():
+        pytest.skip("modern Chinese is here")
+    found, _ = reproduce(irtoolkit, "quoter", "--systems", "random", "CRM")
+    for row in found["rows"]:
+        assert row["status"] == "measured"
+        assert list(row["measured"]) == ["en", "lzh"]
+        assert list(row["lacking"]) == ["zh"]
+        assert "chinese" in row["lacking"]["zh"]
+    shown = irtoolkit("reproduce", "quoter", "--systems", "random", "CRM").out
+    assert "missing zh:" in shown
+    assert "13" in shown, "what the paper prints for it is still there"
+
+
+@each_new
+def test_data_that_are_not_the_papers_are_told(
+    real_data: Path, irtoolkit: Command, name: str
+) -> None:
+    need(real_data, name)
+    table = find_table(name)
+    found, _ = reproduce(irtoolkit, name, "--systems", "random")
+    [row] = found["rows"]
+    told = row["foreign"]
+    for group, figures in row["measured"].items():
+        assert figures
+        queries = ir_datasets.load(table.groups[group]).queries_count()
+        if group in told:
+            assert f"{queries} queries, not the" in told[group]
+    if name == "plotretrieval":  # whose data nobody has published
+        assert "test" in row["lacking"] or "test" in row["measured"]
+        return
+    assert told, "none of the collections here is the published one"
+    shown = irtoolkit("reproduce", name, "--systems", "random").out
+    for group in told:
+        assert f"{group}: the data here have {told[group]}" in shown
+
+
+def test_the_shipped_sample_is_nobodys_release(irtoolkit: Command) -> None:
+    shown = irtoolkit("reproduce", "relic", "--sample", "--systems", "random").out
+    assert "the figures check software and mean nothing else" in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "dataset_id"),
+    [("relic", "relic/val"), ("quoter", "quoter/en/lower/test"), ("egret", "egret/dev")],
+)
+def test_the_floor_is_as_its_formula_has_it(real_data: Path, name: str, dataset_id: str) -> None:
+    """A gold among N candidates stands at (N + 1) / 2 in the mean, and in the first k with k / N."""
+    need(real_data, name)
+    dataset, task = ir_datasets.load(dataset_id), load_task(dataset_id)
+    golds: dict[str, list[str]] = {}
+    for row in dataset.qrels_iter():
+        if row.relevance > 0:
+            golds.setdefault(row.query_id, []).append(row.doc_id)
+    sizes = {query: len(docs) for members, docs in candidates(dataset) for query in members}
+    assert all(len(own) == 1 for own in golds.values())
+    seeds = range(5)
+    ranks = np.array(
+        [
+            [found[query][golds[query][0]] for query in golds]
+            for seed in seeds
+            for found in [
+                rank_and_locate(task, Random(seed=seed), golds, depth=1, progress=False).ranks
+            ]
+        ]
+    )
+    n = np.array([sizes[query] for query in golds], float)
+    draws = ranks.size
+    assert ranks.min() >= 1
+    assert (ranks <= n).all()
+    error = math.sqrt(((n**2 - 1) / 12).mean() / draws)
+    assert abs(ranks.mean() - ((n + 1) / 2).mean()) < 4 * error
+    for k in (1, 10, 50, 100, 500):
+        chance = np.minimum(1, k / n)
+        error = math.sqrt((chance * (1 - chance)).mean() / draws)
+        assert abs((ranks <= k).mean() - chance.mean()) <= 4 * error + 1e-12
+    assert len({tuple(row) for row in ranks.tolist()}) == len(seeds)
+
+
+def test_the_row_of_the_floor_is_the_engines(real_data: Path, irtoolkit: Command) -> None:
+    need(real_data, "relic")
+    found, _ = reproduce(irtoolkit, "relic", "--systems", "random")
+    [row] = found["rows"]
+    dataset = ir_datasets.load("relic/val")
+    golds = {r.query_id: [r.doc_id] for r in dataset.qrels_iter() if r.relevance > 0}
+    located = rank_and_locate(load_task("relic/val"), Random(), golds, depth=100, progress=False)
+    ranks = np.array([located.ranks[query][own[0]] for query, own in golds.items()])
+    figures = row["measured"]["val"]
+    assert figures["mean rank"] == pytest.approx(ranks.mean())
+    for k in (1, 10, 100):
+        assert figures[f"R@{k}"] == pytest.approx(100 * (ranks <= k).mean())
