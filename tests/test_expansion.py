@@ -328,6 +328,7 @@ def test_a_judge_is_loaded_once(
         original(self, *args, **kwargs)
 
     monkeypatch.setattr(CrossEncoder, "__init__", counted)
+    expansion._load_judge.cache_clear()
     rewritten(replace(t5, keep=0.5, judge=str(folders["judge"])))
     assert len(loaded) == 1
 

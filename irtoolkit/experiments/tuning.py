@@ -49,6 +49,8 @@ def _values(key: str, text: str) -> Iterator[str]:
         try:
             # Decimal, so that 0.1 added up ten times is 1.0.
             first, last, step = (Decimal(number) for number in part.split(":"))
+            if not (first.is_finite() and last.is_finite() and step.is_finite()):
+                raise ValueError(part)
             rises = step > 0 and last >= first and (last - first) / step <= _MOST
         except (ValueError, InvalidOperation):
             raise InputError(f"grid {key}={part} is not FIRST:LAST:STEP") from None
@@ -85,6 +87,9 @@ def tune(
     Raises:
         InputError: an unknown dataset, system, setting or measure, or a value that is not of its kind.
     """
+    for key in grid:
+        if key in (fixed or {}):
+            raise InputError(f"setting {key} is both fixed and in the grid")
     qrels, dataset = load_judgments(dataset_id)
     plan = protocol(dataset)
     parsed = parse_measures(measures if measures is not None else plan.measures)

@@ -46,7 +46,7 @@ class Vocabulary:
     """Term numbers, given out as terms appear, and count matrices over them."""
 
     def __init__(self, analyze: Analyzer) -> None:
-        self._split = analyze.split
+        self._split, self._lower = analyze.split, analyze.lower
         self._numbers = _Numbers(analyze)
         self._known: dict[str, array[int]] = {}
 
@@ -83,7 +83,7 @@ class Vocabulary:
         return matrix
 
     def _terms(self, text: str) -> array[int]:
-        return array("i", map(self._numbers.__getitem__, self._split(text.lower())))
+        return array("i", map(self._numbers.__getitem__, self._split(self._lower(text))))
 
     def _remembered(self, segment: str) -> array[int]:
         known = self._known.get(segment)

@@ -94,18 +94,19 @@ class DocT5Query(Rewritten):
         """The queries that the model writes for each text."""
         import torch
 
-        if self.queries < 1 or not 0 < (self.keep or 1) <= 1:
+        if self.queries < 1 or (self.keep is not None and not 0 < self.keep <= 1):
             raise InputError(f"queries={self.queries} keep={self.keep}: keep some of at least one")
         tokenizer, model = _load(self.model, "AutoModelForSeq2SeqLM", self.device)
         batch = tokenizer(texts, return_tensors="pt", padding=True, truncation=True, max_length=512)
         # The batch decides the draw: answers that are here already are never drawn again.
-        torch.manual_seed(int(hashlib.sha256(f"{self.seed} {texts}".encode()).hexdigest()[:15], 16))
+        seed = int(hashlib.sha256(f"{self.seed} {texts}".encode()).hexdigest()[:15], 16)
         how = (
             {"do_sample": True, "top_k": self.top_k}
             if self.sampling == "topk"
             else {"do_sample": False, "num_beams": self.queries}
         )
-        with torch.inference_mode():
+        with torch.random.fork_rng(), torch.inference_mode():
+            torch.manual_seed(seed)
             written = model.generate(
                 **batch.to(model.device), max_length=self.max_length,
                 num_return_sequences=self.queries, **how,
@@ -117,9 +118,7 @@ class DocT5Query(Rewritten):
         return [self._best(text, group) for text, group in zip(texts, groups, strict=True)]
 
     def _best(self, text: str, queries: list[str]) -> list[str]:
-        from sentence_transformers import CrossEncoder
-
-        judge = CrossEncoder(encoders.location(self.judge), device=self.device)
+        judge = _load_judge(self.judge, self.device)
         scores = judge.predict([(query, text) for query in queries], show_progress_bar=False)
         count = max(1, round((self.keep or 1) * len(queries)))
         best = sorted(range(len(queries)), key=lambda i: -scores[i])[:count]
@@ -199,3 +198,10 @@ def _load(name: str, kind: str, device: str | None) -> tuple[Any, Any]:
         raise InputError(f"cannot load the model {place}: {reason}") from None
     chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
     return tokenizer, model.eval().to(chosen)
+
+
+@cache
+def _load_judge(name: str, device: str | None) -> Any:
+    from sentence_transformers import CrossEncoder
+
+    return CrossEncoder(encoders.location(name), device=device)

@@ -161,6 +161,11 @@ FORMS = {
         lambda k1, delta: (k1 + 1) * delta / (k1 + delta),
         delta=0.5,
     ),
+    "rank-bm25l": Form(
+        lambda size, found, _: np.log(size + 1) - np.log(found + 0.5),
+        lambda tf, norm, k1, delta: tf * _shifted(tf, norm, k1, delta),
+        delta=0.5,
+    ),
     "bm25+": Form(
         lambda size, found, _: np.log(size + 1) - np.log(found),
         lambda tf, norm, k1, delta: delta + _saturated(tf, norm, k1, delta),
@@ -182,17 +187,18 @@ class BM25(Lexical):
     - "okapi" (rank_bm25's BM25Okapi): ln((N-n+½)/(n+½)), where that is negative `epsilon` times its
       mean over the vocabulary; tf·(k1+1)/(tf + k1·L). Defaults k1 1.5, b 0.75.
     - "atire": ln(N/n) · tf·(k1+1)/(tf + k1·L).
-    - "bm25l" (rank_bm25's BM25L): ln((N+1)/(n+½)) · (k1+1)·(tf/L+δ)/(k1+tf/L+δ), δ 0.5.
+    - "bm25l" (as published, and in bm25s): ln((N+1)/(n+½)) · (k1+1)·(tf/L+δ)/(k1+tf/L+δ), δ 0.5;
+      "rank-bm25l" is rank_bm25's BM25L, which multiplies it with tf once more.
     - "bm25+" (rank_bm25's BM25Plus): ln((N+1)/n) · (δ + tf·(k1+1)/(tf + k1·L)), δ 1.
 
-    The last two also give weight to a term that a document lacks, which moves all candidates of a
-    query alike; it is kept, so that scores are those of rank_bm25.
+    "bm25l" and "bm25+" also give weight to a term that a document lacks, which moves all candidates
+    of a query alike; it is kept, so that scores are those of bm25s and rank_bm25.
     """
 
     name: ClassVar[str] = "bm25"
     ranges: ClassVar = {"k1": (0, 1e6), "b": (0, 1), "delta": (0, 1e6), "epsilon": (0, 1e6)}
 
-    form: Literal["okapi", "lucene", "atire", "bm25l", "bm25+"] = "lucene"
+    form: Literal["okapi", "lucene", "atire", "bm25l", "rank-bm25l", "bm25+"] = "lucene"
     k1: float | None = None
     b: float | None = None
     delta: float | None = None
@@ -229,8 +235,8 @@ class QueryLikelihood(Lexical):
 
     The log of the probability that the document's model gives the query; terms that no document
     has are left out. smoothing "dirichlet": p(t) = (tf + μ·p(t|C)) / (dl + μ). "jm"
-    (Jelinek-Mercer): p(t) = (1-λ)·tf/dl + λ·p(t|C). Lucene's scores differ by a constant for each
-    query, and it cuts negative ones off at 0.
+    (Jelinek-Mercer): p(t) = (1-λ)·tf/dl + λ·p(t|C). Lucene's LMDirichlet is another: it lets only the
+    terms that a document has speak of its length, and cuts each off at 0.
     """
 
     name: ClassVar[str] = "ql"

@@ -19,6 +19,10 @@ Ties = Literal["trec", "pool"]
 Singles = NDArray[np.float32]
 
 _LOWEST = np.finfo(np.float32).min
+# What became of some rows: all is done; a score has no room below it; or more scores than a few are
+# equal in single precision and not in double, and are to be sorted in another way.
+_DONE, _LOW, _CROWDED = 0, 1, 2
+_NEAR = 64
 # Where so many times more candidates than are kept compete, most are dropped before they are sorted.
 _MANY = 32
 
@@ -73,7 +77,12 @@ def _sorted(scores: Scores, names: Ints, ties: Ties) -> tuple[Ints, Singles]:
         keys = np.empty(scores[rows].shape, np.uint64)
         pack(scores[rows], second, keys)
         keys.sort(axis=1)
-        return bool(finish(scores[rows], second, names, keys, order[rows], single[rows]))
+        found = finish(scores[rows], second, names, keys, order[rows], single[rows])
+        if found == _CROWDED:
+            for row, mine in zip(keys, scores[rows], strict=True):
+                row[:] = np.argsort(-mine[second], kind="stable")
+            found = finish(scores[rows], second, names, keys, order[rows], single[rows])
+        return bool(found == _DONE)
 
     # Few rows at a time stay in the processor's cache.
     step = max(1, (1 << 18) // max(1, len(names)))
@@ -129,7 +138,7 @@ def _kernels() -> tuple[Callable[..., Any], Callable[..., Any]]:
                 keys[row, place] = (np.uint64(falling) << np.uint64(32)) | np.uint64(place)
 
     @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-    def finish(scores: Any, second: Any, names: Any, keys: Any, order: Any, single: Any) -> bool:
+    def finish(scores: Any, second: Any, names: Any, keys: Any, order: Any, single: Any) -> int:
         """Reads the order off sorted keys; then lowers scores by the fewest steps that show it."""
         lowest = np.float32(-np.inf)
         count = len(second)
@@ -146,6 +155,8 @@ def _kernels() -> tuple[Callable[..., Any], Callable[..., Any]]:
                 ):
                     order[row, j] = order[row, j - 1]
                     j -= 1
+                    if i - j > _NEAR:
+                        return _CROWDED
                 order[row, j] = place
             for i in range(count):
                 place = order[row, i]
@@ -156,8 +167,8 @@ def _kernels() -> tuple[Callable[..., Any], Callable[..., Any]]:
                     if value > above or (value == above and after):
                         value = np.nextafter(above, lowest) if after else above
                         if value == lowest:
-                            return False
+                            return _LOW
                 single[row, i] = value
-        return True
+        return _DONE
 
     return pack, finish
