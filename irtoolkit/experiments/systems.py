@@ -191,12 +191,12 @@ def relevant_documents(dataset_id: str) -> dict[str, list[str]]:
     return wanted
 
 
-def made_of(system: System, task: Task) -> dict[str, Any]:
-    """Everything that decides a full ranking."""
+def made_of(system: System, task: Task, data: str | None = None) -> dict[str, Any]:
+    """Everything that decides a full ranking; `data` is the task's fingerprint where it is known."""
     more = "\x1f".join(system.retriever.also_reads(task))
     return {
         "dataset": task.dataset_id,
-        "data": fingerprint(task, corpus=system.retriever.reads_corpus()),
+        "data": data or fingerprint(task, corpus=system.retriever.reads_corpus()),
         "training": _digest(more) if more else None,
         "system": system.name,
         "retriever": system.retriever.name,

@@ -16,7 +16,7 @@ from tqdm import tqdm
 from irtoolkit.datasets import load_judgments, protocol
 from irtoolkit.errors import InputError
 from irtoolkit.evaluation import evaluate, parse_measures
-from irtoolkit.experiments.systems import find_system, made_of, relevant_documents
+from irtoolkit.experiments.systems import find_system, fingerprint, made_of, relevant_documents
 from irtoolkit.files import StrPath, atomic_text
 from irtoolkit.retrievers.engine import rank_and_locate
 
@@ -97,8 +97,10 @@ def tune(
     # A value that is none of its kind is refused now, not after hours.
     systems = [find_system(system, {**(fixed or {}), **point}, dataset_id) for point in points]
     tasks: dict[Any, Any] = {}
+    data: dict[Any, str] = {}
     for made in systems:
-        tasks.setdefault(made.task, made.load(dataset_id))
+        if made.task not in tasks:
+            tasks[made.task] = made.load(dataset_id)
     wanted = relevant_documents(dataset_id)
     about = {
         "dataset": dataset_id, "system": system, "fixed": dict(fixed or {}), "depth": depth,
@@ -108,11 +110,16 @@ def tune(
     judged = str(sorted((row.query_id, row.doc_id, row.relevance) for row in qrels))
     found: list[Point] = []
     for point, made in tqdm(list(zip(points, systems, strict=True)), desc="grid", disable=None):
-        decides = json.dumps([made_of(made, tasks[made.task]), judged], sort_keys=True, default=str)
+        task, corpus = tasks[made.task], made.retriever.reads_corpus()
+        # Points mostly share their texts, which are hashed once.
+        if (made.task, corpus) not in data:
+            data[made.task, corpus] = fingerprint(task, corpus=corpus)
+        decided = made_of(made, task, data[made.task, corpus])
+        decides = json.dumps([decided, judged], sort_keys=True, default=str)
         key = f"{json.dumps(point, sort_keys=True)} {sha256(decides.encode()).hexdigest()}"
         if key not in known:
             ranking = rank_and_locate(
-                tasks[made.task], made.retriever, wanted,
+                task, made.retriever, wanted,
                 depth=depth, ties=made.task.ties, progress=False,
             )  # fmt: skip
             evaluation = evaluate(ranking.run, qrels, parsed, plan.folds, ranking.ranks)
