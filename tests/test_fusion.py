@@ -1,0 +1,589 @@
+"""Fusion of runs, against the definitions in plain Python and against ranx."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from irtoolkit import fusion, provenance
+from irtoolkit.errors import InputError
+from irtoolkit.files import sha256
+from irtoolkit.fusion import (
+    METHODS,
+    CombMNZ,
+    CombSUM,
+    Method,
+    ReciprocalRank,
+    Weighted,
+    create,
+    fuse,
+    normalised,
+    reciprocal_rank,
+    weighted,
+)
+from irtoolkit.ids import id_array
+from irtoolkit.located import ranks_path
+from irtoolkit.runs import Run
+
+Write = Callable[..., Path]
+Command = Callable[..., Any]
+Rows = list[tuple[str, str, float]]
+NORMALISATIONS = ["minmax", "zscore", "sum", "none"]
+
+# ---------------------------------------------------------------------------------------------
+# The definitions, a document at a time
+# ---------------------------------------------------------------------------------------------
+
+
+def total(values: list[float]) -> float:
+    """A sum from left to right; Python's own compensates for rounding."""
+    result = 0.0
+    for value in values:
+        result += value
+    return result
+
+
+def scaled(scores: list[float], how: str) -> list[float]:
+    """One query's scores, normalised."""
+    if how == "none":
+        return scores
+    if min(scores) == max(scores):
+        return [0.0] * len(scores)
+    above = [score - min(scores) for score in scores]
+    if how == "minmax":
+        return [value / max(above) for value in above]
+    if how == "sum":
+        return [value / total(above) for value in above]
+    off = [value - total(above) / len(above) for value in above]
+    deviation = math.sqrt(total([value * value for value in off]) / len(off))
+    return [value / deviation for value in off]
+
+
+def counted(method: Method, rows: Rows, query: str, place: int) -> dict[str, float]:
+    """What each document that a run lists for a query counts."""
+    mine = [(float(np.float32(score)), doc) for q, doc, score in rows if q == query]
+    mine.sort(reverse=True)
+    if isinstance(method, ReciprocalRank):
+        return {doc: 1 / (method.k + rank) for rank, (_, doc) in enumerate(mine, 1)}
+    assert isinstance(method, CombSUM | Weighted)
+    weight = method.weights[place] if isinstance(method, Weighted) else 1.0
+    values = scaled([score for score, _ in mine], method.normalise) if mine else []
+    return {doc: weight * value for (_, doc), value in zip(mine, values, strict=True)}
+
+
+def restated(runs: list[Rows], method: Method, depth: int | None) -> Rows:
+    """The fused run, as its definition reads."""
+    result: Rows = []
+    for query in dict.fromkeys(row[0] for rows in runs for row in rows):
+        lists = [counted(method, rows, query, place) for place, rows in enumerate(runs)]
+        fused = {}
+        for doc in {doc for listed in lists for doc in listed}:
+            terms = [listed.get(doc, 0.0) for listed in lists]
+            times = sum(doc in listed for listed in lists) if isinstance(method, CombMNZ) else 1
+            fused[doc] = total(sorted(terms)) * times
+        above: tuple[np.float32, str] | None = None
+        order = sorted(((score, doc) for doc, score in fused.items()), reverse=True)
+        for score, doc in order[:depth]:
+            single = np.float32(score)
+            if above is not None:
+                # Among equals a reader puts the later id first.
+                step = np.nextafter(above[0], np.float32(-np.inf)) if doc > above[1] else above[0]
+                single = min(single, step)
+            above = single, doc
+            result.append((query, doc, float(single)))
+    return result
+
+
+def run_of(rows: Rows) -> Run:
+    """The rows as a run whose documents stand in an order of their own."""
+    return Run.from_rows(rows[::-1]) if len(rows) % 2 else Run.from_rows(rows)
+
+
+def in_order(fused: Run, runs: list[Rows]) -> Rows:
+    """The fused rows, queries in the order in which `runs` name them."""
+    queries = dict.fromkeys(row[0] for rows in runs for row in rows)
+    return [tuple(row) for query in queries for row in fused.ranking(query)]
+
+
+SCORE = st.integers(-3, 3).map(float) | st.floats(-(2.0**99), 2.0**99, width=32)
+NAME = st.sampled_from(["a", "b", "c", "d", "\u00e9", "\U00010000"])
+ROWS = st.lists(
+    st.tuples(st.sampled_from(["q1", "q2", "q3"]), NAME, SCORE),
+    max_size=12,
+    unique_by=lambda row: row[:2],
+)
+RUNS = st.lists(ROWS, min_size=2, max_size=4)
+NORMALISE: Any = st.sampled_from(NORMALISATIONS)
+WEIGHT = st.sampled_from([0.0, 0.5, 1.0, -1.0, 0.3, 2.5])
+
+
+@st.composite
+def methods(draw: st.DrawFn, count: int) -> Method:
+    """Any method, for so many runs."""
+    weights = st.lists(WEIGHT, min_size=count, max_size=count).map(tuple)
+    return draw(
+        st.builds(ReciprocalRank, st.sampled_from([0, 1, 60, 0.5]))
+        | st.builds(CombSUM, NORMALISE)
+        | st.builds(CombMNZ, NORMALISE)
+        | st.builds(Weighted, weights, NORMALISE)
+    )
+
+
+@st.composite
+def fusions(draw: st.DrawFn) -> tuple[list[Rows], Method]:
+    runs = draw(RUNS)
+    return runs, draw(methods(len(runs)))
+
+
+# One query with one row each, another in one run only, ties, a single row, and equal scores.
+CORNERS: list[Rows] = [
+    [("q1", "a", -1.0), ("q2", "a", 2.0), ("q2", "b", 2.0), ("q3", "c", 1.0), ("q3", "d", -2.0)],
+    [("q1", "b", 5.0), ("q3", "d", 3.0), ("q3", "c", 3.0), ("q3", "a", 3.0)],
+    [("q3", "c", 1e-30), ("q3", "b", 2e-30)],
+]
+
+
+@pytest.mark.parametrize("cells", [1, 1 << 21], ids=["blocks", "one block"])
+@given(given_fusion=fusions(), depth=st.none() | st.integers(1, 4))
+@example((CORNERS, ReciprocalRank()), None)
+@example((CORNERS, CombSUM("minmax")), 2)
+@example((CORNERS, CombMNZ("zscore")), None)
+@example((CORNERS, Weighted((0.5, 0.3, 0.2), "sum")), None)
+@example((CORNERS, Weighted((1, -1, 0), "none")), 1)
+@example(([[], []], CombSUM()), None)
+def test_fusion_is_its_definition(
+    monkeypatch: pytest.MonkeyPatch,
+    cells: int,
+    given_fusion: tuple[list[Rows], Method],
+    depth: int | None,
+) -> None:
+    monkeypatch.setattr(fusion, "_CELLS", cells)
+    rows, method = given_fusion
+    runs = [run_of(part) for part in rows]
+    fused = fuse(runs, method, depth=depth, progress=False)
+    assert in_order(fused, rows) == restated(rows, method, depth)
+    assert fused.query_ids.tolist() == list(
+        dict.fromkeys(query for run in runs for query in run.query_ids)
+    )
+    assert list(Run.from_rows(fused)) == list(fused), "a reader of the run keeps its order"
+
+
+@given(RUNS, st.randoms(use_true_random=False), st.data())
+def test_the_order_of_the_runs_does_not_matter(rows: list[Rows], random: Any, data: Any) -> None:
+    method = data.draw(methods(len(rows)))
+    places = list(range(len(rows)))
+    random.shuffle(places)
+    other = method
+    if isinstance(method, Weighted):
+        other = Weighted(tuple(method.weights[i] for i in places), method.normalise)
+    one = fuse([run_of(part) for part in rows], method, progress=False)
+    two = fuse([run_of(rows[i]) for i in places], other, progress=False)
+    assert one == two
+    assert in_order(one, rows) == in_order(two, rows)
+
+
+# ---------------------------------------------------------------------------------------------
+# By hand
+# ---------------------------------------------------------------------------------------------
+
+ONE = Run.from_rows([("q1", "a", 9), ("q1", "b", 5), ("q1", "c", 1), ("q2", "a", 1)], "one")
+TWO = Run.from_rows([("q1", "c", 0.3), ("q1", "d", 0.1), ("q3", "a", -2)], "two")
+
+
+def figures(run: Run, query: str) -> dict[str, float]:
+    return {row.doc_id: row.score for row in run.ranking(query)}
+
+
+def test_reciprocal_ranks() -> None:
+    fused = reciprocal_rank([ONE, TWO])
+    assert fused.query_ids.tolist() == ["q1", "q2", "q3"]
+    expected = {"c": 1 / 63 + 1 / 61, "a": 1 / 61, "d": 1 / 62, "b": 1 / 62}
+    assert figures(fused, "q1") == pytest.approx(expected, rel=1e-7)
+    assert list(figures(fused, "q1")) == ["c", "a", "d", "b"]
+    assert figures(fused, "q3") == pytest.approx({"a": 1 / 61}, rel=1e-7)
+    assert fused.tag == "rrf"
+
+
+def test_k_of_reciprocal_ranks() -> None:
+    assert figures(reciprocal_rank([ONE, TWO], 0), "q1") == pytest.approx(
+        {"c": 1 / 3 + 1, "a": 1, "d": 1 / 2, "b": 1 / 2}
+    )
+
+
+def test_a_weighted_sum() -> None:
+    assert figures(weighted([ONE, TWO], [0.5, 2]), "q1") == {"c": 2, "a": 0.5, "b": 0.25, "d": 0}
+    raw = weighted([ONE, TWO], [1, 10], "none")
+    assert figures(raw, "q1") == {"a": 9, "b": 5, "c": 4, "d": 1}
+
+
+def test_combinations() -> None:
+    assert figures(fuse([ONE, TWO], CombSUM()), "q1") == {"c": 1, "a": 1, "b": 0.5, "d": 0}
+    assert figures(fuse([ONE, TWO], CombMNZ()), "q1") == {"c": 2, "a": 1, "b": 0.5, "d": 0}
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        ("minmax", [1, 0.5, 0]),
+        ("zscore", [1.5**0.5, 0, -(1.5**0.5)]),
+        ("sum", [2 / 3, 1 / 3, 0]),
+        ("none", [9, 5, 1]),
+    ],
+)
+def test_normalisations(how: Any, expected: list[float]) -> None:
+    alone = [1.0] if how == "none" else [0.0]
+    assert normalised(ONE, how).tolist() == pytest.approx(expected + alone, abs=1e-15)
+
+
+@pytest.mark.parametrize("how", ["minmax", "zscore", "sum"])
+def test_equal_scores_are_normalised_to_nothing(how: Any) -> None:
+    """Three times 0.1 divided by three is not 0.1: what is left must not become a score."""
+    run = Run.from_rows([("q", doc, 0.1) for doc in "abcdefg"])
+    assert normalised(run, how).tolist() == [0.0] * 7
+
+
+def test_queries_without_rows_are_kept() -> None:
+    ids, docs = id_array(["q1", "none", "q2"]), id_array(["a"])
+    run = Run.from_columns(ids, np.array([0, 2]), docs, np.array([0, 0]), [1, 2])
+    fused = fuse([run, run], CombSUM("sum"))
+    assert fused.query_ids.tolist() == ["q1", "none", "q2"]
+    assert fused.offsets.tolist() == [0, 1, 1, 2]
+
+
+def test_runs_are_not_changed() -> None:
+    before = [(run.scores.tolist(), run.docs.tolist(), run.offsets.tolist()) for run in (ONE, TWO)]
+    weighted([ONE, TWO], [3, 4], "zscore", depth=1)
+    after = [(run.scores.tolist(), run.docs.tolist(), run.offsets.tolist()) for run in (ONE, TWO)]
+    assert after == before
+
+
+def test_the_order_is_that_of_double_precision() -> None:
+    """1 and 1 + 1e-9 are one float32, and a reader would put the later id first."""
+    one = Run.from_rows([("q", "a", 1), ("q", "z", 1)])
+    two = Run.from_rows([("q", "a", 1)])
+    fused = weighted([one, two], [1, 1e-9], "none")
+    below = float(np.nextafter(np.float32(1), np.float32(0)))
+    assert list(fused) == [("q", "a", 1.0), ("q", "z", below)]
+
+
+def test_ranks_in_another_order_tie() -> None:
+    """1/61 + 1/67 + 1/62 is less than 1/62 + 1/61 + 1/67 in double precision, added as they come."""
+    assert 1 / 61 + 1 / 67 + 1 / 62 < 1 / 62 + 1 / 61 + 1 / 67
+    runs = [
+        Run.from_rows([("q", doc, -rank) for rank, doc in enumerate(docs)])
+        for docs in ("za12345", "a12345z", "1z2345a")
+    ]
+    ranking = reciprocal_rank(runs).ranking("q")
+    places = [row.doc_id for row in ranking]
+    assert places.index("a") == places.index("z") + 1
+    assert figures(reciprocal_rank(runs), "q")["a"] == figures(reciprocal_rank(runs), "q")["z"]
+
+
+# ---------------------------------------------------------------------------------------------
+# ranx
+# ---------------------------------------------------------------------------------------------
+
+WEIGHTS = (0.2, 1.5, -0.4)
+# Ours and ranx's: method, norm, params.
+RANX: dict[str, tuple[Method, tuple[str | None, str, dict[str, Any] | None]]] = {
+    "rrf": (ReciprocalRank(), (None, "rrf", None)),
+    "rrf 10": (ReciprocalRank(10), (None, "rrf", {"k": 10})),
+    "minmax": (Weighted(WEIGHTS, "minmax"), ("min-max", "wsum", {"weights": list(WEIGHTS)})),
+    "zscore": (Weighted(WEIGHTS, "zscore"), ("zmuv", "wsum", {"weights": list(WEIGHTS)})),
+    "sum": (Weighted(WEIGHTS, "sum"), ("sum", "wsum", {"weights": list(WEIGHTS)})),
+    "none": (Weighted(WEIGHTS, "none"), (None, "wsum", {"weights": list(WEIGHTS)})),
+    "combsum": (CombSUM("zscore"), ("zmuv", "sum", None)),
+    "combmnz": (CombMNZ("minmax"), ("min-max", "mnz", None)),
+}
+
+
+@pytest.fixture(scope="module")
+def ranx() -> Iterator[ModuleType]:
+    """ranx, with numba's number of threads put back afterwards: ranx changes it for good."""
+    module = pytest.importorskip("ranx")
+    import numba
+
+    threads = numba.get_num_threads()
+    yield module
+    numba.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def three() -> list[Run]:
+    """Three runs of the same queries: ranx takes no others, and knows no rule for ties."""
+    draw = np.random.default_rng(5)
+    runs = []
+    for size in (40, 25, 30):
+        rows: Rows = [("alone", "d1", 3.0)]
+        for query in range(6):
+            docs = draw.choice(60, size, replace=False)
+            scores = draw.permutation(200)[:size] / 8 - 9
+            rows += [
+                (f"q{query}", f"d{doc}", score)
+                for doc, score in zip(docs, scores.tolist(), strict=True)
+            ]
+        runs.append(Run.from_rows(rows))
+    return runs
+
+
+@pytest.mark.parametrize("name", RANX)
+def test_ours_is_ranxs(ranx: ModuleType, three: list[Run], name: str) -> None:
+    ours, (norm, method, params) = RANX[name]
+    theirs = ranx.fuse(
+        [ranx.Run(run.as_dict(), name=str(place)) for place, run in enumerate(three)],
+        norm, method, params,
+    )  # fmt: skip
+    fused = fuse(three, ours, progress=False)
+    found, expected = fused.as_dict(), theirs.to_dict()
+    assert found.keys() == expected.keys()
+    for query, scores in found.items():
+        assert scores == pytest.approx(expected[query], abs=1e-6, rel=1e-6)
+        in_our_order = [expected[query][doc] for doc in scores]
+        assert all(b <= a + 1e-12 for a, b in pairwise(in_our_order))
+
+
+# ---------------------------------------------------------------------------------------------
+# Bad input
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("runs", [[], [ONE]])
+def test_fewer_than_two_runs_are_refused(runs: list[Run]) -> None:
+    with pytest.raises(InputError, match=f"{len(runs)} runs to fuse"):
+        reciprocal_rank(runs)
+
+
+@pytest.mark.parametrize("weights", [[], [1.0], [1.0, 1.0, 1.0]])
+def test_a_weight_for_each_run(weights: list[float]) -> None:
+    with pytest.raises(InputError, match=f"{len(weights)} weights for 2 runs"):
+        weighted([ONE, TWO], weights)
+
+
+@pytest.mark.parametrize("weight", [math.nan, math.inf, -math.inf])
+def test_weights_are_finite(weight: float) -> None:
+    with pytest.raises(InputError, match=f"weight {weight} is not a finite number"):
+        weighted([ONE, TWO], [1.0, weight])
+
+
+@pytest.mark.parametrize("k", [-1, -0.5, math.nan, math.inf])
+def test_k_is_finite_and_not_negative(k: float) -> None:
+    with pytest.raises(InputError, match=f"k={k} is not a finite number of at least 0"):
+        reciprocal_rank([ONE, TWO], k)
+
+
+@pytest.mark.parametrize("depth", [0, -1])
+def test_a_depth_is_at_least_one(depth: int) -> None:
+    with pytest.raises(InputError, match=f"depth {depth} is not at least 1"):
+        reciprocal_rank([ONE, TWO], depth=depth)
+
+
+@pytest.mark.parametrize("make", [CombSUM, CombMNZ, lambda how: Weighted((1, 1), how)])
+def test_an_unknown_normalisation(make: Callable[[str], Method]) -> None:
+    with pytest.raises(InputError, match=r"no normalisation 'max' \(there are minmax, zscore, sum"):
+        make("max")
+
+
+@pytest.mark.parametrize("weights", [(1e30, 1.0), (1e300, 1.0), (1e300, -1e300)])
+def test_a_score_that_is_not_finite_is_refused(weights: tuple[float, float]) -> None:
+    one = Run.from_rows([("q0", "a", 0.0), ("q1", "c", 0.0), ("q1", "b", 1e30)])
+    two = Run.from_rows([("q1", "b", 1e30), ("q1", "c", 0.0)])
+    with pytest.raises(InputError, match="of document b for query q1 is not a finite") as caught:
+        weighted([one, two], weights, "none")
+    assert caught.value.remedy is not None
+
+
+def test_methods_by_name() -> None:
+    assert create("rrf", {}) == ReciprocalRank(60)
+    assert create("rrf", {"k": 3}) == ReciprocalRank(3)
+    assert create("weighted", {"weights": [1, 2]}) == Weighted((1.0, 2.0), "minmax")
+    assert create("combmnz", {"normalise": "sum"}) == CombMNZ("sum")
+    assert {name: method.name for name, method in METHODS.items()} == {n: n for n in METHODS}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "found"),
+    [
+        ("borda", {}, "no fusion method 'borda' (there are rrf, weighted, combsum, combmnz)"),
+        ("rrf", {"weights": [1, 1]}, "method rrf takes no weights (it takes k)"),
+        ("combsum", {"k": 60}, "method combsum takes no k (it takes normalise)"),
+        ("weighted", {}, "method weighted needs weights"),
+    ],
+)
+def test_what_is_no_method(name: str, settings: dict[str, Any], found: str) -> None:
+    with pytest.raises(InputError) as caught:
+        create(name, settings)
+    assert str(caught.value) == found
+
+
+# ---------------------------------------------------------------------------------------------
+# The command
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    """ONE and TWO in files."""
+    paths = [tmp_path / "one.run", tmp_path / "two.run.gz"]
+    ONE.write(paths[0])
+    TWO.write(paths[1])
+    return paths
+
+
+@pytest.mark.parametrize("name", ["x.run", "x.run.gz", "x.parquet", "new/x.run"])
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("", reciprocal_rank([ONE, TWO])),
+        ("--method rrf --k 2 --depth 1", reciprocal_rank([ONE, TWO], 2, depth=1)),
+        ("--method weighted --weights 0.5 -2", weighted([ONE, TWO], [0.5, -2])),
+        ("--method combsum --normalise zscore", fuse([ONE, TWO], CombSUM("zscore"))),
+        ("--method combmnz --tag best", fuse([ONE, TWO], CombMNZ(), tag="best")),
+    ],
+)
+def test_fused_files(
+    irtoolkit: Command, files: list[Path], tmp_path: Path, options: str, expected: Run, name: str
+) -> None:
+    answer = irtoolkit("fuse", *files, "-o", tmp_path / name, *options.split())
+    assert (answer.status, answer.out) == (0, ""), answer.err
+    assert f"{tmp_path / name}: 3 queries, {len(expected)} rows" in answer.err
+    fused = Run.read(tmp_path / name)
+    assert list(fused) == list(expected)
+    assert fused.tag == expected.tag
+
+
+def test_the_record_names_the_files(irtoolkit: Command, files: list[Path], tmp_path: Path) -> None:
+    output = tmp_path / "x.run"
+    options = "--method weighted --weights 0.25 2 --normalise sum --depth 3 --tag mine"
+    assert irtoolkit("fuse", *files, "-o", output, *options.split()).status == 0
+    record = yaml.safe_load(provenance.metadata_path(output).read_text("utf-8"))
+    assert record["tag"] == "mine"
+    settings = {"weights": [0.25, 2.0], "normalise": "sum"}
+    assert record["method"]["retrieval"] == [{"method": "weighted", **settings}]
+    made = record["irtoolkit"]
+    assert made["runs"] == [
+        {"file": str(files[0]), "sha256": sha256(files[0]), "tag": "one"},
+        {"file": str(files[1]), "sha256": sha256(files[1]), "tag": "two"},
+    ]
+    assert (made["settings"], made["depth"], made["dataset"]) == (settings, 3, None)
+    assert made["sha256"] == sha256(output)
+
+
+@pytest.mark.parametrize(
+    ("datasets", "expected"),
+    [(["toy", "toy"], "toy"), (["toy", "other"], None), (["toy", None], None)],
+)
+def test_the_dataset_is_the_inputs(
+    irtoolkit: Command, files: list[Path], tmp_path: Path, datasets: list[Any], expected: Any
+) -> None:
+    for path, dataset in zip(files, datasets, strict=True):
+        if dataset is not None:
+            made = {"dataset": dataset, "sha256": sha256(path)}
+            provenance.write(path, {"irtoolkit": made})
+    irtoolkit("fuse", *files, "-o", tmp_path / "x.run")
+    record = provenance.read(tmp_path / "x.run") or {}
+    assert record["data"]["test collection"]["name"] == expected
+
+
+def test_a_record_of_another_run_says_nothing(
+    irtoolkit: Command, files: list[Path], tmp_path: Path
+) -> None:
+    for path in files:
+        provenance.write(path, {"irtoolkit": {"dataset": "toy", "sha256": "another"}})
+    irtoolkit("fuse", *files, "-o", tmp_path / "x.run")
+    assert (provenance.read(tmp_path / "x.run") or {})["irtoolkit"]["dataset"] is None
+
+
+def test_an_input_may_be_the_output(irtoolkit: Command, files: list[Path]) -> None:
+    before = sha256(files[0])
+    ranks_path(files[0]).write_text("of the run that was here")
+    assert irtoolkit("fuse", *files, "-o", files[0]).status == 0
+    assert list(Run.read(files[0])) == list(reciprocal_rank([ONE, TWO]))
+    assert not ranks_path(files[0]).exists()
+    made = (provenance.read(files[0]) or {})["irtoolkit"]
+    assert made["runs"][0]["sha256"] == before != sha256(files[0]) == made["sha256"]
+
+
+def test_no_run_stands_beside_the_record_of_another(
+    irtoolkit: Command, files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "x.run"
+    assert irtoolkit("fuse", *files, "-o", output).status == 0
+
+    def stop(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(provenance, "write", stop)
+    assert irtoolkit("fuse", *files, "-o", output, "--k", 1).status == 130
+    assert list(Run.read(output)) == list(reciprocal_rank([ONE, TWO], 1))
+    assert not provenance.metadata_path(output).exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ("--method borda", "no fusion method 'borda'"),
+        ("--weights 1 1", "method rrf takes no weights"),
+        ("--method weighted", "method weighted needs weights"),
+        ("--method weighted --weights 1", "1 weights for 2 runs"),
+        ("--method weighted --weights 1 2 3", "3 weights for 2 runs"),
+        ("--method weighted --weights 1 nan", "weight nan is not a finite number"),
+        ("--method weighted --weights 1 two", "'two'"),
+        ("--method combsum --normalise max", "no normalisation 'max'"),
+        ("--k -1", "k=-1.0 is not a finite number of at least 0"),
+        ("--k many", "'many'"),
+        ("--depth 0", "depth 0 is not at least 1"),
+        ("--tag ", "run tag '' is not one word"),
+        ("--tag two\u00a0words\t", "is not one word"),
+    ],
+)
+def test_bad_options_leave_everything_as_it_was(
+    irtoolkit: Command, files: list[Path], options: str, found: str
+) -> None:
+    folder = files[0].parent
+    for name in ("x.run", "x.run.ranks.tsv", "x.run.ir-metadata.yml"):
+        (folder / name).write_text("here before")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    answer = irtoolkit("fuse", *files, "-o", folder / "x.run", *options.split(" "))
+    assert answer.status == 2
+    assert found in answer.err
+    assert len(answer.err.splitlines()) == 1
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_bad_files_are_refused(irtoolkit: Command, files: list[Path], write: Write) -> None:
+    bad = write("bad.run", "q1 Q0 a 1 0.5 t\nq1 Q0 a 2 0.4 t\n")
+    for runs, found in (
+        ([files[0]], "1 runs to fuse"),
+        ([files[0], bad], f"{bad}:2: document a stands twice"),
+        ([files[0], "missing.run"], "missing.run: cannot read"),
+        ([files[0], files[1], files[0]], "a run is given twice"),
+        (
+            [files[0], files[0].parent / ".." / files[0].parent.name / "one.run"],
+            "a run is given twice",
+        ),
+    ):
+        answer = irtoolkit("fuse", *runs, "-o", files[0].parent / "x.run")
+        assert answer.status == 2
+        assert found in answer.err
+        assert not (files[0].parent / "x.run").exists()
+
+
+def test_help_names_every_method(irtoolkit: Command) -> None:
+    shown = irtoolkit("fuse", "--help").out
+    assert all(name in shown for name in [*METHODS, *NORMALISATIONS])
+
+
+def test_a_device_gets_no_record(irtoolkit: Command, files: list[Path]) -> None:
+    answer = irtoolkit("fuse", *files, "-o", "/dev/null")
+    assert answer.status == 0, answer.err
+    assert not provenance.metadata_path("/dev/null").exists()
