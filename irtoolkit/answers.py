@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -50,22 +50,49 @@ class Answers:
         Raises:
             InputError: the cache folder cannot be written.
         """
+
+        def batches(lacking: list[str]) -> Iterator[list[tuple[str, Any]]]:
+            for start in range(0, len(lacking), batch_size):
+                batch = lacking[start : start + batch_size]
+                yield list(zip(batch, ask(batch), strict=True))
+
+        self.gather(texts, batches, progress)
+
+    def gather(
+        self,
+        texts: Iterable[str],
+        ask: Callable[[list[str]], Iterable[Sequence[tuple[str, Any]]]],
+        progress: bool = True,
+    ) -> None:
+        """Asks for the answers that are not here yet, and keeps each as soon as it comes.
+
+        Args:
+            texts: what answers are wanted for.
+            ask: called with the texts that lack an answer, if any, it yields (text, answer) in any
+                order, in portions; a portion that was yielded is never lost.
+            progress: whether to show a progress bar on a terminal.
+
+        Raises:
+            InputError: the cache folder cannot be written.
+        """
         wanted = {_key(text): text for text in texts}
         with self._opened() as file:
             lacking = [key for key in wanted if key not in self._known]
+            if not lacking:
+                return
             # Long texts first: what will not fit into memory shows at once.
             lacking.sort(key=lambda key: (-len(wanted[key]), key))
             with tqdm(
                 total=len(lacking), desc=self.path.name.split("-")[0], unit="text",
                 disable=None if progress else True,
             ) as bar:  # fmt: skip
-                for start in range(0, len(lacking), batch_size):
-                    batch = lacking[start : start + batch_size]
-                    for key, answer in zip(batch, ask([wanted[k] for k in batch]), strict=True):
+                for portion in ask([wanted[key] for key in lacking]):
+                    for text, answer in portion:
+                        key = _key(text)
                         self._known[key] = answer
                         file.write(json.dumps([key, answer], ensure_ascii=False) + "\n")
                     file.flush()
-                    bar.update(len(batch))
+                    bar.update(len(portion))
 
     @contextmanager
     def _opened(self) -> Iterator[IO[str]]:

@@ -11,7 +11,7 @@ from irtoolkit.report.tables import TextTable
 
 
 def as_json(table: Table, results: list[Result], sample: bool = False) -> dict[str, Any]:
-    """The results as plain data, figures in the table's scale."""
+    """The results as plain data, figures in the table's scale; None where a paper prints none."""
     return {
         "experiment": table.name,
         "title": table.title,
@@ -30,7 +30,10 @@ def as_json(table: Table, results: list[Result], sample: bool = False) -> dict[s
                 "settings_for": result.row.settings_for,
                 "measured": result.measured,
                 "reported": {
-                    group: dict(zip(table.columns, figures, strict=True))
+                    group: {
+                        column: None if math.isnan(figure) else figure
+                        for column, figure in zip(table.columns, figures, strict=True)
+                    }
                     for group, figures in result.row.reported.items()
                 },
                 "doubtful": list(result.row.doubtful),

@@ -11,7 +11,7 @@ from irtoolkit.comparison import compare
 from irtoolkit.datasets import benchmark, load_judgments, protocol
 from irtoolkit.errors import InputError
 from irtoolkit.evaluation import Evaluation, evaluate, parse_measures
-from irtoolkit.experiments.systems import System, produce
+from irtoolkit.experiments.systems import System, of_row, produce
 from irtoolkit.experiments.tables import Row, Table
 from irtoolkit.located import Ranks, read_ranks
 from irtoolkit.qrels import Qrels
@@ -133,13 +133,13 @@ def _measure(
     ready: dict[str, tuple[Run, Ranks | None]] = {}
     for group, (qrels, dataset) in groups.items():
         own = {} if table.dataset else row.settings_for.get(group, {})
-        system = System.make(row.system, row.retriever, {**row.settings, **own})
+        system = of_row(row, own, table.groups[group])
         settings = settings or system.settings()
         ranked = dataset_of(table.dataset or table.groups[group], sample)
         name = f"{table.name}{'-' + SAMPLE if sample else ''}"
         path = out / f"{name}.{'' if table.dataset else group + '.'}{row.system}.run"
         try:
-            lacking = system.retriever.missing()
+            lacking = system.missing()
             if lacking is not None:
                 return Result(row, "missing", lacking, settings)
             if ranked not in ready:

@@ -6,20 +6,25 @@ import hashlib
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from irtoolkit import __version__, provenance
 from irtoolkit.datasets import benchmark, load_dataset
 from irtoolkit.errors import InputError
+from irtoolkit.experiments.tables import Row, find_row, tables
 from irtoolkit.files import StrPath, sha256
+from irtoolkit.ids import encode, is_word, rank_ids
 from irtoolkit.located import ranks_path, remove_ranks, write_ranks
+from irtoolkit.models.presets import Kind, kind_of, presets
 from irtoolkit.retrievers import create, retrievers
 from irtoolkit.retrievers.base import Retriever, parse_settings
-from irtoolkit.retrievers.engine import rank_and_locate
-from irtoolkit.retrievers.ordering import Ties
+from irtoolkit.retrievers.engine import rank, rank_and_locate
+from irtoolkit.retrievers.ordering import Ties, separate
 from irtoolkit.retrievers.task import DEFAULT_VIEW, Task, load_task
 from irtoolkit.runs import Run
 
@@ -40,13 +45,27 @@ class TaskSettings:
     ties: Ties = "trec"
 
 
+# Documents of a first system that a second one takes, where nothing else is said.
+RERANKED = 100
+
+
 @dataclass(frozen=True)
 class System:
-    """A retriever ready to be run on any dataset."""
+    """A retriever ready to be run on any dataset.
+
+    Attributes:
+        name: of the run.
+        retriever: what ranks.
+        task: what it is shown.
+        first: the system whose best documents it ranks again; None where it ranks all candidates.
+        depth: how many of them.
+    """
 
     name: str
     retriever: Retriever
     task: TaskSettings = field(default_factory=TaskSettings)
+    first: System | None = None
+    depth: int = RERANKED
 
     @classmethod
     def make(cls, name: str, retriever: str, settings: Mapping[str, Any]) -> System:
@@ -76,37 +95,44 @@ class System:
         """Everything that decides the ranking, flat."""
         shared = asdict(self.task)
         shared["self"] = shared.pop("own")
-        return {**shared, **self.retriever.settings()}
+        first = {"first": self.first.name, "depth": self.depth} if self.first else {}
+        return {**shared, **self.retriever.settings(), **first}
+
+    def missing(self) -> str | None:
+        """The one thing that it lacks to run here, or None."""
+        return self.retriever.missing() or (self.first.missing() if self.first else None)
 
     def load(self, dataset_id: str) -> Task:
-        """The task this system is given."""
+        """The task this system is given: of a second one, before the first has ranked it."""
         return load_task(dataset_id, query=self.task.query, doc=self.task.doc, own=self.task.own)
 
 
-def find_system(name: str, settings: Mapping[str, Any], dataset_id: str = "") -> System:
-    """A retriever by its own name, or a system of a paper by the paper's name for it.
+def find_system(
+    name: str, settings: Mapping[str, Any], dataset_id: str = "", kind: Kind = "dense"
+) -> System:
+    """A retriever by its own name, a system of a paper by the paper's name for it, or a model.
 
     Args:
-        name: e.g. "bm25" or "fabs_bm25".
+        name: e.g. "bm25", "fabs_bm25", "Contriever", or a model's folder or hub id.
         settings: replace or add to the named system's own.
         dataset_id: what it is to be run on, which tells systems of one name apart.
+        kind: what a model is taken for that does not say it.
 
     Raises:
         InputError: no such system.
     """
-    from irtoolkit.experiments.tables import find_row, tables
-
     if name in retrievers():
         return System.make(name, name, settings)
     row = find_row(name, dataset_id)
+    if row is None and (name in presets() or "/" in name):
+        return _of_model(name, settings, kind_of(name, kind))
     if row is None:
         known = dict.fromkeys(row.system for table in tables().values() for row in table.rows)
         raise InputError(
             f"no system {name!r}",
-            remedy=f"retrievers: {', '.join(retrievers())}; systems of the papers: {', '.join(known)}",
+            remedy=f"retrievers: {', '.join(retrievers())}; systems of the papers: {', '.join(known)};"
+            f" models: {', '.join(presets())}, a folder (./model) or a hub id",
         )
-    if row.retriever is None:
-        raise InputError(f"system {name} cannot be run: {row.unavailable}")
     parts = dataset_id.split("/")
     if row.view and dataset_id and parts[-1] != row.view:
         raise InputError(
@@ -114,7 +140,31 @@ def find_system(name: str, settings: Mapping[str, Any], dataset_id: str = "") ->
             remedy=f"the dataset for it is {dataset_id}/{row.view}",
         )
     own = next((found for group, found in row.settings_for.items() if group in parts), {})
-    return System.make(name, row.retriever, {**row.settings, **own, **settings})
+    return of_row(row, {**own, **settings}, dataset_id)
+
+
+def find_reranker(name: str, settings: Mapping[str, Any], dataset_id: str = "") -> System:
+    """As `find_system`; a model that says nothing of itself is taken for a cross-encoder."""
+    return find_system(name, settings, dataset_id, kind="cross")
+
+
+def _of_model(name: str, settings: Mapping[str, Any], kind: Kind) -> System:
+    """The retriever that a model is for."""
+    made = next(one for one in retrievers().values() if getattr(one, "applies", None) == kind)
+    tag = name.rstrip("/").rpartition("/")[2] or made.name
+    return System.make(tag if is_word(tag) else made.name, made.name, {"model": name, **settings})
+
+
+def of_row(row: Row, settings: Mapping[str, Any], dataset_id: str = "") -> System:
+    """The system of a row of a table, with more settings, or others, than the row's own."""
+    if row.retriever is None:
+        raise InputError(f"system {row.system} cannot be run: {row.unavailable}")
+    system = System.make(row.system, row.retriever, {**row.settings, **settings})
+    if row.first is None:
+        return system
+    return replace(
+        system, first=find_system(row.first, {}, dataset_id), depth=row.rerank_depth or RERANKED
+    )
 
 
 def produce(
@@ -125,6 +175,8 @@ def produce(
     depth: int | None = None,
     progress: bool = True,
     reuse: bool = False,
+    among: StrPath | None = None,
+    keep_rest: bool = False,
 ) -> tuple[Run, bool]:
     """Ranks a dataset, writes the run and the record of how it was made.
 
@@ -134,6 +186,9 @@ def produce(
         path: where the run goes; TREC text, .gz or Parquet by its name.
         depth: rows kept for each query.
         progress: whether to show a bar on a terminal.
+        among: a run whose documents are ranked again, to the system's depth; by default the
+            system's own first stage where it has one, else all candidates are ranked.
+        keep_rest: whether the documents of `among` beyond that depth follow in their order.
         reuse: whether to take the run that is already there when its record says that it came
             from the same data, system, settings and version, and its content is still what was written.
 
@@ -141,14 +196,20 @@ def produce(
         The run, and whether it was reused. Beside a run that is cut at a depth stand the exact
         ranks of the relevant documents; see `irtoolkit.located`.
     """
-    lacking = system.retriever.missing()
+    lacking = system.missing()
     if lacking is not None:
         raise InputError(lacking)
     task = system.load(dataset_id)
+    stage: dict[str, Any] = {}
+    if among is not None:
+        stage = {"among": {"sha256": sha256(among), "depth": system.depth, "rest": keep_rest}}
+    elif system.first is not None:
+        stage = {"among": made_of(system.first, system.first.load(dataset_id))}
     # A cut run no longer tells where its golds stand; the engine still can.
     wanted = relevant_documents(dataset_id) if depth is not None else {}
     made = {
         **made_of(system, task),
+        **stage,
         "depth": depth,
         "golds": _digest(str(wanted)) if wanted else None,
     }
@@ -156,7 +217,7 @@ def produce(
         return Run.read(path), True
     started = time.monotonic()
     ranking = rank_and_locate(
-        task,
+        _narrowed(task, system, among, progress),
         system.retriever,
         wanted,
         depth=depth,
@@ -170,6 +231,8 @@ def produce(
         provenance.metadata_path(path).unlink()
     remove_ranks(path)
     run = ranking.run
+    if among is not None and keep_rest:
+        run = _with_rest(run, Run.read(among), system.depth)
     run.write(path)
     if wanted and Path(path).is_file():
         write_ranks(path, ranking.ranks)
@@ -177,6 +240,47 @@ def produce(
         return run, False
     provenance.write(path, provenance.record({**made, "sha256": sha256(path)}, seconds))
     return run, False
+
+
+def _narrowed(task: Task, system: System, among: StrPath | None, progress: bool) -> Task:
+    """The task, or what another run leaves of it."""
+    if among is not None:
+        return task.among(Run.read(among), system.depth)
+    first = system.first
+    if first is None:
+        return task
+    shown = first.load(task.dataset_id)
+    found = rank(
+        _narrowed(shown, first, None, progress), first.retriever, depth=system.depth,
+        ties=first.task.ties, tag=first.name, progress=progress,
+    )  # fmt: skip
+    return task.among(found)
+
+
+def _with_rest(run: Run, source: Run, depth: int) -> Run:
+    """A run, followed for each query by what another lists below a depth, in its order."""
+    doc_ids, codes = encode([*run.doc_ids, *source.doc_ids])
+    places, rest = rank_ids(doc_ids), codes[len(run.doc_ids) :]
+    docs, scores, counts = [], [], []
+    at = {query: i for i, query in enumerate(source.query_ids)}
+    for i, query in enumerate(run.query_ids):
+        mine = slice(run.offsets[i], run.offsets[i + 1])
+        more = source.docs[:0]
+        if query in at:
+            first, last = source.offsets[at[query]], source.offsets[at[query] + 1]
+            more = source.docs[min(first + depth, last) : last]
+        listed = np.concatenate([codes[run.docs[mine]], rest[more]])
+        # Each a step below the one before it, whatever the scores' scale.
+        kept = run.scores[mine]
+        low = np.full(len(more), kept[-1] if len(kept) else 0, np.float32)
+        scores.append(separate(np.concatenate([kept, low]), places[listed]))
+        docs.append(listed)
+        counts.append(len(listed))
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    return Run.ordered(
+        run.query_ids, offsets, doc_ids, np.concatenate(docs).astype(np.int32),
+        np.concatenate(scores), run.tag,
+    )  # fmt: skip
 
 
 def relevant_documents(dataset_id: str) -> dict[str, list[str]]:
@@ -231,7 +335,8 @@ def fingerprint(task: Task, *, corpus: bool = False) -> str:
 def code_fingerprint() -> str:
     """A hash of the code that makes scores, so that a changed retriever's old runs are not reused."""
     root, digest = Path(__file__).parent.parent, hashlib.sha256()
-    for path in sorted([*(root / "retrievers").glob("*.*"), root / "analysis.py"]):
+    folders = [*(root / "retrievers").glob("*.*"), *(root / "models").glob("*.*")]
+    for path in sorted([*folders, root / "analysis.py"]):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -24,8 +24,12 @@ class Row:
         settings_for: group to what its own run has instead.
         view: the part of the dataset's id that says what the row is shown, as 1-1 or left.
         unavailable: why nothing can run it.
-        reported: group to the figures the paper prints, in the order of the columns.
+        reported: group to the figures the paper prints, in the order of the columns; NaN where it
+            prints none.
         note: what differs from the paper's own set-up, or about its figures.
+        first: the system of the table whose best documents it ranks again; None where it ranks
+            all candidates.
+        rerank_depth: how many of them.
         doubtful: "group.column" of printed figures that contradict the paper's own.
     """
 
@@ -38,6 +42,14 @@ class Row:
     doubtful: tuple[str, ...] = ()
     settings_for: dict[str, dict[str, Any]] = field(default_factory=dict)
     view: str | None = None
+    first: str | None = None
+    rerank_depth: int | None = None
+
+
+_KEYS = {
+    "system", "retriever", "unavailable", "set", "set_for", "view", "first", "rerank_depth",
+    "reported", "doubtful", "note",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -123,10 +135,16 @@ def _load(path: Path) -> Table:
     names = [row.system for row in rows]
     if len(set(names)) != len(names):
         raise InputError("a system stands twice", file=path)
+    for row in rows:
+        if row.first is not None and row.first not in names:
+            raise InputError(f"{row.system} re-ranks {row.first}, which has no row", file=path)
     return table
 
 
 def _row(path: Path, data: dict[str, Any], row: dict[str, Any]) -> Row:
+    unknown = sorted(row.keys() - _KEYS)
+    if unknown:
+        raise InputError(f"{row['system']} has a key {unknown[0]!r}, which no row has", file=path)
     reported = row.get("reported", {})
     for group, figures in reported.items():
         if group not in data["groups"] or len(figures) != len(data["columns"]):
@@ -140,4 +158,5 @@ def _row(path: Path, data: dict[str, Any], row: dict[str, Any]) -> Row:
     return Row(
         row["system"], row.get("retriever"), row.get("set", {}), row.get("unavailable"), reported,
         row.get("note"), tuple(row.get("doubtful", ())), row.get("set_for", {}), row.get("view"),
+        row.get("first"), row.get("rerank_depth"),
     )  # fmt: skip

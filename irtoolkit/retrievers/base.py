@@ -26,9 +26,22 @@ from irtoolkit.retrievers.task import Task
 Scores = NDArray[np.floating[Any]]
 
 
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """The few candidates of each query that an approximate search has scored.
+
+    Attributes:
+        places: (q, k) places among the candidates; -1 where the search found fewer.
+        scores: (q, k) finite where there is a place; higher is better.
+    """
+
+    places: Ints
+    scores: Scores
+
+
 # Scores a block of queries against prepared candidates: called with (q,) indices into the task's
-# queries, it returns (q, c) finite scores, higher is better.
-Block = Callable[[Ints], Scores]
+# queries, it returns (q, c) finite scores, higher is better; or the hits of an approximate search.
+Block = Callable[[Ints], Scores | Hits]
 # Prepares a candidate set: called with (c,) indices into the task's documents, the whole candidate
 # set of the queries that its block is then asked for.
 Scorer = Callable[[Ints], Block]

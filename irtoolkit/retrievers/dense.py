@@ -2,62 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.ids import Ints
-from irtoolkit.retrievers.base import Block, Retriever, Scorer, Scores
-from irtoolkit.retrievers.encoders import Encoder, fingerprint, missing
+from irtoolkit.models.encoder import Encoder
+from irtoolkit.models.presets import Kind, Side
+from irtoolkit.retrievers.base import Block, Scorer, Scores
+from irtoolkit.retrievers.neural import TwoSided
 from irtoolkit.retrievers.task import Segments, Task
-from irtoolkit.retrievers.vectors import Similarity, similarities, unit
+from irtoolkit.retrievers.vectors import Similarity, prepared, unit
 
 
 @dataclass(frozen=True)
-class _Encoded(Retriever):
-    """Parameters of retrievers that use an encoder.
+class VectorRetriever(TwoSided):
+    """Retrievers that make vectors of texts.
 
-    `model` is a preset (models.toml), a folder, or a hub id.
+    Attributes:
+        model: see `Neural`.
+        pooling: how the token vectors of a plain transformer become one: their first ("cls"),
+            mean, max, the one at [MASK], or what the model itself pools ("pooler"). A
+            sentence-transformers model says it itself; by default the preset's.
+        stored: precision of the vectors kept on disk.
     """
 
     model: str = "all-MiniLM-L6-v2"
-    batch_size: int = 32
-    device: str | None = None
+    pooling: Literal["cls", "mean", "max", "mask", "pooler"] | None = None
+    stored: Literal["fp32", "fp16"] = "fp32"
 
-    def missing(self) -> str | None:
-        return missing(self.model)
-
-    def fingerprint(self) -> str | None:
-        return fingerprint(self.model)
-
-    def _encoder(self) -> Encoder:
-        return Encoder(self.model, self.batch_size, self.device)
+    def encoding(self, side: Side) -> dict[str, Any]:
+        return {**super().encoding(side), "pooling": self.pooling, "stored": self.stored}
 
 
 @dataclass(frozen=True)
-class Dense(_Encoded):
+class Dense(VectorRetriever):
     """Similarity of one vector for the query and one for the document.
 
-    CSFCube's abstract-level baselines (§5) are this with similarity "l2".
+    Exact: every candidate is compared. Equal documents have equal scores, whatever candidates
+    they are among. CSFCube's abstract-level baselines (§5) are this with similarity "l2".
+
+    Attributes:
+        similarity: "cosine", "dot", or "l2", the negated Euclidean distance; by default what the
+            preset says, else the model itself, else the cosine.
     """
 
     name: ClassVar[str] = "dense"
+    applies: ClassVar[Kind | None] = "dense"
 
-    similarity: Similarity = "cosine"
+    similarity: Similarity | None = None
 
     def scorer(self, task: Task) -> Scorer:
-        encoder = self._encoder()
-        queries = encoder.encode(encoder.texts(task.queries))
-        docs = encoder.encode(encoder.texts(task.docs))
+        asking, shown = self.encoder("query"), self.encoder("document")
+        queries = encoded(asking, self.asked(task), "queries").vectors()
+        docs = encoded(shown, task.docs, "documents")
+        similarity = self.similarity or shown.similarity
 
-        return lambda doc: lambda query: similarities(queries[query], docs[doc], self.similarity)
+        def candidates(doc: Ints) -> Block:
+            distinct, which = docs[doc].distinct()
+            compare = prepared(distinct.vectors(), similarity, self.device)
+
+            def score(query: Ints) -> Scores:
+                scores = compare(queries[query])
+                # Most candidate sets hold no text twice.
+                return (
+                    scores if len(distinct) == len(which) and _is_range(which) else scores[:, which]
+                )
+
+            return score
+
+        return candidates
 
 
 @dataclass(frozen=True)
-class SentenceMax(_Encoded):
+class SentenceMax(VectorRetriever):
     """Greatest cosine between any sentence of the query and any sentence of the document.
 
     The form of CSFCube's sentence-level baselines (§5). Sentences are the segments of the task's
@@ -67,37 +88,45 @@ class SentenceMax(_Encoded):
     name: ClassVar[str] = "sentence-max"
 
     def scorer(self, task: Task) -> Scorer:
-        encoder = self._encoder()
-        queries, query_starts = self._sentences(encoder, task.queries)
-        docs, doc_starts = self._sentences(encoder, task.docs)
+        asking, shown = self.encoder("query"), self.encoder("document")
+        asked, query_starts = _sentences(self.asked(task))
+        queries = unit(asking.encode(asked, what="query sentences").vectors())
+        parts, doc_starts = _sentences(task.docs)
+        docs = shown.encode(parts, what="document sentences", count=len(parts))
 
         def candidates(doc: Ints) -> Block:
-            shown, columns = _gather(docs, doc_starts, doc)
+            rows, columns = _gather(doc_starts, doc)
+            distinct, which = docs[rows].distinct()
+            compare = prepared(distinct.vectors(), "cosine", self.device)
 
             def score(query: Ints) -> Scores:
-                asked, rows = _gather(queries, query_starts, query)
-                best = np.maximum.reduceat(similarities(asked, shown, "dot"), columns, axis=1)
-                result: Scores = np.maximum.reduceat(best, rows, axis=0)
+                mine, starts = _gather(query_starts, query)
+                best = np.maximum.reduceat(compare(queries[mine])[:, which], columns, axis=1)
+                result: Scores = np.maximum.reduceat(best, starts, axis=0)
                 return result
 
             return score
 
         return candidates
 
-    @staticmethod
-    def _sentences(encoder: Encoder, texts: Iterable[Segments]) -> tuple[NDArray[np.float32], Ints]:
-        """Unit vectors of all sentences, and where each text's begin; an empty text has one."""
-        parts = [[s for s in segments if s.strip()] or [""] for segments in texts]
-        starts = np.cumsum([0, *(len(part) for part in parts)])
-        flat = [sentence for part in parts for sentence in part]
-        return unit(encoder.encode(flat)).astype(np.float32), starts
+
+def encoded(encoder: Encoder, texts: Sequence[Segments], what: str) -> Any:
+    return encoder.encode(map(encoder.text, texts), what=what, count=len(texts))
 
 
-def _gather(
-    vectors: NDArray[np.float32], starts: Ints, chosen: Ints
-) -> tuple[NDArray[np.float32], Ints]:
-    """The sentence vectors of the chosen texts, and where each text's begin among them."""
+def _sentences(texts: Iterable[Segments]) -> tuple[list[str], Ints]:
+    """All sentences, and where each text's begin; an empty text has one, which is empty."""
+    parts = [[s for s in segments if s.strip()] or [""] for segments in texts]
+    starts = np.cumsum([0, *(len(part) for part in parts)])
+    return [sentence for part in parts for sentence in part], starts
+
+
+def _gather(starts: Ints, chosen: Ints) -> tuple[Ints, Ints]:
+    """The places of the chosen texts' sentences, and where each text's begin among them."""
     counts = starts[chosen + 1] - starts[chosen]
     begins = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    rows = np.repeat(starts[chosen] - begins, counts) + np.arange(counts.sum())
-    return vectors[rows], begins
+    return np.repeat(starts[chosen] - begins, counts) + np.arange(counts.sum()), begins
+
+
+def _is_range(numbers: NDArray[Any]) -> bool:
+    return bool((numbers == np.arange(len(numbers))).all())

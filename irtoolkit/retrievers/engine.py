@@ -10,7 +10,8 @@ from tqdm import tqdm
 
 from irtoolkit.errors import InputError
 from irtoolkit.ids import Ints, rank_ids
-from irtoolkit.retrievers.base import Block, Retriever, Scorer, Scores
+from irtoolkit.retrievers._scan import first_unwritable, standing
+from irtoolkit.retrievers.base import Block, Hits, Retriever, Scorer, Scores
 from irtoolkit.retrievers.ordering import Ties, best
 from irtoolkit.retrievers.task import Group, Task
 from irtoolkit.runs import DEFAULT_TAG, Run
@@ -27,6 +28,7 @@ class Ranking:
         run: the best documents of each query, to the asked depth.
         ranks: query id to document id to rank, from 1, for every document whose rank was asked
             for and that is a candidate of the query; exact over all candidates, whatever the depth.
+            Of an approximate search, for those that it found.
     """
 
     run: Run
@@ -90,6 +92,7 @@ def rank_and_locate(
     for group in task.groups:
         counts[group.queries] = min(len(group.docs), depth or len(group.docs))
     offsets = np.concatenate([[0], np.cumsum(counts)])
+    short = False
     listed = np.empty(offsets[-1], dtype=np.int32)
     written = np.empty(offsets[-1], dtype=np.float32)
     with tqdm(
@@ -99,14 +102,21 @@ def rank_and_locate(
         disable=None if progress else True,
     ) as bar:
         for queries, docs, block in _blocks(task, scorer):
-            scores = block(queries)
-            _refuse_nonfinite(task, queries, docs, scores)
-            ranked = best(scores, names[docs], ties, depth)
-            for query, (places, kept) in zip(queries, ranked, strict=True):
-                rows = slice(offsets[query], offsets[query + 1])
-                listed[rows], written[rows] = docs[places], kept
-            locate(queries, docs, scores)
+            for asked, shown, scores in _scored(queries, docs, block(queries)):
+                _refuse_nonfinite(task, asked, shown, scores)
+                ranked = best(scores, names[shown], ties, depth)
+                for query, (places, kept) in zip(asked, ranked, strict=True):
+                    rows = slice(offsets[query], offsets[query] + len(places))
+                    listed[rows], written[rows] = shown[places], kept
+                    short = short or len(places) < counts[query]
+                    counts[query] = len(places)
+                locate(asked, shown, scores)
             bar.update(len(queries))
+    if short:  # an approximate search has left rows empty
+        kept_rows = np.repeat(offsets[:-1] - np.cumsum(counts) + counts, counts)
+        kept_rows += np.arange(counts.sum())
+        listed, written = listed[kept_rows], written[kept_rows]
+        offsets = np.concatenate([[0], np.cumsum(counts)])
     run = Run.ordered(
         task.query_ids, offsets, task.doc_ids, listed, written, tag or retriever.name or DEFAULT_TAG
     )
@@ -136,17 +146,16 @@ class _Locator:
         found = np.searchsorted(docs[order], golds)
         at = order[np.minimum(found, len(docs) - 1)]
         candidate = docs[at] == golds
-        for row, place in zip(rows[candidate], at[candidate], strict=True):
-            line = scores[row]
-            tied = line == line[place]
-            before = (
-                np.arange(len(docs)) < place
-                if self._ties == "pool"
-                else self._names[docs] > self._names[docs[place]]
-            )
-            rank = 1 + np.count_nonzero(line > line[place]) + np.count_nonzero(tied & before)
+        rows, at = rows[candidate], at[candidate]
+        for row, place, greater, equal in zip(rows, at, *standing(scores, rows, at), strict=True):
+            rank = 1 + int(greater)
+            if equal > 1:
+                tied = np.flatnonzero(scores[row] == scores[row, place])
+                pool = self._ties == "pool"
+                names = tied if pool else self._names[docs[place]] - self._names[docs[tied]]
+                rank += int(np.count_nonzero(names < (place if pool else 0)))
             query_id = self._task.query_ids[queries[row]]
-            self.ranks.setdefault(query_id, {})[self._task.doc_ids[docs[place]]] = int(rank)
+            self.ranks.setdefault(query_id, {})[self._task.doc_ids[docs[place]]] = rank
 
 
 def _blocks(task: Task, scorer: Scorer) -> Iterator[tuple[Ints, Ints, Block]]:
@@ -160,6 +169,16 @@ def _blocks(task: Task, scorer: Scorer) -> Iterator[tuple[Ints, Ints, Block]]:
             yield group.queries[start : start + step], group.docs, block
 
 
+def _scored(queries: Ints, docs: Ints, found: Scores | Hits) -> Iterator[tuple[Ints, Ints, Scores]]:
+    """Queries that share the documents they have scores for: all of a block, or one with its hits."""
+    if not isinstance(found, Hits):
+        yield queries, docs, found
+        return
+    for at, (places, scores) in enumerate(zip(found.places, found.scores, strict=True)):
+        here = places >= 0
+        yield queries[at : at + 1], docs[places[here]], scores[here][None, :]
+
+
 def _refuse_twins(task: Task, group: Group) -> None:
     seen = np.bincount(group.docs)
     if seen.max() > 1:
@@ -168,11 +187,10 @@ def _refuse_twins(task: Task, group: Group) -> None:
 
 
 def _refuse_nonfinite(task: Task, queries: Ints, docs: Ints, scores: Scores) -> None:
-    with np.errstate(over="ignore"):
-        bad = ~np.isfinite(scores.astype(np.float32, copy=False))
-    if not bad.any():
+    bad = first_unwritable(scores)
+    if bad is None:
         return
-    q, d = np.argwhere(bad)[0]
+    q, d = bad
     raise InputError(
         f"the score of document {task.doc_ids[docs[d]]} for query {task.query_ids[queries[q]]}"
         f" is {scores[q, d]}, which is no finite single-precision number",

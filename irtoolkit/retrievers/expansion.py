@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from irtoolkit.answers import Answers
 from irtoolkit.errors import InputError
-from irtoolkit.retrievers import encoders
+from irtoolkit.models import presets
 from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.task import Segments
 
@@ -31,10 +31,10 @@ class Rewritten(BM25, ABC):
     device: str | None = None
 
     def missing(self) -> str | None:
-        return super().missing() or encoders.missing(self.model)
+        return super().missing() or presets.missing(self.model)
 
     def fingerprint(self) -> str | None:
-        return encoders.fingerprint(self.model)
+        return presets.fingerprint(self.model)
 
     def rewritten(self, texts: Iterable[Segments]) -> Iterator[Segments]:
         lacking = self.missing()
@@ -80,10 +80,10 @@ class DocT5Query(Rewritten):
     judge: str = "cross-encoder/ms-marco-MiniLM-L6-v2"
 
     def missing(self) -> str | None:
-        return super().missing() or (None if self.keep is None else encoders.missing(self.judge))
+        return super().missing() or (None if self.keep is None else presets.missing(self.judge))
 
     def fingerprint(self) -> str | None:
-        judge = None if self.keep is None else encoders.fingerprint(self.judge)
+        judge = None if self.keep is None else presets.fingerprint(self.judge)
         return f"{super().fingerprint()} {judge}"
 
     def parameters(self) -> dict[str, Any]:
@@ -189,7 +189,7 @@ def _load(name: str, kind: str, device: str | None) -> tuple[Any, Any]:
     import torch
     import transformers
 
-    place = encoders.location(name)
+    place = presets.location(name)
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(place)
         model = getattr(transformers, kind).from_pretrained(place)
@@ -204,4 +204,4 @@ def _load(name: str, kind: str, device: str | None) -> tuple[Any, Any]:
 def _load_judge(name: str, device: str | None) -> Any:
     from sentence_transformers import CrossEncoder
 
-    return CrossEncoder(encoders.location(name), device=device)
+    return CrossEncoder(presets.location(name), device=device)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.errors import InputError
 from irtoolkit.ids import Ints
+from irtoolkit.retrievers._scan import contenders
 from irtoolkit.retrievers.base import Scores
 
 Ties = Literal["trec", "pool"]
@@ -43,22 +44,9 @@ def best(
         for order, single in zip(*_sorted(scores, names, ties), strict=True):
             yield order[:depth], single[:depth]
         return
-    for row in scores:
-        pool = _contenders(row, depth)
+    for row, pool in zip(scores, contenders(scores, depth), strict=True):
         (order,), (single,) = _sorted(row[pool][None, :], names[pool], ties)
         yield pool[order[:depth]], single[:depth]
-
-
-def _contenders(row: Scores, depth: int) -> Ints:
-    """Positions of the best `depth` scores, of everything tied with the last, and of few more.
-
-    Of the greatest scores of some parts of the row, the depth-th is no greater than its depth-th
-    score.
-    """
-    size = len(row) // (4 * depth)
-    peaks = row[: len(row) // size * size].reshape(size, -1).max(axis=0)
-    bound = np.partition(peaks, len(peaks) - depth)[len(peaks) - depth]
-    return np.flatnonzero(row >= bound)
 
 
 def _sorted(scores: Scores, names: Ints, ties: Ties) -> tuple[Ints, Singles]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, overload
 
@@ -11,7 +11,8 @@ import numpy as np
 
 from irtoolkit.datasets import candidates, load_dataset
 from irtoolkit.errors import InputError
-from irtoolkit.ids import Ids, Ints, id_array
+from irtoolkit.ids import Ids, Ints, id_array, translate
+from irtoolkit.runs import Run
 
 # A text in parts: the sentences of an abstract, or one part for a text that is not divided.
 Segments = tuple[str, ...]
@@ -79,6 +80,7 @@ class Task:
         query_view, doc_view: the fields that give a record's text, joined by "+"; "default"
             is ir_datasets' default_text.
         drop_self: whether a query's own document has been taken out of its candidates.
+        picked: whether the candidates are the best of another run; see `among`.
     """
 
     dataset_id: str
@@ -88,12 +90,21 @@ class Task:
     query_view: str = DEFAULT_VIEW
     doc_view: str = DEFAULT_VIEW
     drop_self: bool = False
+    picked: bool = False
     _dataset: Any = field(default=None, repr=False)
 
     @cached_property
     def queries(self) -> list[Segments]:
         """(Q,) text of each query."""
         return [view(query, self.query_view) for query in self._dataset.queries_iter()]
+
+    def query_fields(self, name: str) -> list[Segments]:
+        """(Q,) text of each query under another view than the task's own; see `view`.
+
+        Raises:
+            InputError: the queries have no such field; names those they have.
+        """
+        return [view(query, name) for query in self._dataset.queries_iter()]
 
     @property
     def docs(self) -> Docs:
@@ -105,9 +116,54 @@ class Task:
         """Whether every query ranks every document of the collection, in the collection's order."""
         return (
             len(self.groups) == 1
+            and not self.picked
             and not self._dataset.has_scoreddocs()
             and len(self.groups[0].docs) == len(self.doc_ids)
         )
+
+    def among(self, run: Run, depth: int | None = None) -> Task:
+        """The same queries, each with its best documents of a run as candidates, best first.
+
+        A query that the run does not have has no candidates.
+
+        Raises:
+            InputError: the run has a query or a document that is not this task's, or a document
+                that is no candidate of its query.
+        """
+        if depth is not None and depth < 1:
+            raise InputError(f"depth {depth} is not at least 1")
+        run = run if depth is None else run.head(depth)
+        place = translate(run.query_ids, self.query_ids)
+        known = translate(run.doc_ids, self.doc_ids)
+        for kind, ids, found in (
+            ("query", run.query_ids, place), ("document", run.doc_ids[run.docs], known[run.docs])
+        ):  # fmt: skip
+            if (found < 0).any():
+                raise InputError(
+                    f"{kind} {ids[np.argmax(found < 0)]} of the run {run.tag} is not in"
+                    f" {self.dataset_id}",
+                    remedy="it is a run on another collection",
+                )
+        pools = [np.empty(0, np.int64)] * len(self.query_ids)
+        for at, query in enumerate(place):
+            pools[query] = known[run.docs[run.offsets[at] : run.offsets[at + 1]]]
+        for group in self.groups:
+            if len(group.docs) == len(self.doc_ids):  # everything is a candidate
+                continue
+            for query in group.queries:
+                strange = ~np.isin(pools[query], group.docs)
+                if strange.any():
+                    raise InputError(
+                        f"document {self.doc_ids[pools[query][np.argmax(strange)]]} of the run"
+                        f" {run.tag} is no candidate of query {self.query_ids[query]}",
+                        remedy="it is a run on other candidates",
+                    )
+        kept, places = np.unique(np.concatenate(pools), return_inverse=True)
+        cuts = np.cumsum([len(pool) for pool in pools])[:-1]
+        groups = tuple(
+            Group(np.array([query]), docs) for query, docs in enumerate(np.split(places, cuts))
+        )
+        return replace(self, doc_ids=self.doc_ids[kept], groups=groups, picked=True)
 
     def corpus(self) -> Iterator[Segments]:
         """The text of every document of the collection, candidate or not."""
@@ -156,7 +212,7 @@ def load_task(
         }
     task = Task(
         dataset_id, query_ids, id_array(doc_ids), _groups(pools.values()), query, doc,
-        own == "drop", dataset,
+        own == "drop", _dataset=dataset,
     )  # fmt: skip
     # A view that is not there is refused now, not after an hour of indexing.
     view(queries[0], query)

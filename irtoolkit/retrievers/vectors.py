@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -12,26 +13,51 @@ Vectors = NDArray[np.floating[Any]]
 
 
 def similarities(queries: Vectors, docs: Vectors, similarity: Similarity) -> Vectors:
-    """Higher is better.
+    """(q, c) similarities, higher is better; see `prepared`."""
+    return prepared(docs, similarity, "cpu")(queries)
+
+
+def prepared(
+    docs: Vectors, similarity: Similarity | str, device: str | None = None
+) -> Callable[[Vectors], Vectors]:
+    """What compares queries with some documents, each of which should be there once.
+
+    A matrix product may add in another order at the edge of a block, so that equal vectors in two
+    places can differ in the last bit and no longer tie.
 
     Args:
-        queries: (q, dimensions).
         docs: (c, dimensions).
         similarity: "cosine", "dot", or "l2", the negated Euclidean distance.
+        device: where products are computed; by default a GPU when there is one.
 
     Returns:
-        (q, c).
+        From (q, dimensions) to (q, c); higher is better.
     """
     if similarity not in get_args(Similarity):
         raise ValueError(f"no similarity {similarity!r}: there are {get_args(Similarity)}")
     if similarity == "l2":
-        return negative_distances(queries, docs)
-    if similarity == "cosine":
-        queries, docs = unit(queries), unit(docs)
-    # A matrix product may add in another order at the edge of a block, so that equal documents
-    # differ in the last bit and no longer tie. In double precision that bit is rounded away.
-    product: Vectors = queries.astype(np.float64) @ docs.astype(np.float64).T
-    return product.astype(np.result_type(queries, docs))
+        return lambda queries: negative_distances(queries, docs)
+    shown = unit(docs) if similarity == "cosine" else docs
+    multiply = _product(shown, device)
+    return (lambda queries: multiply(unit(queries))) if similarity == "cosine" else multiply
+
+
+def _product(docs: Vectors, device: str | None) -> Callable[[Vectors], Vectors]:
+    """Products with the documents, on a GPU where there is one, at full single precision."""
+    if device != "cpu":
+        import torch
+
+        chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        if chosen != "cpu":
+            there = torch.from_numpy(np.ascontiguousarray(docs, np.float32)).to(chosen).T
+
+            def on_device(queries: Vectors) -> Vectors:
+                asked = torch.from_numpy(np.ascontiguousarray(queries, np.float32)).to(chosen)
+                found: Vectors = (asked @ there).cpu().numpy()
+                return found
+
+            return on_device
+    return lambda queries: queries @ docs.T
 
 
 def unit(vectors: Vectors) -> Vectors:

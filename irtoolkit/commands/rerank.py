@@ -1,0 +1,48 @@
+"""Rank the best documents of a run again, with a slower and better system.
+
+SYSTEM is a cross-encoder by preset, folder or hub id; or any retriever (late, dense, sparse, ...) or
+system of a paper, as `irtoolkit retrieve` takes it. Documents beyond the depth are left out, unless
+they are kept, in their order, below those that are ranked again.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from irtoolkit.commands import add_settings, note, parse_pairs, shown
+
+HELP = "rank the best documents of a run again"
+EXAMPLES = (
+    "irtoolkit rerank csfcube/sample bm25.run cross-encoder/ms-marco-MiniLM-L6-v2 -o ce.run",
+    "irtoolkit rerank relic/sample/val bm25.run late -o late.run --depth 1000 --set model=ColBERTv2",
+    "irtoolkit rerank csfcube/sample bm25.run dense -o dense.run --rest keep",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dataset", metavar="DATASET")
+    parser.add_argument("run", metavar="RUN", help="TREC text or Parquet")
+    parser.add_argument("system", metavar="SYSTEM")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE")
+    parser.add_argument(
+        "--depth", type=int, default=100, metavar="N", help="documents ranked again; default: 100"
+    )
+    parser.add_argument(
+        "--rest", choices=("drop", "keep"), default="drop",
+        help="what becomes of documents below the depth; default: drop",
+    )  # fmt: skip
+    add_settings(parser)
+
+
+def execute(args: argparse.Namespace) -> None:
+    from dataclasses import replace
+
+    from irtoolkit.experiments.systems import find_reranker, produce
+
+    system = find_reranker(args.system, parse_pairs(args.settings), args.dataset)
+    system = replace(system, first=None, depth=args.depth)
+    keep = args.rest == "keep"
+    run, _ = produce(args.dataset, system, args.output, among=args.run, keep_rest=keep)
+    note(
+        f"{args.output}: {len(run.query_ids)} queries, {len(run)} rows; {shown(system.settings())}"
+    )

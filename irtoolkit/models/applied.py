@@ -1,0 +1,439 @@
+"""Models as functions from a batch of texts to what they make of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.errors import InputError, needs_extra
+from irtoolkit.ids import Ints
+from irtoolkit.models import loading
+from irtoolkit.models.presets import SAVED_AS, Kind, Side, read_json
+
+# A text, or a query with a document for a cross-encoder.
+Item = str | tuple[str, str]
+# Arrays that a model makes of one item: a (d,) vector; (t, d) vectors of its tokens; or (n,) term
+# numbers with their (n,) weights.
+Output = tuple[NDArray[Any], ...]
+Texts = NDArray[np.floating[Any]]
+
+
+class Applied(Protocol):
+    """A loaded model.
+
+    Attributes:
+        device: where it computes.
+        limit: tokens after which an item is cut; None cuts none.
+        similarity: what its authors compare its vectors by, where the model says so.
+        separator: its separator token, where it has one.
+    """
+
+    device: str
+    limit: int | None
+    separator: str | None
+
+    @property
+    def similarity(self) -> str | None: ...
+
+    def lengths(self, items: Sequence[Item]) -> Ints:
+        """(n,) tokens of each item before anything is cut."""
+
+    def __call__(self, items: Sequence[Item]) -> list[Output]:
+        """What the model makes of each item of one batch."""
+
+
+class _Tokenized:
+    """What models with a transformers tokenizer share."""
+
+    def __init__(self, model: Any, device: str, prompt: str | None, limit: int | None) -> None:
+        self._model, self.device, self._prompt = model, device, prompt or ""
+        self._tokenizer = model.tokenizer
+        self.limit = limit
+        self.separator: str | None = getattr(self._tokenizer, "sep_token", None)
+
+    def lengths(self, items: Sequence[Item]) -> Ints:
+        pairs = [item if isinstance(item, tuple) else (item, None) for item in items]
+        first = [self._prompt + a for a, _ in pairs]
+        second = [b for _, b in pairs if b is not None]
+        # Only counted here: how the model is to cut must not be changed.
+        coded = self._tokenizer(
+            first, second or None, truncation=False, padding=False, verbose=False,
+            return_attention_mask=False, return_token_type_ids=False,
+        )  # fmt: skip
+        return np.fromiter(map(len, coded["input_ids"]), np.int64, len(items))
+
+
+class SentenceModel(_Tokenized):
+    """A model of sentence-transformers: dense, late, sparse or cross by its kind."""
+
+    def __init__(
+        self, model: Any, kind: Kind, side: Side, device: str, prompt: str | None,
+        limit: int | None,
+    ) -> None:  # fmt: skip
+        self._kind = kind
+        # A cross-encoder reads both sides at once.
+        self._task = {} if kind == "cross" else {"task": side}
+        if prompt is None:
+            prompt = _own_prompt(model, side)
+        if limit is not None:
+            _set_limit(model, kind, side, limit)
+        else:
+            limit = _own_limit(model, kind, side)
+        super().__init__(model, device, prompt, limit)
+        self._asked = prompt
+
+    @property
+    def similarity(self) -> str | None:
+        return getattr(self._model, "similarity_fn_name", None)
+
+    def __call__(self, items: Sequence[Item]) -> list[Output]:
+        import torch
+        from sentence_transformers.util import batch_to_device
+
+        with torch.inference_mode():
+            features = self._model.preprocess(list(items), prompt=self._asked, **self._task)
+            features = self._model(batch_to_device(features, self.device), **self._task)
+            return _OUTPUTS[self._kind](features)
+
+
+class Plain(_Tokenized):
+    """A plain transformer, whose token vectors are pooled here.
+
+    DPR's encoders (Karpukhin et al. 2020) are loaded by the class that their configuration names:
+    the automatic one takes every DPR for a question encoder.
+    """
+
+    similarity: str | None = None
+
+    def __init__(
+        self, model: Any, pooling: str, device: str, prompt: str | None, limit: int | None
+    ) -> None:
+        if pooling not in POOLINGS:
+            raise InputError(f"no pooling {pooling!r}", remedy=f"there are {', '.join(POOLINGS)}")
+        longest = _positions(model)
+        if limit is not None and limit > longest:
+            raise InputError(f"a length of {limit} tokens is more than the model's {longest}")
+        super().__init__(model, device, prompt, limit or longest)
+        self._pool = POOLINGS[pooling]
+        if pooling == "mask" and self._tokenizer.mask_token_id is None:
+            raise InputError("pooling=mask needs a model with a mask token")
+
+    def __call__(self, items: Sequence[Item]) -> list[Output]:
+        import torch
+
+        texts = [self._prompt + str(item) for item in items]
+        batch = self._tokenizer(
+            texts, padding=True, truncation=True, max_length=self.limit, return_tensors="pt"
+        ).to(self.device)
+        with torch.inference_mode():
+            output = self._model(**batch)
+            return _rows(self._pool(output, batch, self._tokenizer.mask_token_id))
+
+
+class Sparta(_Tokenized):
+    """SPARTA (Zhao et al. 2021, equations 2 to 4), as BEIR runs it.
+
+    The weight of a term in a document is log(1 + max(0, the greatest dot product of the term's
+    input embedding with a token's output)); the `kept` heaviest terms stay, special tokens never.
+    A query is its tokens, each as often as it occurs. Padding takes no part, so that a document
+    has one representation whatever it is encoded with; in BEIR's code it does.
+    """
+
+    similarity: str | None = "dot"
+
+    def __init__(
+        self, model: Any, side: Side, device: str, limit: int | None, kept: int = 2000
+    ) -> None:
+        # BEIR cuts at 500 tokens.
+        super().__init__(model, device, None, limit or min(500, _positions(model)))
+        self._side, self._kept = side, kept
+
+    @cached_property
+    def _terms(self) -> Any:
+        weights = self._model.get_input_embeddings().weight.detach().float().clone()
+        weights[self._tokenizer.all_special_ids] = 0
+        return weights
+
+    def __call__(self, items: Sequence[Item]) -> list[Output]:
+        import torch
+
+        texts = [str(item) for item in items]
+        if self._side == "query":
+            coded = self._tokenizer(
+                texts, add_special_tokens=False, truncation=True, max_length=self.limit
+            )
+            return [_counted(ids) for ids in coded["input_ids"]]
+        batch = self._tokenizer(
+            texts, padding=True, truncation=True, max_length=self.limit, return_tensors="pt"
+        ).to(self.device)
+        with torch.inference_mode():
+            states = self._model(**batch).last_hidden_state
+            rows = []
+            for state, mask in zip(states, batch["attention_mask"].bool(), strict=True):
+                greatest = (self._terms @ state[mask].T).amax(dim=1)
+                weights, terms = torch.log1p(torch.relu(greatest)).topk(
+                    min(self._kept, len(greatest))
+                )
+                kept = weights > 0
+                order = terms[kept].argsort()
+                rows.append(_sparse_row(terms[kept][order], weights[kept][order]))
+            return rows
+
+
+class Averaged:
+    """SIM: the mean of a text's subword vectors; see `irtoolkit.models.sim`."""
+
+    device: str = "cpu"
+    limit: int | None = None
+    similarity: str | None = "cosine"
+    separator: str | None = None
+
+    def __init__(self, folder: str) -> None:
+        from irtoolkit.models import sim
+
+        self._sim = sim.load(folder)
+
+    def lengths(self, items: Sequence[Item]) -> Ints:
+        return np.array([len(ids) for ids in self._sim.tokenize([str(i) for i in items])], np.int64)
+
+    def __call__(self, items: Sequence[Item]) -> list[Output]:
+        weights = self._sim.weights
+        found = self._sim.tokenize([str(item) for item in items])
+        return [(weights[ids].mean(axis=0) if ids else np.zeros_like(weights[0]),) for ids in found]
+
+
+# -- loading one ------------------------------------------------------------------------------
+
+
+def apply(
+    location: str, kind: Kind, side: Side, *, pooling: str | None = None, device: str,
+    precision: str, prompt: str | None = None, limit: int | None = None,
+    options: tuple[tuple[str, Any], ...] = (),
+) -> Applied:  # fmt: skip
+    """Loads a model.
+
+    Args:
+        location: folder or hub id.
+        kind: "dense", "late", "sparse" or "cross".
+        side: which of a query and a document it is to encode.
+        pooling: of a plain transformer's token vectors; "sparta" for that form of sparse vectors.
+        device, precision: see `irtoolkit.models.loading`.
+        prompt: put before each text; by default the model's own.
+        limit: tokens after which a text is cut; by default the model's own.
+        options: of a late model, ("expansion", bool) and ("skiplist", bool).
+
+    Raises:
+        InputError: see `irtoolkit.models.loading.load`.
+    """
+    if kind == "dense" and (Path(location) / "sim.pt").is_file():
+        return Averaged(location)
+    plain = pooling is not None and not read_json(location, "modules.json")
+    # A limit is set on the model itself, so models with different limits are different ones; those
+    # of late interaction keep one for either side.
+    own = None if kind == "late" or plain else limit
+    model = _loaded(location, None if plain else kind, precision, device, own, options)
+    if plain and pooling == "sparta":
+        return Sparta(model, side, device, limit)
+    if plain:
+        return Plain(model, str(pooling), device, prompt, limit)
+    return SentenceModel(model, kind, side, device, prompt, limit)
+
+
+# The two encoders of a task, and no more: weights are large.
+@lru_cache(maxsize=2)
+def _loaded(
+    location: str, kind: Kind | None, precision: str, device: str, limit: int | None,
+    options: tuple[tuple[str, Any], ...],
+) -> Any:  # fmt: skip
+    """A model of sentence-transformers, of a kind, or a plain transformer."""
+    if kind is None:
+        return loading.load(location, lambda: _transformer(location), precision, device)
+    model = loading.load(location, lambda: _sentence_model(location, kind), precision, device)
+    if kind == "late":
+        _set_options(model, dict(options))
+    return model
+
+
+def _transformer(location: str) -> Any:
+    import transformers
+
+    names = read_json(location, "config.json").get("architectures") or [""]
+    dpr = {"DPRContextEncoder": "ctx_encoder", "DPRQuestionEncoder": "question_encoder"}
+    if names[0] in dpr:
+        model = getattr(transformers, names[0]).from_pretrained(location)
+        model = getattr(model, dpr[names[0]])
+    else:
+        model = transformers.AutoModel.from_pretrained(location)
+    model.tokenizer = transformers.AutoTokenizer.from_pretrained(location)
+    return model
+
+
+def _sentence_model(location: str, kind: Kind) -> Any:
+    import sentence_transformers
+
+    if not hasattr(sentence_transformers, SAVED_AS[kind]):
+        raise needs_extra("sentence-transformers>=6.2", "neural")
+    whole = bool(read_json(location, "modules.json"))
+    if kind == "late" and not whole:
+        named = read_json(location, "config.json").get("architectures") or []
+        # Anything else would be given a projection of random numbers.
+        if not any(name == "HF_ColBERT" or name.endswith("ForRetrieval") for name in named):
+            raise InputError(
+                f"the model {location} is no late-interaction model: it projects no token"
+            )
+    return getattr(sentence_transformers, SAVED_AS[kind])(location, device="cpu")
+
+
+# -- pooling ----------------------------------------------------------------------------------
+
+
+def _mean(output: Any, batch: Any, mask_id: int | None) -> Any:
+    mask = batch["attention_mask"].unsqueeze(-1).float()
+    return (output.last_hidden_state.float() * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
+
+
+def _greatest(output: Any, batch: Any, mask_id: int | None) -> Any:
+    mask = batch["attention_mask"].unsqueeze(-1).bool()
+    return output.last_hidden_state.masked_fill(~mask, float("-inf")).amax(1)
+
+
+def _at_mask(output: Any, batch: Any, mask_id: int | None) -> Any:
+    """The vector of the first mask token; of the first token where a text has none (QuoteR §5.1)."""
+    import torch
+
+    places = (batch["input_ids"] == mask_id).int().argmax(dim=1)
+    return output.last_hidden_state[torch.arange(len(places)), places]
+
+
+def _pooler(output: Any, batch: Any, mask_id: int | None) -> Any:
+    found = output.get("pooler_output")
+    if found is None:
+        raise InputError("pooling=pooler: the model has no pooled output", remedy="cls or mean")
+    return found
+
+
+POOLINGS: dict[str, Callable[[Any, Any, int | None], Any]] = {
+    "cls": lambda output, batch, mask_id: output.last_hidden_state[:, 0],
+    "mean": _mean,
+    "max": _greatest,
+    "mask": _at_mask,
+    "pooler": _pooler,
+}
+
+
+# -- outputs ----------------------------------------------------------------------------------
+
+
+def _rows(matrix: Any) -> list[Output]:
+    return [(row,) for row in matrix.float().cpu().numpy()]
+
+
+def _token_rows(features: dict[str, Any]) -> list[Output]:
+    masks = features["attention_mask"].bool().cpu().numpy()
+    tokens = features["token_embeddings"].float().cpu().numpy()
+    return [(vectors[mask],) for vectors, mask in zip(tokens, masks, strict=True)]
+
+
+def _sparse_rows(features: dict[str, Any]) -> list[Output]:
+    found = []
+    for row in features["sentence_embedding"]:
+        row = row.to_dense() if row.is_sparse else row
+        terms = row.nonzero().squeeze(1)
+        found.append(_sparse_row(terms, row[terms]))
+    return found
+
+
+def _sparse_row(terms: Any, weights: Any) -> Output:
+    return terms.int().cpu().numpy(), weights.float().cpu().numpy()
+
+
+def _counted(ids: list[int]) -> Output:
+    terms, counts = np.unique(np.array(ids, np.int32), return_counts=True)
+    return terms, counts.astype(np.float32)
+
+
+_OUTPUTS: dict[Kind, Callable[[dict[str, Any]], list[Output]]] = {
+    "dense": lambda features: _rows(features["sentence_embedding"]),
+    "late": _token_rows,
+    "sparse": _sparse_rows,
+    "cross": lambda features: _rows(features["scores"]),
+}
+
+
+# -- what a model says of itself --------------------------------------------------------------
+
+
+def _own_prompt(model: Any, side: Side) -> str | None:
+    """The prompt that sentence-transformers' encode_query and encode_document would use."""
+    prompts = dict(getattr(model, "prompts", None) or {})
+    names = ("query",) if side == "query" else ("document", "passage", "corpus")
+    default = getattr(model, "default_prompt_name", None)
+    for name in (*names, *([default] if default else [])):
+        if name in prompts:
+            return str(prompts[name])
+    return None
+
+
+def _own_limit(model: Any, kind: Kind, side: Side) -> int | None:
+    if kind == "late":
+        first = model[0]
+        expansion = getattr(first, "query_expansion", None)
+        if side == "query" and expansion:
+            return int(expansion["length"])
+        own = getattr(first, "query_length" if side == "query" else "document_length", None)
+        if own is not None:
+            return int(own)
+    try:
+        limit = model.max_seq_length
+    except (AttributeError, NotImplementedError):  # a model without positions
+        return None
+    return None if limit is None or limit > 1 << 30 else int(limit)
+
+
+def _set_limit(model: Any, kind: Kind, side: Side, limit: int) -> None:
+    longest = next((_positions(part) for part in loading._transformers(model)), limit)
+    if limit > longest:
+        raise InputError(f"a length of {limit} tokens is more than the model's {longest}")
+    if kind != "late":
+        model.max_seq_length = limit
+        return
+    first = model[0]
+    if side == "query" and first.query_expansion:
+        first.query_expansion = {**first.query_expansion, "length": limit}
+    elif side == "query":
+        first.query_length = limit
+    else:
+        first.document_length = limit
+
+
+def _set_options(model: Any, options: dict[str, Any]) -> None:
+    if options.get("expansion") is False:
+        first = model[0]
+        if first.query_expansion:
+            first.query_length = int(first.query_expansion["length"])
+        first.query_expansion = None
+    if options.get("skiplist") is False:
+        for module in model:
+            if hasattr(module, "skiplist_words"):
+                module.skiplist_words = []
+                module.resolve_with_tokenizer(model.tokenizer)
+
+
+def _positions(model: Any) -> int:
+    """Tokens that a transformer has positions for."""
+    config = model.config
+    most = getattr(config, "max_position_embeddings", None) or 1 << 30
+    # RoBERTa's positions begin after its padding token's.
+    if getattr(config, "model_type", "") in ("roberta", "xlm-roberta", "camembert", "mpnet"):
+        most -= (getattr(config, "pad_token_id", 1) or 0) + 1
+    return min(
+        int(most),
+        int(getattr(model.tokenizer, "model_max_length", most))
+        if hasattr(model, "tokenizer")
+        else int(most),
+    )

@@ -1,0 +1,113 @@
+"""Applying a model to many items: batches of like length, as much at once as memory bears."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import numpy as np
+
+from irtoolkit.errors import InputError
+from irtoolkit.ids import Ints
+from irtoolkit.models.applied import Applied, Item
+from irtoolkit.models.shards import Output
+
+# Tokens at once, padding included. On a CPU what fits its cache is fastest; a GPU wants to be full.
+TOKENS_ON_CPU, TOKENS_ON_GPU = 1 << 10, 1 << 16
+_MOST_ITEMS = 1 << 12
+
+
+class Batches:
+    """Applies one model; remembers how much its device has borne."""
+
+    def __init__(self, model: Applied, tokens: int | None = None) -> None:
+        """`tokens` is how many are taken at once, padding included; by default by the device."""
+        if tokens is not None and tokens < 1:
+            raise InputError(f"setting batch_tokens={tokens} is not at least 1")
+        self._model = model
+        self._on_cpu = model.device == "cpu"
+        self.tokens = tokens or (TOKENS_ON_CPU if self._on_cpu else TOKENS_ON_GPU)
+
+    def __call__(
+        self, items: Sequence[Item], lengths: Ints, done: Callable[[int], object]
+    ) -> list[Output]:
+        """What the model makes of each item.
+
+        The batches depend on the items alone, and so do the outputs, to the last bit, on a CPU.
+
+        Args:
+            items: texts or pairs.
+            lengths: (n,) tokens of each, uncut.
+            done: called with a number of items whenever so many more are done.
+
+        Raises:
+            InputError: one item alone is more than the device's memory holds.
+        """
+        cut = lengths if self._model.limit is None else np.minimum(lengths, self._model.limit)
+        outputs: list[Output | None] = [None] * len(items)
+
+        def run(batch: Ints) -> None:
+            for at, output in zip(batch, self._bear([items[i] for i in batch]), strict=True):
+                outputs[at] = output
+            done(len(batch))
+
+        batches = self._split(cut)
+        if not self._on_cpu:
+            for batch in batches:
+                run(batch)
+        else:
+            # Batches side by side, each on one core, are faster than all cores on one batch.
+            with _one_thread_each() as workers, ThreadPoolExecutor(workers) as pool:
+                for _ in pool.map(run, batches):
+                    pass
+        return [output for output in outputs if output is not None]
+
+    def _split(self, lengths: Ints) -> Iterator[Ints]:
+        """Batches of indices, the longest items first: what does not fit shows at once."""
+        order = np.argsort(-lengths, kind="stable")
+        start = 0
+        while start < len(order):
+            longest = max(1, int(lengths[order[start]]))
+            size = min(_MOST_ITEMS, max(1, self.tokens // longest))
+            yield order[start : start + size]
+            start += size
+
+    def _bear(self, items: Sequence[Item]) -> list[Output]:
+        """Applies the model to a batch; to its halves where the memory does not suffice."""
+        import torch
+
+        try:
+            return self._model(items)
+        except torch.OutOfMemoryError:
+            if len(items) == 1:
+                raise InputError(
+                    f"one text of {len(str(items[0]))} characters does not fit into the memory"
+                    f" of {self._model.device}",
+                    remedy="set query_length or doc_length lower, or device=cpu",
+                ) from None
+        # Outside the handler, which holds on to what the failed batch had in memory.
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        self.tokens = max(1, self.tokens // 2)
+        half = len(items) // 2
+        return self._bear(items[:half]) + self._bear(items[half:])
+
+
+_THREADS = threading.Lock()
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[int]:
+    """torch on one thread meanwhile; yields how many workers take its place."""
+    import torch
+
+    with _THREADS:
+        before = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            yield max(1, min(before, os.cpu_count() or 1))
+        finally:
+            torch.set_num_threads(before)

@@ -1,0 +1,227 @@
+"""Encoding: texts in, what a model makes of them out, each text once and for all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from typing import Any, Literal
+
+import numpy as np
+from tqdm import tqdm
+
+from irtoolkit.collections.cache import cache_home
+from irtoolkit.errors import InputError
+from irtoolkit.models import loading, presets
+from irtoolkit.models.applied import Applied, Item, apply
+from irtoolkit.models.batches import Batches
+from irtoolkit.models.loading import Precision
+from irtoolkit.models.presets import Kind, Side
+from irtoolkit.models.shards import Output, Rows, Store, key_of, write_shard
+
+Stored = Literal["fp32", "fp16", "int8"]
+
+# Texts in a shard: what a kill may cost.
+SHARD = 1 << 12
+# What stands between the texts of a pair in what is hashed.
+_BETWEEN = "\x1f"
+_LIBRARIES = ("torch", "transformers", "sentence-transformers")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class How:
+    """How texts are encoded.
+
+    Attributes:
+        model: preset, folder or hub id.
+        kind: what the model makes of a text.
+        side: "query" or "document", for models that take them differently.
+        pooling: of the token vectors of a plain transformer; by default the preset's.
+        length: tokens after which a text is cut; by default the preset's, else the model's own.
+        prompt: put before each text; by default the preset's, else the model's own.
+        precision: "fp32", "bf16" or "fp16"; "auto" is fp32 on a CPU and bf16 (fp16) on a GPU.
+        stored: how vectors are kept on disk; "int8" for token vectors, each with a scale.
+        options: of late interaction; see `irtoolkit.models.applied.apply`.
+        device: by default a GPU when there is one.
+        batch_tokens: tokens at once; by default by the device.
+    """
+
+    model: str
+    kind: Kind
+    side: Side
+    pooling: str | None = None
+    length: int | None = None
+    prompt: str | None = None
+    precision: Precision = "auto"
+    stored: Stored = "fp32"
+    options: tuple[tuple[str, Any], ...] = ()
+    device: str | None = None
+    batch_tokens: int | None = None
+
+
+class Encoder:
+    """A model as it encodes one side of a task.
+
+    Raises:
+        InputError: the libraries or the weights are not here, or the weights are not sound.
+    """
+
+    def __init__(self, how: How) -> None:
+        self.preset = presets.require(how.model, how.kind)
+        part = self.preset.side(how.side)
+        query = how.side == "query"
+        if how.length is not None and how.length < 1:
+            raise InputError(f"a length of {how.length} tokens is not at least 1")
+        device = loading.device_of(how.device)
+        precision = loading.dtype_of(how.precision, device)
+        known = self.preset
+        length = how.length or (known.query_length if query else known.doc_length)
+        prompt = how.prompt
+        if prompt is None:
+            prompt = known.query_prompt if query else known.doc_prompt
+        self._how = how
+        pooling = how.pooling or known.pooling
+        self._model: Applied = apply(
+            presets.place(part), how.kind, how.side, pooling=pooling, device=device,
+            precision=precision, prompt=prompt, limit=length, options=how.options,
+        )  # fmt: skip
+        self._batches = Batches(self._model, how.batch_tokens)
+        decides = {
+            **asdict(how), "model": presets.fingerprint(how.model), "length": self._model.limit,
+            "prompt": prompt, "pooling": pooling, "precision": precision,
+            "libraries": {name: metadata.version(name) for name in _LIBRARIES},
+        }  # fmt: skip
+        # Neither moves a vector by more than the last bits.
+        del decides["device"], decides["batch_tokens"]
+        name = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:32]
+        self._store = Store(cache_home() / "vectors" / name)
+
+    @property
+    def similarity(self) -> str:
+        """What the vectors are compared by: the preset's, else the model's own, else the cosine."""
+        known = {"cosine": "cosine", "dot": "dot", "euclidean": "l2"}
+        own = known.get(str(self.similarity_of_model), "cosine")
+        return self.preset.similarity or own
+
+    @property
+    def similarity_of_model(self) -> str | None:
+        """What the model itself says that its outputs are compared by."""
+        return self._model.similarity
+
+    def text(self, segments: Sequence[str]) -> str:
+        """A text's segments joined as the model wants them."""
+        join = self.preset.join
+        return ((self._model.separator or " ") if join == "sep" else join).join(segments)
+
+    def encode(
+        self, items: Iterable[Item], *, what: str = "texts", count: int | None = None
+    ) -> Rows:
+        """What the model makes of each item; what it has made before comes from disk.
+
+        New outputs are written in shards as they are made, so that whoever is interrupted goes on
+        there. Processes that encode the same items at once share the work.
+
+        Args:
+            items: texts, or pairs of texts; they are not held all at once.
+            what: what they are, for the progress bar and the report of those that were cut.
+            count: how many they are, where that is known.
+        """
+        keys: list[bytes] = []
+        seen: set[bytes] = set()
+        with tqdm(total=count, desc=f"encoding {what}", unit="text", disable=None) as bar:
+            chunks = _Chunks(self, bar)
+            for item in items:
+                key = key_of(item if isinstance(item, str) else _BETWEEN.join(item))
+                keys.append(key)
+                if key in seen:
+                    bar.update()
+                else:
+                    seen.add(key)
+                    chunks.add(key, item)
+            chunks.finish()
+        rows = self._store.rows(keys)
+        self._report_cut(rows, what)
+        return rows
+
+    def settle(self, keys: list[bytes], items: list[Item], bar: Any, wait: bool) -> bool:
+        """Sees to it that the outputs of a chunk are on disk; False when another process is at it."""
+        store = self._store
+        found = store.has(keys)
+        if not all(found):
+            with store.locked(keys, wait) as mine:
+                if not mine:
+                    return False
+                store.refresh()  # another process may have been here before
+                found = store.has(keys)
+                bar.update(sum(found))
+                new = [i for i, known in enumerate(found) if not known]
+                if new:
+                    self._make([keys[i] for i in new], [items[i] for i in new], bar)
+        else:
+            bar.update(len(keys))
+        return True
+
+    def _make(self, keys: list[bytes], items: list[Item], bar: Any) -> None:
+        lengths = self._model.lengths(items)
+        outputs = self._batches(items, lengths, bar.update)
+        for item, output in zip(items, outputs, strict=True):
+            if not all(np.isfinite(part).all() for part in output):
+                raise InputError(
+                    f"the model {self._how.model} makes numbers that are not finite of"
+                    f" {str(item)[:60]!r}",
+                    remedy="its weights are damaged, or precision=fp32 is needed",
+                )
+        packed = [_pack(output, self._how.stored) for output in outputs]
+        self._store.add(write_shard(self._store.folder, keys, lengths, packed))
+
+    def _report_cut(self, rows: Rows, what: str) -> None:
+        limit = self._model.limit
+        cut = 0 if limit is None else int(np.count_nonzero(rows.lengths > limit))
+        if cut:
+            _log.warning(
+                "%s: %d of %d %s are longer than %d tokens and are cut there",
+                self._how.model, cut, len(rows), what, limit,
+            )  # fmt: skip
+
+
+class _Chunks:
+    """Items in groups of a shard's size; those that another process is at come last."""
+
+    def __init__(self, encoder: Encoder, bar: Any) -> None:
+        self._encoder, self._bar = encoder, bar
+        self._keys: list[bytes] = []
+        self._items: list[Item] = []
+        self._put_off: list[tuple[list[bytes], list[Item]]] = []
+
+    def add(self, key: bytes, item: Item) -> None:
+        self._keys.append(key)
+        self._items.append(item)
+        if len(self._keys) == SHARD:
+            self._flush()
+
+    def finish(self) -> None:
+        if self._keys:
+            self._flush()
+        for keys, items in self._put_off:
+            self._encoder.settle(keys, items, self._bar, wait=True)
+
+    def _flush(self) -> None:
+        if not self._encoder.settle(self._keys, self._items, self._bar, wait=False):
+            self._put_off.append((self._keys, self._items))
+        self._keys, self._items = [], []
+
+
+def _pack(output: Output, stored: Stored) -> Output:
+    """Floating point arrays as they are stored; int8 vectors come with a scale each."""
+    if stored == "fp32":
+        return output
+    if stored == "fp16":
+        return tuple(p.astype(np.float16) if p.dtype == np.float32 else p for p in output)
+    (vectors,) = output
+    scales = np.abs(vectors).max(axis=-1, keepdims=True) / 127
+    codes = np.rint(vectors / np.where(scales > 0, scales, 1)).astype(np.int8)
+    return codes, scales[..., 0].astype(np.float32)

@@ -1,0 +1,175 @@
+"""Loading weights with the libraries' own loaders, and refusing what they would accept in silence."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+from irtoolkit.errors import InputError
+
+Precision = Literal["auto", "fp32", "bf16", "fp16"]
+
+# Two loads at once would each see what the other's checkpoint lacks.
+_LOADING = threading.Lock()
+
+
+def device_of(device: str | None) -> str:
+    """The torch device to use: the one named, else this process's GPU, else the CPU."""
+    import torch
+
+    if device is not None:
+        try:
+            torch.device(device)
+        except RuntimeError as error:
+            raise InputError(
+                f"no device {device!r}: {_reason(error)}", remedy="cpu, cuda, cuda:1, ..."
+            ) from None
+        return device
+    if torch.cuda.is_available():
+        return f"cuda:{os.environ.get('LOCAL_RANK', 0)}"
+    return "cpu"
+
+
+def dtype_of(precision: Precision, device: str) -> str:
+    """The precision that is computed in: bf16 on a GPU that has it, else fp16; fp32 on a CPU."""
+    import torch
+
+    if precision != "auto":
+        return precision
+    if not device.startswith("cuda"):
+        return "fp32"
+    return "bf16" if torch.cuda.is_bf16_supported() else "fp16"
+
+
+def load(location: str, make: Callable[[], Any], precision: str, device: str) -> Any:
+    """A model made by `make`, checked, in a precision and on a device.
+
+    Args:
+        location: folder or hub id, for the messages.
+        make: calls the library's loader; gives a torch module with a `tokenizer`.
+        precision: "fp32", "bf16" or "fp16", of the transformer alone; what follows it, pooling and
+            projections, is computed in fp32.
+        device: a torch device.
+
+    Raises:
+        InputError: the loader fails; weights that the architecture asks for are not in the
+            checkpoint; there is no tokenizer, or another model's; a weight is not finite.
+    """
+    from transformers.utils import logging
+
+    if not os.isatty(2):
+        logging.disable_progress_bar()
+    try:
+        with _LOADING, _absent_weights() as absent:
+            model = make()
+    except InputError:
+        raise
+    except Exception as error:  # each library has its own for a damaged file
+        raise InputError(f"cannot load the model {location}: {_reason(error)}") from None
+    for architecture, keys in absent:
+        raise InputError(
+            f"the model {location} has no weights for {', '.join(sorted(keys)[:3])} of {architecture}",
+            remedy="it is a model of another architecture, or its training left a part out",
+        )
+    _check(location, model)
+    return _placed(model.eval(), precision, device)
+
+
+@contextmanager
+def _absent_weights() -> Iterator[list[tuple[str, set[str]]]]:
+    """What transformers' loader would initialise at random: (architecture, weights)."""
+    from transformers import PreTrainedModel
+
+    found: list[tuple[str, set[str]]] = []
+    original = PreTrainedModel.__dict__["from_pretrained"]
+
+    def watched(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        asked = kwargs.pop("output_loading_info", False)
+        model, info = original.__func__(cls, *args, output_loading_info=True, **kwargs)
+        # A pooler that nothing reads is absent from many published encoders.
+        keys = {key for key in info["missing_keys"] if ".pooler." not in f".{key}"}
+        keys |= {str(key[0]) for key in info["mismatched_keys"]}
+        if keys:
+            found.append((cls.__name__, keys))
+        return (model, info) if asked else model
+
+    PreTrainedModel.from_pretrained = classmethod(watched)
+    try:
+        yield found
+    finally:
+        PreTrainedModel.from_pretrained = original
+
+
+def _check(location: str, model: Any) -> None:
+    import torch
+
+    for name, weights in model.named_parameters():
+        if weights.is_floating_point() and not bool(torch.isfinite(weights).all()):
+            raise InputError(
+                f"the model {location} is damaged: {name} holds numbers that are not finite",
+                remedy="fetch or train it again",
+            )
+    tokenizer = getattr(model, "tokenizer", None)
+    inner = next(_transformers(model), None)
+    if inner is None or getattr(inner.config, "vocab_size", None) is None:
+        return
+    words = 0 if tokenizer is None else len(tokenizer)
+    # Without its files transformers makes a tokenizer of special tokens alone.
+    if words <= len(getattr(tokenizer, "all_special_tokens", ())):
+        raise InputError(
+            f"the model {location} has no tokenizer", remedy="put its tokenizer.json beside it"
+        )
+    known = inner.get_input_embeddings().weight.shape[0]
+    if words > known:
+        raise InputError(
+            f"the tokenizer of {location} has {words} tokens, and the model vectors for {known}",
+            remedy="it is another model's tokenizer",
+        )
+
+
+def _placed(model: Any, precision: str, device: str) -> Any:
+    import torch
+
+    types = {"bf16": torch.bfloat16, "fp16": torch.float16}
+    if precision in types:
+        for inner in _transformers(model):
+            inner.to(types[precision])
+            inner.register_forward_hook(_in_single)
+    try:
+        return model.to(device)
+    except (RuntimeError, AssertionError) as error:  # torch's words for a device that is not there
+        raise InputError(f"cannot use the device {device}: {_reason(error)}") from None
+
+
+def _in_single(module: Any, args: Any, output: Any) -> Any:
+    """What a transformer gives, in fp32 again."""
+    import torch
+
+    def single(value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return value.float() if value.is_floating_point() else value
+        if isinstance(value, tuple):
+            return tuple(single(part) for part in value)
+        return value
+
+    for key in list(output.keys()):
+        output[key] = single(output[key])
+    return output
+
+
+def _transformers(model: Any) -> Iterator[Any]:
+    """The outermost transformers models inside a module."""
+    from transformers import PreTrainedModel
+
+    if isinstance(model, PreTrainedModel):
+        yield model
+        return
+    for child in model.children():
+        yield from _transformers(child)
+
+
+def _reason(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -1,0 +1,279 @@
+"""What a model made of texts, on disk: files of some thousand texts, found by the texts' hashes.
+
+A shard is an Arrow file that is mapped into memory, not read. Its name holds the hash of its
+content, so damage is found; it appears whole or not at all; and any number of processes may write
+to one folder, because a shard is never changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.errors import InputError
+from irtoolkit.files import locked, sha256
+from irtoolkit.ids import Ints
+
+# A text's key: the first bytes of a hash.
+KEY_BYTES = 16
+# The arrays that a model makes of one text, each of one or two dimensions.
+Output = tuple[NDArray[Any], ...]
+_SUFFIX = ".arrow"
+
+
+def key_of(text: str) -> bytes:
+    """The key of a text."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One file."""
+
+    path: Path
+
+    @cached_property
+    def _table(self) -> Any:
+        import pyarrow as pa
+
+        with pa.memory_map(str(self.path)) as source:
+            return pa.ipc.open_file(source).read_all().combine_chunks()
+
+    @cached_property
+    def keys(self) -> Any:
+        """(n,) Arrow array of the texts' keys."""
+        return self._table["key"].chunk(0)
+
+    @cached_property
+    def lengths(self) -> Ints:
+        """(n,) tokens of each text before it was cut."""
+        return np.asarray(self._table["length"].chunk(0))
+
+    def column(self, number: int) -> tuple[NDArray[Any], Ints]:
+        """The rows of all texts end to end, and (n+1,) where each text's begin.
+
+        A row is one number, or a vector where the model makes vectors of a text's parts.
+        """
+        return self._columns[number]
+
+    @cached_property
+    def _columns(self) -> list[tuple[NDArray[Any], Ints]]:
+        widths = json.loads(self._table.schema.metadata[b"widths"])
+        found = []
+        for number, width in enumerate(widths):
+            array = self._table[f"values{number}"].chunk(0)
+            flat = array.values.to_numpy(zero_copy_only=True)
+            starts = array.offsets.to_numpy(zero_copy_only=True)
+            found.append((flat.reshape(-1, width), starts // width) if width else (flat, starts))
+        return found
+
+    def is_sound(self) -> bool:
+        """Whether the file holds what was written."""
+        return self.path.is_file() and sha256(self.path)[:32] == self.path.stem.partition("-")[2]
+
+
+def write_shard(
+    folder: Path, keys: Sequence[bytes], lengths: Ints, outputs: Sequence[Output]
+) -> Shard:
+    """Writes what a model made of some texts.
+
+    Args:
+        folder: where it goes.
+        keys, lengths, outputs: of each text, its key, its tokens, and the arrays made of it.
+
+    Raises:
+        InputError: the disk refuses.
+    """
+    import pyarrow as pa
+
+    columns: dict[str, Any] = {
+        "key": pa.array(list(keys), pa.binary(KEY_BYTES)),
+        "length": pa.array(lengths, pa.int64()),
+    }
+    widths = []
+    for number, first in enumerate(outputs[0]):
+        parts = [output[number] for output in outputs]
+        starts = np.concatenate([[0], np.cumsum([part.size for part in parts])]).astype(np.int64)
+        flat = np.concatenate([part.ravel() for part in parts])
+        columns[f"values{number}"] = pa.LargeListArray.from_arrays(pa.array(starts), pa.array(flat))
+        widths.append(first.shape[1] if first.ndim == 2 else None)
+    table = pa.table(columns).replace_schema_metadata({"widths": json.dumps(widths)})
+    name = _name(keys)
+    temporary = folder / f".{name}.tmp"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_file(sink, table.schema) as out:
+            out.write_table(table, max_chunksize=len(keys))
+        made = folder / f"{name}-{sha256(temporary)[:32]}{_SUFFIX}"
+        temporary.replace(made)
+    except OSError as error:
+        raise InputError(f"cannot write: {error.strerror or error}", file=folder) from None
+    return Shard(made)
+
+
+def _name(keys: Sequence[bytes]) -> str:
+    return hashlib.sha256(b"".join(keys)).hexdigest()[:32]
+
+
+class Store:
+    """The shards of one folder: what one model under one set of parameters made of texts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._shards: list[Shard] = []
+        self._known: set[str] = set()
+        self._sound: set[int] = set()
+        # Key to the number of a shard and a row of it, in one whole number.
+        self._places: dict[bytes, int] = {}
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Takes in the shards that have been written since."""
+        for path in sorted(self.folder.glob(f"*{_SUFFIX}")):
+            if path.name not in self._known:
+                self.add(Shard(path))
+
+    def add(self, shard: Shard) -> None:
+        """Takes in a shard; of two that hold a text the first counts."""
+        try:
+            keys = shard.keys.to_pylist()
+        except (OSError, ValueError, KeyError):  # cut short, say: nothing of it can be used
+            shard.path.unlink(missing_ok=True)
+            return
+        number = len(self._shards)
+        self._known.add(shard.path.name)
+        self._shards.append(shard)
+        for row, key in enumerate(keys):
+            self._places.setdefault(key, number << 32 | row)
+
+    def has(self, keys: Sequence[bytes]) -> list[bool]:
+        """Whether each key's output is here and sound. Shards that are damaged are deleted."""
+        places = (self._places.get(key) for key in keys)
+        for number in {place >> 32 for place in places if place is not None} - self._sound:
+            if self._shards[number].is_sound():
+                self._sound.add(number)
+            else:
+                self._forget(number)
+        return [key in self._places for key in keys]
+
+    def rows(self, keys: Iterable[bytes]) -> Rows:
+        """The outputs of texts, every one of which is here."""
+        places = np.fromiter((self._places[key] for key in keys), np.int64)
+        return Rows(tuple(self._shards), places >> 32, places & 0xFFFFFFFF)
+
+    def _forget(self, number: int) -> None:
+        self._places = {key: at for key, at in self._places.items() if at >> 32 != number}
+        path = self._shards[number].path
+        self._known.discard(path.name)
+        path.unlink(missing_ok=True)
+
+    @contextmanager
+    def locked(self, keys: Sequence[bytes], wait: bool) -> Iterator[bool]:
+        """Whether this process alone may now make the outputs of these texts; see `locked`."""
+        path = self.folder / f"{_name(keys)}.lock"
+        with locked(path, wait) as mine:
+            yield mine
+            if mine:  # whoever waits for it looks again for what has been made
+                path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a model made of some texts, in their order; mapped from disk, not held.
+
+    Attributes:
+        shards: where the outputs are.
+        shard, row: (n,) the shard of each text, and its place there.
+    """
+
+    shards: Sequence[Shard]
+    shard: Ints
+    row: Ints
+
+    def __len__(self) -> int:
+        return len(self.shard)
+
+    def __getitem__(self, chosen: Ints) -> Rows:
+        return Rows(self.shards, self.shard[chosen], self.row[chosen])
+
+    @cached_property
+    def lengths(self) -> Ints:
+        """(n,) tokens of each text before it was cut."""
+        found = np.empty(len(self), np.int64)
+        for shard, here in self._by_shard():
+            found[here] = shard.lengths[self.row[here]]
+        return found
+
+    def digest(self) -> str:
+        """A hash of what these are: the model under its parameters, and the texts in order."""
+        keys = np.empty((len(self), KEY_BYTES), np.uint8)
+        for shard, here in self._by_shard():
+            own = np.frombuffer(shard.keys.buffers()[1], np.uint8).reshape(-1, KEY_BYTES)
+            keys[here] = own[self.row[here]]
+        folder = self.shards[0].path.parent.name if len(self) else ""
+        return hashlib.sha256(folder.encode() + keys.tobytes()).hexdigest()
+
+    def distinct(self) -> tuple[Rows, Ints]:
+        """Each text once, in order of first appearance, and (n,) where among them each of these is."""
+        _, first, inverse = np.unique(
+            self.shard << 32 | self.row, return_index=True, return_inverse=True
+        )
+        if len(first) == len(self):
+            return self, np.arange(len(self))
+        order = np.argsort(first)
+        place = np.empty(len(first), np.int64)
+        place[order] = np.arange(len(first))
+        return self[first[order]], place[inverse]
+
+    @cached_property
+    def counts(self) -> Ints:
+        """(n,) rows of each text's first array: the tokens that a late model keeps of it."""
+        found = np.empty(len(self), np.int64)
+        for shard, here in self._by_shard():
+            starts = shard.column(0)[1]
+            found[here] = starts[self.row[here] + 1] - starts[self.row[here]]
+        return found
+
+    def vectors(self) -> NDArray[np.float32]:
+        """(n, dimensions) of models that make one vector of a text."""
+        made: NDArray[np.float32] | None = None
+        for shard, here in self._by_shard():
+            flat, starts = shard.column(0)
+            width = int(starts[1] - starts[0])
+            if made is None:
+                made = np.empty((len(self), width), np.float32)
+            made[here] = flat.reshape(-1, width)[self.row[here]]
+        return np.empty((0, 0), np.float32) if made is None else made
+
+    def ragged(self, number: int) -> tuple[NDArray[Any], Ints]:
+        """One array of each text end to end, and (n+1,) where each text's begins."""
+        counts = np.empty(len(self), np.int64)
+        for shard, here in self._by_shard():
+            starts = shard.column(number)[1]
+            counts[here] = starts[self.row[here] + 1] - starts[self.row[here]]
+        begins = np.concatenate([[0], np.cumsum(counts)])
+        made: NDArray[Any] | None = None
+        for shard, here in self._by_shard():
+            flat, starts = shard.column(number)
+            if made is None:
+                made = np.empty((begins[-1], *flat.shape[1:]), flat.dtype)
+            many = counts[here]
+            within = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
+            source = np.repeat(starts[self.row[here]], many) + within
+            made[np.repeat(begins[here], many) + within] = flat[source]
+        return np.empty(0) if made is None else made, begins
+
+    def _by_shard(self) -> Iterator[tuple[Shard, Ints]]:
+        order = np.argsort(self.shard, kind="stable")
+        numbers, begins = np.unique(self.shard[order], return_index=True)
+        for number, here in zip(numbers, np.split(order, begins[1:]), strict=len(numbers) > 0):
+            yield self.shards[number], here

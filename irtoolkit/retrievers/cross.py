@@ -1,0 +1,73 @@
+"""Cross-encoders: a model reads query and document together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from irtoolkit.errors import InputError
+from irtoolkit.ids import Ints
+from irtoolkit.models.encoder import Encoder
+from irtoolkit.models.presets import Kind, Side
+from irtoolkit.retrievers.base import Block, Scorer
+from irtoolkit.retrievers.neural import Neural
+from irtoolkit.retrievers.task import Task
+
+
+@dataclass(frozen=True)
+class CrossEncoder(Neural):
+    """The score that a model gives to a query and a document that it reads together.
+
+    Scores are logits, which no activation has flattened. Of a model with two classes the score is
+    the log-odds of the second, as of BERT-Cls (QuoteR §6.2). Every pair is scored once and kept on
+    disk. Over whole corpora this takes long: `irtoolkit rerank` takes the best of another run.
+
+    Attributes:
+        model: a sequence classifier with one output or two; see `Neural`.
+        length: tokens after which a pair is cut, the longer text first; by default the preset's
+            (doc_length), else the model's own.
+    """
+
+    name: ClassVar[str] = "cross-encoder"
+    kind: ClassVar[Kind] = "cross"
+    applies: ClassVar[Kind | None] = "cross"
+
+    model: str = "cross-encoder-MiniLM"
+    length: int | None = None
+
+    def encoding(self, side: Side) -> dict[str, Any]:
+        return {"length": self.length}
+
+    def scorer(self, task: Task) -> Scorer:
+        encoder = Encoder(self.how("document"))
+        asked = [encoder.text(query) for query in self.asked(task)]
+        sizes = np.zeros(len(asked), np.int64)
+        for group in task.groups:
+            sizes[group.queries] = len(group.docs)
+
+        def pairs() -> Iterator[tuple[str, str]]:
+            for group in task.groups:
+                texts = [encoder.text(doc) for doc in task.docs[group.docs]]
+                for query in group.queries:
+                    for text in texts:
+                        yield asked[query], text
+
+        outputs = encoder.encode(pairs(), what="pairs", count=int(sizes.sum())).vectors()
+        if outputs.shape[1] > 2:
+            raise InputError(
+                f"the model {self.model} has {outputs.shape[1]} classes",
+                remedy="a cross-encoder that ranks has one output, or two",
+            )
+        scores = outputs[:, 0] if outputs.shape[1] == 1 else outputs[:, 1] - outputs[:, 0]
+        # Pairs stand in the order of the groups' queries.
+        order = np.concatenate([group.queries for group in task.groups])
+        begins = np.empty(len(asked), np.int64)
+        begins[order] = np.concatenate([[0], np.cumsum(sizes[order])[:-1]])
+
+        def candidates(doc: Ints) -> Block:
+            return lambda query: scores[begins[query][:, None] + np.arange(len(doc))]
+
+        return candidates

@@ -1,0 +1,191 @@
+"""Vector search with faiss over whole corpora: exact, by a graph of neighbours, or compressed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.collections.cache import cache_home
+from irtoolkit.errors import InputError, needs_extra
+from irtoolkit.files import atomic_path, locked
+from irtoolkit.ids import Ints
+from irtoolkit.models.shards import Rows
+from irtoolkit.retrievers.base import Block, Hits, Scorer
+from irtoolkit.retrievers.dense import VectorRetriever, encoded
+from irtoolkit.retrievers.task import Task
+from irtoolkit.retrievers.vectors import Similarity, unit
+
+Singles = NDArray[np.float32]
+
+# Vectors that an index takes in at once.
+_ADDED = 1 << 16
+# faiss asks for so many training vectors for each centroid, and takes no more than 256.
+_LEAST, _MOST = 39, 256
+
+
+@dataclass(frozen=True)
+class Faiss(VectorRetriever):
+    """Similarity of one vector for the query and one for the document, by a faiss index.
+
+    Only the `hits` best that the index finds are ranked; "flat" finds the true best, the others
+    most of them, for less time ("hnsw") or memory ("ivfpq"). For exact ranks take `dense`.
+    An index is kept in irtoolkit's cache folder, and moved to a GPU when faiss has one.
+
+    Attributes:
+        index: "flat", "hnsw" (Malkov and Yashunin 2020) or "ivfpq" (Jégou et al. 2011).
+        similarity: "cosine", "dot" or "l2"; by default the model's.
+        hits: documents found for each query, at most.
+        m: neighbours of a node of the graph.
+        ef_construction, ef_search: candidates that are kept in mind while the graph is made and
+            while it is searched.
+        lists: cells of the coarse quantizer; by default 4·√N, as faiss advises, and no more than
+            the corpus can train.
+        probes: cells searched.
+        subvectors: bytes of a compressed vector; must divide the dimensions.
+        seed: of the quantizers' training.
+    """
+
+    name: ClassVar[str] = "faiss"
+
+    index: Literal["flat", "hnsw", "ivfpq"] = "flat"
+    similarity: Similarity | None = None
+    hits: int = 1000
+    m: int = 32
+    ef_construction: int = 200
+    ef_search: int = 128
+    lists: int | None = None
+    probes: int = 32
+    subvectors: int = 48
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for key in ("hits", "m", "ef_construction", "ef_search", "probes", "subvectors"):
+            if getattr(self, key) < 1:
+                raise InputError(f"setting {key}={getattr(self, key)} is not at least 1")
+        if self.lists is not None and self.lists < 1:
+            raise InputError(f"setting lists={self.lists} is not at least 1")
+
+    def missing(self) -> str | None:
+        if find_spec("faiss") is None:
+            return str(needs_extra("faiss-cpu", "neural"))
+        return super().missing()
+
+    def scorer(self, task: Task) -> Scorer:
+        import faiss
+
+        asking, shown = self.encoder("query"), self.encoder("document")
+        similarity = self.similarity or shown.similarity
+        queries = encoded(asking, self.asked(task), "queries").vectors()
+        docs = encoded(shown, task.docs, "documents")
+        if similarity == "cosine":
+            queries = unit(queries)
+        metric = faiss.METRIC_L2 if similarity == "l2" else faiss.METRIC_INNER_PRODUCT
+
+        def candidates(doc: Ints) -> Block:
+            index = self._index(docs[doc], similarity == "cosine", metric)
+
+            def score(query: Ints) -> Hits:
+                found, places = index.search(queries[query], min(self.hits, len(doc)))
+                if similarity == "l2":  # faiss gives squares
+                    found = -np.sqrt(np.maximum(found, 0))
+                return Hits(places, found)
+
+            return score
+
+        return candidates
+
+    def _index(self, docs: Rows, scaled: bool, metric: int) -> Any:
+        """The index of some documents, from disk where it has been made before."""
+        import faiss
+
+        path = cache_home() / "faiss" / f"{self._name(docs, scaled, metric)}.faiss"
+        with locked(path.with_suffix(".lock")):
+            if not path.is_file():
+                made = self._made(docs, scaled, metric)
+                with atomic_path(path) as temporary:
+                    faiss.write_index(made, str(temporary))
+        try:
+            index: Any = faiss.read_index(str(path))
+        except RuntimeError as error:
+            reason = str(error).splitlines()[0]
+            raise InputError(f"damaged index: {reason}", file=path, remedy="delete it") from None
+        if self.index == "hnsw":
+            index.hnsw.efSearch = self.ef_search
+        if self.index == "ivfpq":
+            index.nprobe = self.probes
+        # faiss-gpu has no graph search of this kind.
+        if self.index != "hnsw" and getattr(faiss, "get_num_gpus", lambda: 0)() > 0:
+            return faiss.index_cpu_to_all_gpus(index)
+        return index
+
+    def _made(self, docs: Rows, scaled: bool, metric: int) -> Any:
+        import faiss
+        from tqdm import tqdm
+
+        def part(chosen: Ints) -> Singles:
+            vectors = docs[chosen].vectors()
+            return np.ascontiguousarray(unit(vectors) if scaled else vectors, np.float32)
+
+        count, width = len(docs), part(np.arange(1)).shape[1]
+        index: Any
+        if self.index == "flat":
+            index = faiss.IndexFlat(width, metric)
+        elif self.index == "hnsw":
+            index = faiss.IndexHNSWFlat(width, self.m, metric)
+            index.hnsw.efConstruction = self.ef_construction
+        else:
+            index = self._compressed(count, width, metric)
+            most = min(count, _MOST * max(index.nlist, 1 << 8))
+            sample = np.random.default_rng(self.seed).choice(count, most, replace=False)
+            index.train(part(np.sort(sample)))
+        with tqdm(total=count, desc=f"{self.index} index", unit="vector", disable=None) as bar:
+            for start in range(0, count, _ADDED):
+                chosen = np.arange(start, min(count, start + _ADDED))
+                index.add(part(chosen))
+                bar.update(len(chosen))
+        return index
+
+    def _compressed(self, count: int, width: int, metric: int) -> Any:
+        import faiss
+
+        if width % self.subvectors:
+            raise InputError(
+                f"setting subvectors={self.subvectors} does not divide the {width} dimensions",
+                remedy=f"take one of {', '.join(str(n) for n in _divisors(width)[-5:])}",
+            )
+        if count < 2 * _LEAST:
+            raise InputError(
+                f"{count} documents are too few to train index=ivfpq", remedy="index=flat"
+            )
+        # Bytes hold 256 centroids; fewer documents train fewer.
+        bits = min(8, int(np.log2(count // _LEAST)))
+        lists = self.lists or max(1, min(int(4 * np.sqrt(count)), count // _LEAST))
+        if lists > count:
+            raise InputError(f"setting lists={lists} is more than the {count} documents")
+        coarse: Any = faiss.IndexFlat(width, metric)
+        index: Any = faiss.IndexIVFPQ(coarse, width, lists, self.subvectors, bits, metric)
+        index.cp.seed = index.pq.cp.seed = self.seed + 1
+        coarse.this.disown()
+        index.own_fields = True
+        return index
+
+    def _name(self, docs: Rows, scaled: bool, metric: int) -> str:
+        """What an index depends on, hashed: the vectors and how they are arranged."""
+        import faiss
+
+        settings = {
+            "index": self.index, "scaled": scaled, "metric": metric, "faiss": faiss.__version__,
+            "hnsw": [self.m, self.ef_construction], "seed": self.seed,
+            "ivfpq": [self.lists, self.subvectors], "vectors": docs.digest(),
+        }  # fmt: skip
+        return hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:32]
+
+
+def _divisors(number: int) -> list[int]:
+    return [n for n in range(1, min(number, 129)) if number % n == 0]

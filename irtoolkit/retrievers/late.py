@@ -1,0 +1,207 @@
+"""Late interaction: a vector for each token, compared token by token."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.errors import InputError
+from irtoolkit.ids import Ints
+from irtoolkit.models.loading import device_of
+from irtoolkit.models.presets import Kind, Side
+from irtoolkit.models.shards import Rows
+from irtoolkit.retrievers.base import Block, Scorer, Scores
+from irtoolkit.retrievers.neural import TwoSided
+from irtoolkit.retrievers.task import Task
+
+Singles = NDArray[np.float32]
+
+# Products of document and query tokens made at once by one core; they stay in its cache.
+_CELLS = 1 << 17
+# Token vectors of a candidate set that are held in fp32 for all its queries.
+_HELD = 1 << 28
+# Products made at once on a GPU.
+_CELLS_ON_GPU = 1 << 28
+
+
+@dataclass(frozen=True)
+class Late(TwoSided):
+    """MaxSim (Khattab and Zaharia 2020, §3.2) over candidate sets, exact.
+
+    The score is the sum over the query's tokens of the greatest similarity with any token of the
+    document. A document without tokens has -1, the least cosine, for each of the query's.
+
+    Attributes:
+        model: ColBERT in the layout of its authors, or any MultiVectorEncoder; see `Neural`.
+        expansion: whether queries are filled with mask tokens to `query_length`, as in ColBERT;
+            by default as the model says.
+        skiplist: whether punctuation of documents is left out; by default as the model says.
+        stored: precision of the token vectors kept on disk; "int8" has a scale for each vector.
+    """
+
+    name: ClassVar[str] = "late"
+    kind: ClassVar[Kind] = "late"
+    applies: ClassVar[Kind | None] = "late"
+
+    model: str = "ColBERTv2"
+    expansion: bool | None = None
+    skiplist: bool | None = None
+    stored: Literal["fp32", "fp16", "int8"] = "fp16"
+
+    def encoding(self, side: Side) -> dict[str, Any]:
+        options = {"expansion": self.expansion, "skiplist": self.skiplist}
+        given = tuple((key, value) for key, value in options.items() if value is not None)
+        # A query's few vectors are not worth compressing.
+        stored = self.stored if side == "document" else "fp32"
+        return {**super().encoding(side), "stored": stored, "options": given}
+
+    def scorer(self, task: Task) -> Scorer:
+        asking, shown = self.encoder("query"), self.encoder("document")
+        asked = self.asked(task)
+        queries = asking.encode(map(asking.text, asked), what="queries", count=len(asked))
+        docs = shown.encode(map(shown.text, task.docs), what="documents", count=len(task.docs))
+        average = asking.similarity_of_model == "meanmaxsim"
+        device = device_of(self.device)
+
+        def candidates(doc: Ints) -> Block:
+            distinct, which = docs[doc].distinct()
+            shown = _Tokens(distinct)
+
+            def score(query: Ints) -> Scores:
+                vectors, starts = tokens(queries[query])
+                scores = shown.maxsim(vectors, starts, device)
+                if average:
+                    scores /= np.maximum(1, np.diff(starts))[:, None]
+                return scores[:, which] if len(distinct) < len(which) else scores
+
+            return score
+
+        return candidates
+
+
+def tokens(rows: Rows) -> tuple[Singles, Ints]:
+    """The token vectors of texts end to end, (t, dimensions), and (n+1,) where each text's begin."""
+    vectors, starts = rows.ragged(0)
+    if vectors.dtype == np.int8:
+        scales, _ = rows.ragged(1)
+        return vectors.astype(np.float32) * scales[:, None], starts
+    return vectors.astype(np.float32, copy=False), starts
+
+
+class _Tokens:
+    """The token vectors of a candidate set, in parts that are held or, of a large set, read again."""
+
+    def __init__(self, docs: Rows) -> None:
+        self._docs = docs
+        sizes = np.concatenate([[0], np.cumsum(docs.counts)])
+        self._size = int(sizes[-1])
+        self._parts = _parts(sizes, _HELD)
+        self._held = tokens(docs) if len(self._parts) == 1 else None
+
+    def maxsim(self, queries: Singles, starts: Ints, device: str) -> Singles:
+        """(q, c) scores of queries given by their token vectors."""
+        if not len(queries) or not (np.diff(starts) > 0).all():
+            raise InputError("a query without a token cannot be compared")
+        scores = np.empty((len(starts) - 1, len(self._docs)), np.float32)
+        for first, last in self._parts:
+            vectors, begins = self._held or tokens(self._docs[np.arange(first, last)])
+            maxsim(vectors, begins, queries, starts, device, scores[:, first:last])
+        return scores
+
+
+def maxsim(
+    docs: Singles, doc_starts: Ints, queries: Singles, query_starts: Ints, device: str,
+    scores: Singles,
+) -> None:  # fmt: skip
+    """Fills in (q, c) MaxSim scores.
+
+    Args:
+        docs, queries: (t, dimensions) token vectors of all texts end to end.
+        doc_starts, query_starts: (n+1,) where each text's begin.
+        device: "cpu", or where products are computed.
+        scores: (q, c) to be filled.
+    """
+    if device != "cpu":
+        _maxsim_on_gpu(docs, doc_starts, queries, query_starts, device, scores)
+        return
+    from threadpoolctl import threadpool_limits
+
+    parts = _parts(doc_starts, max(1, _CELLS // len(queries)))
+    asked = np.ascontiguousarray(queries.T)
+    fold = _kernel()
+
+    def part(bounds: tuple[int, int]) -> None:
+        first, last = bounds
+        begins = doc_starts[first : last + 1]
+        products = docs[begins[0] : begins[-1]] @ asked
+        fold(products, begins - begins[0], query_starts, scores[:, first:last])
+
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(os.cpu_count()) as pool:
+        for _ in pool.map(part, parts):
+            pass
+
+
+def _maxsim_on_gpu(
+    docs: Singles, doc_starts: Ints, queries: Singles, query_starts: Ints, device: str,
+    scores: Singles,
+) -> None:  # fmt: skip
+    import torch
+
+    asked = torch.from_numpy(queries).to(device).T
+    lengths = torch.from_numpy(np.diff(query_starts)).to(device)
+    for first, last in _parts(doc_starts, max(1, _CELLS_ON_GPU // len(queries))):
+        begins = doc_starts[first : last + 1]
+        shown = torch.from_numpy(np.ascontiguousarray(docs[begins[0] : begins[-1]])).to(device)
+        best = torch.segment_reduce(
+            shown @ asked, "max", lengths=torch.from_numpy(np.diff(begins)).to(device), initial=-1.0
+        )
+        total = torch.segment_reduce(best.T.contiguous(), "sum", lengths=lengths)
+        scores[:, first:last] = total.cpu().numpy()
+
+
+def _parts(starts: Ints, most: int) -> list[tuple[int, int]]:
+    """Runs of texts, (first, past the last), of at most so many tokens, or of one text."""
+    return list(_runs(starts, most))
+
+
+def _runs(starts: Ints, most: int) -> Iterator[tuple[int, int]]:
+    first, count = 0, len(starts) - 1
+    while first < count:
+        last = int(np.searchsorted(starts, starts[first] + most, side="right")) - 1
+        last = min(count, max(first + 1, last))
+        yield first, last
+        first = last
+
+
+@cache
+def _kernel() -> Callable[..., None]:
+    import numba
+
+    @numba.njit(nogil=True, cache=True, fastmath={"nnan"})  # type: ignore[untyped-decorator]
+    def fold(products: Any, doc_starts: Any, query_starts: Any, scores: Any) -> None:
+        """The greatest product over each document's rows, summed over each query's columns."""
+        width = products.shape[1]
+        best = np.empty(width, np.float32)
+        for doc in range(len(doc_starts) - 1):
+            best[:] = np.float32(-1)
+            if doc_starts[doc] < doc_starts[doc + 1]:
+                best[:] = products[doc_starts[doc]]
+            for row in range(doc_starts[doc] + 1, doc_starts[doc + 1]):
+                for column in range(width):
+                    value = products[row, column]
+                    best[column] = value if value > best[column] else best[column]
+            for query in range(len(query_starts) - 1):
+                total = np.float32(0)
+                for column in range(query_starts[query], query_starts[query + 1]):
+                    total += best[column]
+                scores[query, doc] = total
+
+    made: Callable[..., None] = fold
+    return made

@@ -1,0 +1,63 @@
+"""Learned sparse retrieval: a model weighs terms, and the lexical retrievers' products score them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from irtoolkit.ids import Ints
+from irtoolkit.models.presets import Kind, Side
+from irtoolkit.models.shards import Rows
+from irtoolkit.retrievers._terms import TermScores
+from irtoolkit.retrievers.base import Block, Scorer
+from irtoolkit.retrievers.neural import TwoSided
+from irtoolkit.retrievers.task import Task
+
+
+@dataclass(frozen=True)
+class Sparse(TwoSided):
+    """Dot product of the term weights that a model gives to query and document.
+
+    Attributes:
+        model: SPLADE (Formal et al. 2021) or any SparseEncoder; or a plain transformer, with
+            `pooling`. See `Neural`.
+        pooling: "sparta" takes a plain transformer for SPARTA's (Zhao et al. 2021); by default the
+            preset's.
+    """
+
+    name: ClassVar[str] = "sparse"
+    kind: ClassVar[Kind] = "sparse"
+    applies: ClassVar[Kind | None] = "sparse"
+
+    model: str = "SPLADE"
+    pooling: Literal["sparta"] | None = None
+
+    def encoding(self, side: Side) -> dict[str, Any]:
+        return {**super().encoding(side), "pooling": self.pooling}
+
+    def scorer(self, task: Task) -> Scorer:
+        asking, shown = self.encoder("query"), self.encoder("document")
+        asked = self.asked(task)
+        queries = _matrix(asking.encode(map(asking.text, asked), what="queries", count=len(asked)))
+        docs = shown.encode(map(shown.text, task.docs), what="documents", count=len(task.docs))
+
+        def candidates(doc: Ints) -> Block:
+            weights = _matrix(docs[doc])
+            weights.resize((len(doc), max(weights.shape[1], queries.shape[1])))
+            score = TermScores(weights)
+            return lambda query: score(queries[query])
+
+        return candidates
+
+
+def _matrix(rows: Rows) -> Any:
+    """A (texts, terms) CSR matrix of the weights; as wide as the greatest term needs."""
+    terms, starts = rows.ragged(0)
+    weights, _ = rows.ragged(1)
+    width = int(terms.max()) + 1 if len(terms) else 1
+    return csr_array(
+        (weights.astype(np.float64), terms.astype(np.int32), starts), shape=(len(rows), width)
+    )
