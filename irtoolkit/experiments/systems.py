@@ -18,7 +18,7 @@ from irtoolkit.datasets import benchmark, load_dataset
 from irtoolkit.errors import InputError
 from irtoolkit.experiments.tables import Row, find_row, tables
 from irtoolkit.files import StrPath, sha256
-from irtoolkit.ids import encode, is_word, rank_ids
+from irtoolkit.ids import encode, is_word
 from irtoolkit.located import ranks_path, remove_ranks, write_ranks
 from irtoolkit.models.presets import Kind, kind_of, presets
 from irtoolkit.retrievers import create, retrievers
@@ -150,7 +150,13 @@ def find_reranker(name: str, settings: Mapping[str, Any], dataset_id: str = "") 
 
 def _of_model(name: str, settings: Mapping[str, Any], kind: Kind) -> System:
     """The retriever that a model is for."""
-    made = next(one for one in retrievers().values() if getattr(one, "applies", None) == kind)
+    fit = [one for one in retrievers().values() if getattr(one, "applies", None) == kind]
+    if not fit:
+        raise InputError(
+            f"{name} is a model of kind {kind}, which ranks nothing by itself",
+            remedy=f"give a retriever that takes it, with --set model={name}",
+        )
+    made = fit[0]
     tag = name.rstrip("/").rpartition("/")[2] or made.name
     return System.make(tag if is_word(tag) else made.name, made.name, {"model": name, **settings})
 
@@ -199,6 +205,7 @@ def produce(
     lacking = system.missing()
     if lacking is not None:
         raise InputError(lacking)
+    source = None if among is None else Run.read(among)
     task = system.load(dataset_id)
     stage: dict[str, Any] = {}
     if among is not None:
@@ -217,7 +224,7 @@ def produce(
         return Run.read(path), True
     started = time.monotonic()
     ranking = rank_and_locate(
-        _narrowed(task, system, among, progress),
+        _narrowed(task, system, source, progress),
         system.retriever,
         wanted,
         depth=depth,
@@ -231,8 +238,8 @@ def produce(
         provenance.metadata_path(path).unlink()
     remove_ranks(path)
     run = ranking.run
-    if among is not None and keep_rest:
-        run = _with_rest(run, Run.read(among), system.depth)
+    if source is not None and keep_rest:
+        run = _with_rest(run, source, system.depth)
     run.write(path)
     if wanted and Path(path).is_file():
         write_ranks(path, ranking.ranks)
@@ -242,10 +249,10 @@ def produce(
     return run, False
 
 
-def _narrowed(task: Task, system: System, among: StrPath | None, progress: bool) -> Task:
+def _narrowed(task: Task, system: System, source: Run | None, progress: bool) -> Task:
     """The task, or what another run leaves of it."""
-    if among is not None:
-        return task.among(Run.read(among), system.depth)
+    if source is not None:
+        return task.among(source, system.depth)
     first = system.first
     if first is None:
         return task
@@ -260,7 +267,7 @@ def _narrowed(task: Task, system: System, among: StrPath | None, progress: bool)
 def _with_rest(run: Run, source: Run, depth: int) -> Run:
     """A run, followed for each query by what another lists below a depth, in its order."""
     doc_ids, codes = encode([*run.doc_ids, *source.doc_ids])
-    places, rest = rank_ids(doc_ids), codes[len(run.doc_ids) :]
+    rest = codes[len(run.doc_ids) :]
     docs, scores, counts = [], [], []
     at = {query: i for i, query in enumerate(source.query_ids)}
     for i, query in enumerate(run.query_ids):
@@ -272,8 +279,8 @@ def _with_rest(run: Run, source: Run, depth: int) -> Run:
         listed = np.concatenate([codes[run.docs[mine]], rest[more]])
         # Each a step below the one before it, whatever the scores' scale.
         kept = run.scores[mine]
-        low = np.full(len(more), kept[-1] if len(kept) else 0, np.float32)
-        scores.append(separate(np.concatenate([kept, low]), places[listed]))
+        low = np.full(len(more) + 1, kept[-1] if len(kept) else 0, np.float32)
+        scores.append(np.concatenate([kept, separate(low, np.arange(len(low)))[1:]]))
         docs.append(listed)
         counts.append(len(listed))
     offsets = np.concatenate([[0], np.cumsum(counts)])

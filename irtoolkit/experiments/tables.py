@@ -155,6 +155,8 @@ def _row(path: Path, data: dict[str, Any], row: dict[str, Any]) -> Row:
         raise InputError(f"{row['system']} has settings for a group that is none", file=path)
     if ("retriever" in row) == ("unavailable" in row):
         raise InputError(f"{row['system']} needs either retriever or unavailable", file=path)
+    if ("first" in row) != ("rerank_depth" in row):
+        raise InputError(f"{row['system']} needs both first and rerank_depth, or none", file=path)
     return Row(
         row["system"], row.get("retriever"), row.get("set", {}), row.get("unavailable"), reported,
         row.get("note"), tuple(row.get("doubtful", ())), row.get("set_for", {}), row.get("view"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from irtoolkit.errors import InputError, needs_extra
 from irtoolkit.ids import Ints
 from irtoolkit.models import loading
-from irtoolkit.models.presets import SAVED_AS, Kind, Side, read_json
+from irtoolkit.models.presets import SAVED_AS, Kind, Side, fingerprint, read_json
 
 # A text, or a query with a document for a cross-encoder.
 Item = str | tuple[str, str]
@@ -48,11 +48,13 @@ class Applied(Protocol):
 
 
 class _Tokenized:
-    """What models with a transformers tokenizer share."""
+    """What models with a tokenizer share."""
 
-    def __init__(self, model: Any, device: str, prompt: str | None, limit: int | None) -> None:
+    def __init__(
+        self, model: Any, tokenizer: Any, device: str, prompt: str | None, limit: int | None
+    ) -> None:
         self._model, self.device, self._prompt = model, device, prompt or ""
-        self._tokenizer = model.tokenizer
+        self._tokenizer = tokenizer
         self.limit = limit
         self.separator: str | None = getattr(self._tokenizer, "sep_token", None)
 
@@ -60,6 +62,8 @@ class _Tokenized:
         pairs = [item if isinstance(item, tuple) else (item, None) for item in items]
         first = [self._prompt + a for a, _ in pairs]
         second = [b for _, b in pairs if b is not None]
+        if not callable(self._tokenizer):  # that of static vectors
+            return _static_lengths(self._tokenizer, first)
         # Only counted here: how the model is to cut must not be changed.
         coded = self._tokenizer(
             first, second or None, truncation=False, padding=False, verbose=False,
@@ -80,11 +84,19 @@ class SentenceModel(_Tokenized):
         self._task = {} if kind == "cross" else {"task": side}
         if prompt is None:
             prompt = _own_prompt(model, side)
+        reader = _reader(model, kind, side)
+        longest = min(
+            (_positions(part) for part, _ in loading.transformers_in(reader)), default=None
+        )
         if limit is not None:
-            _set_limit(model, kind, side, limit)
+            _refuse_longer(limit, longest)
+            _set_limit(reader, kind, side, limit)
         else:
-            limit = _own_limit(model, kind, side)
-        super().__init__(model, device, prompt, limit)
+            limit = _own_limit(reader, kind, side)
+            if limit is not None and longest is not None and limit > longest:
+                limit = longest
+                _set_limit(reader, kind, side, limit)
+        super().__init__(model, reader.tokenizer, device, prompt, limit)
         self._asked = prompt
 
     @property
@@ -98,7 +110,7 @@ class SentenceModel(_Tokenized):
         with torch.inference_mode():
             features = self._model.preprocess(list(items), prompt=self._asked, **self._task)
             features = self._model(batch_to_device(features, self.device), **self._task)
-            return _OUTPUTS[self._kind](features)
+            return _OUTPUTS[self._kind](_shortened(features, self._model))
 
 
 class Plain(_Tokenized):
@@ -116,9 +128,8 @@ class Plain(_Tokenized):
         if pooling not in POOLINGS:
             raise InputError(f"no pooling {pooling!r}", remedy=f"there are {', '.join(POOLINGS)}")
         longest = _positions(model)
-        if limit is not None and limit > longest:
-            raise InputError(f"a length of {limit} tokens is more than the model's {longest}")
-        super().__init__(model, device, prompt, limit or longest)
+        _refuse_longer(limit, longest)
+        super().__init__(model, model.tokenizer, device, prompt, limit or longest)
         self._pool = POOLINGS[pooling]
         if pooling == "mask" and self._tokenizer.mask_token_id is None:
             raise InputError("pooling=mask needs a model with a mask token")
@@ -131,7 +142,7 @@ class Plain(_Tokenized):
             texts, padding=True, truncation=True, max_length=self.limit, return_tensors="pt"
         ).to(self.device)
         with torch.inference_mode():
-            output = self._model(**batch)
+            output = self._model(**batch, return_dict=True)  # DPR's gives a tuple unless asked
             return _rows(self._pool(output, batch, self._tokenizer.mask_token_id))
 
 
@@ -149,8 +160,10 @@ class Sparta(_Tokenized):
     def __init__(
         self, model: Any, side: Side, device: str, limit: int | None, kept: int = 2000
     ) -> None:
+        longest = _positions(model)
+        _refuse_longer(limit, longest)
         # BEIR cuts at 500 tokens.
-        super().__init__(model, device, None, limit or min(500, _positions(model)))
+        super().__init__(model, model.tokenizer, device, None, limit or min(500, longest))
         self._side, self._kept = side, kept
 
     @cached_property
@@ -231,12 +244,15 @@ def apply(
         InputError: see `irtoolkit.models.loading.load`.
     """
     if kind == "dense" and (Path(location) / "sim.pt").is_file():
+        if limit is not None:
+            raise InputError(f"a length of {limit} tokens: SIM cuts no text")
         return Averaged(location)
     plain = pooling is not None and not read_json(location, "modules.json")
-    # A limit is set on the model itself, so models with different limits are different ones; those
-    # of late interaction keep one for either side.
-    own = None if kind == "late" or plain else limit
-    model = _loaded(location, None if plain else kind, precision, device, own, options)
+    # A limit is set on the model itself, so models with different limits are different ones.
+    model = _loaded(
+        location, fingerprint(location), None if plain else kind, precision, device,
+        None if plain else limit, options, kind == "cross" or pooling == "pooler",
+    )  # fmt: skip
     if plain and pooling == "sparta":
         return Sparta(model, side, device, limit)
     if plain:
@@ -247,13 +263,19 @@ def apply(
 # The two encoders of a task, and no more: weights are large.
 @lru_cache(maxsize=2)
 def _loaded(
-    location: str, kind: Kind | None, precision: str, device: str, limit: int | None,
-    options: tuple[tuple[str, Any], ...],
+    location: str, files: str | None, kind: Kind | None, precision: str, device: str,
+    limit: int | None, options: tuple[tuple[str, Any], ...], pooled: bool,
 ) -> Any:  # fmt: skip
-    """A model of sentence-transformers, of a kind, or a plain transformer."""
-    if kind is None:
-        return loading.load(location, lambda: _transformer(location), precision, device)
-    model = loading.load(location, lambda: _sentence_model(location, kind), precision, device)
+    """A model of sentence-transformers, of a kind, or a plain transformer.
+
+    `files` is their hash: a folder may be written again, by training say.
+    """
+    make = (
+        partial(_transformer, location)
+        if kind is None
+        else partial(_sentence_model, location, kind)
+    )
+    model = loading.load(location, make, precision, device, pooled)
     if kind == "late":
         _set_options(model, dict(options))
     return model
@@ -329,6 +351,19 @@ POOLINGS: dict[str, Callable[[Any, Any, int | None], Any]] = {
 # -- outputs ----------------------------------------------------------------------------------
 
 
+def _shortened(features: dict[str, Any], model: Any) -> dict[str, Any]:
+    """What a model made, with the dimensions or terms that it is configured to keep."""
+    from sentence_transformers.util import select_max_active_dims
+
+    if (width := getattr(model, "truncate_dim", None)) is not None:
+        features["sentence_embedding"] = features["sentence_embedding"][:, :width]
+    if (terms := getattr(model, "max_active_dims", None)) is not None:
+        features["sentence_embedding"] = select_max_active_dims(
+            features["sentence_embedding"], terms
+        )
+    return features
+
+
 def _rows(matrix: Any) -> list[Output]:
     return [(row,) for row in matrix.float().cpu().numpy()]
 
@@ -365,6 +400,14 @@ _OUTPUTS: dict[Kind, Callable[[dict[str, Any]], list[Output]]] = {
 }
 
 
+def _static_lengths(tokenizer: Any, texts: list[str]) -> Ints:
+    if hasattr(tokenizer, "encode_batch"):
+        found = [coded.ids for coded in tokenizer.encode_batch(texts, add_special_tokens=False)]
+    else:
+        found = [tokenizer.tokenize(text) for text in texts]
+    return np.fromiter(map(len, found), np.int64, len(texts))
+
+
 # -- what a model says of itself --------------------------------------------------------------
 
 
@@ -379,36 +422,42 @@ def _own_prompt(model: Any, side: Side) -> str | None:
     return None
 
 
-def _own_limit(model: Any, kind: Kind, side: Side) -> int | None:
+def _reader(model: Any, kind: Kind, side: Side) -> Any:
+    """The module that reads texts of a side: a model with two encoders has one for each."""
+    first = model if kind == "cross" else model[0]
+    routes = getattr(first, "sub_modules", {})
+    return routes[side][0] if side in routes else first
+
+
+def _own_limit(reader: Any, kind: Kind, side: Side) -> int | None:
     if kind == "late":
-        first = model[0]
-        expansion = getattr(first, "query_expansion", None)
+        expansion = getattr(reader, "query_expansion", None)
         if side == "query" and expansion:
             return int(expansion["length"])
-        own = getattr(first, "query_length" if side == "query" else "document_length", None)
+        own = getattr(reader, "query_length" if side == "query" else "document_length", None)
         if own is not None:
             return int(own)
-    try:
-        limit = model.max_seq_length
-    except (AttributeError, NotImplementedError):  # a model without positions
-        return None
+    limit = getattr(reader, "max_seq_length", None)
     return None if limit is None or limit > 1 << 30 else int(limit)
 
 
-def _set_limit(model: Any, kind: Kind, side: Side, limit: int) -> None:
-    longest = next((_positions(part) for part in loading._transformers(model)), limit)
-    if limit > longest:
+def _refuse_longer(limit: int | None, longest: int | None) -> None:
+    if limit is not None and longest is not None and limit > longest:
         raise InputError(f"a length of {limit} tokens is more than the model's {longest}")
+
+
+def _set_limit(reader: Any, kind: Kind, side: Side, limit: int) -> None:
     if kind != "late":
-        model.max_seq_length = limit
-        return
-    first = model[0]
-    if side == "query" and first.query_expansion:
-        first.query_expansion = {**first.query_expansion, "length": limit}
+        try:
+            reader.max_seq_length = limit
+        except AttributeError:
+            raise InputError(f"a length of {limit} tokens: the model cuts no text") from None
+    elif side == "query" and reader.query_expansion:
+        reader.query_expansion = {**reader.query_expansion, "length": limit}
     elif side == "query":
-        first.query_length = limit
+        reader.query_length = limit
     else:
-        first.document_length = limit
+        reader.document_length = limit
 
 
 def _set_options(model: Any, options: dict[str, Any]) -> None:
@@ -426,14 +475,11 @@ def _set_options(model: Any, options: dict[str, Any]) -> None:
 
 def _positions(model: Any) -> int:
     """Tokens that a transformer has positions for."""
-    config = model.config
-    most = getattr(config, "max_position_embeddings", None) or 1 << 30
-    # RoBERTa's positions begin after its padding token's.
-    if getattr(config, "model_type", "") in ("roberta", "xlm-roberta", "camembert", "mpnet"):
-        most -= (getattr(config, "pad_token_id", 1) or 0) + 1
-    return min(
-        int(most),
-        int(getattr(model.tokenizer, "model_max_length", most))
-        if hasattr(model, "tokenizer")
-        else int(most),
-    )
+    most = int(getattr(model.config, "max_position_embeddings", None) or 1 << 30)
+    for module in model.modules():
+        # RoBERTa's positions begin after its padding token's.
+        padding = getattr(getattr(module, "position_embeddings", None), "padding_idx", None)
+        if padding is not None:
+            most -= padding + 1
+    tokenizer = getattr(model, "tokenizer", None)
+    return most if tokenizer is None else min(most, int(tokenizer.model_max_length))

@@ -50,7 +50,8 @@ class Batches:
         outputs: list[Output | None] = [None] * len(items)
 
         def run(batch: Ints) -> None:
-            for at, output in zip(batch, self._bear([items[i] for i in batch]), strict=True):
+            made = self._bear([items[i] for i in batch], max(1, int(cut[batch].max())))
+            for at, output in zip(batch, made, strict=True):
                 outputs[at] = output
             done(len(batch))
 
@@ -75,7 +76,7 @@ class Batches:
             yield order[start : start + size]
             start += size
 
-    def _bear(self, items: Sequence[Item]) -> list[Output]:
+    def _bear(self, items: Sequence[Item], longest: int) -> list[Output]:
         """Applies the model to a batch; to its halves where the memory does not suffice."""
         import torch
 
@@ -91,9 +92,9 @@ class Batches:
         # Outside the handler, which holds on to what the failed batch had in memory.
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-        self.tokens = max(1, self.tokens // 2)
         half = len(items) // 2
-        return self._bear(items[:half]) + self._bear(items[half:])
+        self.tokens = min(self.tokens, half * longest)
+        return self._bear(items[:half], longest) + self._bear(items[half:], longest)
 
 
 _THREADS = threading.Lock()

@@ -26,8 +26,6 @@ Stored = Literal["fp32", "fp16", "int8"]
 
 # Texts in a shard: what a kill may cost.
 SHARD = 1 << 12
-# What stands between the texts of a pair in what is hashed.
-_BETWEEN = "\x1f"
 _LIBRARIES = ("torch", "transformers", "sentence-transformers")
 _log = logging.getLogger(__name__)
 
@@ -84,6 +82,11 @@ class Encoder:
         if prompt is None:
             prompt = known.query_prompt if query else known.doc_prompt
         self._how = how
+        if how.pooling is not None and presets.read_json(presets.place(part), "modules.json"):
+            raise InputError(
+                f"pooling={how.pooling}: the model {how.model} says itself how it pools",
+                remedy="leave pooling out",
+            )
         pooling = how.pooling or known.pooling
         self._model: Applied = apply(
             presets.place(part), how.kind, how.side, pooling=pooling, device=device,
@@ -102,10 +105,19 @@ class Encoder:
 
     @property
     def similarity(self) -> str:
-        """What the vectors are compared by: the preset's, else the model's own, else the cosine."""
-        known = {"cosine": "cosine", "dot": "dot", "euclidean": "l2"}
-        own = known.get(str(self.similarity_of_model), "cosine")
-        return self.preset.similarity or own
+        """What the vectors are compared by: the preset's, else the model's own, else the cosine.
+
+        Raises:
+            InputError: the model's own is none of cosine, dot and l2.
+        """
+        known = {None: "cosine", "cosine": "cosine", "dot": "dot", "euclidean": "l2"}
+        own = self.similarity_of_model
+        if self.preset.similarity is None and own not in known:
+            raise InputError(
+                f"the model {self._how.model} is compared by {own}",
+                remedy="give similarity=cosine, dot or l2",
+            )
+        return self.preset.similarity or known[own]
 
     @property
     def similarity_of_model(self) -> str | None:
@@ -135,7 +147,7 @@ class Encoder:
         with tqdm(total=count, desc=f"encoding {what}", unit="text", disable=None) as bar:
             chunks = _Chunks(self, bar)
             for item in items:
-                key = key_of(item if isinstance(item, str) else _BETWEEN.join(item))
+                key = key_of(item if isinstance(item, str) else _as_one(*item))
                 keys.append(key)
                 if key in seen:
                     bar.update()
@@ -160,23 +172,23 @@ class Encoder:
                 bar.update(sum(found))
                 new = [i for i, known in enumerate(found) if not known]
                 if new:
-                    self._make([keys[i] for i in new], [items[i] for i in new], bar)
+                    self._make([keys[i] for i in new], [items[i] for i in new], keys, bar)
         else:
             bar.update(len(keys))
         return True
 
-    def _make(self, keys: list[bytes], items: list[Item], bar: Any) -> None:
+    def _make(self, keys: list[bytes], items: list[Item], chunk: list[bytes], bar: Any) -> None:
         lengths = self._model.lengths(items)
         outputs = self._batches(items, lengths, bar.update)
-        for item, output in zip(items, outputs, strict=True):
-            if not all(np.isfinite(part).all() for part in output):
+        packed = [_pack(output, self._how.stored) for output in outputs]
+        for item, *kept in zip(items, outputs, packed, strict=True):
+            if not all(np.isfinite(part).all() for output in kept for part in output):
                 raise InputError(
                     f"the model {self._how.model} makes numbers that are not finite of"
                     f" {str(item)[:60]!r}",
-                    remedy="its weights are damaged, or precision=fp32 is needed",
+                    remedy="its weights are damaged, or precision=fp32 and stored=fp32 are needed",
                 )
-        packed = [_pack(output, self._how.stored) for output in outputs]
-        self._store.add(write_shard(self._store.folder, keys, lengths, packed))
+        self._store.add(write_shard(self._store.folder, keys, lengths, packed, chunk))
 
     def _report_cut(self, rows: Rows, what: str) -> None:
         limit = self._model.limit
@@ -219,9 +231,15 @@ def _pack(output: Output, stored: Stored) -> Output:
     """Floating point arrays as they are stored; int8 vectors come with a scale each."""
     if stored == "fp32":
         return output
-    if stored == "fp16":
-        return tuple(p.astype(np.float16) if p.dtype == np.float32 else p for p in output)
-    (vectors,) = output
-    scales = np.abs(vectors).max(axis=-1, keepdims=True) / 127
-    codes = np.rint(vectors / np.where(scales > 0, scales, 1)).astype(np.int8)
-    return codes, scales[..., 0].astype(np.float32)
+    with np.errstate(all="ignore"):  # what is not finite is found afterwards
+        if stored == "fp16":
+            return tuple(p.astype(np.float16) if p.dtype == np.float32 else p for p in output)
+        (vectors,) = output
+        scales = np.abs(vectors).max(axis=-1, keepdims=True) / 127
+        codes = np.rint(vectors / np.where(scales > 0, scales, 1)).astype(np.int8)
+        return codes, scales[..., 0].astype(np.float32)
+
+
+def _as_one(first: str, second: str) -> str:
+    """A pair of texts as what is hashed: no two pairs are the same."""
+    return f"{len(first)} {first}{second}"

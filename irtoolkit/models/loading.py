@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from irtoolkit.errors import InputError
 
@@ -37,6 +37,8 @@ def dtype_of(precision: Precision, device: str) -> str:
     """The precision that is computed in: bf16 on a GPU that has it, else fp16; fp32 on a CPU."""
     import torch
 
+    if precision not in get_args(Precision):
+        raise InputError(f"no precision {precision!r}", remedy=", ".join(get_args(Precision)))
     if precision != "auto":
         return precision
     if not device.startswith("cuda"):
@@ -44,7 +46,9 @@ def dtype_of(precision: Precision, device: str) -> str:
     return "bf16" if torch.cuda.is_bf16_supported() else "fp16"
 
 
-def load(location: str, make: Callable[[], Any], precision: str, device: str) -> Any:
+def load(
+    location: str, make: Callable[[], Any], precision: str, device: str, pooled: bool = False
+) -> Any:
     """A model made by `make`, checked, in a precision and on a device.
 
     Args:
@@ -53,6 +57,7 @@ def load(location: str, make: Callable[[], Any], precision: str, device: str) ->
         precision: "fp32", "bf16" or "fp16", of the transformer alone; what follows it, pooling and
             projections, is computed in fp32.
         device: a torch device.
+        pooled: whether the transformer's own pooler is read.
 
     Raises:
         InputError: the loader fails; weights that the architecture asks for are not in the
@@ -63,7 +68,7 @@ def load(location: str, make: Callable[[], Any], precision: str, device: str) ->
     if not os.isatty(2):
         logging.disable_progress_bar()
     try:
-        with _LOADING, _absent_weights() as absent:
+        with _LOADING, _absent_weights(pooled) as absent:
             model = make()
     except InputError:
         raise
@@ -79,7 +84,7 @@ def load(location: str, make: Callable[[], Any], precision: str, device: str) ->
 
 
 @contextmanager
-def _absent_weights() -> Iterator[list[tuple[str, set[str]]]]:
+def _absent_weights(pooled: bool) -> Iterator[list[tuple[str, set[str]]]]:
     """What transformers' loader would initialise at random: (architecture, weights)."""
     from transformers import PreTrainedModel
 
@@ -90,7 +95,7 @@ def _absent_weights() -> Iterator[list[tuple[str, set[str]]]]:
         asked = kwargs.pop("output_loading_info", False)
         model, info = original.__func__(cls, *args, output_loading_info=True, **kwargs)
         # A pooler that nothing reads is absent from many published encoders.
-        keys = {key for key in info["missing_keys"] if ".pooler." not in f".{key}"}
+        keys = {key for key in info["missing_keys"] if pooled or ".pooler." not in f".{key}"}
         keys |= {str(key[0]) for key in info["mismatched_keys"]}
         if keys:
             found.append((cls.__name__, keys))
@@ -112,17 +117,19 @@ def _check(location: str, model: Any) -> None:
                 f"the model {location} is damaged: {name} holds numbers that are not finite",
                 remedy="fetch or train it again",
             )
-    tokenizer = getattr(model, "tokenizer", None)
-    inner = next(_transformers(model), None)
-    if inner is None or getattr(inner.config, "vocab_size", None) is None:
-        return
+    for inner, tokenizer in transformers_in(model):
+        if getattr(inner.config, "vocab_size", None) is not None:
+            _check_tokenizer(location, inner, tokenizer)
+
+
+def _check_tokenizer(location: str, model: Any, tokenizer: Any) -> None:
     words = 0 if tokenizer is None else len(tokenizer)
     # Without its files transformers makes a tokenizer of special tokens alone.
     if words <= len(getattr(tokenizer, "all_special_tokens", ())):
         raise InputError(
             f"the model {location} has no tokenizer", remedy="put its tokenizer.json beside it"
         )
-    known = inner.get_input_embeddings().weight.shape[0]
+    known = model.get_input_embeddings().weight.shape[0]
     if words > known:
         raise InputError(
             f"the tokenizer of {location} has {words} tokens, and the model vectors for {known}",
@@ -134,13 +141,17 @@ def _placed(model: Any, precision: str, device: str) -> Any:
     import torch
 
     types = {"bf16": torch.bfloat16, "fp16": torch.float16}
+    model = model.float()  # checkpoints are loaded in the precision that they were saved in
     if precision in types:
-        for inner in _transformers(model):
+        for inner, _ in list(transformers_in(model)):
             inner.to(types[precision])
-            inner.register_forward_hook(_in_single)
+            # sentence-transformers calls what is inside its module without its hooks.
+            holders = (m for m in model.modules() if any(child is inner for child in m.children()))
+            next(holders, inner).register_forward_hook(_in_single)
     try:
         return model.to(device)
-    except (RuntimeError, AssertionError) as error:  # torch's words for a device that is not there
+    # torch's words for a device that is not there
+    except (RuntimeError, AssertionError, ImportError) as error:
         raise InputError(f"cannot use the device {device}: {_reason(error)}") from None
 
 
@@ -160,15 +171,16 @@ def _in_single(module: Any, args: Any, output: Any) -> Any:
     return output
 
 
-def _transformers(model: Any) -> Iterator[Any]:
-    """The outermost transformers models inside a module."""
+def transformers_in(model: Any, tokenizer: Any = None) -> Iterator[tuple[Any, Any]]:
+    """The outermost transformers models inside a module, each with the tokenizer nearest to it."""
     from transformers import PreTrainedModel
 
+    tokenizer = getattr(model, "tokenizer", None) or tokenizer
     if isinstance(model, PreTrainedModel):
-        yield model
+        yield model, tokenizer
         return
     for child in model.children():
-        yield from _transformers(child)
+        yield from transformers_in(child, tokenizer)
 
 
 def _reason(error: Exception) -> str:

@@ -53,7 +53,7 @@ class Preset:
         source: where its facts come from.
         paper: where the system stands in which paper.
         licence: of the weights, as their publisher states it.
-        unpublished: what to do where nobody has published weights that can be loaded.
+        unpublished: what to do where the hub has no weights that can be loaded.
         note: what a user must know.
     """
 
@@ -102,7 +102,7 @@ def missing(name: str) -> str | None:
     if not absent:
         return None
     if preset.unpublished:
-        return f"nobody has published the weights of {name}: {preset.unpublished}"
+        return f"the weights of {name} are not on the hub: {preset.unpublished}"
     if os.environ.get("HF_HUB_OFFLINE") != "1" and os.environ.get("IRTOOLKIT_DOWNLOAD") == "1":
         return None
     return (
@@ -210,7 +210,9 @@ def _fingerprint(location: str | None) -> str | None:
     if not folder.is_dir():  # a cached hub id: its snapshot is named by its commit
         from huggingface_hub import try_to_load_from_cache
 
-        return Path(str(try_to_load_from_cache(str(folder), "config.json"))).parent.name
+        found = {name: try_to_load_from_cache(location, name) for name in WEIGHTS}
+        name, path = next((n, p) for n, p in found.items() if isinstance(p, str))
+        return Path(path).parents[name.count("/")].name
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     # Checkpoints are large; a file that is the same to the nanosecond is not read again.
     stamps = tuple((str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in files)

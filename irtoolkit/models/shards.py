@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -31,8 +31,18 @@ _SUFFIX = ".arrow"
 
 
 def key_of(text: str) -> bytes:
-    """The key of a text."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
+    """The key of a text.
+
+    Raises:
+        InputError: it cannot be written as UTF-8.
+    """
+    try:
+        data = text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"half a surrogate pair at character {error.start + 1} of the text {text[:60]!r}"
+        ) from None
+    return hashlib.blake2b(data, digest_size=KEY_BYTES).digest()
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,9 @@ class Shard:
         import pyarrow as pa
 
         with pa.memory_map(str(self.path)) as source:
-            return pa.ipc.open_file(source).read_all().combine_chunks()
+            table = pa.ipc.open_file(source).read_all().combine_chunks()
+        table.validate(full=True)  # damage must not lead out of the file
+        return table
 
     @cached_property
     def keys(self) -> Any:
@@ -82,13 +94,15 @@ class Shard:
 
 
 def write_shard(
-    folder: Path, keys: Sequence[bytes], lengths: Ints, outputs: Sequence[Output]
-) -> Shard:
+    folder: Path, keys: Sequence[bytes], lengths: Ints, outputs: Sequence[Output],
+    chunk: Sequence[bytes] | None = None,
+) -> Shard:  # fmt: skip
     """Writes what a model made of some texts.
 
     Args:
         folder: where it goes.
         keys, lengths, outputs: of each text, its key, its tokens, and the arrays made of it.
+        chunk: what this process has locked, if that is more: two chunks may lack the same texts.
 
     Raises:
         InputError: the disk refuses.
@@ -108,7 +122,7 @@ def write_shard(
         widths.append(first.shape[1] if first.ndim == 2 else None)
     table = pa.table(columns).replace_schema_metadata({"widths": json.dumps(widths)})
     name = _name(keys)
-    temporary = folder / f".{name}.tmp"
+    temporary = folder / f".{_name(chunk or keys)}.tmp"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_file(sink, table.schema) as out:
@@ -117,6 +131,9 @@ def write_shard(
         temporary.replace(made)
     except OSError as error:
         raise InputError(f"cannot write: {error.strerror or error}", file=folder) from None
+    finally:
+        with suppress(OSError):  # where nothing could be written there is nothing to remove
+            temporary.unlink()
     return Shard(made)
 
 
@@ -146,7 +163,9 @@ class Store:
         """Takes in a shard; of two that hold a text the first counts."""
         try:
             keys = shard.keys.to_pylist()
-        except (OSError, ValueError, KeyError):  # cut short, say: nothing of it can be used
+        except Exception:  # Arrow has many for a damaged file: nothing of it can be used
+            if shard.is_sound():
+                raise
             shard.path.unlink(missing_ok=True)
             return
         number = len(self._shards)
@@ -181,9 +200,11 @@ class Store:
         """Whether this process alone may now make the outputs of these texts; see `locked`."""
         path = self.folder / f"{_name(keys)}.lock"
         with locked(path, wait) as mine:
-            yield mine
-            if mine:  # whoever waits for it looks again for what has been made
-                path.unlink(missing_ok=True)
+            try:
+                yield mine
+            finally:
+                if mine:  # whoever waits for it looks again for what has been made
+                    path.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)

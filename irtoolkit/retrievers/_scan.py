@@ -15,8 +15,8 @@ from irtoolkit.ids import Ints
 
 Scores = NDArray[np.floating[Any]]
 
-# Scores whose greatest is noted together: two lines of a processor's cache, or four.
-_PART = 32
+# Scores whose greatest is noted together.
+_PART = 64
 # Fewer scores than this are not worth a second thread.
 _ALONE = 1 << 16
 _GREATEST = float(np.finfo(np.float32).max)
@@ -43,11 +43,12 @@ def contenders(scores: Scores, depth: int) -> list[Ints]:
     found: list[Ints] = [np.empty(0, np.int64)] * len(scores)
 
     def part(rows: slice) -> None:
-        peaks = np.empty(parts, scores.dtype)
+        peaks, places = np.empty(parts, scores.dtype), np.empty(scores.shape[1], np.int64)
         for number in range(*rows.indices(len(scores))):
             peaks_of(scores[number], peaks)
             bound = np.partition(peaks, parts - depth)[parts - depth]
-            found[number] = above(scores[number], peaks, bound)
+            # In the order of the candidates, by which ties may be broken.
+            found[number] = np.sort(places[: above(scores[number], peaks, bound, places)])
 
     _by_rows(part, scores)
     return found
@@ -64,9 +65,7 @@ def standing(scores: Scores, rows: Ints, places: Ints) -> tuple[Ints, Ints]:
     return greater, equal
 
 
-def _by_rows(
-    function: Callable[[slice], object], scores: Scores, count: int | None = None
-) -> None:
+def _by_rows(function: Callable[[slice], object], scores: Scores, count: int | None = None) -> None:
     """Calls a function with slices of so many rows, on all cores where that is worth it."""
     count = len(scores) if count is None else count
     threads = min(os.cpu_count() or 1, count)
@@ -74,15 +73,20 @@ def _by_rows(
         function(slice(0, count))
         return
     bounds = np.linspace(0, count, threads + 1).astype(int)
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(function, map(slice, bounds[:-1], bounds[1:])))
+    list(_pool(os.getpid()).map(function, map(slice, bounds[:-1], bounds[1:])))
+
+
+@cache
+def _pool(process: int) -> ThreadPoolExecutor:
+    """Threads that stay; a forked process has its own."""
+    return ThreadPoolExecutor(os.cpu_count())
 
 
 @cache
 def _kernels() -> tuple[Callable[..., Any], ...]:
     import numba
 
-    greatest, width = _GREATEST, _PART
+    greatest = _GREATEST
 
     @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
     def find(scores: Any, places: Any) -> None:
@@ -96,30 +100,28 @@ def _kernels() -> tuple[Callable[..., Any], ...]:
                         places[row] = place
                         break
 
-    @numba.njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})  # type: ignore[untyped-decorator]
+    @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
     def peaks_of(row: Any, peaks: Any) -> None:
-        for part in range(len(peaks)):
-            begin = part * width
-            end = min(begin + width, len(row))
-            best = row[begin]
-            for place in range(begin + 1, end):
-                best = max(best, row[place])
-            peaks[part] = best
+        # Parts are the columns of the row laid out in lines, so that a line is handled at once.
+        parts = len(peaks)
+        peaks[:] = row[:parts]
+        for begin in range(parts, len(row), parts):
+            line = row[begin : begin + parts]
+            for part in range(len(line)):
+                peaks[part] = max(line[part], peaks[part])
 
     @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-    def above(row: Any, peaks: Any, bound: Any) -> Any:
-        count = 0
-        for part in range(len(peaks)):
-            count += width * (peaks[part] >= bound)
-        found = np.empty(count, np.int64)
+    def above(row: Any, peaks: Any, bound: Any, found: Any) -> int:
+        # What is found goes into an array that is there already: one that grows is ten times slower.
         count = 0
         for part in range(len(peaks)):
             if peaks[part] >= bound:
-                for place in range(part * width, min((part + 1) * width, len(row))):
-                    if row[place] >= bound:
-                        found[count] = place
+                line = row[part :: len(peaks)]
+                for place in range(len(line)):
+                    if line[place] >= bound:
+                        found[count] = part + place * len(peaks)
                         count += 1
-        return found[:count]
+        return count
 
     @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
     def count(scores: Any, rows: Any, places: Any, greater: Any, equal: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,13 +56,15 @@ class CrossEncoder(Neural):
                     for text in texts:
                         yield asked[query], text
 
-        outputs = encoder.encode(pairs(), what="pairs", count=int(sizes.sum())).vectors()
-        if outputs.shape[1] > 2:
+        # A model that cannot rank is refused before it has read everything.
+        classes = encoder.encode(islice(pairs(), 1), what="a first pair").vectors().shape[1]
+        if classes > 2:
             raise InputError(
-                f"the model {self.model} has {outputs.shape[1]} classes",
+                f"the model {self.model} has {classes} classes",
                 remedy="a cross-encoder that ranks has one output, or two",
             )
-        scores = outputs[:, 0] if outputs.shape[1] == 1 else outputs[:, 1] - outputs[:, 0]
+        outputs = encoder.encode(pairs(), what="pairs", count=int(sizes.sum())).vectors()
+        scores = outputs[:, 0] if classes == 1 else outputs[:, 1] - outputs[:, 0]
         # Pairs stand in the order of the groups' queries.
         order = np.concatenate([group.queries for group in task.groups])
         begins = np.empty(len(asked), np.int64)

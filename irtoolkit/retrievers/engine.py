@@ -18,6 +18,8 @@ from irtoolkit.runs import DEFAULT_TAG, Run
 
 # Scores held at once: 2^25 doubles are 256 MiB.
 BLOCK_CELLS = 1 << 25
+# Scores of a block that are looked through at once: 2^21 floats are 8 MiB.
+SCANNED_CELLS = 1 << 21
 
 
 @dataclass(frozen=True)
@@ -170,9 +172,12 @@ def _blocks(task: Task, scorer: Scorer) -> Iterator[tuple[Ints, Ints, Block]]:
 
 
 def _scored(queries: Ints, docs: Ints, found: Scores | Hits) -> Iterator[tuple[Ints, Ints, Scores]]:
-    """Queries that share the documents they have scores for: all of a block, or one with its hits."""
+    """Queries that share the documents they have scores for: some of a block, or one with its hits."""
     if not isinstance(found, Hits):
-        yield queries, docs, found
+        # Few rows at a time stay in the processor's cache while they are looked through.
+        step = max(1, SCANNED_CELLS // len(docs))
+        for start in range(0, len(queries), step):
+            yield queries[start : start + step], docs, found[start : start + step]
         return
     for at, (places, scores) in enumerate(zip(found.places, found.scores, strict=True)):
         here = places >= 0

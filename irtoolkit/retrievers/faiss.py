@@ -65,11 +65,15 @@ class Faiss(VectorRetriever):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for key in ("hits", "m", "ef_construction", "ef_search", "probes", "subvectors"):
-            if getattr(self, key) < 1:
-                raise InputError(f"setting {key}={getattr(self, key)} is not at least 1")
-        if self.lists is not None and self.lists < 1:
-            raise InputError(f"setting lists={self.lists} is not at least 1")
+        # A graph with one neighbour for each node has no levels, and faiss crashes.
+        least = {
+            "hits": 1, "m": 2, "ef_construction": 1, "ef_search": 1, "lists": 1, "probes": 1,
+            "subvectors": 1, "seed": 0,
+        }  # fmt: skip
+        for key, bound in least.items():
+            value = getattr(self, key)
+            if value is not None and not bound <= value < 1 << 31:
+                raise InputError(f"setting {key}={value} is not in {bound}..{(1 << 31) - 1}")
 
     def missing(self) -> str | None:
         if find_spec("faiss") is None:
@@ -112,8 +116,8 @@ class Faiss(VectorRetriever):
                     faiss.write_index(made, str(temporary))
         try:
             index: Any = faiss.read_index(str(path))
-        except RuntimeError as error:
-            reason = str(error).splitlines()[0]
+        except (RuntimeError, MemoryError) as error:
+            reason = (str(error).strip() or "no memory for it").splitlines()[0]
             raise InputError(f"damaged index: {reason}", file=path, remedy="delete it") from None
         if self.index == "hnsw":
             index.hnsw.efSearch = self.ef_search
@@ -170,7 +174,7 @@ class Faiss(VectorRetriever):
             raise InputError(f"setting lists={lists} is more than the {count} documents")
         coarse: Any = faiss.IndexFlat(width, metric)
         index: Any = faiss.IndexIVFPQ(coarse, width, lists, self.subvectors, bits, metric)
-        index.cp.seed = index.pq.cp.seed = self.seed + 1
+        index.cp.seed = index.pq.cp.seed = self.seed
         coarse.this.disown()
         index.own_fields = True
         return index
@@ -179,10 +183,13 @@ class Faiss(VectorRetriever):
         """What an index depends on, hashed: the vectors and how they are arranged."""
         import faiss
 
+        own = {
+            "flat": [], "hnsw": [self.m, self.ef_construction],
+            "ivfpq": [self.lists, self.subvectors, self.seed],
+        }  # fmt: skip
         settings = {
-            "index": self.index, "scaled": scaled, "metric": metric, "faiss": faiss.__version__,
-            "hnsw": [self.m, self.ef_construction], "seed": self.seed,
-            "ivfpq": [self.lists, self.subvectors], "vectors": docs.digest(),
+            "index": self.index, "own": own[self.index], "scaled": scaled, "metric": metric,
+            "faiss": faiss.__version__, "vectors": docs.digest(),
         }  # fmt: skip
         return hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:32]
 

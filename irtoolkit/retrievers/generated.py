@@ -6,16 +6,15 @@ about, and its answer is the query.
 
 from __future__ import annotations
 
-import sys
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from string import Formatter
 from typing import ClassVar, Literal
 
-from tqdm import tqdm
-
 from irtoolkit.answers import Answers
 from irtoolkit.errors import InputError
+from irtoolkit.models.presets import Kind
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.task import Segments, Task
@@ -23,7 +22,9 @@ from irtoolkit.retrievers.writers import FILTERED, LENGTH, Completion, Endpoint,
 
 # The query itself in a prompt; any other name is a field of its record.
 QUERY = "query"
+# Queries named in an error.
 _SHOWN = 5
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -129,10 +130,16 @@ class Generated(Retriever):
                 remedy="set unanswered=query to search with these as they are, or change the prompt",
             )
         if lacking:
-            _say(f"{len(lacking)} of {len(prompts)} queries have no answer and stand as they are")
+            _log.warning(
+                "%s: %d of %d queries have no answer and stand as they are",
+                self.llm, len(lacking), len(prompts),
+            )  # fmt: skip
         cut = sum(answer.finish == LENGTH for answer in found)
         if cut:
-            _say(f"{cut} of {len(prompts)} answers were cut at max_tokens={self.max_tokens}")
+            _log.warning(
+                "%s: %d of %d answers were cut at max_tokens=%s",
+                self.llm, cut, len(prompts), self.max_tokens,
+            )  # fmt: skip
         return [
             self._rewritten(query, answer) if _usable(answer) else query
             for query, answer in zip(task.queries, found, strict=True)
@@ -148,6 +155,7 @@ class GeneratedQuery(Generated, Dense):
     """Similarity of a document and what a language model writes for the query."""
 
     name: ClassVar[str] = "generated-query"
+    applies: ClassVar[Kind | None] = None
 
 
 def _usable(answer: Completion) -> bool:
@@ -180,7 +188,3 @@ def _field(task: Task, name: str) -> list[str]:
             remedy=f"{error.remedy}; {{{QUERY}}} is the query itself, and braces are doubled",
         ) from None
     return [" ".join(segments) for segments in found]
-
-
-def _say(text: str) -> None:
-    tqdm.write(f"generated queries: {text}", file=sys.stderr)

@@ -25,8 +25,11 @@ Singles = NDArray[np.float32]
 
 # Products of document and query tokens made at once by one core; they stay in its cache.
 _CELLS = 1 << 17
-# Token vectors of a candidate set that are held in fp32 for all its queries.
-_HELD = 1 << 28
+# Tokens of queries compared at once.
+_ASKED = 1 << 11
+# Tokens of a candidate set whose vectors are held in fp32 for all its queries: 2 GiB at 128
+# dimensions.
+_HELD = 1 << 22
 # Products made at once on a GPU.
 _CELLS_ON_GPU = 1 << 28
 
@@ -112,7 +115,12 @@ class _Tokens:
         scores = np.empty((len(starts) - 1, len(self._docs)), np.float32)
         for first, last in self._parts:
             vectors, begins = self._held or tokens(self._docs[np.arange(first, last)])
-            maxsim(vectors, begins, queries, starts, device, scores[:, first:last])
+            for low, high in _parts(starts, _ASKED):
+                own = starts[low : high + 1]
+                maxsim(
+                    vectors, begins, queries[own[0] : own[-1]], own - own[0], device,
+                    scores[low:high, first:last],
+                )  # fmt: skip
         return scores
 
 
@@ -131,8 +139,6 @@ def maxsim(
     if device != "cpu":
         _maxsim_on_gpu(docs, doc_starts, queries, query_starts, device, scores)
         return
-    from threadpoolctl import threadpool_limits
-
     parts = _parts(doc_starts, max(1, _CELLS // len(queries)))
     asked = np.ascontiguousarray(queries.T)
     fold = _kernel()
@@ -143,7 +149,7 @@ def maxsim(
         products = docs[begins[0] : begins[-1]] @ asked
         fold(products, begins - begins[0], query_starts, scores[:, first:last])
 
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(os.cpu_count()) as pool:
+    with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(os.cpu_count()) as pool:
         for _ in pool.map(part, parts):
             pass
 
@@ -159,9 +165,9 @@ def _maxsim_on_gpu(
     for first, last in _parts(doc_starts, max(1, _CELLS_ON_GPU // len(queries))):
         begins = doc_starts[first : last + 1]
         shown = torch.from_numpy(np.ascontiguousarray(docs[begins[0] : begins[-1]])).to(device)
-        best = torch.segment_reduce(
-            shown @ asked, "max", lengths=torch.from_numpy(np.diff(begins)).to(device), initial=-1.0
-        )
+        counts = torch.from_numpy(np.diff(begins)).to(device)
+        best = torch.segment_reduce(shown @ asked, "max", lengths=counts)
+        best[counts == 0] = -1
         total = torch.segment_reduce(best.T.contiguous(), "sum", lengths=lengths)
         scores[:, first:last] = total.cpu().numpy()
 
@@ -178,6 +184,14 @@ def _runs(starts: Ints, most: int) -> Iterator[tuple[int, int]]:
         last = min(count, max(first + 1, last))
         yield first, last
         first = last
+
+
+@cache
+def _libraries() -> Any:
+    """What is asked to use one thread; finding it takes longer than comparing a hundred texts."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy.sparse import csr_array
 
+from irtoolkit.errors import InputError
 from irtoolkit.ids import Ints
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.shards import Rows
@@ -40,6 +41,11 @@ class Sparse(TwoSided):
 
     def scorer(self, task: Task) -> Scorer:
         asking, shown = self.encoder("query"), self.encoder("document")
+        if shown.similarity_of_model != "dot":
+            raise InputError(
+                f"the model {self.model} compares by {shown.similarity_of_model}",
+                remedy="sparse vectors are compared by the dot product",
+            )
         asked = self.asked(task)
         queries = _matrix(asking.encode(map(asking.text, asked), what="queries", count=len(asked)))
         docs = shown.encode(map(shown.text, task.docs), what="documents", count=len(task.docs))

@@ -132,7 +132,6 @@ class Task:
         """
         if depth is not None and depth < 1:
             raise InputError(f"depth {depth} is not at least 1")
-        run = run if depth is None else run.head(depth)
         place = translate(run.query_ids, self.query_ids)
         known = translate(run.doc_ids, self.doc_ids)
         for kind, ids, found in (
@@ -158,6 +157,7 @@ class Task:
                         f" {run.tag} is no candidate of query {self.query_ids[query]}",
                         remedy="it is a run on other candidates",
                     )
+        pools = [pool[:depth] for pool in pools]
         kept, places = np.unique(np.concatenate(pools), return_inverse=True)
         cuts = np.cumsum([len(pool) for pool in pools])[:-1]
         groups = tuple(

@@ -8,6 +8,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from irtoolkit.errors import InputError
+from irtoolkit.models.loading import device_of
+
 Similarity = Literal["cosine", "dot", "l2"]
 Vectors = NDArray[np.floating[Any]]
 
@@ -32,9 +35,12 @@ def prepared(
 
     Returns:
         From (q, dimensions) to (q, c); higher is better.
+
+    Raises:
+        InputError: there is no such similarity, or no such device.
     """
     if similarity not in get_args(Similarity):
-        raise ValueError(f"no similarity {similarity!r}: there are {get_args(Similarity)}")
+        raise InputError(f"no similarity {similarity!r}", remedy=", ".join(get_args(Similarity)))
     if similarity == "l2":
         return lambda queries: negative_distances(queries, docs)
     shown = unit(docs) if similarity == "cosine" else docs
@@ -47,7 +53,7 @@ def _product(docs: Vectors, device: str | None) -> Callable[[Vectors], Vectors]:
     if device != "cpu":
         import torch
 
-        chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        chosen = device_of(device)
         if chosen != "cpu":
             there = torch.from_numpy(np.ascontiguousarray(docs, np.float32)).to(chosen).T
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from irtoolkit.errors import InputError
-from irtoolkit.models import presets as models
+from irtoolkit.models import loading, presets
 
 # Why a completion ends where it does, as the protocol has it.
 STOP, LENGTH, FILTERED = "stop", "length", "content_filter"
@@ -429,13 +429,13 @@ class Local(Writer):
         if lacking is None and self.max_tokens is None:
             lacking = "a local language model needs max_tokens"
         if lacking is None:
-            lacking = models.missing(self.model)
+            lacking = presets.missing(self.model)
             lacking = lacking and lacking.replace("model=PATH", "llm=PATH")
         return lacking
 
     def identity(self) -> dict[str, Any]:
         # The weights decide, wherever they are; and the batch, as padding moves last digits.
-        found = {"model": models.fingerprint(self.model) or self.model, "parallel": self.parallel}
+        found = {"model": presets.fingerprint(self.model) or self.model, "parallel": self.parallel}
         return {**super().identity(), **found}
 
     def write(self, prompts: Sequence[str]) -> Iterator[list[tuple[str, Completion]]]:
@@ -523,28 +523,27 @@ def _ends(model: Any) -> set[int]:
 
 
 def _load(name: str, device: str | None) -> tuple[Any, Any]:
-    import torch
     import transformers
-    from transformers.utils import logging
 
-    if not os.isatty(2):
-        logging.disable_progress_bar()
-    place = models.location(name)
-    try:
+    place = presets.location(name)
+
+    def make() -> Any:
         config = transformers.AutoConfig.from_pretrained(place)
         kind = "Seq2SeqLM" if config.is_encoder_decoder else "CausalLM"
         # A decoder writes on where the prompt ends: padding has to stand before it.
         side = "right" if config.is_encoder_decoder else "left"
-        tokenizer = transformers.AutoTokenizer.from_pretrained(place, padding_side=side)
         model = getattr(transformers, f"AutoModelFor{kind}").from_pretrained(place, dtype="auto")
-    except Exception as error:  # each library has its own for a damaged file
-        raise InputError(f"cannot load the model {place}: {_reason(error)}") from None
+        model.tokenizer = transformers.AutoTokenizer.from_pretrained(place, padding_side=side)
+        return model
+
+    # Weights stay in the precision that they were published in.
+    model = loading.load(place, make, "fp32", loading.device_of(device))
+    tokenizer = model.tokenizer
     if tokenizer.pad_token is None:
         if tokenizer.eos_token is None:
             raise InputError(f"the tokenizer of {place} has no padding token and no end token")
         tokenizer.pad_token = tokenizer.eos_token
-    chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    return tokenizer, model.eval().to(chosen)
+    return tokenizer, model
 
 
 def _reason(error: Exception) -> str:

@@ -1,0 +1,229 @@
+"""models.toml: every model of the papers, with its facts, and the rows of the tables that use them."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from irtoolkit.experiments.tables import Row, tables
+from irtoolkit.models import presets
+from irtoolkit.models.presets import PRESETS, Preset, find, missing, require
+from irtoolkit.retrievers import retrievers
+
+DATA: dict[str, dict[str, Any]] = tomllib.loads(PRESETS.read_text("utf-8"))
+KINDS = {"dense", "late", "sparse", "cross", "writer", "weigher"}
+TEXTS = {"id", "query", "package", "query_prompt", "doc_prompt", "join", "source", "paper",
+         "licence", "unpublished", "note"}  # fmt: skip
+NUMBERS = {"query_length", "doc_length"}
+CHOICES = {
+    "kind": KINDS,
+    "pooling": {"cls", "mean", "max", "mask", "pooler", "sparta"},
+    "similarity": {"cosine", "dot", "l2"},
+}
+LICENCES = {
+    "Apache-2.0", "MIT", "CC-BY-NC-4.0", "CC-BY-NC-SA-4.0", "Artistic-2.0", "not stated",
+}  # fmt: skip
+ROWS = [(name, row) for name, table in tables().items() for row in table.rows]
+PAPERS = ("CSFCube", "RELiC", "EgRet", "PlotRetrieval", "QuoteR")
+each = pytest.mark.parametrize("name", DATA)
+# Weights without a repository of their own on the hub.
+UNPUBLISHED = {name for name, facts in DATA.items() if "unpublished" in facts}
+
+
+@each
+def test_keys_and_values_are_of_their_kind(name: str) -> None:
+    for key, value in DATA[name].items():
+        if key in CHOICES:
+            assert value in CHOICES[key], key
+        elif key in NUMBERS:
+            assert type(value) is int, key
+            assert 1 <= value <= 512, key
+        else:
+            assert key in TEXTS, key
+            assert isinstance(value, str), key
+            assert value == value.strip() != "", key
+
+
+@each
+def test_what_every_preset_says(name: str) -> None:
+    facts = DATA[name]
+    assert {"id", "source", "paper", "licence"} <= facts.keys()
+    assert re.fullmatch(r"https://[^\s]+", facts["source"])
+    assert facts["licence"] in LICENCES
+    assert facts["paper"].startswith((*PAPERS, "not in the papers"))
+
+
+@each
+def test_weights_are_on_the_hub_or_the_preset_says_what_to_do(name: str) -> None:
+    facts = DATA[name]
+    on_hub = [
+        re.fullmatch(r"[\w.-]+/[\w.-]+", facts[key]) for key in ("id", "query") if key in facts
+    ]
+    if "unpublished" in facts:
+        # A name of our own, which is also a folder that may be beside the user.
+        assert facts["id"] == name
+        assert on_hub == [None]
+        assert "model=" in facts["unpublished"]
+    else:
+        assert all(on_hub)
+
+
+@each
+def test_vectors_say_how_they_are_compared(name: str) -> None:
+    facts = DATA[name]
+    compared = facts.get("kind", "dense") in ("dense", "late", "sparse")
+    assert ("similarity" in facts) == compared
+    if facts.get("kind") == "sparse":
+        assert facts["similarity"] == "dot"
+    assert facts.get("pooling") is None or compared
+
+
+@each
+def test_sentence_transformers_folders_pool_themselves(name: str) -> None:
+    facts = DATA[name]
+    if facts["id"].startswith("sentence-transformers/"):
+        assert "pooling" not in facts
+    elif facts.get("kind", "dense") == "dense" and name not in UNPUBLISHED:
+        assert "pooling" in facts
+
+
+@each
+def test_the_code_reads_what_the_file_says(name: str) -> None:
+    made = presets.presets()[name]
+    assert made == find(name) == Preset(**DATA[name])
+    assert made.side("document").id == DATA[name]["id"]
+    assert made.side("query").id == DATA[name].get("query", DATA[name]["id"])
+
+
+def test_every_system_of_the_papers_is_there() -> None:
+    """Issue 5's list: what the papers rank with that is trained beforehand."""
+    assert set(DATA) >= {
+        "DPR", "DPR-context", "DPR-MSMARCO", "SIM", "c-REALM", "SBERT-MSMARCO", "ANCE", "TAS-B",
+        "BERM", "coCondenser", "ERNIE-Search", "Contriever", "COCO-DR", "RetroMAE", "UnSimCSE",
+        "SuSimCSE", "SPECTER", "SentBERT-PP", "SentBERT-NLI", "all-MiniLM-L6-v2", "dense-RELiC",
+        "EgRet", "ColBERT", "ColBERTv2", "SPARTA", "SPLADE", "cross-encoder-MiniLM", "docT5query",
+        "DeepCT", "BERT-Sim", "BERT-Cls",
+    }  # fmt: skip
+
+
+def test_models_without_weights_are_these() -> None:
+    assert {
+        "DPR-MSMARCO", "SIM", "c-REALM", "BERM", "ERNIE-Search", "dense-RELiC", "EgRet", "ColBERT",
+        "DeepCT", "BERT-Sim", "BERT-Cls", "QuoteR",
+    } == UNPUBLISHED  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "facts"),
+    [
+        ("DPR", {"pooling": "pooler", "similarity": "dot", "licence": "CC-BY-NC-4.0",
+                 "query": "facebook/dpr-question_encoder-single-nq-base"}),
+        ("DPR-context", {"id": "facebook/dpr-ctx_encoder-single-nq-base", "pooling": "pooler"}),
+        ("Contriever", {"id": "facebook/contriever-msmarco", "pooling": "mean", "similarity": "dot"}),
+        ("COCO-DR", {"pooling": "cls", "similarity": "dot", "licence": "MIT"}),
+        ("coCondenser", {"pooling": "cls", "similarity": "dot"}),
+        ("RetroMAE", {"pooling": "cls", "similarity": "dot", "licence": "Artistic-2.0"}),
+        ("TAS-B", {"similarity": "dot"}),
+        ("ANCE", {"similarity": "dot"}),
+        ("SPECTER", {"pooling": "cls", "join": "sep", "similarity": "l2"}),
+        ("c-REALM", {"query_length": 288, "doc_length": 288, "similarity": "dot"}),
+        ("SIM", {"similarity": "cosine"}),
+        ("SPLADE", {"kind": "sparse", "licence": "CC-BY-NC-SA-4.0"}),
+        ("SPARTA", {"kind": "sparse", "pooling": "sparta"}),
+    ],
+)  # fmt: skip
+def test_facts_are_those_that_were_looked_up(name: str, facts: dict[str, Any]) -> None:
+    assert facts.items() <= DATA[name].items()
+
+
+# -- the rows that use them ----------------------------------------------------------------------
+
+
+def model_of(row: Row) -> str | None:
+    if row.retriever is None:
+        return None
+    return row.settings.get("model") or getattr(retrievers()[row.retriever], "model", None)
+
+
+@pytest.mark.parametrize(("table", "row"), ROWS, ids=lambda part: getattr(part, "system", part))
+def test_a_rows_model_is_a_preset_of_its_retrievers_kind(table: str, row: Row) -> None:
+    model = model_of(row)
+    if model is None:
+        return
+    assert model in DATA
+    kind = getattr(retrievers()[str(row.retriever)], "kind", None)
+    expected = {"doct5query": "writer", "deepct": "weigher"}.get(str(row.retriever), kind)
+    assert DATA[model].get("kind", "dense") == (expected or "dense")
+
+
+def test_a_paper_that_a_preset_names_has_rows_that_use_it() -> None:
+    trained = {"dense-RELiC", "EgRet", "BERT-Sim", "BERT-Cls", "QuoteR"}
+    used = {model_of(row) for _, row in ROWS}
+    named = {name for name, facts in DATA.items() if facts["paper"].startswith(PAPERS)}
+    assert named - trained <= used
+    for name in named & used:
+        tables_of = {table for table, row in ROWS if model_of(row) == name}
+        assert any(table in DATA[name]["paper"].lower() for table in tables_of), name
+
+
+@pytest.mark.parametrize("name", ["relic", "egret", "plotretrieval", "quoter", "csfcube"])
+def test_every_table_has_a_model_that_is_at_hand(name: str) -> None:
+    rows = [row for row in tables()[name].rows if model_of(row) == "all-MiniLM-L6-v2"]
+    assert rows
+    for row in rows:
+        assert row.system.startswith("MiniLM")
+        assert not row.reported
+        assert (row.note or "").startswith("Not in the paper")
+
+
+@pytest.mark.parametrize("name", ["relic", "egret", "plotretrieval", "quoter", "csfcube"])
+def test_other_rows_without_printed_figures_say_why(name: str) -> None:
+    for row in tables()[name].rows:
+        if not row.reported:
+            assert (row.note or "").startswith("Not in the paper"), row.system
+
+
+def test_rows_that_need_training_say_so() -> None:
+    for _, row in ROWS:
+        if row.unavailable is not None:
+            assert "train it" in row.unavailable
+            assert row.reported
+
+
+def test_pretrained_models_of_relic_see_a_mark_as_in_the_papers_code() -> None:
+    for row in tables()["relic"].rows:
+        if row.retriever in ("dense", "late") and row.reported:
+            token = "[MASK]" if row.system.startswith("c-REALM") else "<mask>"
+            assert row.settings["query"] == f"masked:{token}"
+
+
+# -- weights that are not here -------------------------------------------------------------------
+
+
+@each
+def test_what_is_missing_is_said(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("sentence_transformers")
+    monkeypatch.chdir(tmp_path)
+    lacking = missing(name)
+    if lacking is None:
+        return
+    facts = DATA[name]
+    assert (facts["unpublished"] if name in UNPUBLISHED else facts["id"]) in lacking
+
+
+@pytest.mark.parametrize("name", sorted(UNPUBLISHED))
+def test_a_folder_of_that_name_is_taken(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that `reproduce` runs the row of a model that somebody has trained or converted."""
+    pytest.importorskip("sentence_transformers")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).mkdir()
+    assert missing(name) is None
+    assert require(name, DATA[name].get("kind", "dense")).id == name
