@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +194,46 @@ def test_junk_at_the_end_is_dropped(junk: bytes) -> None:
 def test_a_model_that_gives_too_few_answers_is_no_model() -> None:
     with pytest.raises(ValueError, match="shorter"):
         filled(TEXTS, lambda texts: [["x", 0]] * (len(texts) - 1))
+
+
+# -- answers as they come -----------------------------------------------------------------------
+
+
+def test_portions_may_come_in_any_order_and_size() -> None:
+    def ask(texts: list[str]) -> Iterator[list[tuple[str, Any]]]:
+        backwards = [(text, text[::-1]) for text in reversed(texts)]
+        yield backwards[:3]
+        yield []
+        yield from ([pair] for pair in backwards[3:])
+
+    answers = Answers("kind", {"n": 1})
+    answers.gather(TEXTS, ask, progress=False)
+    assert [answers[text] for text in TEXTS] == [text[::-1] for text in TEXTS]
+
+
+def test_portions_that_came_before_a_failure_are_kept() -> None:
+    asked: list[list[str]] = []
+
+    def failing(texts: list[str]) -> Iterator[list[tuple[str, Any]]]:
+        asked.append(texts)
+        yield [(texts[4], 4)]
+        yield [(texts[1], 1), (texts[6], 6)]
+        raise InputError("the model has gone")
+
+    for _ in range(2):
+        with pytest.raises(InputError, match="has gone"):
+            Answers("kind", {"n": 1}).gather([*TEXTS, "t", "u", "v"], failing, progress=False)
+    first, second = asked
+    assert second == [text for i, text in enumerate(first) if i not in (1, 4, 6)]
+
+
+def test_nobody_is_asked_when_all_is_there() -> None:
+    answers = filled(TEXTS)
+
+    def ask(texts: list[str]) -> Iterator[list[tuple[str, Any]]]:
+        raise AssertionError(texts)
+
+    answers.gather(TEXTS, ask, progress=False)
 
 
 # -- keys -------------------------------------------------------------------------------------

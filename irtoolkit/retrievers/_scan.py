@@ -37,9 +37,11 @@ def contenders(scores: Scores, depth: int) -> list[Ints]:
     Of the greatest scores of the parts of a row, the depth-th is no greater than its depth-th score.
     """
     _, peaks_of, above, _ = _kernels()
-    parts = -(-scores.shape[1] // _PART)
+    count = scores.shape[1]
+    # A few times as many parts as are kept, so that few parts hold anything that is.
+    parts = -(-count // max(1, min(_PART, count // (4 * depth))))
     if depth >= parts:
-        return [np.arange(scores.shape[1])] * len(scores)
+        return [np.arange(count)] * len(scores)
     found: list[Ints] = [np.empty(0, np.int64)] * len(scores)
 
     def part(rows: slice) -> None:

@@ -195,4 +195,4 @@ class Faiss(VectorRetriever):
 
 
 def _divisors(number: int) -> list[int]:
-    return [n for n in range(1, min(number, 129)) if number % n == 0]
+    return [n for n in range(1, min(number, 128) + 1) if number % n == 0]
