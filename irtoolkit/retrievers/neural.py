@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from irtoolkit.models import presets
@@ -61,12 +61,28 @@ class TwoSided(Neural):
     """A retriever whose model sees a query and a document one at a time.
 
     Attributes:
+        query_model: the model that encodes queries, where it is another than `model` and no preset
+            says so.
         query_length, doc_length: tokens after which a text is cut; by default the preset's, else
             the model's own.
     """
 
+    query_model: str | None = None
     query_length: int | None = None
     doc_length: int | None = None
+
+    def missing(self) -> str | None:
+        return super().missing() or (
+            presets.missing(self.query_model) if self.query_model else None
+        )
+
+    def fingerprint(self) -> str | None:
+        own = super().fingerprint()
+        return f"{own} {presets.fingerprint(self.query_model)}" if self.query_model else own
+
+    def how(self, side: Side) -> How:
+        how = super().how(side)
+        return replace(how, model=self.query_model) if self.query_model and side == "query" else how
 
     def encoding(self, side: Side) -> dict[str, Any]:
         return {"length": self.query_length if side == "query" else self.doc_length}

@@ -90,8 +90,8 @@ class Task:
     query_view: str = DEFAULT_VIEW
     doc_view: str = DEFAULT_VIEW
     drop_self: bool = False
-    picked: bool = False
     _dataset: Any = field(default=None, repr=False)
+    picked: bool = False
 
     @cached_property
     def queries(self) -> list[Segments]:
