@@ -28,7 +28,7 @@ from irtoolkit.errors import InputError
 from irtoolkit.files import StrPath, sha256
 from irtoolkit.ids import Ids, Ints, encode, id_array, translate
 from irtoolkit.located import remove_ranks
-from irtoolkit.retrievers.ordering import best
+from irtoolkit.retrievers.ordering import best, untied
 from irtoolkit.runs import Run
 
 Doubles = NDArray[np.float64]
@@ -412,7 +412,8 @@ def fuse_files(
     ]
     dataset = _dataset(inputs)
     started = time.monotonic()
-    fused = fuse(runs, method, depth=depth, tag=tag, progress=progress)
+    # As in the file of a system, no scores tie.
+    fused = untied(fuse(runs, method, depth=depth, tag=tag, progress=progress))
     seconds = time.monotonic() - started
     # The record goes first away and last back: no run ever stands beside a record not its own.
     with suppress(OSError):  # a path that cannot be is refused by the writer, with its reason

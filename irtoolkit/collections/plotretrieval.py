@@ -90,6 +90,10 @@ class PlotQuery(NamedTuple):
         """The description."""
         return self.text
 
+    def hides(self, name: str) -> bool:
+        """Whether a field is the gold, which no retriever is shown."""
+        return name == "spans"
+
 
 _SCHEMAS = {
     "books": BOOK_COLUMNS,

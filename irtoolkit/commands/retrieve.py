@@ -1,8 +1,10 @@
 """Rank the candidates of every query of a dataset and write a TREC run.
 
 SYSTEM is a retriever (bm25, ql, tfidf, crm, lucene, doct5query, deepct, word2vec, dense, sentence-max,
-random) or a system of a paper by the paper's name for it (fabs_bm25, BM25-4-4, CRM, ...). DATASET is one of ours or any
-ir_datasets id: its scoreddocs are the candidates where it has them, else its whole corpus.
+late, sparse, cross-encoder, faiss, generated-query, random), a system of a paper by the paper's name for
+it (fabs_bm25, BM25-4-4, CRM, ...), or a model by name, folder or hub id (see `irtoolkit models`). DATASET
+is one of ours or any ir_datasets id: its scoreddocs are the candidates where it has them, else its whole
+corpus. Under torchrun, processes share what a model has to encode.
 """
 
 from __future__ import annotations

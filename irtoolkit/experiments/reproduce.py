@@ -80,7 +80,9 @@ def reproduce(
         raise InputError(f"the baseline {baseline} is not among the systems to run")
     chosen = [row for row in table.rows if not systems or row.system in systems]
     groups, lacking = _present(table, sample)
-    results = [_measure(table, row, groups, out, sample, say) for row in chosen]
+    results = [
+        _measure(table, row, groups, out, sample, say, named=bool(systems)) for row in chosen
+    ]
     foreign = {
         group: f"{dataset.queries_count()} queries, not the {published} of the published release"
         for group, (_, dataset) in groups.items()
@@ -125,6 +127,7 @@ def _measure(
     out: Path,
     sample: bool,
     say: Callable[[str], None],
+    named: bool,
 ) -> Result:
     if row.retriever is None:
         return Result(row, "missing", row.unavailable)
@@ -140,6 +143,8 @@ def _measure(
         path = out / f"{name}.{'' if table.dataset else group + '.'}{row.system}.run"
         try:
             lacking = system.missing()
+            if lacking is None and system.retriever.asks_others() and not named:
+                lacking = f"it may cost money: name it, --systems {row.system}, to send its requests"
             if lacking is not None:
                 return Result(row, "missing", lacking, settings)
             if ranked not in ready:

@@ -25,7 +25,7 @@ from irtoolkit.models.presets import Kind, kind_of, presets
 from irtoolkit.retrievers import create, retrievers
 from irtoolkit.retrievers.base import Retriever, parse_settings
 from irtoolkit.retrievers.engine import rank, rank_and_locate
-from irtoolkit.retrievers.ordering import Ties, separate
+from irtoolkit.retrievers.ordering import Ties, separate, untied
 from irtoolkit.retrievers.task import DEFAULT_VIEW, Task, load_task
 from irtoolkit.runs import Run
 
@@ -245,6 +245,8 @@ def produce(
     run = ranking.run
     if source is not None and keep_rest:
         run = _with_rest(run, source, system.depth)
+    # In the file no scores tie, so that no tool can read another order out of it.
+    run = untied(run)
     run.write(path)
     if wanted and Path(path).is_file():
         write_ranks(path, ranking.ranks)
@@ -353,7 +355,7 @@ def code_fingerprint() -> str:
     """A hash of the code that makes scores, so that a changed retriever's old runs are not reused."""
     root, digest = Path(__file__).parent.parent, hashlib.sha256()
     folders = [*(root / "retrievers").glob("*.*"), *(root / "models").glob("*.*")]
-    for path in sorted([*folders, root / "analysis.py"]):
+    for path in sorted([*folders, root / "analysis.py", root / "answers.py"]):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

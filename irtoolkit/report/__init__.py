@@ -1,1 +1,1 @@
-"""Results for people: tables as text, CSV, JSON and LaTeX."""
+"""Results for people: tables as text, CSV, JSON and LaTeX; comparisons as pages and pictures."""

@@ -74,9 +74,14 @@ _LATEX = {
 }  # fmt: skip
 
 
+def latex_text(text: str) -> str:
+    """A text as LaTeX shows it: every special character escaped."""
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
 def _latex(table: TextTable) -> str:
     def row(cells: Sequence[str]) -> str:
-        text = " & ".join("".join(_LATEX.get(c, c) for c in cell) for cell in cells) + r" \\"
+        text = " & ".join(map(latex_text, cells)) + r" \\"
         # After a line's end an opening bracket would be read as its argument.
         return "{}" + text if text.startswith("[") else text
 

@@ -68,6 +68,10 @@ class Retriever:
         """The one thing this retriever lacks to run here, or None. Looks, and fetches nothing."""
         return None
 
+    def asks_others(self) -> bool:
+        """Whether it sends texts to a service on another machine, which may charge for it."""
+        return False
+
     def reads_corpus(self) -> bool:
         """Whether documents that are nobody's candidates take part in the scores."""
         return False

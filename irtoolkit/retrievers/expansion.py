@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from irtoolkit.answers import Answers
 from irtoolkit.errors import InputError
-from irtoolkit.models import presets
+from irtoolkit.models import loading, presets
 from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.task import Segments
 
@@ -186,22 +186,22 @@ class DeepCT(Rewritten):
 
 @cache
 def _load(name: str, kind: str, device: str | None) -> tuple[Any, Any]:
-    import torch
     import transformers
 
     place = presets.location(name)
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(place)
+
+    def make() -> Any:
         model = getattr(transformers, kind).from_pretrained(place)
-    except Exception as error:  # each library has its own for a damaged file
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise InputError(f"cannot load the model {place}: {reason}") from None
-    chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    return tokenizer, model.eval().to(chosen)
+        model.tokenizer = transformers.AutoTokenizer.from_pretrained(place)
+        return model
+
+    model = loading.load(place, make, "fp32", loading.device_of(device))
+    return model.tokenizer, model
 
 
 @cache
 def _load_judge(name: str, device: str | None) -> Any:
     from sentence_transformers import CrossEncoder
 
-    return CrossEncoder(presets.location(name), device=device)
+    place, where = presets.location(name), loading.device_of(device)
+    return loading.load(place, lambda: CrossEncoder(place, device="cpu"), "fp32", where)

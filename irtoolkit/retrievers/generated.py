@@ -68,6 +68,9 @@ class Generated(Retriever):
     def missing(self) -> str | None:
         return super().missing() or self.writer().missing()
 
+    def asks_others(self) -> bool:
+        return self.writer().is_remote()
+
     def fingerprint(self) -> str | None:
         own = super().fingerprint()
         return own if self.endpoint is not None else f"{own} {self.writer().identity()['model']}"

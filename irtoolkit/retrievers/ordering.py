@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
 from typing import Any, Literal
 
@@ -15,6 +16,7 @@ from irtoolkit.errors import InputError
 from irtoolkit.ids import Ints
 from irtoolkit.retrievers._scan import contenders
 from irtoolkit.retrievers.base import Scores
+from irtoolkit.runs import Run
 
 Ties = Literal["trec", "pool"]
 Singles = NDArray[np.float32]
@@ -105,6 +107,30 @@ def separate(scores: Scores, names: Ints) -> Singles:
     _, singles = _sorted(np.asarray(scores, np.float64)[None, :], names, "pool")
     single: Singles = singles[0]
     return single
+
+
+def untied(run: Run) -> Run:
+    """The same ranking, with scores under which every tool reads its order off the file.
+
+    Where scores tie, trec_eval orders by document id, ir_measures' RR@k, Judged@k and Compat by
+    other rules, and ranx by how a sort fell out. So each score that does not stand below the one
+    before it is lowered by the fewest float32 steps until it does.
+
+    Raises:
+        InputError: a score would have to go below the lowest float32.
+    """
+    tied = (run.scores[1:] >= run.scores[:-1]) & (run.queries[1:] == run.queries[:-1])
+    if not tied.any():
+        return run
+    scores = run.scores.copy()
+    for query in np.unique(run.queries[1:][tied]):
+        rows = slice(run.offsets[query], run.offsets[query + 1])
+        # Ids that ascend from row to row would be turned around wherever scores stayed equal.
+        try:
+            scores[rows] = separate(scores[rows], np.arange(rows.stop - rows.start))
+        except InputError as error:
+            raise InputError(error.found, remedy="scale the scores") from None
+    return replace(run, scores=scores)
 
 
 @cache

@@ -266,7 +266,9 @@ def view(record: Any, name: str) -> Segments:
 
 
 def _text(record: Any, name: str) -> Segments | None:
-    """The text in a field, or None when it holds none."""
+    """The text in a field, or None when it holds none, or what no retriever may see."""
+    if hasattr(record, "hides") and record.hides(name):
+        return None
     try:
         value = getattr(record, name, None)
     except TypeError:  # a property that joins what is no text

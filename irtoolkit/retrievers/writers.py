@@ -70,6 +70,10 @@ class Writer(ABC):
     seed: int | None = 0
     parallel: int = 8
 
+    def is_remote(self) -> bool:
+        """Whether prompts leave this machine."""
+        return False
+
     def missing(self) -> str | None:
         """What keeps it from writing here, or None. Asks nobody."""
         if not self.model.strip():
@@ -161,6 +165,9 @@ class Endpoint(Writer):
 
     def _key(self) -> str | None:
         return os.environ.get(self.key_variable or "", "").strip() or None
+
+    def is_remote(self) -> bool:
+        return not self._is_local()
 
     def _is_local(self) -> bool:
         host = urlsplit(self.url).hostname or ""

@@ -1,0 +1,1 @@
+"""irtoolkit inside other libraries."""

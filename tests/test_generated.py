@@ -1,0 +1,1406 @@
+"""Generated queries: a server that speaks the real protocol, tiny local models, real rankings."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import ir_datasets
+import pytest
+import torch
+import transformers
+from hypothesis import given
+from hypothesis import strategies as st
+from ir_datasets.formats import BaseQueries, GenericDoc
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+from irtoolkit.answers import Answers
+from irtoolkit.collections.handlers import Docs
+from irtoolkit.errors import InputError
+from irtoolkit.experiments.systems import System, made_of
+from irtoolkit.retrievers import create
+from irtoolkit.retrievers.dense import Dense
+from irtoolkit.retrievers.engine import rank
+from irtoolkit.retrievers.generated import GeneratedQuery
+from irtoolkit.retrievers.task import Task, load_task
+from irtoolkit.retrievers.writers import Completion, Endpoint, Local, _retry_after
+
+NUMBERS = count()
+KEY = "sk-test-4f9a"
+DOCS = {
+    "d1": "the cat sat on the mat",
+    "d2": "a dog ran and ran",
+    "d3": "nobody saw the rat",
+    "d4": "the sun and the sea while a cat ran home",
+    "d5": "them go with the sea home",
+}
+
+
+class Query(NamedTuple):
+    query_id: str
+    text: str
+    book: str
+    parts: tuple[str, ...]
+    year: int = 1900
+
+    def default_text(self) -> str:
+        return self.text
+
+    def with_mask(self, token: str) -> str:
+        return f"{token} {self.text}"
+
+
+ASKED = [
+    Query("q1", "cat mat", "emma", ("one", "two")),
+    Query("q2", "dog ran home", "emma", ()),
+    Query("q3", "sea sun {rat}", "moby_dick", ("three",)),
+    Query("q4", "cat mat", "moby_dick", ("four",)),
+]
+
+
+class Queries(BaseQueries):  # type: ignore[misc]
+    def __init__(self, queries: list[Query]) -> None:
+        self.queries = queries
+
+    def queries_iter(self) -> Iterator[Query]:
+        return iter(self.queries)
+
+
+def register(queries: list[Query] = ASKED) -> str:
+    name = f"test-generated-{next(NUMBERS)}"
+    records = {doc: GenericDoc(doc, text) for doc, text in DOCS.items()}
+    parts = [Docs(lambda: records, GenericDoc, name, None), Queries(queries)]
+    ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
+    return name
+
+
+def task(queries: list[Query] = ASKED, **views: str) -> Task:
+    return load_task(register(queries), **views)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    return tmp_path / "cache" / "answers"
+
+
+def kept(cache: Path) -> dict[str, Any]:
+    """What is on disk, by the text it was kept under."""
+    lines = (line for path in cache.glob("*.jsonl") for line in path.read_text().splitlines())
+    return dict(map(json.loads, lines))
+
+
+# -- a server that speaks the protocol ---------------------------------------------------------
+
+Reply = Callable[["Handler"], None]
+
+
+class Handler(BaseHTTPRequestHandler):
+    """POST /v1/chat/completions as OpenAI documents it; what is not allowed there is refused."""
+
+    protocol_version = "HTTP/1.1"
+    server: Stub
+    body: dict[str, Any]
+
+    def do_POST(self) -> None:
+        raw = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path != "/v1/chat/completions":
+            return self.refuse(404, f"Invalid URL (POST {self.path})", "invalid_request_error")
+        if self.server.key is not None and (
+            self.headers.get("Authorization") != f"Bearer {self.server.key}"
+        ):
+            given = str(self.headers.get("Authorization")).removeprefix("Bearer ")
+            return self.refuse(
+                401, f"Incorrect API key provided: {given}.", "invalid_request_error",
+                "invalid_api_key",
+            )  # fmt: skip
+        if self.headers["Content-Type"] != "application/json":
+            return self.refuse(415, "JSON, please", "invalid_request_error")
+        self.body = json.loads(raw)
+        problem = self.problem()
+        if problem is not None:
+            return self.refuse(400, problem, "invalid_request_error")
+        if self.body["model"] not in ("gpt-test", "gpt-test-0613"):
+            return self.refuse(
+                404, f"The model `{self.body['model']}` does not exist", "invalid_request_error",
+                "model_not_found",
+            )  # fmt: skip
+        with self.server.lock:
+            number = len(self.server.bodies)
+            self.server.bodies.append(self.body)
+            self.server.now += 1
+            self.server.most = max(self.server.most, self.server.now)
+        try:
+            reply = self.server.faults.get(number) or self.server.always
+            return self.write_out() if reply is None else reply(self)
+        finally:
+            with self.server.lock:
+                self.server.now -= 1
+
+    def problem(self) -> str | None:
+        kinds = {
+            "model": str, "messages": list, "n": int, "temperature": (int, float),
+            "max_tokens": int, "seed": int,
+        }  # fmt: skip
+        for name, value in self.body.items():
+            if name not in kinds:
+                return f"Unrecognized request argument supplied: {name}"
+            if not isinstance(value, kinds[name]):  # type: ignore[arg-type]
+                return f"Invalid type for '{name}'"
+        roles = [message["role"] for message in self.body["messages"]]
+        if roles not in (["user"], ["system", "user"]):
+            return f"roles are {roles}"
+        if any(set(m) != {"role", "content"} or not m["content"] for m in self.body["messages"]):
+            return "a message has a role and a content"
+        if self.body.get("n") != 1 or not 0 <= self.body.get("temperature", 1) <= 2:
+            return "n or temperature is out of range"
+        return None
+
+    @property
+    def prompt(self) -> str:
+        return str(self.body["messages"][-1]["content"])
+
+    def refuse(
+        self, status: int, message: str, kind: str, code: str | None = None, **headers: str
+    ) -> None:
+        error = {"message": message, "type": kind, "param": None, "code": code}
+        self.send(status, {"error": error}, **headers)
+
+    def write_out(self, text: str | None = None, finish: str = "stop", **more: Any) -> None:
+        words = (answer_to(self.prompt) if text is None else text).split(" ")
+        if text is None and len(words) > self.body.get("max_tokens", 1000):
+            words, finish = words[: self.body["max_tokens"]], "length"
+        message = {"role": "assistant", "content": " ".join(words), "refusal": None, **more}
+        used = {"prompt_tokens": len(self.prompt.split()), "completion_tokens": len(words)}
+        with self.server.lock:
+            self.server.answered.append(self.prompt)
+        self.send(
+            200,
+            {
+                "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "gpt-test-0613",
+                "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish}],
+                "usage": {**used, "total_tokens": sum(used.values())},
+            },
+        )  # fmt: skip
+
+    def send(self, status: int, content: Any, **headers: str) -> None:
+        data = content if isinstance(content, bytes) else json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
+class Stub(ThreadingHTTPServer):
+    """The server; `faults` says what the n-th well-formed request gets instead of an answer."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.key: str | None = KEY
+        self.faults: dict[int, Reply] = {}
+        self.always: Reply | None = None
+        self.bodies: list[dict[str, Any]] = []
+        self.answered: list[str] = []
+        self.now = self.most = 0
+        self.lock = threading.Lock()
+
+    def handle_error(self, *args: Any) -> None:
+        """A client that has gone is part of the tests."""
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    @property
+    def prompts(self) -> list[str]:
+        return [body["messages"][-1]["content"] for body in self.bodies]
+
+
+def answer_to(prompt: str) -> str:
+    """What the stub writes: always the same of the same, and never the prompt."""
+    return f"sea home {prompt[::-1]} sun"
+
+
+@pytest.fixture
+def stub() -> Iterator[Stub]:
+    with Stub() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def endpoint(stub: Stub) -> Endpoint:
+    return Endpoint("gpt-test", url=stub.url, pause=0.001, timeout=20.0)
+
+
+def written(writer: Any, prompts: list[str]) -> dict[str, Completion]:
+    return dict(pair for portion in writer.write(prompts) for pair in portion)
+
+
+def status(code: int, kind: str | None = "server_error", **headers: str) -> Reply:
+    return lambda handler: handler.refuse(code, "come back", str(kind), kind, **headers)
+
+
+def reset(handler: Handler) -> None:
+    """Closes the connection so that the client gets a reset, and no answer."""
+    linger = struct.pack("ii", 1, 0)
+    handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    handler.connection.close()
+
+
+def truncated(handler: Handler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", "1000")
+    handler.end_headers()
+    handler.wfile.write(b'{"choices": [')
+    handler.close_connection = True
+
+
+def silent(handler: Handler) -> None:
+    handler.close_connection = True
+
+
+PROMPTS = [
+    "tell me",
+    "of a whale",
+    "ünïcode 鯨 \U0001f433",
+    'quotes " and\nlines',
+    " spaces  kept ",
+]
+
+
+# -- requests ---------------------------------------------------------------------------------
+
+
+def test_every_prompt_gets_the_answer_to_it(stub: Stub, endpoint: Endpoint) -> None:
+    found = written(endpoint, PROMPTS)
+    assert found == {p: Completion(answer_to(p), "stop", "gpt-test-0613") for p in PROMPTS}
+    assert sorted(stub.prompts) == sorted(PROMPTS)
+
+
+def test_what_is_sent(stub: Stub, endpoint: Endpoint) -> None:
+    how = replace(endpoint, system="Be brief.", temperature=0.7, max_tokens=50, seed=11)
+    written(how, ["tell me"])
+    assert stub.bodies == [
+        {
+            "model": "gpt-test", "n": 1, "temperature": 0.7, "max_tokens": 50, "seed": 11,
+            "messages": [
+                {"role": "system", "content": "Be brief."}, {"role": "user", "content": "tell me"},
+            ],
+        }
+    ]  # fmt: skip
+
+
+def test_what_is_none_is_not_sent(stub: Stub, endpoint: Endpoint) -> None:
+    written(replace(endpoint, temperature=None, max_tokens=None, seed=None), ["tell me"])
+    assert stub.bodies == [
+        {"model": "gpt-test", "n": 1, "messages": [{"role": "user", "content": "tell me"}]}
+    ]
+
+
+def test_a_slash_at_the_end_of_the_address_is_nothing(stub: Stub, endpoint: Endpoint) -> None:
+    slashed = replace(endpoint, url=f"{stub.url}/")
+    assert written(slashed, PROMPTS[:1]) == written(endpoint, PROMPTS[:1])
+    assert slashed.identity() == endpoint.identity()
+
+
+@pytest.mark.parametrize("parallel", [1, 3])
+def test_several_requests_are_under_way_and_no_more(
+    stub: Stub, endpoint: Endpoint, parallel: int
+) -> None:
+    together = threading.Barrier(parallel)
+
+    def wait_for_others(handler: Handler) -> None:
+        together.wait(20)
+        handler.write_out()
+
+    stub.always = wait_for_others
+    found = written(replace(endpoint, parallel=parallel), [f"p{i}" for i in range(3 * parallel)])
+    assert len(found) == 3 * parallel
+    assert stub.most == parallel
+
+
+def test_a_slow_answer_holds_up_no_other(stub: Stub, endpoint: Endpoint) -> None:
+    rest = threading.Event()
+
+    def last(handler: Handler) -> None:
+        rest.wait(20)
+        handler.write_out()
+
+    stub.faults[0] = last
+    come = []
+    for portion in replace(endpoint, parallel=2).write([f"p{i}" for i in range(6)]):
+        come += [prompt for prompt, _ in portion]
+        if len(come) == 5:
+            rest.set()
+    assert come[-1] == stub.prompts[0]
+
+
+def test_nothing_to_ask_is_nothing_asked(stub: Stub, endpoint: Endpoint) -> None:
+    assert written(endpoint, []) == {}
+    assert stub.bodies == []
+
+
+def test_half_a_character_does_not_spoil_the_file(stub: Stub, endpoint: Endpoint) -> None:
+    stub.always = lambda handler: handler.write_out("a whale \ud83d")
+    found = written(endpoint, ["tell me"])["tell me"]
+    assert found.text == "a whale ?"
+
+
+# -- faults that pass -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        status(429, "requests"), status(429, "requests", Retry_After="0"), status(500), status(502),
+        status(503, Retry_After="0.01"), status(529), status(408), reset, truncated, silent,
+        lambda handler: handler.send(503, b"<html>upstream</html>"),
+    ],
+)  # fmt: skip
+def test_what_passes_is_waited_out(stub: Stub, endpoint: Endpoint, fault: Reply) -> None:
+    stub.faults = {0: fault, 1: fault, 3: fault}
+    found = written(replace(endpoint, parallel=1), PROMPTS)
+    assert {prompt: answer.text for prompt, answer in found.items()} == {
+        prompt: answer_to(prompt) for prompt in PROMPTS
+    }
+    assert len(stub.bodies) == len(PROMPTS) + 3
+
+
+def test_a_request_without_an_answer_is_made_again(stub: Stub, endpoint: Endpoint) -> None:
+    never = threading.Event()
+    stub.faults[0] = lambda handler: never.wait(20) and None
+    try:
+        found = written(replace(endpoint, timeout=0.3), ["tell me"])
+    finally:
+        never.set()
+    assert found["tell me"].text == answer_to("tell me")
+    assert stub.prompts == ["tell me"] * 2
+
+
+def pauses(stub: Stub, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long it waits between attempts, without waiting."""
+    waited: list[float] = []
+
+    class Clock(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            if timeout is not None:
+                waited.append(timeout)
+            return False
+
+    # Only the client's own event: the pool has others.
+    monkeypatch.setattr("irtoolkit.retrievers.writers.Event", Clock)
+    with pytest.raises(InputError, match="failed"):
+        written(endpoint, ["tell me"])
+    return waited
+
+
+def test_pauses_grow_and_end(
+    stub: Stub, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub.always = status(500)
+    found = pauses(stub, replace(endpoint, pause=2.0, attempts=9), monkeypatch)
+    assert len(found) == 8
+    for pause, longest in zip(found, [2, 4, 8, 16, 32, 60, 60, 60], strict=True):
+        assert longest / 2 <= pause <= longest
+    assert len(stub.bodies) == 9
+
+
+def test_a_server_says_how_long_to_wait(
+    stub: Stub, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub.always = status(429, "requests", Retry_After="17")
+    stub.faults[1] = status(429, "requests", Retry_After=formatdate(time.time() + 100, usegmt=True))
+    found = pauses(stub, replace(endpoint, attempts=4), monkeypatch)
+    assert (found[0], found[2]) == (17, 17)
+    assert 80 < found[1] < 101
+
+
+@pytest.mark.parametrize("value", ["soon", "", "-3", "nan", "inf", "1e400", "Mon, 99 Foo 1"])
+def test_nonsense_of_how_long_to_wait_is_ignored(value: str) -> None:
+    assert _retry_after(value) is None
+
+
+def test_a_date_gone_by_is_now() -> None:
+    assert _retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0
+    assert _retry_after(None) is None
+
+
+def test_a_server_that_asks_for_hours_is_not_waited_for(
+    stub: Stub, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Impatient(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            return True
+
+    monkeypatch.setattr("irtoolkit.retrievers.writers.Event", Impatient)
+    stub.always = status(429, "requests", Retry_After="86400")
+    with pytest.raises(InputError, match="left alone for 86400 seconds: 429 come back"):
+        written(endpoint, ["tell me"])
+    assert len(stub.bodies) == 1
+
+
+@pytest.mark.parametrize("fault", [status(500), reset, truncated])
+def test_attempts_are_bounded(stub: Stub, endpoint: Endpoint, fault: Reply) -> None:
+    stub.always = fault
+    with pytest.raises(InputError, match=r"failed 3 times, the last time with: .") as caught:
+        written(replace(endpoint, attempts=3), ["tell me"])
+    assert "kept" in str(caught.value)
+    assert len(stub.bodies) == 3
+
+
+# -- faults that stay -------------------------------------------------------------------------
+
+
+def test_a_wrong_key_is_told_without_it(
+    stub: Stub, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong-secret")
+    with pytest.raises(InputError) as caught:
+        written(endpoint, ["tell me"])
+    said = str(caught.value)
+    assert "does not take the API key: Incorrect API key provided: [API key]." in said
+    assert "OPENAI_API_KEY" in said
+    assert "secret" not in said
+    assert stub.bodies == []
+
+
+def test_a_server_here_may_want_a_key_all_the_same(
+    stub: Stub, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert endpoint.missing() is None
+    with pytest.raises(InputError, match=r"wants an API key.*OPENAI_API_KEY"):
+        written(endpoint, ["tell me"])
+
+
+def test_a_server_here_needs_no_key(
+    stub: Stub, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub.key = None
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert written(endpoint, ["tell me"])["tell me"].text == answer_to("tell me")
+
+
+def test_another_variable_may_hold_the_key(
+    stub: Stub, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub.key = "other"
+    monkeypatch.setenv("OTHER_KEY", " other\n")
+    assert written(replace(endpoint, key_variable="OTHER_KEY"), ["tell me"])
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({"model": "gpt-5000"}, r"status 404: The model `gpt-5000` does not exist \(llm is a"),
+        ({"url": "/v2"}, r"status 404: Invalid URL \(POST /v2/chat/completions\).*endpoint what"),
+        ({"temperature": 3.0}, "status 400: n or temperature is out of range"),
+    ],
+)
+def test_the_servers_own_words_are_told(
+    stub: Stub, endpoint: Endpoint, change: dict[str, Any], found: str
+) -> None:
+    if "url" in change:
+        change = {"url": stub.url.removesuffix("/v1") + change["url"]}
+    with pytest.raises(InputError, match=found):
+        written(replace(endpoint, **change), ["tell me"])
+    assert stub.answered == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "found"),
+    [
+        ({"error": "as a string"}, "status 418: as a string"),
+        ({"message": "no error\n object"}, "status 418: no error object"),
+        ({"detail": [{"loc": ["body"]}]}, 'status 418: {"detail": [{"loc": ["body"]}]}'),
+        (b"plain text", "status 418: plain text"),
+        (b"", "status 418: I'm a Teapot"),
+        (b"\xff\xfe", "status 418: \ufffd\ufffd"),
+        ({"error": {"message": None, "code": ["odd"]}}, "status 418: {"),
+    ],
+)
+def test_errors_of_other_servers(stub: Stub, endpoint: Endpoint, reply: Any, found: str) -> None:
+    stub.always = lambda handler: handler.send(418, reply)
+    with pytest.raises(InputError, match=re.escape(found)):
+        written(endpoint, ["tell me"])
+    assert len(stub.bodies) == 1
+
+
+@pytest.mark.parametrize("code", ["insufficient_quota", "credit_balance_exhausted"])
+def test_no_waiting_brings_money(stub: Stub, endpoint: Endpoint, code: str) -> None:
+    stub.always = lambda handler: handler.refuse(429, "You are broke", "insufficient_quota", code)
+    with pytest.raises(InputError, match="status 429: You are broke"):
+        written(endpoint, ["tell me"])
+    assert len(stub.bodies) == 1
+
+
+@pytest.mark.parametrize("code", [301, 302, 307, 308])
+def test_nobody_is_followed_elsewhere(stub: Stub, endpoint: Endpoint, code: int) -> None:
+    """The key is for the endpoint that was named."""
+    stub.always = lambda handler: handler.send(code, b"", Location=f"{stub.url}/else")
+    with pytest.raises(InputError, match=r"has moved to .*/v1/else.*as endpoint"):
+        written(endpoint, ["tell me"])
+    assert len(stub.bodies) == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "found"),
+    [
+        (b"<html>hello</html>", "what is no JSON: '<html>hello</html>'"),
+        (b"", "what is no JSON: ''"),
+        (b"\xff", "no JSON"),
+        (b"[]", "without choices"),
+        (b"null", "without choices"),
+        ({"choices": []}, "without choices"),
+        ({"choices": [None]}, "without choices"),
+        ({"choices": [{"text": "an older protocol"}]}, "without choices"),
+        ({"error": {"message": "in success"}}, "without choices: in success"),
+        ({"choices": [{"message": {"content": ["parts"]}}]}, "no text"),
+    ],
+)
+def test_answers_that_are_none(stub: Stub, endpoint: Endpoint, reply: Any, found: str) -> None:
+    stub.always = lambda handler: handler.send(200, reply)
+    with pytest.raises(InputError, match=re.escape(found)):
+        written(endpoint, ["tell me"])
+    assert len(stub.bodies) == 1
+
+
+def test_nobody_listens(endpoint: Endpoint) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    with pytest.raises(InputError, match=r"cannot be reached: .*refused"):
+        written(replace(endpoint, url=url), ["tell me"])
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({"model": " "}, "no language model is named"),
+        ({"parallel": 0}, "parallel=0"),
+        ({"max_tokens": 0}, "max_tokens=0"),
+        ({"temperature": -0.1}, "temperature=-0.1"),
+        ({"temperature": float("nan")}, "temperature=nan"),
+        ({"timeout": 0.0}, "timeout=0.0"),
+        ({"url": "localhost:8000/v1"}, "is no address"),
+        ({"url": "ftp://localhost/v1"}, "is no address"),
+        ({"url": "https:///v1"}, "is no address"),
+        ({"url": "https://host:port/v1"}, "is no address"),
+        ({"url": "https://[half/v1"}, "is no address"),
+        ({"url": "https://host/v 1"}, "is no address"),
+        ({"url": "https://host/v1#there"}, "is no address"),
+        ({"url": "http://elsewhere.example/v1"}, "unencrypted"),
+        ({"url": "http://127.0.0.1.example/v1"}, "unencrypted"),
+        ({"key_variable": "lower_case"}, "not the name of an environment variable"),
+        ({"key_variable": ""}, "not the name of an environment variable"),
+        (
+            {"key_variable": "NO_SUCH_KEY", "url": "https://elsewhere.example/v1"},
+            "set the environment variable NO_SUCH_KEY, or key_variable=none",
+        ),
+    ],
+)
+def test_what_cannot_work_is_told_before(
+    stub: Stub, endpoint: Endpoint, change: dict[str, Any], found: str
+) -> None:
+    unfit = replace(endpoint, **change)
+    assert endpoint.missing() is None
+    assert re.search(found, str(unfit.missing()))
+    with pytest.raises(InputError, match=found):
+        written(unfit, ["tell me"])
+    assert stub.bodies == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"key_variable": KEY}, {"url": f"https://user:{KEY}@host/v1"},
+        {"url": f"https://host/v1?api-key={KEY}"}, {"url": f"https://host:{KEY}/v1"},
+    ],
+)  # fmt: skip
+def test_a_key_in_the_wrong_place_is_not_repeated(
+    endpoint: Endpoint, change: dict[str, Any]
+) -> None:
+    lacking = replace(endpoint, **change).missing()
+    assert lacking is not None
+    assert KEY not in lacking
+
+
+@pytest.mark.parametrize("key", ["two words", "line\nline", "schlüssel"])
+def test_a_key_that_no_header_holds(
+    endpoint: Endpoint, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    lacking = endpoint.missing()
+    assert lacking is not None
+    assert "holds no API key" in lacking
+    assert key not in lacking
+
+
+def test_a_proxy_is_not_asked_for_what_is_here(
+    stub: Stub, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    assert written(endpoint, ["tell me"])
+
+
+def test_none_wants_no_key_elsewhere(endpoint: Endpoint) -> None:
+    free = replace(endpoint, url="http://elsewhere.example/v1", key_variable=None)
+    assert free.missing() is None
+
+
+def test_one_failure_ends_the_asking_and_loses_no_answer(stub: Stub, endpoint: Endpoint) -> None:
+    """Of four requests under way one is refused; the others are awaited, and none is added."""
+    together, refused = threading.Barrier(4), threading.Event()
+
+    def late(handler: Handler) -> None:
+        together.wait(20)
+        refused.wait(20)
+        time.sleep(0.05)
+        handler.write_out()
+
+    def bad(handler: Handler) -> None:
+        together.wait(20)
+        handler.refuse(400, "not this one", "invalid_request_error")
+        refused.set()
+
+    stub.always, stub.faults = late, {2: bad}
+    come: list[str] = []
+
+    def collect() -> None:
+        for portion in replace(endpoint, parallel=4).write([f"p{i}" for i in range(40)]):
+            come.extend(prompt for prompt, _ in portion)
+
+    with pytest.raises(InputError, match="not this one"):
+        collect()
+    assert len(come) == 3
+    assert sorted(come) == sorted(stub.answered)
+    assert len(stub.bodies) == 4
+
+
+# -- finishes ---------------------------------------------------------------------------------
+
+
+def test_an_answer_that_was_cut_says_so(stub: Stub, endpoint: Endpoint) -> None:
+    found = written(replace(endpoint, max_tokens=2), ["tell me"])["tell me"]
+    assert (found.text, found.finish) == ("sea home", "length")
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (lambda h: h.write_out("so", "content_filter"), ("so", "content_filter")),
+        (lambda h: h.write_out("", refusal="I cannot"), ("", "content_filter")),
+        (lambda h: h.write_out("x", content=None), ("", "stop")),
+        (lambda h: h.refuse(400, "filtered", "x", "content_filter"), ("", "content_filter")),
+        (lambda h: h.send(200, {"choices": [{"message": {"content": "bare"}}]}), ("bare", "stop")),
+    ],
+)
+def test_how_an_answer_ends(stub: Stub, endpoint: Endpoint, reply: Reply, expected: Any) -> None:
+    stub.always = reply
+    assert written(endpoint, ["tell me"])["tell me"][:2] == expected
+
+
+# -- local models -----------------------------------------------------------------------------
+
+WORDS = sorted({word for text in DOCS.values() for word in text.split()})
+SPECIAL = ["<pad>", "</s>", "<unk>", "[CLS]", "[SEP]"]
+LONGEST = 64
+CHAT = "{% for m in messages %}{{ m.role }} {{ m.content }} rat {% endfor %}the"
+NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}a"
+
+
+def tokenizer(kind: str) -> Any:
+    words = [*SPECIAL, *WORDS, "user", "system", *"abcdefghijklmnopqrstuvwxyz"]
+    vocabulary = {word: i for i, word in enumerate(dict.fromkeys(words))}
+    made = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    made.normalizer = normalizers.BertNormalizer()
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    ends = {"gpt": "[CLS] $A", "t5": "$A </s>", "bert": "[CLS] $A [SEP]"}[kind]
+    made.post_processor = processors.TemplateProcessing(
+        single=ends,
+        special_tokens=[(name, SPECIAL.index(name)) for name in ("</s>", "[CLS]", "[SEP]")],
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made, pad_token=None if kind == "gpt" else "<pad>", eos_token="</s>",
+        unk_token="<unk>", cls_token="[CLS]", sep_token="[SEP]", model_max_length=LONGEST,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Decoders with and without a chat template, a T5, and an encoder."""
+    root = tmp_path_factory.mktemp("models")
+    found = {name: root / name for name in ("gpt", "chat", "plain", "t5", "bert", "encoder")}
+    torch.manual_seed(1)
+    words = tokenizer("gpt")
+    gpt = transformers.GPT2LMHeadModel(
+        transformers.GPT2Config(
+            vocab_size=len(words), n_positions=LONGEST, n_embd=32, n_layer=2, n_head=2,
+            initializer_range=0.6, bos_token_id=3, eos_token_id=1,
+        )
+    )  # fmt: skip
+    for name, template in (("gpt", None), ("chat", CHAT), ("plain", NO_SYSTEM)):
+        gpt.eval().save_pretrained(found[name])
+        words.chat_template = template
+        words.save_pretrained(found[name])
+    pieces = tokenizer("t5")
+    t5 = transformers.T5ForConditionalGeneration(
+        transformers.T5Config(
+            vocab_size=len(pieces), d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2,
+            decoder_start_token_id=0, pad_token_id=0, eos_token_id=1, initializer_factor=3.0,
+        )
+    )  # fmt: skip
+    t5.eval().save_pretrained(found["t5"])
+    pieces.save_pretrained(found["t5"])
+    parts = tokenizer("bert")
+    bert = transformers.BertModel(
+        transformers.BertConfig(
+            vocab_size=len(parts), hidden_size=32, num_hidden_layers=2, num_attention_heads=2,
+            intermediate_size=64, max_position_embeddings=LONGEST, initializer_range=1.0,
+        )
+    )  # fmt: skip
+    bert.eval().save_pretrained(found["bert"])
+    parts.save_pretrained(found["bert"])
+    modules = [Transformer(str(found["bert"])), Pooling(32, pooling_mode="mean")]
+    SentenceTransformer(modules=modules, device="cpu").save(str(found["encoder"]))
+    return found
+
+
+def local(folder: Path, **how: Any) -> Local:
+    return Local(str(folder), **{"max_tokens": 9, "device": "cpu", **how})
+
+
+ASK = ["the cat", "a dog ran and ran home", "sea", "nobody saw the rat with them", "go home sun"]
+
+
+def by_transformers(folder: Path, text: str, chat: bool = False, **how: Any) -> str:
+    """What transformers itself writes for one text, which needs no padding."""
+    words = transformers.AutoTokenizer.from_pretrained(folder)
+    decoder = "t5" not in folder.name
+    kind = "AutoModelForCausalLM" if decoder else "AutoModelForSeq2SeqLM"
+    model = getattr(transformers, kind).from_pretrained(folder).eval()
+    ids = words(text, return_tensors="pt", add_special_tokens=not chat).input_ids
+    how = {"do_sample": False, "max_new_tokens": 9, "pad_token_id": 0, **how}
+    with torch.inference_mode():
+        made = model.generate(ids, **how)[0]
+    new = made[ids.shape[1] :] if decoder else made[1:]
+    return str(words.decode(new, skip_special_tokens=True))
+
+
+@pytest.mark.parametrize("kind", ["gpt", "t5"])
+@pytest.mark.parametrize("parallel", [1, 2, 8])
+def test_greedy_text_is_transformers_own(
+    folders: dict[str, Path], kind: str, parallel: int
+) -> None:
+    found = written(local(folders[kind], parallel=parallel), ASK)
+    expected = {text: by_transformers(folders[kind], text) for text in ASK}
+    assert {text: answer.text for text, answer in found.items()} == expected
+    assert len(set(expected.values())) > 2
+
+
+def test_a_chat_template_is_used_where_there_is_one(folders: dict[str, Path]) -> None:
+    for system, before in ((None, ""), ("sun", "system sun rat ")):
+        found = written(local(folders["chat"], system=system), ASK)
+        for text, answer in found.items():
+            whole = f"{before}user {text} rat the"
+            assert answer.text == by_transformers(folders["chat"], whole, chat=True)
+
+
+@pytest.mark.parametrize("kind", ["gpt", "t5"])
+def test_without_a_template_the_system_message_precedes(
+    folders: dict[str, Path], kind: str
+) -> None:
+    found = written(local(folders[kind], system="the sun"), ASK[:2])
+    for text, answer in found.items():
+        assert answer.text == by_transformers(folders[kind], f"the sun\n\n{text}")
+
+
+def test_a_template_may_take_no_system_message(folders: dict[str, Path]) -> None:
+    assert written(local(folders["plain"]), ASK[:1])
+    with pytest.raises(InputError, match=r"chat template of .* fails: no system .*put it into"):
+        written(local(folders["plain"], system="x"), ASK[:1])
+
+
+@pytest.mark.parametrize("kind", ["gpt", "t5"])
+def test_a_text_that_ends_is_told_from_one_that_was_cut(
+    folders: dict[str, Path], kind: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / kind
+    shutil.copytree(folders[kind], folder)
+    words = transformers.AutoTokenizer.from_pretrained(folder)
+    plain = {text: by_transformers(folder, text).split() for text in ASK}
+    # A word that some answers have and others have not takes the end's part.
+    everywhere = [word for text in plain.values() for word in set(text)]
+    end = next(word for word in everywhere if 0 < everywhere.count(word) < len(ASK))
+    config = json.loads((folder / "generation_config.json").read_text())
+    config["eos_token_id"] = [1, words.convert_tokens_to_ids(end)]
+    (folder / "generation_config.json").write_text(json.dumps(config))
+    found = written(local(folder), ASK)
+    assert {answer.finish for answer in found.values()} == {"stop", "length"}
+    for text, answer in found.items():
+        assert (answer.finish == "stop") == (end in plain[text])
+        if answer.finish == "length":
+            assert answer.text.split() == plain[text]
+
+
+def test_a_decoder_may_begin_with_the_token_that_ends_texts(
+    folders: dict[str, Path], tmp_path: Path
+) -> None:
+    """As a BART does; its texts have not ended before they began."""
+    folder = tmp_path / "t5"
+    shutil.copytree(folders["t5"], folder)
+    for name in ("config.json", "generation_config.json"):
+        config = json.loads((folder / name).read_text()) | {"decoder_start_token_id": 1}
+        (folder / name).write_text(json.dumps(config))
+    found = written(local(folder), ASK)
+    assert {text: answer.text for text, answer in found.items()} == {
+        text: by_transformers(folder, text) for text in ASK
+    }
+    for answer in found.values():
+        assert (answer.finish == "length") == (len(answer.text.split()) == 9)
+    assert "length" in {answer.finish for answer in found.values()}
+
+
+def with_config(folders: dict[str, Path], tmp_path: Path, **config: Any) -> Path:
+    """The decoder as if its publisher had set how it generates."""
+    folder = tmp_path / "configured"
+    shutil.copytree(folders["gpt"], folder)
+    path = folder / "generation_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **config}))
+    return folder
+
+
+def test_no_temperature_is_the_publishers_way(folders: dict[str, Path], tmp_path: Path) -> None:
+    folder = with_config(folders, tmp_path, num_beams=4, max_length=11)
+    found = written(local(folder, temperature=None), ASK)
+    greedy = written(local(folder), ASK)
+    for text in ASK:
+        assert found[text].text == by_transformers(folders["gpt"], text, num_beams=4)
+        assert greedy[text].text == by_transformers(folders["gpt"], text)
+    assert found != greedy
+
+
+def test_zero_is_greedy_whatever_the_publisher_says(
+    folders: dict[str, Path], tmp_path: Path
+) -> None:
+    folder = with_config(folders, tmp_path, do_sample=True, temperature=0.6, top_k=5, top_p=0.9)
+    found = written(local(folder), ASK)
+    assert {t: a.text for t, a in found.items()} == {
+        text: by_transformers(folders["gpt"], text) for text in ASK
+    }
+
+
+def test_samples_are_the_same_again_and_of_the_whole_vocabulary(
+    folders: dict[str, Path], tmp_path: Path
+) -> None:
+    folder = with_config(folders, tmp_path, top_k=1, top_p=0.01)
+    hot = local(folder, temperature=1.0)
+    torch.manual_seed(5)
+    expected = torch.rand(1).item()
+    torch.manual_seed(5)
+    first = written(hot, ASK)
+    assert torch.rand(1).item() == expected, "others draw what they would have drawn"
+    assert written(hot, ASK) == first
+    assert written(replace(hot, seed=1), ASK) != first
+    assert written(replace(hot, temperature=0.0), ASK) != first
+    cold = written(replace(hot, temperature=1e-4), ASK)
+    assert cold == written(replace(hot, temperature=0.0), ASK)
+
+
+def test_a_prompt_that_does_not_fit_is_refused(folders: dict[str, Path]) -> None:
+    long = " ".join(["cat"] * (LONGEST - 1 - 9))
+    assert written(local(folders["gpt"]), [long])
+    with pytest.raises(InputError, match=r"65 tokens|56 tokens and max_tokens=9 exceed the 64"):
+        written(local(folders["gpt"]), [f"{long} cat"])
+    assert written(local(folders["t5"]), [f"{long} {long}"]), "a T5 has no such limit"
+
+
+def test_a_local_model_that_is_not_here(folders: dict[str, Path]) -> None:
+    lacking = Local("no/such-model").missing()
+    assert lacking is not None
+    assert "no/such-model are not here" in lacking
+    assert "llm=PATH" in lacking
+    with pytest.raises(InputError, match="are not here"):
+        written(Local("no/such-model"), ["x"])
+    assert "max_tokens" in str(local(folders["gpt"], max_tokens=None).missing())
+
+
+def test_a_damaged_local_model_is_refused(folders: dict[str, Path], tmp_path: Path) -> None:
+    shutil.copytree(folders["gpt"], tmp_path / "copy")
+    (tmp_path / "copy" / "model.safetensors").write_bytes(b"junk")
+    with pytest.raises(InputError, match="cannot load the model"):
+        written(local(tmp_path / "copy"), ["x"])
+
+
+def test_a_model_that_does_not_write_is_none(folders: dict[str, Path]) -> None:
+    """transformers would give it a head that was never trained."""
+    with pytest.raises(InputError, match="has no weights for"):
+        written(local(folders["bert"]), ["x"])
+
+
+def test_a_device_that_is_none(folders: dict[str, Path]) -> None:
+    with pytest.raises(InputError, match="no device 'abacus'"):
+        written(local(folders["gpt"], device="abacus"), ["x"])
+
+
+def test_the_weights_are_what_a_local_model_is(folders: dict[str, Path], tmp_path: Path) -> None:
+    shutil.copytree(folders["gpt"], tmp_path / "copy")
+    assert local(tmp_path / "copy").identity() == local(folders["gpt"]).identity()
+    (tmp_path / "copy" / "config.json").write_text(
+        (tmp_path / "copy" / "config.json").read_text() + " "
+    )
+    assert local(tmp_path / "copy").identity() != local(folders["gpt"]).identity()
+
+
+# -- the retriever ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def retriever(stub: Stub, folders: dict[str, Path]) -> GeneratedQuery:
+    return GeneratedQuery(
+        model=str(folders["encoder"]), device="cpu", llm="gpt-test", endpoint=stub.url,
+        prompt="On {query} in {book}:",
+    )  # fmt: skip
+
+
+PROMPTED = [f"On {query.text} in {query.book}:" for query in ASKED]
+
+
+def ranking(dataset_id: str, retriever: Any, **views: str) -> dict[str, dict[str, float]]:
+    return rank(load_task(dataset_id, **views), retriever, progress=False).as_dict()
+
+
+@pytest.mark.parametrize("mode", ["replace", "append"])
+def test_the_ranking_is_that_of_what_was_written(
+    retriever: GeneratedQuery, folders: dict[str, Path], mode: Any
+) -> None:
+    found = ranking(register(), replace(retriever, mode=mode))
+    before = {"replace": "", "append": "{} "}[mode]
+    texts = [
+        query._replace(text=before.format(query.text) + answer_to(prompt))
+        for query, prompt in zip(ASKED, PROMPTED, strict=True)
+    ]
+    plain = Dense(model=str(folders["encoder"]), device="cpu")
+    expected = ranking(register(texts), plain)
+    assert list(found) == list(expected)
+    for query, row in found.items():
+        assert list(row) == list(expected[query])
+        assert row == pytest.approx(expected[query])
+    assert found != ranking(register(), plain)
+
+
+def test_each_prompt_is_asked_once_and_never_again(
+    stub: Stub, retriever: GeneratedQuery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = ranking(register(), retriever)
+    assert sorted(stub.prompts) == sorted(set(PROMPTED))
+    assert ranking(register(), retriever) == first
+    stub.key = "changed"
+    # What decides no answer asks for none: the encoder, the mode, how many at once.
+    for change in ({"similarity": "dot"}, {"mode": "append"}, {"parallel": 1}, {"timeout": 5.0}):
+        ranking(register(), replace(retriever, **change))  # type: ignore[arg-type]
+    assert len(stub.prompts) == len(set(PROMPTED))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"llm": "gpt-test-0613"}, {"prompt": "Of {query} in {book}:"}, {"system": "Be brief."},
+        {"temperature": 0.5}, {"temperature": None}, {"max_tokens": 100}, {"max_tokens": None},
+        {"seed": 1}, {"seed": None},
+    ],
+)  # fmt: skip
+def test_what_decides_an_answer_asks_again(
+    stub: Stub, retriever: GeneratedQuery, change: dict[str, Any]
+) -> None:
+    retriever.asked(task())
+    before = len(stub.prompts)
+    replace(retriever, **change).asked(task())
+    assert len(stub.prompts) == 2 * before
+
+
+def test_another_endpoint_has_other_answers(stub: Stub, retriever: GeneratedQuery) -> None:
+    retriever.asked(task())
+    before = len(stub.prompts)
+    replace(retriever, endpoint=stub.url.replace("127.0.0.1", "localhost")).asked(task())
+    assert len(stub.prompts) == 2 * before
+
+
+def test_after_a_failure_only_the_rest_is_asked(
+    stub: Stub, retriever: GeneratedQuery, cache: Path
+) -> None:
+    queries = [Query(f"q{i}", f"text {i}", "emma", ()) for i in range(12)]
+    stub.faults = dict.fromkeys(range(7, 99), status(402, "billing"))
+    with pytest.raises(InputError, match="status 402: come back"):
+        replace(retriever, parallel=3).asked(task(queries))
+    assert len(kept(cache)) == len(stub.answered) == 7
+    assert len(stub.bodies) <= 7 + 3, "nothing waits its turn to be asked in vain"
+    paid, stub.faults = list(stub.answered), {}
+    found = replace(retriever, parallel=3).asked(task(queries))
+    assert sorted(stub.answered) == sorted(f"On text {i} in emma:" for i in range(12))
+    assert len(set(paid)) == 7
+    assert found == [(answer_to(f"On text {i} in emma:"),) for i in range(12)]
+
+
+WORKER = """
+import sys
+from irtoolkit.answers import Answers
+from irtoolkit.retrievers.writers import Endpoint
+writer = Endpoint("gpt-test", url=sys.argv[1], parallel=3)
+Answers("generated", writer.identity()).gather([f"p{i}" for i in range(40)], writer.write)
+"""
+
+
+@contextmanager
+def working(stub: Stub) -> Iterator[subprocess.Popen[str]]:
+    """Another process that asks forty times, and is ended after a few answers."""
+    begun = threading.Event()
+
+    def slowly(handler: Handler) -> None:
+        if len(stub.answered) >= 4:
+            begun.set()
+        time.sleep(0.1)
+        handler.write_out()
+
+    stub.always = slowly
+    command = [sys.executable, "-c", WORKER, stub.url]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as worker:
+        try:
+            assert begun.wait(60)
+            yield worker
+        finally:
+            worker.kill()
+
+
+def test_a_killed_process_has_kept_what_came(stub: Stub, cache: Path) -> None:
+    with working(stub) as worker:
+        worker.kill()
+        worker.wait(60)
+    before = len(kept(cache))
+    assert 0 < before < 40
+    stub.always, asked = None, len(stub.bodies)
+    writer = Endpoint("gpt-test", url=stub.url)
+    Answers("generated", writer.identity()).gather([f"p{i}" for i in range(40)], writer.write)
+    assert len(stub.bodies) - asked == 40 - before
+    assert len(kept(cache)) == 40
+
+
+def test_an_interrupted_process_awaits_what_it_has_asked(stub: Stub, cache: Path) -> None:
+    with working(stub) as worker:
+        worker.send_signal(signal.SIGINT)
+        said = worker.communicate(timeout=60)[1]
+    assert "KeyboardInterrupt" in said
+    assert len(kept(cache)) == len(stub.answered) == len(stub.bodies) < 40
+
+
+def test_two_processes_pay_once(stub: Stub, cache: Path) -> None:
+    command = [sys.executable, "-c", WORKER, stub.url]
+    workers = [subprocess.Popen(command) for _ in range(2)]
+    assert [worker.wait(60) for worker in workers] == [0, 0]
+    assert sorted(stub.prompts) == sorted(f"p{i}" for i in range(40))
+
+
+def test_no_file_and_no_record_holds_the_key(
+    retriever: GeneratedQuery, cache: Path, tmp_path: Path
+) -> None:
+    dataset_id = register()
+    ranking(dataset_id, retriever)
+    system = System("x", retriever)
+    recorded = json.dumps(made_of(system, system.load(dataset_id)), default=str)
+    assert KEY not in recorded
+    assert kept(cache)
+    for path in tmp_path.rglob("*"):
+        assert not path.is_file() or KEY.encode() not in path.read_bytes()
+
+
+def test_answers_keep_the_model_that_gave_them(retriever: GeneratedQuery, cache: Path) -> None:
+    retriever.asked(task())
+    assert {answer[2] for answer in kept(cache).values()} == {"gpt-test-0613"}
+
+
+def test_cut_answers_are_kept_and_counted(
+    stub: Stub, retriever: GeneratedQuery, caplog: pytest.LogCaptureFixture
+) -> None:
+    short = replace(retriever, max_tokens=2)
+    for _ in range(2):
+        assert short.asked(task()) == [("sea home",)] * 4
+        assert "gpt-test: 4 of 4 answers were cut at max_tokens=2" in caplog.text
+        caplog.clear()
+    retriever.asked(task())
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    ("reply", "finish"),
+    [
+        (lambda h: h.write_out("half", "content_filter"), "content_filter"),
+        (lambda h: h.write_out("", "length"), "length"),
+        (lambda h: h.write_out(" \n"), "stop"),
+    ],
+)
+def test_queries_without_an_answer_are_named_after_all_were_asked(
+    stub: Stub, retriever: GeneratedQuery, caplog: pytest.LogCaptureFixture, reply: Reply,
+    finish: str,
+) -> None:  # fmt: skip
+    stub.always = lambda h: reply(h) if "cat" in h.prompt else h.write_out()
+    for _ in range(2):
+        with pytest.raises(InputError) as caught:
+            retriever.asked(task())
+        assert f"for 2 of 4 queries: q1 ({finish}), q4 ({finish}) (" in str(caught.value)
+        assert len(stub.prompts) == 4, "withheld once is withheld: asking again costs again"
+    found = replace(retriever, unanswered="query", mode="append").asked(task())
+    assert len(stub.prompts) == 4
+    assert found[0] == found[3] == ("cat mat",)
+    assert found[1] == ("dog ran home", answer_to(PROMPTED[1]))
+    assert "2 of 4 queries have no answer and stand as they are" in caplog.text
+
+
+def test_many_queries_without_an_answer_are_counted(stub: Stub, retriever: GeneratedQuery) -> None:
+    stub.always = lambda handler: handler.write_out("")
+    queries = [Query(f"q{i}", f"text {i}", "emma", ()) for i in range(9)]
+    with pytest.raises(InputError, match=r"9 of 9 queries: q0 .*q4 \(stop\) and 4 more"):
+        retriever.asked(task(queries))
+
+
+def test_a_local_model_serves_as_well(folders: dict[str, Path], cache: Path) -> None:
+    mine = GeneratedQuery(
+        model=str(folders["encoder"]), device="cpu", llm=str(folders["chat"]), max_tokens=9,
+        prompt="{query} and",
+    )  # fmt: skip
+    assert mine.missing() is None
+    asked = task()
+    found = mine.asked(asked)
+    for query, (text,) in zip(ASKED, found, strict=True):
+        whole = f"user {query.text} and rat the"
+        assert text == by_transformers(folders["chat"], whole, chat=True)
+    assert ranking(register(), mine).keys() == {"q1", "q2", "q3", "q4"}
+    assert len(kept(cache)) == 3
+
+
+def test_a_local_model_is_loaded_only_to_write(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = GeneratedQuery(model=str(folders["encoder"]), llm=str(folders["gpt"]), max_tokens=5)
+    asked = task()
+    first = mine.asked(asked)
+
+    def loaded(*args: Any) -> Any:
+        raise AssertionError("the model is loaded")
+
+    monkeypatch.setattr("irtoolkit.retrievers.writers._load", loaded)
+    assert mine.asked(asked) == first
+
+
+def test_a_local_run_goes_on_where_it_was(
+    folders: dict[str, Path], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the draws of an uninterrupted one."""
+    queries = [Query(f"q{i}", " ".join(["cat"] * (i + 1)), "x", ()) for i in range(7)]
+    mine = GeneratedQuery(
+        model=str(folders["encoder"]), llm=str(folders["gpt"]), max_tokens=5, temperature=1.0,
+        prompt="the {query}", parallel=2, device="cpu",
+    )  # fmt: skip
+    asked, original, calls = task(queries), Local._complete, count()
+
+    def breaking(*args: Any) -> Any:
+        if next(calls) == 2:
+            raise KeyboardInterrupt
+        return original(*args)
+
+    monkeypatch.setattr(Local, "_complete", breaking)
+    with pytest.raises(KeyboardInterrupt):
+        mine.asked(asked)
+    assert len(kept(cache)) == 4
+    resumed = mine.asked(asked)
+    shutil.rmtree(cache)
+    assert mine.asked(asked) == resumed
+
+
+# -- prompts ----------------------------------------------------------------------------------
+
+
+def prompts(template: str, **views: str) -> list[str]:
+    return GeneratedQuery(prompt=template).prompts(task(**views))
+
+
+@pytest.mark.parametrize(
+    ("template", "views", "expected"),
+    [
+        ("{query}", {}, "sea sun {rat}"),
+        ("In {book}: {query}. Again {query}", {}, "In moby_dick: sea sun {rat}. Again sea sun {rat}"),
+        ('{{"book": "{book}"}}', {}, '{"book": "moby_dick"}'),
+        ("{{query}} is {text}", {}, "{query} is sea sun {rat}"),
+        ("{query}", {"query": "book"}, "moby_dick"),
+        ("{query}/{default}", {"query": "book"}, "moby_dick/sea sun {rat}"),
+        ("{book+text}", {}, "moby_dick sea sun {rat}"),
+        ("{parts}{query_id}", {}, "threeq3"),
+        ("{masked}", {}, "[MASK] sea sun {rat}"),
+        ("{masked:<extra_id_0>}", {}, "<extra_id_0> sea sun {rat}"),
+        ("line\n{query}\n", {}, "line\nsea sun {rat}\n"),
+    ],
+)  # fmt: skip
+def test_templates(template: str, views: dict[str, str], expected: str) -> None:
+    assert prompts(template, **views)[2] == expected
+
+
+def test_segments_are_joined() -> None:
+    assert prompts("{parts}:{query}")[:2] == ["one two:cat mat", ":dog ran home"]
+
+
+FIELDS = ["query", "book", "text", "parts", "query_id"]
+
+
+@given(st.lists(st.one_of(st.sampled_from(FIELDS), st.text(max_size=9).map(lambda t: (t,)))))
+def test_any_literal_text_can_be_written(pieces: list[Any]) -> None:
+    asked = task()
+    pieces = [*pieces, "query"]
+    template = "".join(
+        p[0].replace("{", "{{").replace("}", "}}") if isinstance(p, tuple) else f"{{{p}}}"
+        for p in pieces
+    )
+    values = {"query": "dog ran home", "book": "emma", "text": "dog ran home", "parts": "", "query_id": "q2"}  # fmt: skip
+    expected = "".join(p[0] if isinstance(p, tuple) else values[p] for p in pieces)
+    assert GeneratedQuery(prompt=template).prompts(asked)[1] == expected
+
+
+@pytest.mark.parametrize(
+    ("template", "found"),
+    [
+        ("{title}: {query}", r"{title}: Query has no text field 'title' \(fields are book, parts, "),
+        ("{year}", "no text field 'year'"),
+        ("{book.upper}", "no text field 'book.upper'"),
+        ("{book[0]}", r"no text field 'book\[0\]'"),
+        ("{}", "braces without a field"),
+        ("{query!r}", "braces without a field"),
+        ("{query", "cannot be read: expected '}'"),
+        ("query}", "cannot be read: Single '}'"),
+        ("write", "the same for every query"),
+        ("{{query}}", "the same for every query"),
+        ("", "the same for every query"),
+        ("{parts}", "query q2 makes an empty prompt"),
+    ],
+)  # fmt: skip
+def test_templates_that_cannot_be_filled(template: str, found: str) -> None:
+    with pytest.raises(InputError, match=found):
+        prompts(template)
+
+
+def test_a_bad_template_costs_nothing(stub: Stub, retriever: GeneratedQuery) -> None:
+    with pytest.raises(InputError, match="title"):
+        ranking(register(), replace(retriever, prompt="{query} {title}"))
+    assert stub.bodies == []
+
+
+def test_the_book_of_a_plot_is_at_hand() -> None:
+    asked = load_task("plotretrieval/sample/test")
+    [first, *_] = GeneratedQuery(prompt="{book}: {query}").prompts(asked)
+    assert first == f"a_hundred_and_twelve_bars: {' '.join(asked.queries[0])}"
+
+
+# -- records ----------------------------------------------------------------------------------
+
+
+def test_a_field_that_only_the_prompt_has_makes_another_run(retriever: GeneratedQuery) -> None:
+    """The task's own fingerprint is of its view."""
+    dataset_id = register()
+    other = [query._replace(book="other") for query in ASKED]
+    with pytest.MonkeyPatch.context() as patch:
+        system = System("x", retriever)
+        first = made_of(system, system.load(dataset_id))
+        patch.setattr(Queries, "queries_iter", lambda self: iter(other))
+        second = made_of(system, system.load(dataset_id))
+    assert first["data"] == second["data"]
+    assert first["training"] != second["training"]
+
+
+def test_the_fingerprint_covers_both_models(folders: dict[str, Path]) -> None:
+    def mark(**changes: Any) -> str | None:
+        settings = {"model": str(folders["encoder"]), "llm": str(folders["gpt"]), **changes}
+        return GeneratedQuery(**settings).fingerprint()
+
+    assert mark() == mark()
+    assert len({mark(), mark(llm=str(folders["t5"])), mark(model=str(folders["bert"]))}) == 3
+    assert mark(endpoint="https://host/v1") == Dense(model=str(folders["encoder"])).fingerprint()
+
+
+def test_what_is_missing_is_told(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = GeneratedQuery(
+        model=str(folders["encoder"]), llm="gpt-test", endpoint="https://host.example/v1"
+    )
+    assert whole.missing() is None
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert "set the environment variable OPENAI_API_KEY" in str(whole.missing())
+    assert "no/such-encoder are not here" in str(replace(whole, model="no/such-encoder").missing())
+    assert "no language model is named" in str(replace(whole, llm="").missing())
+    assert "no/such-llm are not here" in str(
+        replace(whole, endpoint=None, llm="no/such-llm").missing()
+    )
+
+
+def test_settings_may_be_text() -> None:
+    settings = {
+        "llm": "m", "endpoint": "http://localhost:1/v1", "prompt": "{query}", "mode": "append",
+        "temperature": "none", "max_tokens": "50", "seed": "3", "key_variable": "none",
+        "parallel": "2", "system": "none",
+    }  # fmt: skip
+    made = create("generated-query", settings)
+    assert isinstance(made, GeneratedQuery)
+    assert (made.temperature, made.max_tokens, made.seed) == (None, 50, 3)
+    assert (made.key_variable, made.system, made.parallel) == (None, None, 2)
+    text = {key: "none" if v is None else str(v) for key, v in made.settings().items()}
+    assert create("generated-query", text) == made
+    with pytest.raises(InputError, match="mode=both is not replace or append"):
+        create("generated-query", {"mode": "both"})
+
+
+def test_the_command_ranks_with_generated_queries(
+    stub: Stub, folders: dict[str, Path], tmp_path: Path, irtoolkit: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    out = tmp_path / "x.run"
+    command = (
+        "retrieve", "plotretrieval/sample/test", "generated-query", "-o", out, "--set",
+        f"model={folders['encoder']}", "llm=gpt-test", f"endpoint={stub.url}",
+        "prompt=A plot in {book}: {query}", "device=cpu",
+    )  # fmt: skip
+    done = irtoolkit(*command)
+    assert done.status == 0, done.err
+    assert all(prompt.startswith("A plot in a_") for prompt in stub.prompts[:1])
+    assert KEY not in out.with_name("x.run.ir-metadata.yml").read_text()
+    monkeypatch.delenv("OPENAI_API_KEY")
+    stub.shutdown()
+    again = irtoolkit(*command)
+    assert again.status == 0, "whatever is answered needs no server"
