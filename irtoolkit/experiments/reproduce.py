@@ -144,7 +144,9 @@ def _measure(
         try:
             lacking = system.missing()
             if lacking is None and system.retriever.asks_others() and not named:
-                lacking = f"it may cost money: name it, --systems {row.system}, to send its requests"
+                lacking = (
+                    f"it may cost money: name it, --systems {row.system}, to send its requests"
+                )
             if lacking is not None:
                 return Result(row, "missing", lacking, settings)
             if ranked not in ready:

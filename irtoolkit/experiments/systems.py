@@ -109,8 +109,9 @@ class System:
 
 
 def find_system(
-    name: str, settings: Mapping[str, Any], dataset_id: str = "", kind: Kind = "dense"
-) -> System:
+    name: str, settings: Mapping[str, Any], dataset_id: str = "", kind: Kind = "dense",
+    staged: bool = True,
+) -> System:  # fmt: skip
     """A retriever by its own name, a system of a paper by the paper's name for it, or a model.
 
     Args:
@@ -118,6 +119,7 @@ def find_system(
         settings: replace or add to the named system's own.
         dataset_id: what it is to be run on, which tells systems of one name apart.
         kind: what a model is taken for that does not say it.
+        staged: whether a system that ranks another's best again comes with that other one.
 
     Raises:
         InputError: no such system.
@@ -141,12 +143,12 @@ def find_system(
             remedy=f"the dataset for it is {dataset_id}/{row.view}",
         )
     own = next((found for group, found in row.settings_for.items() if group in parts), {})
-    return of_row(row, {**own, **settings}, dataset_id)
+    return of_row(row if staged else replace(row, first=None), {**own, **settings}, dataset_id)
 
 
 def find_reranker(name: str, settings: Mapping[str, Any], dataset_id: str = "") -> System:
     """As `find_system`; a model that says nothing of itself is taken for a cross-encoder."""
-    return find_system(name, settings, dataset_id, kind="cross")
+    return find_system(name, settings, dataset_id, kind="cross", staged=False)
 
 
 def _of_model(name: str, settings: Mapping[str, Any], kind: Kind) -> System:

@@ -109,12 +109,16 @@ def find_row(system: str, dataset_id: str = "") -> Row | None:
     if own in found or len(found) <= 1:
         return found.get(own) or next(iter(found.values()), None)
     first, *others = found.values()
-    if all((row.retriever, row.settings) == (first.retriever, first.settings) for row in others):
+    if all(_runs_as(row) == _runs_as(first) for row in others):
         return first
     raise InputError(
         f"system {system} stands in the tables {', '.join(found)}, each with settings of its own",
         remedy="give the retriever and its settings, or a dataset of one of them",
     )
+
+
+def _runs_as(row: Row) -> tuple[Any, ...]:
+    return row.retriever, row.settings, row.first, row.rerank_depth
 
 
 def find_table(name: str) -> Table:

@@ -96,6 +96,11 @@ def tune(
     points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
     # A value that is none of its kind is refused now, not after hours.
     systems = [find_system(system, {**(fixed or {}), **point}, dataset_id) for point in points]
+    if systems and systems[0].first is not None:
+        raise InputError(
+            f"system {system} ranks again what {systems[0].first.name} has found",
+            remedy="tune one of the two retrievers",
+        )
     tasks: dict[Any, Any] = {}
     data: dict[Any, str] = {}
     for made in systems:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from irtoolkit.errors import InputError, needs_extra
 from irtoolkit.ids import Ints
 from irtoolkit.models import loading
-from irtoolkit.models.presets import SAVED_AS, Kind, Side, fingerprint, read_json
+from irtoolkit.models.presets import SAVED_AS, Kind, Side, fingerprint, read_json, said_kind
 
 # A text, or a query with a document for a cross-encoder.
 Item = str | tuple[str, str]
@@ -300,15 +300,17 @@ def _sentence_model(location: str, kind: Kind) -> Any:
 
     if not hasattr(sentence_transformers, SAVED_AS[kind]):
         raise needs_extra("sentence-transformers>=6.2", "neural")
-    whole = bool(read_json(location, "modules.json"))
-    if kind == "late" and not whole:
-        named = read_json(location, "config.json").get("architectures") or []
-        # Anything else would be given a projection of random numbers.
-        if not any(name == "HF_ColBERT" or name.endswith("ForRetrieval") for name in named):
-            raise InputError(
-                f"the model {location} is no late-interaction model: it projects no token"
-            )
+    said = said_kind(location)
+    # sentence-transformers makes any model into any other, with projections of random numbers.
+    if said != kind and kind in ("late", "sparse"):
+        raise InputError(
+            f"the model {location} does not make {_MADE[kind]} of a text",
+            remedy=f"it is for {said} retrieval" if said else "train it for that",
+        )
     return getattr(sentence_transformers, SAVED_AS[kind])(location, device="cpu")
+
+
+_MADE = {"late": "a vector of each token", "sparse": "weights of terms"}
 
 
 # -- pooling ----------------------------------------------------------------------------------
@@ -461,16 +463,20 @@ def _set_limit(reader: Any, kind: Kind, side: Side, limit: int) -> None:
 
 
 def _set_options(model: Any, options: dict[str, Any]) -> None:
+    first = model[0]
+    masks = [module for module in model if hasattr(module, "skiplist_words")]
+    if options.get("expansion") is True and not first.query_expansion:
+        raise InputError("expansion=true: this model's queries are not expanded")
+    if options.get("skiplist") is True and not any(mask.skiplist_words for mask in masks):
+        raise InputError("skiplist=true: this model leaves no token out")
     if options.get("expansion") is False:
-        first = model[0]
         if first.query_expansion:
             first.query_length = int(first.query_expansion["length"])
         first.query_expansion = None
     if options.get("skiplist") is False:
-        for module in model:
-            if hasattr(module, "skiplist_words"):
-                module.skiplist_words = []
-                module.resolve_with_tokenizer(model.tokenizer)
+        for mask in masks:
+            mask.skiplist_words = []
+            mask.resolve_with_tokenizer(model.tokenizer)
 
 
 def _positions(model: Any) -> int:

@@ -105,6 +105,8 @@ def missing(name: str) -> str | None:
         return f"the weights of {name} are not on the hub: {preset.unpublished}"
     if os.environ.get("HF_HUB_OFFLINE") != "1" and os.environ.get("IRTOOLKIT_DOWNLOAD") == "1":
         return None
+    if absent[0].startswith((".", "/", "~")):
+        return f"there is no folder {absent[0]}"
     return (
         f"the weights of {absent[0]} are not here: run `hf download {absent[0]}`, set"
         " IRTOOLKIT_DOWNLOAD=1 to let irtoolkit fetch them, or give a folder as model=PATH"
@@ -139,18 +141,23 @@ def kind_of(name: str, default: Kind) -> Kind:
     if name in presets():
         return presets()[name].kind
     place = None if find_spec("sentence_transformers") is None else _location(Preset(name))
-    if place is None:
-        return default
-    saved = read_json(place, "config_sentence_transformers.json").get("model_type")
+    return default if place is None else said_kind(place) or default
+
+
+def said_kind(location: str) -> Kind | None:
+    """What the files of a model say that it makes of a text; None where they do not say it."""
+    saved = read_json(location, "config_sentence_transformers.json").get("model_type")
+    if saved == "ColBERT":  # PyLate's
+        return "late"
     if saved in SAVED_AS.values():
         return next(kind for kind, value in SAVED_AS.items() if value == saved)
-    if read_json(place, "modules.json"):
+    if read_json(location, "modules.json"):
         return "dense"
-    for architecture in read_json(place, "config.json").get("architectures") or ():
+    for architecture in read_json(location, "config.json").get("architectures") or ():
         for ending, kind in _ENDINGS.items():
             if architecture.endswith(ending):
                 return kind
-    return default
+    return None
 
 
 def location(name: str) -> str:

@@ -141,7 +141,7 @@ class _Locator:
 
     def __call__(self, queries: Ints, docs: Ints, scores: Scores) -> None:
         pairs = [(row, doc) for row, q in enumerate(queries) for doc in self._wanted[int(q)]]
-        if not pairs:
+        if not pairs or not len(docs):
             return
         order = np.argsort(docs, kind="stable")
         rows, golds = np.array(pairs).T

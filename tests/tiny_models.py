@@ -1,0 +1,217 @@
+"""Tiny random models on disk, and small datasets for them: what the tests of neural rankers share."""
+
+from __future__ import annotations
+
+import json
+import re
+import string
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import ir_datasets
+import numpy as np
+from ir_datasets.formats import (
+    BaseQueries,
+    BaseScoredDocs,
+    GenericDoc,
+    GenericQuery,
+    GenericScoredDoc,
+)
+
+from irtoolkit.collections.handlers import Docs
+from irtoolkit.models.shards import Output, Rows, Store, key_of, write_shard
+from irtoolkit.retrievers.base import Hits, Retriever
+from irtoolkit.retrievers.task import Task, load_task
+
+DIMENSIONS, LONGEST = 32, 48
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused0]", "[unused1]")
+_NUMBERS = count()
+
+DOCS = {
+    "d1": "the cat sat on the mat. a dog ran.",
+    "d2": "the dog, ran on and on!",
+    "d3": "cats; dogs; mats, and a cat (the sun)",
+    "d4": "",
+    "d5": "the rat sat.",
+    "d6": "the cat sat on the mat. a dog ran.",
+    "d7": "the sun ran on the sea and sat on the mat with the cat and the dog" * 3,
+}
+ASKED = {"q1": "a dog, the sea", "q2": "the cat sat on the mat.", "q3": "", "q4": "rat"}
+POOLS = {"q1": ["d7", "d2", "d5", "d1"], "q2": list(DOCS), "q3": ["d1", "d4"], "q4": list(DOCS)}
+TEXTS = (*DOCS.values(), *ASKED.values())
+
+Scores = dict[tuple[str, str], float]
+
+
+# -- datasets ---------------------------------------------------------------------------------
+
+
+class _Queries(BaseQueries):  # type: ignore[misc]
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+
+    def queries_iter(self) -> Iterator[GenericQuery]:
+        return (GenericQuery(*item) for item in self._texts.items())
+
+
+class _Candidates(BaseScoredDocs):  # type: ignore[misc]
+    def __init__(self, pools: Mapping[str, list[str]]) -> None:
+        self._pools = pools
+
+    def scoreddocs_iter(self) -> Iterator[GenericScoredDoc]:
+        return (GenericScoredDoc(q, d, 0.0) for q, docs in self._pools.items() for d in docs)
+
+
+def register(
+    docs: Mapping[str, str] = DOCS,
+    queries: Mapping[str, str] = ASKED,
+    pools: Mapping[str, list[str]] | None = None,
+) -> str:
+    """Makes texts a dataset, whose queries rank their pools or else everything; gives its id."""
+    name = f"test-tiny-{next(_NUMBERS)}"
+    records = {doc: GenericDoc(doc, text) for doc, text in docs.items()}
+    parts: list[Any] = [Docs(lambda: records, GenericDoc, name, "en"), _Queries(queries)]
+    parts += [] if pools is None else [_Candidates(pools)]
+    ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
+    return name
+
+
+def table(task: Task | str, retriever: Retriever) -> Scores:
+    """The score of every query for each candidate, or for each hit."""
+    task = load_task(task) if isinstance(task, str) else task
+    scorer = retriever.scorer(task)
+    found = {}
+    for group in task.groups:
+        if not len(group.docs):
+            continue
+        scores = scorer(group.docs)(group.queries)
+        if isinstance(scores, Hits):
+            places, scores = scores.places, scores.scores
+        else:
+            places = np.broadcast_to(np.arange(len(group.docs)), scores.shape)
+        for query, here, row in zip(group.queries, places, scores, strict=True):
+            for place, score in zip(here, row, strict=True):
+                if place >= 0:
+                    doc_id = task.doc_ids[group.docs[place]]
+                    found[str(task.query_ids[query]), str(doc_id)] = float(score)
+    return found
+
+
+def paired(matrix: Any, pools: Mapping[str, list[str]] | None = None) -> Scores:
+    """A (queries, documents) matrix over the texts above as a table; of the pools where given."""
+    return {
+        (query, doc): float(matrix[i][j])
+        for i, query in enumerate(ASKED)
+        for j, doc in enumerate(DOCS)
+        if pools is None or doc in pools[query]
+    }
+
+
+class Known:
+    """Stands for an encoder: what it makes of each text is given."""
+
+    def __init__(self, folder: Path, outputs: Mapping[str, Output], similarity: str) -> None:
+        self._store, self._outputs = Store(folder), outputs
+        self.similarity = self.similarity_of_model = similarity
+
+    def text(self, segments: tuple[str, ...]) -> str:
+        return " ".join(segments)
+
+    def encode(self, texts: Iterable[str], **_: Any) -> Rows:
+        keys = {text: key_of(text) for text in self._outputs}
+        if not all(self._store.has([*keys.values()])):
+            sizes = np.ones(len(keys), np.int64)
+            made = write_shard(
+                self._store.folder, [*keys.values()], sizes, [*self._outputs.values()]
+            )
+            self._store.add(made)
+        return self._store.rows([keys[text] for text in texts])
+
+
+# -- models -----------------------------------------------------------------------------------
+
+
+def tokenizer(texts: Iterable[str] = TEXTS, longest: int = LONGEST) -> Any:
+    """WordPiece over the words of some texts, single letters and punctuation."""
+    import transformers
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+    words = re.findall(r"\w+", " ".join(texts).lower())
+    letters = string.ascii_lowercase + string.digits
+    pieces = [*letters, *(f"##{letter}" for letter in letters), *string.punctuation, *words]
+    vocabulary = list(dict.fromkeys([*SPECIAL, *sorted(pieces)]))
+    made = Tokenizer(
+        models.WordPiece({word: i for i, word in enumerate(vocabulary)}, unk_token="[UNK]")
+    )
+    made.normalizer = normalizers.BertNormalizer()
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    made.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(token, SPECIAL.index(token)) for token in ("[CLS]", "[SEP]")],
+    )  # fmt: skip
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]",
+        sep_token="[SEP]", mask_token="[MASK]", model_max_length=longest,
+    )  # fmt: skip
+
+
+def save(
+    folder: Path, kind: str = "Model", texts: Iterable[str] = TEXTS, *, seed: int = 0,
+    longest: int = LONGEST, **settings: Any,
+) -> str:  # fmt: skip
+    """A random BERT with its tokenizer, as transformers saves it; gives its folder.
+
+    Args:
+        folder: where it goes.
+        kind: "Model", "ForMaskedLM" or "ForSequenceClassification".
+        texts: what its vocabulary is taken from.
+        seed: of its weights.
+        longest: tokens that it has positions for.
+        settings: more of its configuration, as num_labels.
+    """
+    import transformers
+
+    words = tokenizer(texts, longest)
+    config = _config(len(words), longest, settings, seed)
+    getattr(transformers, f"Bert{kind}")(config).eval().save_pretrained(folder)
+    words.save_pretrained(folder)
+    return str(folder)
+
+
+def save_colbert(folder: Path, *, dimensions: int = 16, seed: int = 0, **metadata: Any) -> str:
+    """A random ColBERT as its authors publish theirs: its projection stands among BERT's weights."""
+    import torch
+    import transformers
+    from safetensors.torch import save_file
+
+    words = tokenizer()
+    config = _config(len(words), LONGEST, {"architectures": ["HF_ColBERT"]}, seed)
+    bert = transformers.BertModel(config).state_dict()
+    weights = {f"bert.{name}": weight for name, weight in bert.items()}
+    weights["linear.weight"] = torch.randn(dimensions, DIMENSIONS)
+    folder.mkdir(parents=True)
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    (folder / "config.json").write_text(json.dumps(config.to_dict()))
+    words.save_pretrained(folder)
+    about = {
+        "query_maxlen": 12, "doc_maxlen": 24, "mask_punctuation": True,
+        "attend_to_mask_tokens": False, "query_token_id": "[unused0]",
+        "doc_token_id": "[unused1]", "dim": dimensions, "similarity": "cosine",
+    }  # fmt: skip
+    (folder / "artifact.metadata").write_text(json.dumps({**about, **metadata}))
+    return str(folder)
+
+
+def _config(vocabulary: int, longest: int, settings: Mapping[str, Any], seed: int) -> Any:
+    import torch
+    import transformers
+
+    torch.manual_seed(seed)
+    # A large range, so that texts differ clearly.
+    return transformers.BertConfig(**{
+        "vocab_size": vocabulary, "hidden_size": DIMENSIONS, "num_hidden_layers": 2,
+        "num_attention_heads": 2, "intermediate_size": 64, "max_position_embeddings": longest,
+        "initializer_range": 1.0, **settings,
+    })  # fmt: skip
