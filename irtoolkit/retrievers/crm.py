@@ -28,12 +28,15 @@ class CRM(TFIDF):
 
     QuoteR's first baseline (§6.1), after He et al. 2010. The known contexts of a document are the
     queries that a training dataset judges it relevant for; similarity is the cosine of TF-IDF
-    vectors over them. `pooling` says what a document makes of its contexts' similarities: "max" is
-    QuoteR's wording, "square", the mean of their squares, is He et al.'s inner product of projections,
-    and "mean" their plain mean. A document without a known context scores 0.
+    vectors over them. A document without a known context scores 0.
 
-    `train` is the id of the training dataset, or a split's name, which then takes the place of the
-    split in the id of the dataset that is ranked.
+    Attributes:
+        statistics: stays "corpus": terms are weighed by the training contexts.
+        train: id of the training dataset, or a split's name, which then takes the place of the
+            split in the id of the dataset that is ranked.
+        pooling: what a document makes of its contexts' similarities: "max" is QuoteR's wording,
+            "square", the mean of their squares, is He et al.'s inner product of projections, and
+            "mean" their plain mean.
     """
 
     name: ClassVar[str] = "crm"

@@ -23,7 +23,10 @@ _WINDOW = 200
 class Rewritten(BM25, ABC):
     """BM25 over documents that a model has rewritten, each once; see `irtoolkit.answers`.
 
-    `model` is a preset (models.toml), a folder, or a hub id; the settings of BM25 apply.
+    Attributes:
+        model: a preset (models.toml), a folder, or a hub id.
+        batch_size: texts that the model reads at once.
+        device: a torch device; by default a GPU when there is one.
     """
 
     model: str = ""
@@ -62,10 +65,17 @@ class Rewritten(BM25, ABC):
 class DocT5Query(Rewritten):
     """docT5query: the queries that a T5 writes for a document are appended to it.
 
-    `queries` for each document, drawn by top-k sampling or the likeliest by beam search ("greedy"
-    for one); Nogueira and Lin 2019 sample 40 with k = 10. With `keep`, only that share of a
-    document's queries is kept: those that `judge`, a cross-encoder, finds most relevant to it
-    (Gospodinov et al. 2023, docT5query--).
+    Nogueira and Lin 2019 sample 40 queries with k = 10. With `keep` it is docT5query-- (Gospodinov
+    et al. 2023).
+
+    Attributes:
+        queries: written for each document.
+        sampling: "topk" draws them; "greedy" takes the likeliest, of several by beam search.
+        top_k: tokens that are drawn from.
+        max_length: of a query, in tokens.
+        seed: of what is drawn.
+        keep: share of a document's queries that is kept, those most relevant to it; by default all.
+        judge: the cross-encoder that says how relevant.
     """
 
     name: ClassVar[str] = "doct5query"
@@ -135,6 +145,9 @@ class DeepCT(Rewritten):
     The model is a token classifier with one output, the term's weight (Dai and Callan 2020, §3.1). A
     word's weight is its first token's; its frequency becomes the weight times `scale`, rounded, and
     no less than zero (§3.2).
+
+    Attributes:
+        scale: frequency of a word whose weight is 1.
     """
 
     name: ClassVar[str] = "deepct"

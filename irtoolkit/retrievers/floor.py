@@ -21,6 +21,9 @@ class Random(Retriever):
     """Uniform scores that depend on nothing but the seed and the two ids.
 
     The same pair scores the same in any order, candidate set or block.
+
+    Attributes:
+        seed: another one gives other scores.
     """
 
     name: ClassVar[str] = "random"

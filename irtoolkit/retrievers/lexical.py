@@ -58,7 +58,12 @@ class Collection(NamedTuple):
 class Lexical(Retriever):
     """What all term-matching retrievers share.
 
-    `statistics` says whose statistics weigh the terms: each query's candidates, or the whole corpus.
+    Attributes:
+        statistics: whose frequencies and average length weigh the terms: each query's candidates',
+            or those of the whole corpus.
+        tokenizer: see `irtoolkit.analysis`.
+        stop: the words left out: scikit-learn's English list, Lucene's, or none.
+        stem: Porter's stemmer, or none.
     """
 
     statistics: Statistics = "corpus"
@@ -193,6 +198,12 @@ class BM25(Lexical):
 
     "bm25l" and "bm25+" also give weight to a term that a document lacks, which moves all candidates
     of a query alike; it is kept, so that scores are those of bm25s and rank_bm25.
+
+    Attributes:
+        form: which formula.
+        k1, b: saturation and length normalisation; by default the form's.
+        delta: δ of "bm25l", "rank-bm25l" and "bm25+"; by default the form's.
+        epsilon: of "okapi": share of the mean idf that a negative idf becomes.
     """
 
     name: ClassVar[str] = "bm25"
@@ -237,6 +248,11 @@ class QueryLikelihood(Lexical):
     has are left out. smoothing "dirichlet": p(t) = (tf + μ·p(t|C)) / (dl + μ). "jm"
     (Jelinek-Mercer): p(t) = (1-λ)·tf/dl + λ·p(t|C). Lucene's LMDirichlet is another: it lets only the
     terms that a document has speak of its length, and cuts each off at 0.
+
+    Attributes:
+        smoothing: with what the document's model is smoothed.
+        mu: μ of "dirichlet", in terms.
+        lam: λ of "jm", the share of the collection's model.
     """
 
     name: ClassVar[str] = "ql"
@@ -278,8 +294,10 @@ class QueryLikelihood(Lexical):
 class TFIDF(Lexical):
     """Cosine of TF-IDF vectors, as scikit-learn weights them: tf · (ln((1+N)/(1+n)) + 1).
 
-    Unit vectors order alike by cosine, by dot product and by L2 distance. With `smooth` off the
-    ones beside N and n are left out.
+    Unit vectors order alike by cosine, by dot product and by L2 distance.
+
+    Attributes:
+        smooth: whether ones stand beside N and n.
     """
 
     name: ClassVar[str] = "tfidf"

@@ -24,11 +24,20 @@ from irtoolkit.retrievers.vectors import negative_distances
 class Word2Vec(Retriever):
     """Mean word2vec vector of a text, ranked by L2 distance (CSFCube Appendix C: *_cbow200).
 
-    The embeddings are trained with gensim on every document of the collection, or on a text file
-    with one text in a line. One worker and a seed make training repeatable.
+    The embeddings are trained with gensim; one worker and a seed make training repeatable. A text
+    without a known word has the zero vector.
 
-    weighting "tfidf" weights each word's vector by tf·(ln((1+N)/(1+n)) + 1) before averaging.
-    A text without a known word has the zero vector.
+    Attributes:
+        weighting: "tfidf" weights each word's vector by tf·(ln((1+N)/(1+n)) + 1) before averaging.
+        train: "corpus", every document of the collection, or a text file with one text in a line.
+        size: dimensions.
+        window: words on either side that a word is learnt from.
+        min_count: occurrences below which a word has no vector.
+        epochs: passes over the training text.
+        architecture: gensim's continuous bag of words, or skip-gram.
+        tokenizer: see `irtoolkit.analysis`.
+        stop: the words left out: scikit-learn's English list, Lucene's, or none.
+        seed: of training.
     """
 
     name: ClassVar[str] = "word2vec"
