@@ -50,7 +50,7 @@ from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.floor import Random
 from irtoolkit.retrievers.lexical import BM25, TFIDF
 from irtoolkit.retrievers.task import load_task
-from irtoolkit.retrievers.vectors import similarities, unit
+from irtoolkit.retrievers.vectors import Similarity, Vectors, prepared, unit
 from irtoolkit.retrievers.word2vec import Word2Vec
 
 NUMBERS = count()
@@ -433,6 +433,10 @@ MATRICES = st.integers(1, 6).flatmap(
 )  # fmt: skip
 
 
+def similarities(queries: Vectors, docs: Vectors, similarity: Similarity) -> Vectors:
+    return prepared(docs, similarity, "cpu")(queries)
+
+
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @given(both=MATRICES)
 def test_similarities_are_scipys(both: tuple[Any, Any], kind: Any) -> None:
@@ -459,19 +463,6 @@ def test_zero_vectors_have_no_direction() -> None:
     assert similarities(zero, one, "dot").tolist() == [[0]]
     assert similarities(zero, one, "l2").tolist() == [[-5]]
     assert similarities(zero, zero, "l2").tolist() == [[0]]
-
-
-@pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
-@pytest.mark.parametrize("asked", ["elsewhere", "the same"])
-def test_equal_vectors_are_equally_similar(similarity: Any, asked: str) -> None:
-    """Else the order of documents with one text is an accident of the matrix product."""
-    shapes = [(384, 3, size) for size in range(2, 70)] + [(31, 1, 63), (31, 50, 300), (6, 17, 300)]
-    for width, few, size in shapes:
-        random = np.random.default_rng(width)
-        doc = random.normal(size=(1, width)).astype(np.float32)
-        queries = random.normal(size=(few, width)) if asked == "elsewhere" else doc.repeat(few, 0)
-        found = similarities(queries.astype(np.float32), doc.repeat(size, axis=0), similarity)
-        assert (found == found[:, :1]).all(), f"{size} equal vectors of {width}"
 
 
 # -- word2vec ---------------------------------------------------------------------------------

@@ -24,7 +24,6 @@ from irtoolkit.experiments.systems import System, find_system, produce
 from irtoolkit.files import atomic_text
 from irtoolkit.located import ranks_path, read_ranks, write_ranks
 from irtoolkit.qrels import Qrels
-from irtoolkit.retrievers.dense import SentenceMax
 from irtoolkit.retrievers.engine import rank_and_locate
 from irtoolkit.retrievers.task import load_task
 from irtoolkit.runs import Run
@@ -211,25 +210,6 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
         out.write("new\n")
     assert link.is_symlink()
     assert target.read_text() == "new\n"
-
-
-def test_equal_documents_tie_in_sentence_max(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A float32 product may differ in the last bit from column to column."""
-    rng = np.random.default_rng(3)
-    vectors = {name: rng.normal(size=48).astype(np.float32) for name in "abcdefg"}
-
-    class Fake:
-        def encode(self, texts: list[str]) -> Any:
-            return np.stack([vectors[text] for text in texts])
-
-    monkeypatch.setattr(SentenceMax, "_encoder", lambda self: Fake())
-
-    class Texts:
-        queries = (("a", "b"), ("c",))
-        docs = tuple(("d", "e") if i % 3 else ("f",) for i in range(61))
-
-    scores = SentenceMax().scorer(Texts())(np.arange(61))(np.arange(2))  # type: ignore[arg-type]
-    assert all(len(np.unique(scores[:, i::3], axis=1).T) == 1 for i in range(3))
 
 
 # -- exact ranks beside cut runs --------------------------------------------------------------

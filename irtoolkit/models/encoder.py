@@ -26,6 +26,8 @@ Stored = Literal["fp32", "fp16", "int8"]
 
 # Texts in a shard: what a kill may cost.
 SHARD = 1 << 12
+# Counted up whenever this package comes to make something else of a text: old vectors are left.
+_FORM = 1
 _LIBRARIES = ("torch", "transformers", "sentence-transformers")
 _log = logging.getLogger(__name__)
 
@@ -96,7 +98,7 @@ class Encoder:
         decides = {
             **asdict(how), "model": presets.fingerprint(how.model), "length": self._model.limit,
             "prompt": prompt, "pooling": pooling, "precision": precision,
-            "libraries": {name: metadata.version(name) for name in _LIBRARIES},
+            "libraries": {name: metadata.version(name) for name in _LIBRARIES}, "form": _FORM,
         }  # fmt: skip
         # Neither moves a vector by more than the last bits.
         del decides["device"], decides["batch_tokens"]

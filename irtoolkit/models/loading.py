@@ -67,13 +67,17 @@ def load(
 
     if not os.isatty(2):
         logging.disable_progress_bar()
+    said = logging.get_verbosity()
     try:
         with _LOADING, _absent_weights(pooled) as absent:
+            logging.set_verbosity_error()  # what is amiss is said below, in one line
             model = make()
     except InputError:
         raise
     except Exception as error:  # each library has its own for a damaged file
         raise InputError(f"cannot load the model {location}: {_reason(error)}") from None
+    finally:
+        logging.set_verbosity(said)
     for architecture, keys in absent:
         raise InputError(
             f"the model {location} has no weights for {', '.join(sorted(keys)[:3])} of {architecture}",

@@ -15,11 +15,6 @@ Similarity = Literal["cosine", "dot", "l2"]
 Vectors = NDArray[np.floating[Any]]
 
 
-def similarities(queries: Vectors, docs: Vectors, similarity: Similarity) -> Vectors:
-    """(q, c) similarities, higher is better; see `prepared`."""
-    return prepared(docs, similarity, "cpu")(queries)
-
-
 def prepared(
     docs: Vectors, similarity: Similarity | str, device: str | None = None
 ) -> Callable[[Vectors], Vectors]:
