@@ -25,49 +25,29 @@ _GREATEST = float(np.finfo(np.float32).max)
 def first_unwritable(scores: Scores) -> tuple[int, int] | None:
     """Row and column of the first score that is no finite single-precision number, or None."""
     places = np.full(len(scores), -1)
-    find = _kernels()[0]
-    _by_rows(lambda rows: find(scores[rows], places[rows]), scores)
+    find, _ = _kernels()
+    by_rows(lambda rows: find(scores[rows], places[rows]), scores)
     rows = np.flatnonzero(places >= 0)
     return (int(rows[0]), int(places[rows[0]])) if len(rows) else None
 
 
-def contenders(scores: Scores, depth: int) -> list[Ints]:
-    """For each row, places of its best `depth` scores, of all tied with the last, and of few more.
-
-    Of the greatest scores of the parts of a row, the depth-th is no greater than its depth-th score.
-    """
-    _, peaks_of, above, _ = _kernels()
-    count = scores.shape[1]
-    # A few times as many parts as are kept, so that few parts hold anything that is.
-    parts = -(-count // max(1, min(_PART, count // (4 * depth))))
-    if depth >= parts:
-        return [np.arange(count)] * len(scores)
-    found: list[Ints] = [np.empty(0, np.int64)] * len(scores)
-
-    def part(rows: slice) -> None:
-        peaks, places = np.empty(parts, scores.dtype), np.empty(scores.shape[1], np.int64)
-        for number in range(*rows.indices(len(scores))):
-            peaks_of(scores[number], peaks)
-            bound = np.partition(peaks, parts - depth)[parts - depth]
-            # In the order of the candidates, by which ties may be broken.
-            found[number] = np.sort(places[: above(scores[number], peaks, bound, places)])
-
-    _by_rows(part, scores)
-    return found
+def parts_of(count: int, depth: int) -> int:
+    """Into how many parts a row is laid out to find its best: a few times as many as are kept."""
+    return -(-count // max(1, min(_PART, count // (4 * depth))))
 
 
 def standing(scores: Scores, rows: Ints, places: Ints) -> tuple[Ints, Ints]:
     """(n,) how many scores of a row are greater than that at a place, and how many are equal to it."""
     greater, equal = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
-    count = _kernels()[3]
-    _by_rows(
+    _, count = _kernels()
+    by_rows(
         lambda part: count(scores, rows[part], places[part], greater[part], equal[part]),
         scores, len(rows),
     )  # fmt: skip
     return greater, equal
 
 
-def _by_rows(function: Callable[[slice], object], scores: Scores, count: int | None = None) -> None:
+def by_rows(function: Callable[[slice], object], scores: Scores, count: int | None = None) -> None:
     """Calls a function with slices of so many rows, on all cores where that is worth it."""
     count = len(scores) if count is None else count
     threads = min(os.cpu_count() or 1, count)
@@ -103,6 +83,30 @@ def _kernels() -> tuple[Callable[..., Any], ...]:
                         break
 
     @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+    def count(scores: Any, rows: Any, places: Any, greater: Any, equal: Any) -> None:
+        for pair in range(len(rows)):
+            row = scores[rows[pair]]
+            mine = row[places[pair]]
+            more, same = 0, 0
+            for place in range(len(row)):
+                more += row[place] > mine
+                same += row[place] == mine
+            greater[pair], equal[pair] = more, same
+
+    return find, count
+
+
+@cache
+def contenders_kernel() -> Callable[..., Any]:
+    """Compiled: the places of a row's best scores, of all tied with the last, and of few more.
+
+    Called with a row, how many scores are wanted, an array for the greatest of its parts (see
+    `parts_of`), and one as long as the row for the places; gives their number. Of the greatest
+    scores of the parts, the depth-th is no greater than the row's depth-th score.
+    """
+    import numba
+
+    @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
     def peaks_of(row: Any, peaks: Any) -> None:
         # Parts are the columns of the row laid out in lines, so that a line is handled at once.
         parts = len(peaks)
@@ -126,14 +130,11 @@ def _kernels() -> tuple[Callable[..., Any], ...]:
         return count
 
     @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-    def count(scores: Any, rows: Any, places: Any, greater: Any, equal: Any) -> None:
-        for pair in range(len(rows)):
-            row = scores[rows[pair]]
-            mine = row[places[pair]]
-            more, same = 0, 0
-            for place in range(len(row)):
-                more += row[place] > mine
-                same += row[place] == mine
-            greater[pair], equal[pair] = more, same
+    def contenders(row: Any, depth: int, peaks: Any, found: Any) -> int:
+        peaks_of(row, peaks)
+        bound = np.partition(peaks, len(peaks) - depth)[len(peaks) - depth]
+        count: int = above(row, peaks, bound, found)
+        return count
 
-    return find, peaks_of, above, count
+    made: Callable[..., Any] = contenders
+    return made

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.errors import InputError
 from irtoolkit.ids import Ints
-from irtoolkit.retrievers._scan import contenders
+from irtoolkit.retrievers._scan import by_rows, contenders_kernel, parts_of
 from irtoolkit.retrievers.base import Scores
 from irtoolkit.runs import Run
 
@@ -43,12 +43,26 @@ def best(
     """
     count = scores.shape[1]
     if depth is None or depth * _MANY > count:
+        # All are sorted where most would be.
         for order, single in zip(*_sorted(scores, names, ties), strict=True):
             yield order[:depth], single[:depth]
         return
-    for row, pool in zip(scores, contenders(scores, depth), strict=True):
-        (order,), (single,) = _sorted(row[pool][None, :], names[pool], ties)
-        yield pool[order[:depth]], single[:depth]
+    orders = np.empty((len(scores), depth), np.int64)
+    singles = np.empty((len(scores), depth), np.float32)
+    done = np.empty(len(scores), np.int64)
+    lead = _leading()
+
+    def part(rows: slice) -> None:
+        room = np.empty(parts_of(count, depth), scores.dtype), np.empty(count, np.int64)
+        lead(scores[rows], names, ties == "trec", *room, orders[rows], singles[rows], done[rows])
+
+    by_rows(part, scores)
+    for row, order, single, fate in zip(scores, orders, singles, done, strict=True):
+        if fate == _DONE:
+            yield order, single
+        else:
+            (order,), (single,) = _sorted(row[None, :], names, ties)
+            yield order[:depth], single[:depth]
 
 
 def _sorted(scores: Scores, names: Ints, ties: Ties) -> tuple[Ints, Singles]:
@@ -186,3 +200,36 @@ def _kernels() -> tuple[Callable[..., Any], Callable[..., Any]]:
         return _DONE
 
     return pack, finish
+
+
+@cache
+def _leading() -> Callable[..., Any]:
+    """Compiled: the best of each row alone, where few are kept of many."""
+    import numba
+
+    contenders = contenders_kernel()
+    pack, finish = _kernels()
+
+    @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+    def leading(
+        scores: Any, names: Any, by_name: bool, peaks: Any, places: Any, order: Any, single: Any,
+        done: Any,
+    ) -> None:  # fmt: skip
+        depth = order.shape[1]
+        for row in range(len(scores)):
+            count = contenders(scores[row], depth, peaks, places)
+            # In the order of the candidates, by which ties may be broken.
+            pool = np.sort(places[:count])
+            mine, known = scores[row][pool].reshape(1, count), names[pool]
+            second = np.argsort(-known) if by_name else np.arange(count)
+            keys = np.empty((1, count), np.uint64)
+            pack(mine, second, keys)
+            keys[0].sort()
+            places_of = np.empty((1, count), np.int64)
+            written = np.empty((1, count), np.float32)
+            done[row] = finish(mine, second, known, keys, places_of, written)
+            order[row] = pool[places_of[0, :depth]]
+            single[row] = written[0, :depth]
+
+    made: Callable[..., Any] = leading
+    return made
