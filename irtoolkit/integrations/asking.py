@@ -23,7 +23,9 @@ from irtoolkit.ids import Ids, Ints, id_array, rank_ids
 from irtoolkit.retrievers.base import Block, Retriever, Scorer
 from irtoolkit.retrievers.cross import CrossEncoder
 from irtoolkit.retrievers.engine import rank
+from irtoolkit.retrievers.generated import Generated
 from irtoolkit.retrievers.neural import Neural
+from irtoolkit.retrievers.ordering import untied
 from irtoolkit.retrievers.task import DEFAULT_VIEW, Group, Task, view
 from irtoolkit.runs import Run
 
@@ -55,7 +57,8 @@ class Ready:
     ranks the whole corpus, unless it names its candidates.
 
     The collection is prepared for all queries of the dataset when the first is asked, and kept.
-    For other texts it is prepared again, once for all that are asked together.
+    For other texts it is prepared again, once for all that are asked together. Models that read
+    pairs of texts, and language models, are given what is asked alone.
     """
 
     def __init__(self, system: System, dataset_id: str) -> None:
@@ -99,7 +102,7 @@ class Ready:
         if self._first is not None and any(query.doc_ids is None for query in asked):
             shown = self._first.rank(asked, depth=self._system.depth, progress=progress)
             asked = [
-                query._replace(doc_ids=found.doc_ids)
+                query._replace(doc_ids=found.doc_ids.tolist())
                 for query, found in zip(asked, shown, strict=True)
             ]
         results: dict[str, Found] = {}
@@ -126,29 +129,38 @@ class Ready:
         task, docs = self._narrowed(asked, own)
         picked = asked[0].doc_ids is not None
         if picked:
+            for query in asked:
+                self._refuse_strange(query)
             task = task.among(_run_of(asked))
-            docs = self._order[np.searchsorted(self._sorted, task.doc_ids)]
+            docs = self._numbers(task.doc_ids)
         retriever = self._system.retriever
-        # A model reads these candidates alone, and remembers on disk what it has made of them.
-        if not (isinstance(retriever, CrossEncoder) or (picked and isinstance(retriever, Neural))):
+        # These read no more than is asked, and remember on disk what they have made of it.
+        sparing = (Neural, Generated) if picked else (CrossEncoder, Generated)
+        if not isinstance(retriever, sparing):
             retriever = self._prepared(asked, own, picked, docs)
         return _ranked(task, retriever, self._system, depth, progress)
 
     def _narrowed(self, asked: Sequence[Asked], own: bool) -> tuple[Task, Ints]:
         """The task of these queries alone, and the place of each of its documents in the whole one."""
-        pools = [self._pool(query) for query in asked]
-        distinct = {id(pool): pool for pool in pools}
-        places = {key: self._rank[pool] for key, pool in distinct.items()}
-        kept = np.unique(np.concatenate([*places.values()]))
+        groups = self._groups(asked)
+        places = [self._rank[group.docs] for group in groups]
+        shown = np.zeros(len(self._sorted), dtype=bool)
+        for docs in places:
+            shown[docs] = True
+        kept, numbers = np.flatnonzero(shown), np.cumsum(shown) - 1
         groups = tuple(
-            Group(
-                np.array([i for i, pool in enumerate(pools) if id(pool) == key]),
-                np.searchsorted(kept, docs),
-            )
-            for key, docs in places.items()
+            replace(group, docs=numbers[docs]) for group, docs in zip(groups, places, strict=True)
         )
         task = self._asking(asked, own, groups, self._sorted[kept], picked=True)
         return task, self._order[kept]
+
+    def _groups(self, asked: Sequence[Asked]) -> tuple[Group, ...]:
+        """Queries in the order asked, by the documents of the whole task that they may rank."""
+        pools = [self._pool(query) for query in asked]
+        members: dict[int, list[int]] = {}
+        for place, pool in enumerate(pools):
+            members.setdefault(id(pool), []).append(place)
+        return tuple(Group(np.array(places), pools[places[0]]) for places in members.values())
 
     def _pool(self, query: Asked) -> Ints:
         place = self._place.get(query.query_id)
@@ -161,6 +173,30 @@ class Ready:
                 remedy="ask by the ids of its queries, or rank candidates that you name",
             )
         return self._whole
+
+    def _numbers(self, doc_ids: Ids) -> Ints:
+        """The number of each document, or -1 where it is not there."""
+        if not len(self._sorted):
+            return np.full(len(doc_ids), -1)
+        at = np.minimum(np.searchsorted(self._sorted, doc_ids), len(self._sorted) - 1)
+        return np.where(self._sorted[at] == doc_ids, self._order[at], -1)
+
+    def _refuse_strange(self, query: Asked) -> None:
+        """Refuses candidates that the query does not have in the dataset."""
+        doc_ids = id_array(query.doc_ids or ())
+        numbers, pool = self._numbers(doc_ids), self._pool(query)
+        name = self._task.dataset_id
+        if (numbers < 0).any():
+            raise InputError(f"document {doc_ids[np.argmin(numbers)]} is no candidate in {name}")
+        if pool is self._whole:
+            return
+        strange = ~np.isin(numbers, pool)
+        if strange.any():
+            raise InputError(
+                f"document {doc_ids[np.argmax(strange)]} is no candidate of query"
+                f" {query.query_id} in {name}",
+                remedy="a query under an id of your own may have any",
+            )
 
     def _asking(
         self, asked: Sequence[Asked], own: bool, groups: tuple[Group, ...], doc_ids: Ids, picked: bool
@@ -195,12 +231,7 @@ class Ready:
             return _Prepared(self._scorers[picked], queries, docs)
         key = (picked, [(query.query_id, query.text) for query in asked])
         if self._of_texts is None or self._of_texts[0] != key:
-            pools = [self._pool(query) for query in asked]
-            distinct = {id(pool): pool for pool in pools}
-            groups = tuple(
-                Group(np.array([i for i, mine in enumerate(pools) if id(mine) == key]), pool)
-                for key, pool in distinct.items()
-            )
+            groups = self._groups(asked)
             task = self._asking(asked, own, groups, self._task.doc_ids, picked)
             self._of_texts = key, _keeping(make(task))
         return _Prepared(self._of_texts[1], np.arange(len(asked)), docs)
@@ -257,9 +288,9 @@ def rank_texts(
     found = _ranked(task, system.retriever, system, None, progress)
     plain = {name: doc_id for (doc_id, _), name in names.items()}
     return [
-        Found(id_array([plain[name] for name in found[query.query_id].doc_ids]), found[query.query_id].scores)
-        for query in asked
-    ]  # fmt: skip
+        Found(id_array([plain[name] for name in one.doc_ids]), one.scores)
+        for one in (found[query.query_id] for query in asked)
+    ]
 
 
 def _ranked(
@@ -271,6 +302,7 @@ def _ranked(
     run = rank(
         task, retriever, depth=depth, ties=system.task.ties, tag=system.name, progress=progress
     )
+    run = untied(run)  # as in a file, whoever sorts again finds this order
     bounds = zip(run.query_ids, run.offsets[:-1], run.offsets[1:], strict=True)
     return {
         query_id: Found(run.doc_ids[run.docs[start:end]], run.scores[start:end])
@@ -337,11 +369,8 @@ def _run_of(asked: Sequence[Asked]) -> Run:
 
 
 def _handler(records: Sequence[Any]) -> Any:
-
     return Queries(lambda: records, type(records[0]), FRAME, None)
 
 
 def _squeezed(text: str) -> str:
     return " ".join(text.split())
-
-
