@@ -37,12 +37,86 @@ from irtoolkit.retrievers import late
 from irtoolkit.retrievers.base import Retriever, Scorer
 from irtoolkit.retrievers.vectors import prepared
 
-WORDS = (
-    "the a of and to in that it was he his with as for had you not be her on at by which have or"
-    " from this but all she they were my are me one there so an him said what would when out up"
-    " their who been could them will no more into some then now very time like little man old"
-    " long hand eyes day came went night house world nothing something against without thought"
-).split()
+WORDS = [
+    "the",
+    "a",
+    "of",
+    "and",
+    "to",
+    "in",
+    "that",
+    "it",
+    "was",
+    "he",
+    "his",
+    "with",
+    "as",
+    "for",
+    "had",
+    "you",
+    "not",
+    "be",
+    "her",
+    "on",
+    "at",
+    "by",
+    "which",
+    "have",
+    "or",
+    "from",
+    "this",
+    "but",
+    "all",
+    "she",
+    "they",
+    "were",
+    "my",
+    "are",
+    "me",
+    "one",
+    "there",
+    "so",
+    "an",
+    "him",
+    "said",
+    "what",
+    "would",
+    "when",
+    "out",
+    "up",
+    "their",
+    "who",
+    "been",
+    "could",
+    "them",
+    "will",
+    "no",
+    "more",
+    "into",
+    "some",
+    "then",
+    "now",
+    "very",
+    "time",
+    "like",
+    "little",
+    "man",
+    "old",
+    "long",
+    "hand",
+    "eyes",
+    "day",
+    "came",
+    "went",
+    "night",
+    "house",
+    "world",
+    "nothing",
+    "something",
+    "against",
+    "without",
+    "thought",
+]
 TURNS = 3
 DIMENSIONS, DEPTH = 384, 100
 
@@ -76,7 +150,7 @@ def encoding(scale: float) -> dict[str, Any]:
     from irtoolkit.models.encoder import Encoder, How
 
     texts = texts_of_mixed_length(np.random.default_rng(0), max(20, int(1000 * scale)))
-    model = SentenceTransformer(presets.location("all-MiniLM-L6-v2"), device="cpu")
+    model = SentenceTransformer(presets.place(presets.find("all-MiniLM-L6-v2")), device="cpu")
     number = iter(range(1000))
 
     def ours() -> Any:

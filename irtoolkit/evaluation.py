@@ -194,7 +194,8 @@ def _by_ir_measures(
 
 def _untied(run: Run) -> dict[str, dict[str, float]]:
     """The run with its order as scores: ir_measures' providers disagree on how ties are broken."""
-    scores = iter((-run.ranks).tolist())
+    # Positive, as some providers take an unlisted document for one with a score of 0.
+    scores = iter((len(run) - run.ranks + 1).tolist())
     untied: dict[str, dict[str, float]] = {query_id: {} for query_id in run.query_ids}
     for row in run:
         untied[row.query_id][row.doc_id] = float(next(scores))

@@ -187,7 +187,15 @@ def locked(path: StrPath, wait: bool = True) -> Iterator[bool]:
         except BlockingIOError:
             yield False
             return
-        yield True  # closing the file lets the lock go
+        # Who had the lock may have removed the file, and a lock on what nobody finds is none.
+        gone = not os.path.exists(path) or not os.path.samestat(
+            os.fstat(file.fileno()), os.stat(path)
+        )
+        if not gone:
+            yield True  # closing the file lets the lock go
+            return
+    with locked(path, wait) as mine:
+        yield mine
 
 
 def sha256(path: StrPath) -> str:

@@ -26,6 +26,8 @@ Report = Callable[[InputError], None]
 
 RUN_FIELDS = ("query", "iteration", "document", "rank", "score", "tag")
 QREL_FIELDS = ("query", "iteration", "document", "grade")
+# What an ir_metadata record stands between that is written into a run file, in comment lines.
+HEADER_START, HEADER_END = "# ir_metadata.start", "# ir_metadata.end"
 # trec_eval allocates an array as long as the largest grade, and hangs on 10^9.
 MAX_GRADE = 1000
 
@@ -71,7 +73,8 @@ def read_run(path: StrPath, report: Report = raise_error) -> RunColumns:
     """Reads `qid Q0 docid rank score tag` lines.
 
     Args:
-        path: plain text or .gz; fields separated by spaces or tabs.
+        path: plain text or .gz; fields separated by spaces or tabs. An ir_metadata header at the
+            top is passed over.
         report: called with each problem. The default raises it; one that returns makes the
             reader skip the bad row and go on.
 
@@ -126,7 +129,8 @@ def read_qrels(path: StrPath, report: Report = raise_error) -> QrelColumns:
 def _fields(
     path: StrPath, names: tuple[str, ...], report: Report
 ) -> Iterator[tuple[int, list[str]]]:
-    for number, line in read_lines(path):
+    lines = read_lines(path)
+    for number, line in _after_header(lines, path, report) if names is RUN_FIELDS else lines:
         fields = [field for field in SPACE.split(line) if field]
         if len(fields) == len(names):
             yield number, fields
@@ -140,6 +144,30 @@ def _fields(
                 )
             )
         # A blank line says nothing and loses nothing.
+
+
+def _after_header(
+    lines: Iterator[tuple[int, str]], path: StrPath, report: Report
+) -> Iterator[tuple[int, str]]:
+    """The lines of a run but for an ir_metadata header at its top."""
+    inside = False
+    for number, line in lines:
+        if number == 1 and line.rstrip() == HEADER_START:
+            inside = True
+        elif inside and line.startswith("#"):
+            inside = line.rstrip() != HEADER_END
+        else:
+            if inside:
+                inside = False
+                report(
+                    InputError(
+                        "the ir_metadata header does not end",
+                        file=path,
+                        line=number,
+                        remedy=f"close it with the line {HEADER_END!r}",
+                    )
+                )
+            yield number, line
 
 
 def _whole(text: str) -> int | None:

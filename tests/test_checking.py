@@ -233,7 +233,8 @@ def test_a_part_judges_the_pools_of_its_own_topics(write: Write) -> None:
 
 def test_missing_topics_are_a_problem_to_check(write: Write) -> None:
     path = write("x.run", whole(TOPICS[1:-1]))
-    error = only(check_run(path, ALL), path, None)
+    # Where the file ends without them.
+    error = only(check_run(path, ALL), path, len(path.read_text("utf-8").splitlines()))
     assert error.found.startswith("2 topics of csfcube/sample are missing, the first ")
     assert error.found.split(" ")[-1] in (TOPICS[0], TOPICS[-1])
     assert error.remedy == "trec_eval counts a missing topic as zero"
@@ -321,7 +322,7 @@ def test_faults_of_a_line_come_before_those_of_the_dataset(write: Write) -> None
 def test_an_empty_run_has_one_problem(write: Write, data: bytes) -> None:
     """That every topic is missing goes without saying."""
     path = write("x.run", data)
-    assert only(check_run(path, ALL), path, None).found == "no rows"
+    assert only(check_run(path, ALL), path, 1).found == "no rows"
     assert refused(path, ALL, None).found == "no rows"
 
 
@@ -380,13 +381,13 @@ def test_many_problems_at_once_are_each_found(write: Write) -> None:
 
 
 def test_problems_of_all_kinds_stand_in_line_order(write: Write) -> None:
-    """Whoever mends a file goes through it once; what concerns no line comes last."""
+    """Whoever mends a file goes through it once; missing topics stand on its last good line."""
     path = write(
         "x.run",
         f"{Q1} Q0 nothing 1 9 t\n{Q1} Q0 {OUTSIDE} 2 8 t\n{Q1} Q0 {D1} 3 7 t\n"
         f"{Q1} Q0 {D1} 4 6 u\n{Q1} Q0 {D2} 5 5\n{Q1} Q0 {D3} 6 x t\n",
     )
-    assert places(check_run(path, METHOD)) == [1, 2, 4, 4, 5, 6, None]
+    assert places(check_run(path, METHOD)) == [1, 2, 4, 4, 4, 5, 6]
 
 
 def test_problems_of_one_kind_stand_in_line_order(write: Write) -> None:
@@ -570,7 +571,7 @@ def test_topics_of_a_foreign_dataset_must_be_known(
 def test_missing_topics_of_a_foreign_dataset(write: Write, register: Callable[..., str]) -> None:
     dataset = register(MemoryDocs("d1 d2 unknown"), MemoryQueries("q0 q1 q2 q3"))
     path = write("x.run", FOREIGN)
-    error = only(check_run(path, dataset), path, None)
+    error = only(check_run(path, dataset), path, 3)
     assert error.found == f"2 topics of {dataset} are missing, the first q0"
 
 

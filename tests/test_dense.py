@@ -291,7 +291,7 @@ def test_weights_that_are_not_here(
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     said = system(name).missing()
-    assert said == presets.missing(name)
+    assert said == presets.missing(presets.find(name))
     assert "are not here: run `hf download" in said
     with pytest.raises(InputError) as caught:
         system(name).scorer(load_task(dataset_id))

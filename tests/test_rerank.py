@@ -335,7 +335,7 @@ def test_what_cannot_be_run_leaves_what_was_there(
             folders["plain"],
         ),  # taken for a cross-encoder, which it is not
         (first, "nobody", (), "no system 'nobody'"),
-        (first, "./nobody", (), "no folder ./nobody"),
+        (first, "./nobody", (), "no model in ./nobody"),
         (first, "some/model", (), "some/model are not here"),
         (first, "random", ("--depth", 0), "depth 0 is not at least 1"),
         (first, "random", ("--depth", -3), "depth -3 is not at least 1"),
@@ -517,7 +517,7 @@ def test_what_an_approximate_search_did_not_find_does_not_come_back() -> None:
 # -- finding a system -------------------------------------------------------------------------
 
 FOUND = {
-    "cross": "cross-encoder", "saved-cross": "cross-encoder", "sparse": "sparse",
+    "cross": "cross-encoder", "saved-cross": "cross-encoder",
     "saved-sparse": "sparse", "late": "late", "saved-late": "late", "saved-plain": "dense",
 }  # fmt: skip
 

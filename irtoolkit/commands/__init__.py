@@ -31,6 +31,16 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def pass_on(parser: argparse.ArgumentParser) -> None:
+    """Makes a command take whatever stands after its name, --help too, as `arguments`.
+
+    For commands of other packages, which read their arguments themselves: where no character
+    begins an option, all are positional.
+    """
+    parser.prefix_chars = "\0"
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+
+
 def parse_pairs(pairs: list[str]) -> dict[str, Any]:
     """KEY=VALUE arguments as a dict.
 

@@ -38,7 +38,7 @@ def execute(args: argparse.Namespace) -> None:
         for name in args.model or presets()
         if args.kind is None or find(name).kind == args.kind
     ]
-    facts = {name: {**asdict(find(name)), "missing": missing(name)} for name in names}
+    facts = {name: {**asdict(find(name)), "missing": missing(find(name))} for name in names}
     if args.format == "json":
         print_json(facts)
     elif args.model and args.format == "text":

@@ -40,7 +40,7 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.experiments.systems import find_reranker, is_helper, produce
 
     system = find_reranker(args.system, parse_pairs(args.settings), args.dataset)
-    system = replace(system, first=None, depth=args.depth)
+    system = replace(system, depth=args.depth)
     keep = args.rest == "keep"
     run, _ = produce(args.dataset, system, args.output, among=args.run, keep_rest=keep)
     if is_helper():

@@ -45,5 +45,6 @@ def execute(args: argparse.Namespace) -> None:
     if is_helper():
         return
     note(
-        f"{args.output}: {len(run.query_ids)} queries, {len(run)} rows; {shown(system.settings())}"
+        f"{args.output}: {len(run.query_ids)} queries, {len(run)} rows; {system.retriever.name}"
+        f" {shown(system.settings())}"
     )

@@ -143,7 +143,7 @@ def _measure(
         path = out / f"{name}.{'' if table.dataset else group + '.'}{row.system}.run"
         try:
             lacking = system.missing()
-            if lacking is None and system.retriever.asks_others() and not named:
+            if lacking is None and system.asks_others() and not named:
                 lacking = (
                     f"it may cost money: name it, --systems {row.system}, to send its requests"
                 )

@@ -103,6 +103,10 @@ class System:
         """The one thing that it lacks to run here, or None."""
         return self.retriever.missing() or (self.first.missing() if self.first else None)
 
+    def asks_others(self) -> bool:
+        """Whether it or its first stage sends texts to a service that may charge for it."""
+        return self.retriever.asks_others() or (self.first is not None and self.first.asks_others())
+
     def load(self, dataset_id: str) -> Task:
         """The task this system is given: of a second one, before the first has ranked it."""
         return load_task(dataset_id, query=self.task.query, doc=self.task.doc, own=self.task.own)
@@ -260,7 +264,7 @@ def produce(
 
 def is_helper() -> bool:
     """Whether this process was started by torchrun to share the encoding, and writes nothing."""
-    return int(os.environ.get("RANK", "0")) > 0
+    return "TORCHELASTIC_RUN_ID" in os.environ and os.environ.get("RANK", "0") != "0"
 
 
 def _narrowed(task: Task, system: System, source: Run | None, progress: bool) -> Task:
@@ -327,6 +331,7 @@ def made_of(system: System, task: Task, data: str | None = None) -> dict[str, An
         "retriever": system.retriever.name,
         "settings": system.settings(),
         "inputs": system.retriever.fingerprint(),
+        "computed": system.retriever.computed(),
         "version": __version__,
         "code": code_fingerprint(),
         "libraries": provenance.versions(),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from irtoolkit.errors import InputError, needs_extra
 from irtoolkit.ids import Ints
 from irtoolkit.models import loading
-from irtoolkit.models.presets import SAVED_AS, Kind, Side, fingerprint, read_json, said_kind
+from irtoolkit.models.presets import SAVED_AS, Kind, Preset, Side, fingerprint, read_json, said_kind
 
 # A text, or a query with a document for a cross-encoder.
 Item = str | tuple[str, str]
@@ -250,7 +250,7 @@ def apply(
     plain = pooling is not None and not read_json(location, "modules.json")
     # A limit is set on the model itself, so models with different limits are different ones.
     model = _loaded(
-        location, fingerprint(location), None if plain else kind, precision, device,
+        location, fingerprint(Preset(location)), None if plain else kind, precision, device,
         None if plain else limit, options, kind == "cross" or pooling == "pooler",
     )  # fmt: skip
     if plain and pooling == "sparta":

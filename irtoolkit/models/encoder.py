@@ -38,6 +38,7 @@ class How:
 
     Attributes:
         model: preset, folder or hub id.
+        weights, query_weights: other weights than the preset's; see `irtoolkit.models.presets.find`.
         kind: what the model makes of a text.
         side: "query" or "document", for models that take them differently.
         pooling: of the token vectors of a plain transformer; by default the preset's.
@@ -53,6 +54,8 @@ class How:
     model: str
     kind: Kind
     side: Side
+    weights: str | None = None
+    query_weights: str | None = None
     pooling: str | None = None
     length: int | None = None
     prompt: str | None = None
@@ -71,8 +74,9 @@ class Encoder:
     """
 
     def __init__(self, how: How) -> None:
-        self.preset = presets.require(how.model, how.kind)
-        part = self.preset.side(how.side)
+        self.preset = presets.find(how.model, how.weights, how.query_weights)
+        presets.require(self.preset, how.kind)
+        place = presets.place(self.preset.side(how.side))
         query = how.side == "query"
         if how.length is not None and how.length < 1:
             raise InputError(f"a length of {how.length} tokens is not at least 1")
@@ -84,24 +88,25 @@ class Encoder:
         if prompt is None:
             prompt = known.query_prompt if query else known.doc_prompt
         self._how = how
-        if how.pooling is not None and presets.read_json(presets.place(part), "modules.json"):
+        if how.pooling is not None and presets.read_json(place, "modules.json"):
             raise InputError(
                 f"pooling={how.pooling}: the model {how.model} says itself how it pools",
                 remedy="leave pooling out",
             )
         pooling = how.pooling or known.pooling
         self._model: Applied = apply(
-            presets.place(part), how.kind, how.side, pooling=pooling, device=device,
+            place, how.kind, how.side, pooling=pooling, device=device,
             precision=precision, prompt=prompt, limit=length, options=how.options,
         )  # fmt: skip
         self._batches = Batches(self._model, how.batch_tokens)
         decides = {
-            **asdict(how), "model": presets.fingerprint(how.model), "length": self._model.limit,
+            **asdict(how), "model": presets.fingerprint(self.preset), "length": self._model.limit,
             "prompt": prompt, "pooling": pooling, "precision": precision,
             "libraries": {name: metadata.version(name) for name in _LIBRARIES}, "form": _FORM,
         }  # fmt: skip
-        # Neither moves a vector by more than the last bits.
-        del decides["device"], decides["batch_tokens"]
+        # These move no vector by more than the last bits, or are in the fingerprint.
+        for key in ("device", "batch_tokens", "weights", "query_weights"):
+            del decides[key]
         name = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:32]
         self._store = Store(cache_home() / "vectors" / name)
 

@@ -55,7 +55,7 @@ def load(
         location: folder or hub id, for the messages.
         make: calls the library's loader; gives a torch module with a `tokenizer`.
         precision: "fp32", "bf16" or "fp16", of the transformer alone; what follows it, pooling and
-            projections, is computed in fp32.
+            projections, is computed in fp32. "published" leaves the weights as they are.
         device: a torch device.
         pooled: whether the transformer's own pooler is read.
 
@@ -145,7 +145,8 @@ def _placed(model: Any, precision: str, device: str) -> Any:
     import torch
 
     types = {"bf16": torch.bfloat16, "fp16": torch.float16}
-    model = model.float()  # checkpoints are loaded in the precision that they were saved in
+    if precision != "published":
+        model = model.float()  # checkpoints are loaded in the precision that they were saved in
     if precision in types:
         for inner, _ in list(transformers_in(model)):
             inner.to(types[precision])

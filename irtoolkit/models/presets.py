@@ -19,11 +19,9 @@ from irtoolkit.files import sha256
 Kind = Literal["dense", "late", "sparse", "cross", "writer", "weigher"]
 Side = Literal["query", "document"]
 
-# A cached configuration alone is no model.
-WEIGHTS = (
-    "model.safetensors", "pytorch_model.bin", "model.safetensors.index.json",
-    "pytorch_model.bin.index.json", "0_StaticEmbedding/model.safetensors", "sim.pt",
-)  # fmt: skip
+_WEIGHTS = (".safetensors", ".bin", ".pt")
+# What a hub repository may hold for other libraries.
+_UNWANTED = ["*.onnx", "*.h5", "*.msgpack", "*.ot", "onnx/*", "openvino/*"]
 # The classes of sentence-transformers by what they make of a text.
 SAVED_AS: dict[Kind, str] = {
     "dense": "SentenceTransformer", "late": "MultiVectorEncoder", "sparse": "SparseEncoder",
@@ -42,6 +40,7 @@ class Preset:
 
     Attributes:
         id: hub id or folder, of the document encoder where there are two.
+        name: of the preset; empty of a model of which nothing is known.
         query: that of the query encoder, where it is another one.
         kind: what it makes of a text.
         package: a Python package that carries the weights, and its function that says where.
@@ -58,6 +57,7 @@ class Preset:
     """
 
     id: str
+    name: str = ""
     query: str | None = None
     kind: Kind = "dense"
     package: str | None = None
@@ -86,62 +86,90 @@ def presets() -> dict[str, Preset]:
     return {name: Preset(**fields) for name, fields in data.items()}
 
 
-def find(name: str) -> Preset:
-    """The preset of that name; any other name is a folder or hub id of which nothing is known."""
-    return presets().get(name) or Preset(name)
+def find(name: str, weights: str | None = None, query_weights: str | None = None) -> Preset:
+    """What is known of a model.
+
+    Args:
+        name: a preset; any other name is a folder or hub id of which nothing is known.
+        weights: folder or hub id to take in place of the preset's, of the document encoder where
+            there are two.
+        query_weights: that of the query encoder.
+    """
+    known = replace(presets()[name], name=name) if name in presets() else Preset(name)
+    if weights is not None:
+        known = replace(known, id=weights, query=None, package=None, unpublished="")
+    return known if query_weights is None else replace(known, query=query_weights)
 
 
-def missing(name: str) -> str | None:
+def missing(preset: Preset) -> str | None:
     """What keeps a model from being loaded here, or None. Fetches nothing."""
-    if not name.strip():
+    if not preset.id.strip():
         return "no model is named: give a preset, a folder or a hub id as model=NAME"
     if find_spec("sentence_transformers") is None:
         return str(needs_extra("sentence-transformers", "neural"))
-    preset = find(name)
-    absent = [part.id for part in _parts(preset) if _location(part) is None]
+    absent = [part.id for part in _parts(preset) if _here(part) is None]
     if not absent:
         return None
     if preset.unpublished:
-        return f"the weights of {name} are not on the hub: {preset.unpublished}"
-    if os.environ.get("HF_HUB_OFFLINE") != "1" and os.environ.get("IRTOOLKIT_DOWNLOAD") == "1":
-        return None
+        return f"the weights of {preset.name} are not on the hub: {preset.unpublished}"
     if absent[0].startswith((".", "/", "~")):
-        return f"there is no folder {absent[0]}"
+        return f"there is no model in {absent[0]}"
+    if _may_download():
+        return None
     return (
         f"the weights of {absent[0]} are not here: run `hf download {absent[0]}`, set"
-        " IRTOOLKIT_DOWNLOAD=1 to let irtoolkit fetch them, or give a folder as model=PATH"
+        " IRTOOLKIT_DOWNLOAD=1 to let irtoolkit fetch them, or give a folder as"
+        f" {'weights' if preset.name else 'model'}=PATH"
     )
 
 
-def require(name: str, *kinds: Kind) -> Preset:
-    """The preset of a model that can be loaded here and is of one of these kinds.
+def require(preset: Preset, kind: Kind) -> None:
+    """Sees to it that a model is here, or can be fetched, and is of a kind.
 
     Raises:
-        InputError: it cannot, or it is known to be of another kind.
+        InputError: it is not.
     """
-    lacking = missing(name)
+    lacking = missing(preset)
     if lacking is not None:
         raise InputError(lacking)
-    preset = find(name)
-    if name in presets() and preset.kind not in kinds:
+    if preset.name and preset.kind != kind:
         raise InputError(
-            f"{name} is a model of kind {preset.kind}, not {' or '.join(kinds)}",
-            remedy=f"models of kind {kinds[0]}: {', '.join(_of_kind(kinds[0]))}",
+            f"{preset.name} is a model of kind {preset.kind}, not {kind}",
+            remedy=f"models of kind {kind}: {', '.join(_of_kind(kind))}",
         )
-    return preset
 
 
 def place(preset: Preset) -> str:
-    """What a library loads one model from: a folder, or a hub id."""
-    return _location(preset) or preset.id
+    """The folder that one model is loaded from; fetches it from the hub where that is allowed.
+
+    Raises:
+        InputError: it is not here and cannot be fetched.
+    """
+    found = _here(preset)
+    if found is not None:
+        return found
+    lacking = missing(preset)
+    if lacking is not None:
+        raise InputError(lacking)
+    from huggingface_hub import snapshot_download
+
+    try:
+        return str(snapshot_download(preset.id, ignore_patterns=_UNWANTED))
+    except Exception as error:  # the hub has many, and the network more
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise InputError(f"cannot fetch {preset.id}: {reason}") from None
 
 
 def kind_of(name: str, default: Kind) -> Kind:
     """The kind of a model: a preset's, or what the files of one that is here say of it."""
     if name in presets():
         return presets()[name].kind
-    place = None if find_spec("sentence_transformers") is None else _location(Preset(name))
-    return default if place is None else said_kind(place) or default
+    place = None if find_spec("sentence_transformers") is None else _here(Preset(name))
+    said = said_kind(place) if place else None
+    # A masked language model may be for anything.
+    if said == "sparse" and not read_json(str(place), "config_sentence_transformers.json"):
+        return default
+    return said or default
 
 
 def said_kind(location: str) -> Kind | None:
@@ -160,40 +188,23 @@ def said_kind(location: str) -> Kind | None:
     return None
 
 
-def location(name: str) -> str:
-    """What a library loads a model from: a folder, or a hub id."""
-    preset = find(name)
-    return _location(preset) or preset.id
-
-
-def fingerprint(name: str) -> str | None:
+def fingerprint(preset: Preset) -> str | None:
     """A hash of a model's files, or None for one that is not here."""
-    found = [_fingerprint(_location(part)) for part in _parts(find(name))]
+    found = [_fingerprint(_here(part)) for part in _parts(preset)]
     known = [part for part in found if part is not None]
     if len(known) < len(found):
         return None
     return known[0] if len(known) == 1 else hashlib.sha256(" ".join(known).encode()).hexdigest()
 
 
-def model_file(location: str, name: str) -> Path | None:
-    """A file of a model that is here, in a folder or in the hub's cache; None without it."""
-    if Path(location).is_dir():
-        path = Path(location) / name
-        return path if path.is_file() else None
-    from huggingface_hub import try_to_load_from_cache
-
-    found = try_to_load_from_cache(location, name)
-    return Path(found) if isinstance(found, str) else None
-
-
 def read_json(location: str, name: str) -> dict[str, Any]:
-    """A JSON file of a model; empty where there is none, and {"": list} where it is a list.
+    """A JSON file of a model's folder; empty where there is none, and {"": list} where it is a list.
 
     Raises:
         InputError: it is not JSON.
     """
-    path = model_file(location, name)
-    if path is None:
+    path = Path(location) / name
+    if not path.is_file():
         return {}
     try:
         content = json.loads(path.read_text("utf-8"))
@@ -214,12 +225,8 @@ def _fingerprint(location: str | None) -> str | None:
     if location is None:
         return None
     folder = Path(location)
-    if not folder.is_dir():  # a cached hub id: its snapshot is named by its commit
-        from huggingface_hub import try_to_load_from_cache
-
-        found = {name: try_to_load_from_cache(location, name) for name in WEIGHTS}
-        name, path = next((n, p) for n, p in found.items() if isinstance(p, str))
-        return Path(path).parents[name.count("/")].name
+    if folder.parent.name == "snapshots":  # the hub's cache: its folders are named by commit
+        return folder.name
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     # Checkpoints are large; a file that is the same to the nanosecond is not read again.
     stamps = tuple((str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in files)
@@ -234,19 +241,26 @@ def _hash_files(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
     return digest.hexdigest()
 
 
-def _location(preset: Preset) -> str | None:
-    """A local folder or cached hub id with the weights, or None."""
+def _here(preset: Preset) -> str | None:
+    """The folder of a model's files, where there are weights among them; None without."""
     if preset.package is not None:
         module, _, function = preset.package.partition(":")
         if find_spec(module) is not None:
             return str(getattr(import_module(module), function)())
-    if Path(preset.id).is_dir():
-        return preset.id
-    from huggingface_hub import try_to_load_from_cache
-    from huggingface_hub.errors import HFValidationError
+    folder = Path(preset.id).expanduser()
+    if folder.is_dir():
+        return str(folder)
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
-    cached = (isinstance(try_to_load_from_cache(preset.id, name), str) for name in WEIGHTS)
     try:
-        return preset.id if any(cached) else None
-    except HFValidationError:  # neither a folder nor what could be a hub id
+        found = Path(snapshot_download(preset.id, local_files_only=True))
+    except (HFValidationError, LocalEntryNotFoundError, OSError):
         return None
+    # A cached configuration alone is no model.
+    return str(found) if any(path.suffix in _WEIGHTS for path in found.rglob("*")) else None
+
+
+def _may_download() -> bool:
+    offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
+    return os.environ.get("IRTOOLKIT_DOWNLOAD") == "1" and not offline

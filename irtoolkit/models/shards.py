@@ -90,6 +90,11 @@ class Shard:
 
     def is_sound(self) -> bool:
         """Whether the file holds what was written."""
+        with suppress(FileNotFoundError):  # another process may have found it damaged
+            return self._is_whole()
+        return False
+
+    def _is_whole(self) -> bool:
         return self.path.is_file() and sha256(self.path)[:32] == self.path.stem.partition("-")[2]
 
 

@@ -83,3 +83,8 @@ def threshold(measures: Sequence[object]) -> int:
     """The lowest grade that a benchmark's measures take as relevant, 1 where none says."""
     asked = [getattr(measure, "params", {}).get("rel") for measure in measures]
     return max((int(rel) for rel in asked if rel is not None), default=1)
+
+
+def described(rel: int) -> str:
+    """What counts as gold, in words."""
+    return "relevant document" if rel == 1 else f"document of grade {rel} or more"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -83,9 +84,10 @@ class Column:
             )
         )
 
-    def best(self) -> float:
-        """The best figure; a tie has several."""
-        return min(self.figures) if self.lower else max(self.figures)
+    def is_best(self, system: int) -> bool:
+        """Whether a system has the best figure, alone or with others."""
+        best = min(self.figures) if self.lower else max(self.figures)
+        return len(self.figures) > 1 and math.isfinite(best) and self.figures[system] == best
 
 
 def lower_is_better(measure: Measure) -> bool:
@@ -121,7 +123,9 @@ def column(
         finite = [False] * len(values)
     elif not all(finite):
         lacking = [int((~np.isfinite(row)).sum()) for row in values]
-        untested = f"{max(lacking)} queries have no finite value: a run is too shallow to tell"
+        untested = (
+            f"up to {max(lacking):,} queries have no finite value: a run is too shallow to tell"
+        )
     intervals = tuple(
         confidence_interval(row) if known else None
         for row, known in zip(values, finite, strict=True)

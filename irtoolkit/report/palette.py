@@ -77,9 +77,7 @@ def style() -> str:
     return (
         f":root{{color-scheme:light dark;{light}}}\n"
         f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
-        + "\n".join(
-            f".s{i}{{--own:var(--s{i});--dash:{dash}}}" for i, dash in enumerate(DASHES)
-        )
+        + "\n".join(f".s{i}{{--own:var(--s{i});--dash:{dash}}}" for i, dash in enumerate(DASHES))
     )
 
 

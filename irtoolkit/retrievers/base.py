@@ -72,6 +72,14 @@ class Retriever:
         """Whether it sends texts to a service on another machine, which may charge for it."""
         return False
 
+    def computed(self) -> dict[str, Any]:
+        """What decides the scores and is known only where they are made: device and precision."""
+        return {}
+
+    def most(self) -> int | None:
+        """How many documents of a query it ranks at most; None where it ranks them all."""
+        return None
+
     def reads_corpus(self) -> bool:
         """Whether documents that are nobody's candidates take part in the scores."""
         return False

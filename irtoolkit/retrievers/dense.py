@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from irtoolkit.ids import Ints
 from irtoolkit.models.encoder import Encoder
 from irtoolkit.models.presets import Kind, Side
+from irtoolkit.models.shards import Rows
 from irtoolkit.retrievers.base import Block, Scorer, Scores
 from irtoolkit.retrievers.neural import TwoSided
 from irtoolkit.retrievers.task import Segments, Task
 from irtoolkit.retrievers.vectors import Similarity, prepared, unit
+
+# Pairs of sentences compared at once.
+_PAIRS = 1 << 25
 
 
 @dataclass(frozen=True)
@@ -67,10 +70,7 @@ class Dense(VectorRetriever):
 
             def score(query: Ints) -> Scores:
                 scores = compare(queries[query])
-                # Most candidate sets hold no text twice.
-                return (
-                    scores if len(distinct) == len(which) and _is_range(which) else scores[:, which]
-                )
+                return scores if len(distinct) == len(which) else scores[:, which]
 
             return score
 
@@ -99,18 +99,29 @@ class SentenceMax(VectorRetriever):
             distinct, which = docs[rows].distinct()
             compare = prepared(distinct.vectors(), "cosine", self.device)
 
-            def score(query: Ints) -> Scores:
+            def some(query: Ints) -> Scores:
                 mine, starts = _gather(query_starts, query)
-                best = np.maximum.reduceat(compare(queries[mine])[:, which], columns, axis=1)
-                result: Scores = np.maximum.reduceat(best, starts, axis=0)
+                found = compare(queries[mine])
+                found = found if len(distinct) == len(which) else found[:, which]
+                result: Scores = np.maximum.reduceat(
+                    np.maximum.reduceat(found, columns, axis=1), starts, axis=0
+                )
                 return result
+
+            def score(query: Ints) -> Scores:
+                # Pairs of sentences are many more than pairs of texts.
+                most = int(np.diff(query_starts)[query].max()) * len(rows)
+                step = max(1, _PAIRS // most)
+                parts = [some(query[i : i + step]) for i in range(0, len(query), step)]
+                return np.concatenate(parts)
 
             return score
 
         return candidates
 
 
-def encoded(encoder: Encoder, texts: Sequence[Segments], what: str) -> Any:
+def encoded(encoder: Encoder, texts: Sequence[Segments], what: str) -> Rows:
+    """What a model makes of texts in segments."""
     return encoder.encode(map(encoder.text, texts), what=what, count=len(texts))
 
 
@@ -126,7 +137,3 @@ def _gather(starts: Ints, chosen: Ints) -> tuple[Ints, Ints]:
     counts = starts[chosen + 1] - starts[chosen]
     begins = np.concatenate([[0], np.cumsum(counts)[:-1]])
     return np.repeat(starts[chosen] - begins, counts) + np.arange(counts.sum()), begins
-
-
-def _is_range(numbers: NDArray[Any]) -> bool:
-    return bool((numbers == np.arange(len(numbers))).all())

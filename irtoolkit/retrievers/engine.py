@@ -88,6 +88,9 @@ def rank_and_locate(
     if not any(len(group.docs) for group in task.groups):
         raise InputError(f"dataset {task.dataset_id} has no candidates to rank")
     scorer = retriever.scorer(task)
+    most = retriever.most()
+    if most is not None:
+        depth = min(depth or most, most)
     names = rank_ids(task.doc_ids)
     locate = _Locator(task, wanted, names, ties)
     counts = np.zeros(len(task.query_ids), dtype=np.int64)
@@ -103,10 +106,13 @@ def rank_and_locate(
         unit="query",
         disable=None if progress else True,
     ) as bar:
-        for queries, docs, block in _blocks(task, scorer):
+        known = np.empty(0, np.int64), np.empty(0, np.int64)
+        for queries, docs, block in _blocks(task, scorer, most):
             for asked, shown, scores in _scored(queries, docs, block(queries)):
                 _refuse_nonfinite(task, asked, shown, scores)
-                ranked = best(scores, names[shown], ties, depth)
+                if shown is not known[0]:  # the same for all queries of a group
+                    known = shown, names[shown]
+                ranked = best(scores, known[1], ties, depth)
                 for query, (places, kept) in zip(asked, ranked, strict=True):
                     rows = slice(offsets[query], offsets[query] + len(places))
                     listed[rows], written[rows] = shown[places], kept
@@ -133,6 +139,7 @@ class _Locator:
     ) -> None:
         self.ranks: dict[str, dict[str, int]] = {}
         self._task, self._names, self._ties = task, names, ties
+        self._docs = self._order = self._sorted = np.empty(0, np.int64)
         index = {doc_id: i for i, doc_id in enumerate(task.doc_ids)} if wanted else {}
         self._wanted = {
             query: [index[doc_id] for doc_id in wanted.get(query_id, ()) if doc_id in index]
@@ -143,9 +150,12 @@ class _Locator:
         pairs = [(row, doc) for row, q in enumerate(queries) for doc in self._wanted[int(q)]]
         if not pairs or not len(docs):
             return
-        order = np.argsort(docs, kind="stable")
+        if docs is not self._docs:  # the same for all queries of a group
+            self._docs, self._order = docs, np.argsort(docs, kind="stable")
+            self._sorted = docs[self._order]
+        order = self._order
         rows, golds = np.array(pairs).T
-        found = np.searchsorted(docs[order], golds)
+        found = np.searchsorted(self._sorted, golds)
         at = order[np.minimum(found, len(docs) - 1)]
         candidate = docs[at] == golds
         rows, at = rows[candidate], at[candidate]
@@ -160,13 +170,13 @@ class _Locator:
             self.ranks.setdefault(query_id, {})[self._task.doc_ids[docs[place]]] = rank
 
 
-def _blocks(task: Task, scorer: Scorer) -> Iterator[tuple[Ints, Ints, Block]]:
+def _blocks(task: Task, scorer: Scorer, most: int | None) -> Iterator[tuple[Ints, Ints, Block]]:
     for group in task.groups:
         if not len(group.docs):
             continue
         _refuse_twins(task, group)
         block = scorer(group.docs)
-        step = max(1, BLOCK_CELLS // len(group.docs))
+        step = max(1, BLOCK_CELLS // min(len(group.docs), most or len(group.docs)))
         for start in range(0, len(group.queries), step):
             yield group.queries[start : start + step], group.docs, block
 

@@ -34,10 +34,10 @@ class Rewritten(BM25, ABC):
     device: str | None = None
 
     def missing(self) -> str | None:
-        return super().missing() or presets.missing(self.model)
+        return super().missing() or presets.missing(presets.find(self.model))
 
     def fingerprint(self) -> str | None:
-        return presets.fingerprint(self.model)
+        return presets.fingerprint(presets.find(self.model))
 
     def rewritten(self, texts: Iterable[Segments]) -> Iterator[Segments]:
         lacking = self.missing()
@@ -87,13 +87,15 @@ class DocT5Query(Rewritten):
     max_length: int = 64
     seed: int = 0
     keep: float | None = None
-    judge: str = "cross-encoder/ms-marco-MiniLM-L6-v2"
+    judge: str = "cross-encoder-MiniLM"
 
     def missing(self) -> str | None:
-        return super().missing() or (None if self.keep is None else presets.missing(self.judge))
+        return super().missing() or (
+            None if self.keep is None else presets.missing(presets.find(self.judge))
+        )
 
     def fingerprint(self) -> str | None:
-        judge = None if self.keep is None else presets.fingerprint(self.judge)
+        judge = None if self.keep is None else presets.fingerprint(presets.find(self.judge))
         return f"{super().fingerprint()} {judge}"
 
     def parameters(self) -> dict[str, Any]:
@@ -201,7 +203,7 @@ class DeepCT(Rewritten):
 def _load(name: str, kind: str, device: str | None) -> tuple[Any, Any]:
     import transformers
 
-    place = presets.location(name)
+    place = presets.place(presets.find(name))
 
     def make() -> Any:
         model = getattr(transformers, kind).from_pretrained(place)
@@ -216,5 +218,5 @@ def _load(name: str, kind: str, device: str | None) -> tuple[Any, Any]:
 def _load_judge(name: str, device: str | None) -> Any:
     from sentence_transformers import CrossEncoder
 
-    place, where = presets.location(name), loading.device_of(device)
+    place, where = presets.place(presets.find(name)), loading.device_of(device)
     return loading.load(place, lambda: CrossEncoder(place, device="cpu"), "fp32", where)

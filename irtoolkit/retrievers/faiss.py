@@ -15,6 +15,7 @@ from irtoolkit.collections.cache import cache_home
 from irtoolkit.errors import InputError, needs_extra
 from irtoolkit.files import atomic_path, locked
 from irtoolkit.ids import Ints
+from irtoolkit.models.loading import device_of
 from irtoolkit.models.shards import Rows
 from irtoolkit.retrievers.base import Block, Hits, Scorer
 from irtoolkit.retrievers.dense import VectorRetriever, encoded
@@ -80,6 +81,9 @@ class Faiss(VectorRetriever):
             return str(needs_extra("faiss-cpu", "neural"))
         return super().missing()
 
+    def most(self) -> int | None:
+        return self.hits
+
     def scorer(self, task: Task) -> Scorer:
         import faiss
 
@@ -111,9 +115,10 @@ class Faiss(VectorRetriever):
         path = cache_home() / "faiss" / f"{self._name(docs, scaled, metric)}.faiss"
         with locked(path.with_suffix(".lock")):
             if not path.is_file():
-                made = self._made(docs, scaled, metric)
+                made = faiss.serialize_index(self._made(docs, scaled, metric))
+                # Python tells of a full disk; faiss' own writer does not.
                 with atomic_path(path) as temporary:
-                    faiss.write_index(made, str(temporary))
+                    temporary.write_bytes(made.tobytes())
         try:
             index: Any = faiss.read_index(str(path))
         except (RuntimeError, MemoryError) as error:
@@ -123,10 +128,16 @@ class Faiss(VectorRetriever):
             index.hnsw.efSearch = self.ef_search
         if self.index == "ivfpq":
             index.nprobe = self.probes
+        device = device_of(self.device)
         # faiss-gpu has no graph search of this kind.
-        if self.index != "hnsw" and getattr(faiss, "get_num_gpus", lambda: 0)() > 0:
-            return faiss.index_cpu_to_all_gpus(index)
-        return index
+        if self.index == "hnsw" or device == "cpu" or not hasattr(faiss, "index_cpu_to_gpu"):
+            return index
+        try:
+            number = int(device.partition(":")[2] or 0)
+            return faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), number, index)
+        except RuntimeError as error:
+            reason = str(error).splitlines()[0]
+            raise InputError(f"faiss cannot use {device}: {reason}", remedy="device=cpu") from None
 
     def _made(self, docs: Rows, scaled: bool, metric: int) -> Any:
         import faiss

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from irtoolkit.models import presets
+from irtoolkit.models import loading, presets
 from irtoolkit.models.encoder import Encoder, How
 from irtoolkit.models.loading import Precision
 from irtoolkit.models.presets import Kind, Side
@@ -18,7 +18,9 @@ class Neural(Retriever):
     """A retriever with a pretrained model.
 
     Attributes:
-        model: a preset (models.toml), a folder, or a hub id.
+        model: a preset (`irtoolkit models`), a folder, or a hub id.
+        weights: a folder or hub id to take in place of the preset's weights; what the preset says
+            of pooling, similarity, prompts and lengths stays.
         precision: "fp32", "bf16" or "fp16"; "auto" is fp32 on a CPU, else bf16 where the GPU has it.
         device: a torch device; by default a GPU when there is one.
         batch_tokens: tokens encoded at once, padding included; by default 1,024 on a CPU and
@@ -30,15 +32,25 @@ class Neural(Retriever):
     applies: ClassVar[Kind | None] = None
 
     model: str = ""
+    weights: str | None = None
     precision: Precision = "auto"
     device: str | None = None
     batch_tokens: int | None = None
 
     def missing(self) -> str | None:
-        return presets.missing(self.model)
+        return presets.missing(self.preset())
 
     def fingerprint(self) -> str | None:
-        return presets.fingerprint(self.model)
+        return presets.fingerprint(self.preset())
+
+    def computed(self) -> dict[str, Any]:
+        device = loading.device_of(self.device)
+        precision = loading.dtype_of(self.precision, device)
+        return {"device": device.partition(":")[0], "precision": precision}
+
+    def preset(self) -> presets.Preset:
+        """What is known of the model, with the weights that are to be taken."""
+        return presets.find(self.model, self.weights)
 
     def asked(self, task: Task) -> list[Segments]:
         """(Q,) the text of each query as the model is to see it."""
@@ -47,7 +59,7 @@ class Neural(Retriever):
     def how(self, side: Side) -> How:
         """How one side is encoded."""
         return How(
-            self.model, self.kind, side, precision=self.precision, device=self.device,
+            self.model, self.kind, side, weights=self.weights, precision=self.precision, device=self.device,
             batch_tokens=self.batch_tokens, **self.encoding(side),
         )  # fmt: skip
 
@@ -61,31 +73,21 @@ class TwoSided(Neural):
     """A retriever whose model sees a query and a document one at a time.
 
     Attributes:
-        query_model: the model that encodes queries, where it is another than `model` and no preset
-            says so.
+        query_weights: the folder or hub id of the query encoder, where queries have their own.
         query_length, doc_length: tokens after which a text is cut; by default the preset's, else
             the model's own.
     """
 
-    query_model: str | None = None
+    query_weights: str | None = None
     query_length: int | None = None
     doc_length: int | None = None
 
-    def missing(self) -> str | None:
-        return super().missing() or (
-            presets.missing(self.query_model) if self.query_model else None
-        )
-
-    def fingerprint(self) -> str | None:
-        own = super().fingerprint()
-        return f"{own} {presets.fingerprint(self.query_model)}" if self.query_model else own
-
-    def how(self, side: Side) -> How:
-        how = super().how(side)
-        return replace(how, model=self.query_model) if self.query_model and side == "query" else how
+    def preset(self) -> presets.Preset:
+        return presets.find(self.model, self.weights, self.query_weights)
 
     def encoding(self, side: Side) -> dict[str, Any]:
-        return {"length": self.query_length if side == "query" else self.doc_length}
+        length = self.query_length if side == "query" else self.doc_length
+        return {"length": length, "query_weights": self.query_weights}
 
     def encoder(self, side: Side) -> Encoder:
         return Encoder(self.how(side))

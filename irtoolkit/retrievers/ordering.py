@@ -126,9 +126,9 @@ def separate(scores: Scores, names: Ints) -> Singles:
 def untied(run: Run) -> Run:
     """The same ranking, with scores under which every tool reads its order off the file.
 
-    Where scores tie, trec_eval orders by document id, ir_measures' RR@k, Judged@k and Compat by
-    other rules, and ranx by how a sort fell out. So each score that does not stand below the one
-    before it is lowered by the fewest float32 steps until it does.
+    Where scores tie, trec_eval orders by document id, ir_measures' RR@k and Judged@k the other way
+    around, and ranx by how a sort fell out. So each score that does not stand below the one before
+    it is lowered by the fewest float32 steps until it does.
 
     Raises:
         InputError: a score would have to go below the lowest float32.

@@ -1,0 +1,172 @@
+"""Headless Chromium for tests, driven through a pipe by its own protocol; no library is needed."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+# Seconds to wait for an answer; a busy machine may take long, and a test must end.
+PATIENCE = 90
+NAMES = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "chromium-headless-shell",
+    "headless_shell",
+)
+
+
+def find() -> str | None:
+    """The browser on this machine, or None."""
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+class Page:
+    """One page of a running browser."""
+
+    def __init__(self, out: int, into: int) -> None:
+        self._out, self._into = out, into
+        self._rest, self._number, self._session = b"", 0, ""
+        # Whatever the page logged or threw, and every address it asked for.
+        self.problems: list[str] = []
+        self.requests: list[str] = []
+        self._events: set[str] = set()
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        """Calls a method of the browser's protocol and waits for its answer."""
+        self._number += 1
+        message: dict[str, Any] = {"id": self._number, "method": method, "params": params}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._into, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._next()
+            if answer.get("id") == self._number:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']}")
+                result: dict[str, Any] = answer["result"]
+                return result
+
+    def go(self, path: Path, fragment: str = "") -> None:
+        """Opens a file anew and waits until it has been loaded."""
+        # To the same file with another fragment a browser would only scroll.
+        for url in ("about:blank", path.resolve().as_uri() + fragment):
+            self._events.clear()
+            self.call("Page.navigate", url=url)
+            while "Page.loadEventFired" not in self._events:
+                self._next()
+        self.requests = [url for url in self.requests if url != "about:blank"]
+
+    def run(self, script: str) -> Any:
+        """The value of a JavaScript expression in the page."""
+        answer = self.call("Runtime.evaluate", expression=script, returnByValue=True)
+        if "exceptionDetails" in answer:
+            raise RuntimeError(str(answer["exceptionDetails"]))
+        return answer["result"].get("value")
+
+    def click(self, selector: str) -> None:
+        """Presses the middle of an element with the mouse."""
+        found = f"document.querySelector({json.dumps(selector)})"
+        self.run(f"{found}.scrollIntoView({{block: 'center'}})")
+        box = self.run(
+            f"(() => {{const b = {found}.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]}})()"
+        )
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call(
+                "Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left",
+                clickCount=1,
+            )  # fmt: skip
+
+    def key(self, key: str, code: int) -> None:
+        """Presses a key."""
+        text = "\r" if key == "Enter" else ""
+        for kind in ("keyDown", "keyUp"):
+            self.call(
+                "Input.dispatchKeyEvent", type=kind, key=key, code=key,
+                windowsVirtualKeyCode=code, text=text if kind == "keyDown" else "",
+            )  # fmt: skip
+
+    def size(self, width: int, height: int, phone: bool = False) -> None:
+        """Gives the page a screen."""
+        self.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height,
+            deviceScaleFactor=2 if phone else 1, mobile=phone,
+        )  # fmt: skip
+
+    def screenshot(self, path: Path, whole: bool = True) -> None:
+        """Writes what the page looks like, as PNG."""
+        shot = self.call("Page.captureScreenshot", captureBeyondViewport=whole)
+        path.write_bytes(base64.b64decode(shot["data"]))
+
+    def pdf(self) -> bytes:
+        """The page as it is printed."""
+        printed = self.call("Page.printToPDF", printBackground=True, preferCSSPageSize=True)
+        return base64.b64decode(printed["data"])
+
+    def _next(self) -> dict[str, Any]:
+        while b"\0" not in self._rest:
+            if not select.select([self._out], [], [], PATIENCE)[0]:
+                raise RuntimeError(f"the browser has said nothing for {PATIENCE} seconds")
+            piece = os.read(self._out, 1 << 16)
+            if not piece:
+                raise RuntimeError("the browser went away")
+            self._rest += piece
+        line, _, self._rest = self._rest.partition(b"\0")
+        message: dict[str, Any] = json.loads(line)
+        method, params = message.get("method"), message.get("params", {})
+        self._events.add(method)
+        if method == "Runtime.exceptionThrown":
+            self.problems.append(str(params["exceptionDetails"]))
+        elif method == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
+            self.problems.append(params["entry"]["text"])
+        elif method == "Network.requestWillBeSent":
+            self.requests.append(params["request"]["url"])
+        return message
+
+
+@contextmanager
+def browsing(browser: str, profile: Path) -> Iterator[Page]:
+    """A page of a browser that is started for the block, with a profile of its own."""
+    read_commands, write_commands = os.pipe()
+    read_answers, write_answers = os.pipe()
+    # The protocol is spoken over file descriptors 3 and 4, which Popen itself cannot fill.
+    ends = f"os.dup2({read_commands}, 3); os.dup2({write_answers}, 4)"
+    process = subprocess.Popen(
+        [
+            sys.executable, "-c", f"import os, sys; {ends}; os.execv(sys.argv[1], sys.argv[1:])",
+            browser, "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu",
+            "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
+            "--disable-component-update", "--disable-sync", f"--user-data-dir={profile}",
+        ],
+        pass_fds=(read_commands, write_answers), stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    os.close(read_commands)
+    os.close(write_answers)
+    try:
+        yield Page(read_answers, write_commands)
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        os.close(read_answers)
+        os.close(write_commands)
