@@ -11,7 +11,7 @@ import re
 import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -926,6 +926,31 @@ def test_figures_are_drawn_as_pdf_and_svg(csfcube: Report, tmp_path: Path) -> No
             assert ET.fromstring(path.read_text("utf-8")).tag.endswith("svg")
     again = figures.write_figures(csfcube, tmp_path / "b")
     assert [path.read_bytes() for path in again] == [path.read_bytes() for path in written]
+
+
+def test_a_figure_of_many_queries_is_small_and_keeps_the_extremes(
+    csfcube: Report, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    values = np.zeros((2, 9000))
+    values[0, 4000], values[1, 17] = 0.9, 0.7
+    many = made_up(values.tolist())
+    report = replace(
+        csfcube, evaluations=tuple(many), columns=(column(many, "AP"),), chart="AP",
+        breakdowns={}, systems=csfcube.systems[:2],
+        golds=Golds(1, 9000, (np.full(9000, np.nan),) * 2, (1, 1), (False, False)),
+    )  # fmt: skip
+    written = figures.write_figures(report, tmp_path)
+    assert {path.stem for path in written} == {"differences", "scatter"}
+    assert all(path.stat().st_size < 200_000 for path in written)
+    from matplotlib.figure import Figure
+
+    axes = Figure().add_subplot()
+    figures._differences(axes, report)
+    low, high = axes.get_ylim()
+    assert low < -0.7
+    assert high > 0.9
+    assert "each column the most different of 9" in axes.get_xlabel()
 
 
 def test_figures_without_matplotlib_name_the_extra(

@@ -105,7 +105,11 @@ def _differences(axes: Axes, report: Report) -> None:
     axes.set_xlim(-1, len(shown))
     axes.axhline(0, color=LIGHT.muted, linewidth=0.8)
     axes.set_xticks([])
-    axes.set_xlabel(f"{len(known):,} queries, sorted" + _left_out(len(gains) - len(known)))
+    each = len(known) / max(1, len(shown))
+    grouped = f"; each column the most different of {each:.0f}" if each > 1.5 else ""
+    axes.set_xlabel(
+        f"{len(known):,} queries, sorted" + grouped + _left_out(len(gains) - len(known))
+    )
     sign = "lower is better" if report.column(report.chart).lower else None
     axes.set_ylabel(f"gain in {report.chart}" + (f" ({sign})" if sign else ""))
     for place, edge in ((first, "top"), (second, "bottom")):
@@ -118,7 +122,7 @@ def _differences(axes: Axes, report: Report) -> None:
 
 
 def _left_out(count: int) -> str:
-    return f" ({count:,} without a value left out)" if count else ""
+    return f"; {count:,} without a value left out" if count else ""
 
 
 def _scatter(axes: Axes, report: Report) -> None:
