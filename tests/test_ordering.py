@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from irtoolkit.errors import InputError
 from irtoolkit.retrievers import ordering
-from irtoolkit.retrievers._scan import contenders_kernel, parts_of
+from irtoolkit.retrievers._compiled import contenders
+from irtoolkit.retrievers._scan import parts_of
 from irtoolkit.retrievers.ordering import Ties, best, separate
 
 Row = tuple[list[int], list[float]]
@@ -194,7 +195,7 @@ def test_contenders_hold_the_best_and_all_that_ties_with_the_last(
 ) -> None:
     scores = np.array(row)
     room = np.empty(parts_of(len(row), depth)), np.empty(len(row), np.int64)
-    kept = room[1][: contenders_kernel()(scores, depth, *room)]
+    kept = room[1][: contenders(scores, depth, *room)]
     assert len(set(kept)) == len(kept)
     last = np.sort(scores)[-depth]
     assert set(np.flatnonzero(scores >= last)) <= set(kept)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.errors import InputError
 from irtoolkit.ids import Ints
-from irtoolkit.retrievers._scan import by_rows, contenders_kernel, parts_of
+from irtoolkit.retrievers._scan import by_rows, parts_of
 from irtoolkit.retrievers.base import Scores
 from irtoolkit.runs import Run
 
@@ -22,10 +21,6 @@ Ties = Literal["trec", "pool"]
 Singles = NDArray[np.float32]
 
 _LOWEST = np.finfo(np.float32).min
-# What became of some rows: all is done; a score has no room below it; or more scores than a few are
-# equal in single precision and not in double, and are to be sorted in another way.
-_DONE, _LOW, _CROWDED = 0, 1, 2
-_NEAR = 64
 # Where so many times more candidates than are kept compete, most are dropped before they are sorted.
 _MANY = 32
 
@@ -50,15 +45,15 @@ def best(
     orders = np.empty((len(scores), depth), np.int64)
     singles = np.empty((len(scores), depth), np.float32)
     done = np.empty(len(scores), np.int64)
-    lead = _leading()
+    from irtoolkit.retrievers._compiled import DONE, leading
 
     def part(rows: slice) -> None:
         room = np.empty(parts_of(count, depth), scores.dtype), np.empty(count, np.int64)
-        lead(scores[rows], names, ties == "trec", *room, orders[rows], singles[rows], done[rows])
+        leading(scores[rows], names, ties == "trec", *room, orders[rows], singles[rows], done[rows])
 
     by_rows(part, scores)
     for row, order, single, fate in zip(scores, orders, singles, done, strict=True):
-        if fate == _DONE:
+        if fate == DONE:
             yield order, single
         else:
             (order,), (single,) = _sorted(row[None, :], names, ties)
@@ -75,18 +70,18 @@ def _sorted(scores: Scores, names: Ints, ties: Ties) -> tuple[Ints, Singles]:
     second = np.arange(len(names)) if ties == "pool" else np.argsort(-names)
     order = np.empty(scores.shape, np.int64)
     single = np.empty(scores.shape, np.float32)
-    pack, finish = _kernels()
+    from irtoolkit.retrievers._compiled import CROWDED, DONE, finish, pack
 
     def part(rows: slice) -> bool:
         keys = np.empty(scores[rows].shape, np.uint64)
         pack(scores[rows], second, keys)
         keys.sort(axis=1)
         found = finish(scores[rows], second, names, keys, order[rows], single[rows])
-        if found == _CROWDED:
+        if found == CROWDED:
             for row, mine in zip(keys, scores[rows], strict=True):
                 row[:] = np.argsort(-mine[second], kind="stable")
             found = finish(scores[rows], second, names, keys, order[rows], single[rows])
-        return bool(found == _DONE)
+        return bool(found == DONE)
 
     # Few rows at a time stay in the processor's cache.
     step = max(1, (1 << 18) // max(1, len(names)))
@@ -145,91 +140,3 @@ def untied(run: Run) -> Run:
         except InputError as error:
             raise InputError(error.found, remedy="scale the scores") from None
     return replace(run, scores=scores)
-
-
-@cache
-def _kernels() -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """What numpy does not do fast, compiled once."""
-    import numba
-
-    @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-    def pack(scores: Any, second: Any, keys: Any) -> None:
-        """Keys that ascend as scores fall, and then as the second order goes."""
-        bits = np.empty(1, np.float32)
-        view = bits.view(np.uint32)
-        for row in range(len(scores)):
-            for place in range(len(second)):
-                bits[0] = np.float32(scores[row, second[place]]) + np.float32(0)  # no -0
-                falling = view[0]
-                if not falling >> np.uint32(31):
-                    falling ^= np.uint32(0x7FFFFFFF)
-                keys[row, place] = (np.uint64(falling) << np.uint64(32)) | np.uint64(place)
-
-    @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-    def finish(scores: Any, second: Any, names: Any, keys: Any, order: Any, single: Any) -> int:
-        """Reads the order off sorted keys; then lowers scores by the fewest steps that show it."""
-        lowest = np.float32(-np.inf)
-        count = len(second)
-        for row in range(len(scores)):
-            mine = scores[row]
-            for i in range(count):
-                place = second[keys[row, i] & np.uint64(0xFFFFFFFF)]
-                j = i
-                # An insertion sort of what is equal in single precision.
-                while (
-                    j
-                    and mine[order[row, j - 1]] < mine[place]
-                    and np.float32(mine[order[row, j - 1]]) == np.float32(mine[place])
-                ):
-                    order[row, j] = order[row, j - 1]
-                    j -= 1
-                    if i - j > _NEAR:
-                        return _CROWDED
-                order[row, j] = place
-            for i in range(count):
-                place = order[row, i]
-                value = np.float32(mine[place])
-                if i:
-                    above, after = single[row, i - 1], names[place] > names[order[row, i - 1]]
-                    # Among equals the later id would be put first.
-                    if value > above or (value == above and after):
-                        value = np.nextafter(above, lowest) if after else above
-                        if value == lowest:
-                            return _LOW
-                single[row, i] = value
-        return _DONE
-
-    return pack, finish
-
-
-@cache
-def _leading() -> Callable[..., Any]:
-    """Compiled: the best of each row alone, where few are kept of many."""
-    import numba
-
-    contenders = contenders_kernel()
-    pack, finish = _kernels()
-
-    @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-    def leading(
-        scores: Any, names: Any, by_name: bool, peaks: Any, places: Any, order: Any, single: Any,
-        done: Any,
-    ) -> None:  # fmt: skip
-        depth = order.shape[1]
-        for row in range(len(scores)):
-            count = contenders(scores[row], depth, peaks, places)
-            # In the order of the candidates, by which ties may be broken.
-            pool = np.sort(places[:count])
-            mine, known = scores[row][pool].reshape(1, count), names[pool]
-            second = np.argsort(-known) if by_name else np.arange(count)
-            keys = np.empty((1, count), np.uint64)
-            pack(mine, second, keys)
-            keys[0].sort()
-            places_of = np.empty((1, count), np.int64)
-            written = np.empty((1, count), np.float32)
-            done[row] = finish(mine, second, known, keys, places_of, written)
-            order[row] = pool[places_of[0, :depth]]
-            single[row] = written[0, :depth]
-
-    made: Callable[..., Any] = leading
-    return made
