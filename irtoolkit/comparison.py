@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from irtoolkit.errors import InputError
-from irtoolkit.evaluation import Evaluation
+from irtoolkit.evaluation import Evaluation, lower_is_better
 from irtoolkit.significance import (
     Correction,
     Test,
@@ -88,10 +88,12 @@ def compare(
             rows.append(Compared(name, figure[name], low, high))
             continue
         p_value, corrected = tested[name]
+        more, less = int((values > base).sum()), int((values < base).sum())
+        wins, losses = (less, more) if lower_is_better(measure) else (more, less)
         rows.append(
             Compared(
                 name, figure[name], low, high, figure[name] - figure[baseline], p_value, corrected,
-                effect_size(values, base), int((values > base).sum()), int((values < base).sum()),
+                effect_size(values, base), wins, losses,
             )
         )  # fmt: skip
     return rows

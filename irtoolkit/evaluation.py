@@ -192,6 +192,11 @@ def _by_ir_measures(
     return {name: found[measure] for name, measure in measures.items()}
 
 
+def lower_is_better(measure: ir_measures.Measure | str) -> bool:
+    """Whether a smaller value of a measure is a better one: so for ranks, and for nothing else."""
+    return str(measure).partition("(")[0].endswith("Rank")
+
+
 def _untied(run: Run) -> dict[str, dict[str, float]]:
     """The run with its order as scores: ir_measures' providers disagree on how ties are broken."""
     # Positive, as some providers take an unlisted document for one with a score of 0.

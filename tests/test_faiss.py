@@ -407,13 +407,15 @@ def test_a_damaged_index_is_refused_by_name(
 def test_an_index_that_was_not_finished_is_not_there(
     task_of: Callable[..., Task], cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(index: Any, path: str) -> None:
-        Path(path).write_bytes(b"half")
+    write = Path.write_bytes
+
+    def fail(path: Path, content: Any) -> None:
+        write(path, content[: len(content) // 2])
         raise KeyboardInterrupt
 
     task = task_of(*clustered())
     with monkeypatch.context() as patch:
-        patch.setattr(faiss, "write_index", fail)
+        patch.setattr(Path, "write_bytes", fail)
         with pytest.raises(KeyboardInterrupt):
             ranked(task, Faiss(), depth=1)
     assert not list(cache.glob("*.faiss"))

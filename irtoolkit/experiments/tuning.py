@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from irtoolkit.datasets import load_judgments, protocol
 from irtoolkit.errors import InputError
-from irtoolkit.evaluation import evaluate, parse_measures
+from irtoolkit.evaluation import evaluate, lower_is_better, parse_measures
 from irtoolkit.experiments.systems import find_system, fingerprint, made_of, relevant_documents
 from irtoolkit.files import StrPath, atomic_text
 from irtoolkit.retrievers.engine import rank_and_locate
@@ -134,11 +134,6 @@ def tune(
     name = next(iter(parsed))
     sign = 1 if lower_is_better(name) else -1
     return sorted(found, key=lambda point: sign * point.figures[name])
-
-
-def lower_is_better(measure: str) -> bool:
-    """Whether a measure counts what there should be little of: the measures of ranks do."""
-    return measure.split("(")[0].endswith("Rank")
 
 
 def _read(log: StrPath | None, about: dict[str, Any]) -> dict[str, dict[str, float]]:

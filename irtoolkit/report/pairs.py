@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from ir_measures import Measure
 from ir_measures.measures.base import MeanAgg
 from numpy.typing import NDArray
 
-from irtoolkit.evaluation import Evaluation
-from irtoolkit.measures.rank import Rank
+from irtoolkit.evaluation import Evaluation, lower_is_better
 from irtoolkit.significance import (
     Correction,
     Test,
@@ -88,11 +86,6 @@ class Column:
         """Whether a system has the best figure, alone or with others."""
         best = min(self.figures) if self.lower else max(self.figures)
         return len(self.figures) > 1 and math.isfinite(best) and self.figures[system] == best
-
-
-def lower_is_better(measure: Measure) -> bool:
-    """Whether a smaller value of a measure is a better one: so for ranks, and for nothing else."""
-    return isinstance(measure, type(Rank))
 
 
 def column(
