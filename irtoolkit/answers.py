@@ -16,7 +16,7 @@ from typing import IO, Any
 from tqdm import tqdm
 
 from irtoolkit.collections.cache import cache_home
-from irtoolkit.errors import InputError
+from irtoolkit.files import locked
 
 
 class Answers:
@@ -97,12 +97,7 @@ class Answers:
     @contextmanager
     def _opened(self) -> Iterator[IO[str]]:
         """The file to append to, read so far, and kept from other processes meanwhile."""
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            file = open(self.path, "a+", encoding="utf-8")  # noqa: SIM115 closed below
-        except OSError as error:
-            raise InputError(f"cannot write: {error.strerror or error}", file=self.path) from None
-        with file, _locked(file):
+        with locked(self.path), open(self.path, "a+", encoding="utf-8") as file:
             self._read(file)
             yield file
 
@@ -120,20 +115,6 @@ class Answers:
                 whole += len(line)
         if whole < Path(self.path).stat().st_size:
             file.truncate(whole)
-
-
-@contextmanager
-def _locked(file: IO[str]) -> Iterator[None]:
-    try:
-        import fcntl
-    except ImportError:  # Windows: two processes would only ask twice
-        yield
-        return
-    fcntl.flock(file, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def _key(text: str) -> str:

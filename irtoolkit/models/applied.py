@@ -215,9 +215,7 @@ class Averaged:
         return np.array([len(ids) for ids in self._sim.tokenize([str(i) for i in items])], np.int64)
 
     def __call__(self, items: Sequence[Item]) -> list[Output]:
-        weights = self._sim.weights
-        found = self._sim.tokenize([str(item) for item in items])
-        return [(weights[ids].mean(axis=0) if ids else np.zeros_like(weights[0]),) for ids in found]
+        return [(vector,) for vector in self._sim.encode([str(item) for item in items])]
 
 
 # -- loading one ------------------------------------------------------------------------------
