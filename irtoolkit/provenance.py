@@ -29,15 +29,9 @@ def metadata_path(run_path: StrPath) -> Path:
     return Path(f"{run_path}.ir-metadata.yml")
 
 
-def record(made: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """An ir_metadata record.
-
-    Args:
-        made: dataset, data fingerprint, system, retriever, settings, run hash.
-        seconds: time the ranking took.
-    """
+def circumstances(seconds: float) -> dict[str, Any]:
+    """Where, when and with what something was made, which took so long."""
     return {
-        "tag": made["system"],
         "platform": {
             "hardware": {"machine": platform.machine(), "cpus": _cpus()},
             "operating system": {"kernel": platform.platform()},
@@ -47,16 +41,33 @@ def record(made: dict[str, Any], seconds: float) -> dict[str, Any]:
             "executable": {"cmd": _command()},
             "source": {"lang": "python", "repository": "irtoolkit", "commit": _commit()},
         },
-        "method": {
-            "automatic": True,
-            "retrieval": [{"method": made["retriever"], **made["settings"]}],
-        },
-        "data": {"test collection": {"name": made["dataset"]}},
         "resources": {
             "seconds": round(seconds, 3),
             "peak memory MiB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         },
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def record(made: dict[str, Any], seconds: float) -> dict[str, Any]:
+    """An ir_metadata record.
+
+    Args:
+        made: dataset, data fingerprint, system, retriever, settings, run hash.
+        seconds: time the ranking took.
+    """
+    about = circumstances(seconds)
+    return {
+        "tag": made["system"],
+        "platform": about["platform"],
+        "implementation": about["implementation"],
+        "method": {
+            "automatic": True,
+            "retrieval": [{"method": made["retriever"], **made["settings"]}],
+        },
+        "data": {"test collection": {"name": made["dataset"]}},
+        "resources": about["resources"],
+        "date": about["date"],
         "irtoolkit": made,
     }
 

@@ -71,6 +71,8 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("IRTOOLKIT_DOWNLOAD", raising=False)
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
     monkeypatch.setattr("irtoolkit.collections.github.fetch", refuse)
+    # Nobody's trained models are found.
+    monkeypatch.setattr("irtoolkit.training.places.cache_home", lambda: tmp_path / "cache")
 
 
 @pytest.fixture(scope="module")
@@ -284,7 +286,7 @@ def test_a_papers_system_has_the_papers_settings_and_takes_others() -> None:
     [
         ("bm42", {}, ["'bm42'", "bm25", "fabs_bm25"]),
         ("FABS_BM25", {}, ["'FABS_BM25'"]),
-        ("SPECTER-ID", {}, ["SPECTER-ID", "never published"]),
+        ("LSTM", {}, ["LSTM", "no recipe"]),
         ("bm25", {"k3": "1"}, ["'k3'", "k1", "query, doc, self, ties"]),
         ("random", {"k1": "1"}, ["'k1'", "seed", "query, doc, self, ties"]),
         ("random", {"seed": "1.5"}, ["seed=1.5", "whole number"]),
@@ -709,7 +711,10 @@ def test_rows_that_cannot_run_say_what_is_missing(irtoolkit: Command) -> None:
     args = ("reproduce", "csfcube", "--sample", "--systems", *chosen)
     rows = rows_of(irtoolkit(*args, "--format", "json"))
     assert rows["random"]["status"] == "measured"
-    for system, found in (("SPECTER-ID", "never published"), ("SPECTER", "allenai/specter")):
+    for system, found in (
+        ("SPECTER-ID", "not trained here: irtoolkit train specter-id"),
+        ("SPECTER", "allenai/specter"),
+    ):
         assert rows[system]["status"] == "missing"
         assert found in rows[system]["reason"]
         assert rows[system]["measured"] == {}

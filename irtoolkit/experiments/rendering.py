@@ -24,6 +24,9 @@ def as_json(table: Table, results: list[Result], sample: bool = False) -> dict[s
                 "status": result.status,
                 "reason": result.reason,
                 "lacking": result.lacking,
+                "absent": result.absent,
+                "recipe": result.row.train,
+                "trained": result.trained,
                 "foreign": result.foreign,
                 "view": result.row.view,
                 "settings": result.settings,
@@ -70,7 +73,7 @@ def _lines(
     if measured is not None:
         shown = None if p is None else _p_value(p)
         lines.append([row.system, "measured", *(measured[c] for c in columns), shown])
-    elif result.status != "measured" or group in result.lacking:
+    elif result.status != "measured" or group in result.lacking or group in result.absent:
         status = "missing" if result.status == "measured" else result.status
         lines.append([row.system, status, *(None for _ in columns), None])
     printed = row.reported.get(group)
@@ -121,5 +124,21 @@ def _notes(results: list[Result], table: Table, sample: bool, baseline: str) -> 
         for group, differs in results[0].foreign.items()
     ]
     notes += [f"missing {group}: {reason}" for group, reason in results[0].lacking.items()]
-    notes += [f"{r.status} {r.row.system}: {r.reason}" for r in results if r.reason]
+    notes += [line for result in results for line in _state(result)]
     return notes
+
+
+def _state(result: Result) -> list[str]:
+    """What a row lacks, and the models that were trained for it, once or for each group."""
+    name, failed = result.row.system, result.status == "failed"
+    lines = [f"failed {name}: {result.reason}"] if failed else []
+    for word, found in (("missing", result.absent), ("trained", result.trained)):
+        alike = len(set(found.values())) == 1 and not (result.absent and result.trained)
+        lines += (
+            [f"{word} {name}: {next(iter(found.values()))}"]
+            if alike
+            else [f"{word} {name} {group}: {what}" for group, what in found.items()]
+        )
+    if result.status == "missing" and not result.absent:
+        lines.append(f"missing {name}: {result.reason}")
+    return lines

@@ -27,11 +27,14 @@ class Result:
     Attributes:
         row: the row of the table.
         status: "measured", "missing" when it cannot run here, or "failed" when it tried.
-        reason: the one thing that is missing.
-        lacking: group to why it has no figures although others have.
+        reason: the one thing that is missing, or what failed.
+        lacking: group to why its data are not here although others' are.
+        absent: group to what the row lacks to be run on it.
+        trained: group to the folder of the model that was trained for it here; of rows with a
+            recipe.
         foreign: group to how its data differ from the paper's own.
-        settings: everything that decided the ranking; of the first group, where the row has
-            settings for some groups.
+        settings: everything that decided the ranking; of the first group that it was run on, where
+            the row has settings for some groups.
         measured: group to column to figure, in the table's scale.
         evaluations: group to evaluation, of a measured row.
         p_values: group to corrected p against the table's baseline.
@@ -46,6 +49,8 @@ class Result:
     p_values: dict[str, float] = field(default_factory=dict)
     lacking: dict[str, str] = field(default_factory=dict)
     foreign: dict[str, str] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
+    trained: dict[str, str] = field(default_factory=dict)
 
 
 def reproduce(
@@ -132,12 +137,16 @@ def _measure(
     if row.retriever is None:
         return Result(row, "missing", row.unavailable)
     measures = parse_measures(list(table.columns.values()))
-    evaluations, measured, settings = {}, {}, dict[str, Any]()
+    evaluations: dict[str, Evaluation] = {}
+    measured: dict[str, dict[str, float]] = {}
+    settings: dict[str, Any] = {}
+    absent: dict[str, str] = {}
+    trained: dict[str, str] = {}
     ready: dict[str, tuple[Run, Ranks | None]] = {}
     for group, (qrels, dataset) in groups.items():
         own = {} if table.dataset else row.settings_for.get(group, {})
         system = of_row(row, own, table.groups[group])
-        settings = settings or system.settings()
+        settings = settings if measured else system.settings()
         ranked = dataset_of(table.dataset or table.groups[group], sample)
         name = f"{table.name}{'-' + SAMPLE if sample else ''}"
         path = out / f"{name}.{'' if table.dataset else group + '.'}{row.system}.run"
@@ -148,7 +157,10 @@ def _measure(
                     f"it may cost money: name it, --systems {row.system}, to send its requests"
                 )
             if lacking is not None:
-                return Result(row, "missing", lacking, settings)
+                absent[group] = lacking
+                continue
+            if system.training is not None:
+                trained[group] = str(system.training.folder)
             if ranked not in ready:
                 ready[ranked] = _produce(system, ranked, row.view, path, table.depth, say)
         except InputError as error:
@@ -163,7 +175,12 @@ def _measure(
             column: figures[measure] * table.scale_of(column)
             for column, measure in table.columns.items()
         }
-    return Result(row, "measured", None, settings, measured, evaluations)
+    if not measured:
+        reasons = "; ".join(dict.fromkeys(absent.values()))
+        return Result(row, "missing", reasons, settings, absent=absent)
+    return Result(
+        row, "measured", None, settings, measured, evaluations, absent=absent, trained=trained
+    )
 
 
 def _produce(
@@ -186,7 +203,11 @@ def _tested(results: list[Result], table: Table, baseline: str) -> list[Result]:
         return results
     measure = table.columns[table.tested]
     for group in done[baseline].evaluations:
-        family = {name: result.evaluations[group] for name, result in done.items()}
+        family = {
+            name: result.evaluations[group]
+            for name, result in done.items()
+            if group in result.evaluations
+        }
         for row in compare(family, measure, baseline=baseline):
             if row.corrected is not None:
                 done[row.system].p_values[group] = row.corrected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -28,6 +29,7 @@ from irtoolkit.retrievers.engine import rank, rank_and_locate
 from irtoolkit.retrievers.ordering import Ties, separate, untied
 from irtoolkit.retrievers.task import DEFAULT_VIEW, Task, load_task
 from irtoolkit.runs import Run
+from irtoolkit.training.places import is_trained, trained_folder
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,34 @@ RERANKED = 100
 
 
 @dataclass(frozen=True)
+class Training:
+    """How a system's model is made, where irtoolkit trains it.
+
+    Attributes:
+        recipe: its name.
+        settings: of the recipe.
+    """
+
+    recipe: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """Where it goes unless another folder is named."""
+        return trained_folder(self.recipe, self.settings)
+
+    @property
+    def command(self) -> str:
+        """What makes it."""
+        pairs = [shlex.quote(f"{key}={value}") for key, value in self.settings.items()]
+        return " ".join(["irtoolkit train", self.recipe, *(["--set", *pairs] if pairs else [])])
+
+    def missing(self) -> str | None:
+        """What to do where it has not been made here, or None."""
+        return None if is_trained(self.folder) else f"not trained here: {self.command}"
+
+
+@dataclass(frozen=True)
 class System:
     """A retriever ready to be run on any dataset.
 
@@ -60,6 +90,7 @@ class System:
         task: what it is shown.
         first: the system whose best documents it ranks again; None where it ranks all candidates.
         depth: how many of them.
+        training: how its model is made; None where another model is taken, or none is trained.
     """
 
     name: str
@@ -67,6 +98,7 @@ class System:
     task: TaskSettings = field(default_factory=TaskSettings)
     first: System | None = None
     depth: int = RERANKED
+    training: Training | None = None
 
     @classmethod
     def make(cls, name: str, retriever: str, settings: Mapping[str, Any]) -> System:
@@ -101,7 +133,10 @@ class System:
 
     def missing(self) -> str | None:
         """The one thing that it lacks to run here, or None."""
-        return self.retriever.missing() or (self.first.missing() if self.first else None)
+        untrained = self.training.missing() if self.training else None
+        return (
+            untrained or self.retriever.missing() or (self.first.missing() if self.first else None)
+        )
 
     def asks_others(self) -> bool:
         """Whether it or its first stage sends texts to a service that may charge for it."""
@@ -146,7 +181,7 @@ def find_system(
             f"system {name} is shown {row.view} of a query and no more",
             remedy=f"the dataset for it is {dataset_id}/{row.view}",
         )
-    own = next((found for group, found in row.settings_for.items() if group in parts), {})
+    own = _of_group(row.settings_for, dataset_id)
     return of_row(row if staged else replace(row, first=None), {**own, **settings}, dataset_id)
 
 
@@ -169,15 +204,38 @@ def _of_model(name: str, settings: Mapping[str, Any], kind: Kind) -> System:
 
 
 def of_row(row: Row, settings: Mapping[str, Any], dataset_id: str = "") -> System:
-    """The system of a row of a table, with more settings, or others, than the row's own."""
+    """The system of a row of a table, with more settings, or others, than the row's own.
+
+    Where the row's model is trained by a recipe, its weights are those that training leaves, unless
+    the settings name a model or weights.
+
+    Raises:
+        InputError: nothing runs the row.
+    """
     if row.retriever is None:
         raise InputError(f"system {row.system} cannot be run: {row.unavailable}")
-    system = System.make(row.system, row.retriever, {**row.settings, **settings})
+    training = None if {"model", "weights"} & settings.keys() else _training(row, dataset_id)
+    weights = {} if training is None else {"weights": str(training.folder)}
+    made = System.make(row.system, row.retriever, {**row.settings, **weights, **settings})
+    system = replace(made, training=training)
     if row.first is None:
         return system
     return replace(
         system, first=find_system(row.first, {}, dataset_id), depth=row.rerank_depth or RERANKED
     )
+
+
+def _training(row: Row, dataset_id: str) -> Training | None:
+    if row.train is None:
+        return None
+    own = _of_group(row.train_set_for, dataset_id)
+    return Training(row.train, {**row.train_set, **own})
+
+
+def _of_group(by_group: Mapping[str, dict[str, Any]], dataset_id: str) -> dict[str, Any]:
+    """What a row has for the group that a dataset is of."""
+    parts = dataset_id.split("/")
+    return next((found for group, found in by_group.items() if group in parts), {})
 
 
 def produce(

@@ -30,6 +30,9 @@ class Row:
         first: the system of the table whose best documents it ranks again; None where it ranks
             all candidates.
         rerank_depth: how many of them.
+        train: the recipe that its model is trained by; None where it needs no training here.
+        train_set: settings of the recipe.
+        train_set_for: group to what its own model's recipe has instead.
         doubtful: "group.column" of printed figures that contradict the paper's own.
     """
 
@@ -44,11 +47,14 @@ class Row:
     view: str | None = None
     first: str | None = None
     rerank_depth: int | None = None
+    train: str | None = None
+    train_set: dict[str, Any] = field(default_factory=dict)
+    train_set_for: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 _KEYS = {
     "system", "retriever", "unavailable", "set", "set_for", "view", "first", "rerank_depth",
-    "reported", "doubtful", "note",
+    "train", "train_set", "train_set_for", "reported", "doubtful", "note",
 }  # fmt: skip
 
 
@@ -57,7 +63,7 @@ class Table:
     """An experiment table.
 
     Attributes:
-        name: of its file.
+        name: of its file: the benchmark's for its first table, and more behind it for others.
         title: what it reproduces.
         dataset: id that every row is run on, once for all groups; None where each group is a
             dataset of its own, with a run of its own.
@@ -70,6 +76,7 @@ class Table:
         tested: column the test is on.
         rows: the systems.
         places: decimals that the paper prints.
+        view: what the rows are shown that do not say it themselves; see `Row`.
     """
 
     name: str
@@ -84,6 +91,12 @@ class Table:
     depth: int | None = None
     places: int = 2
     scales: dict[str, float] = field(default_factory=dict)
+    view: str | None = None
+
+    @property
+    def benchmark(self) -> str:
+        """The first part of its datasets' ids."""
+        return (self.dataset or next(iter(self.groups.values()))).split("/")[0]
 
     def scale_of(self, column: str) -> float:
         """The factor from a measure's value to what is printed in a column."""
@@ -93,32 +106,47 @@ class Table:
 @cache
 def tables() -> dict[str, Table]:
     """Every experiment table by name."""
-    return {path.stem: _load(path) for path in sorted(FOLDER.glob("*.toml"))}
+    return {path.stem: _load(path) for path in sorted(FOLDER.glob("*.toml"), key=_stem)}
+
+
+def _stem(path: Path) -> str:
+    return path.stem
 
 
 def find_row(system: str, dataset_id: str = "") -> Row | None:
     """The row of a paper's system; of the dataset's own table where several have one.
 
+    A benchmark may have several tables: the rows of one are shown less of a query, say. Taken is
+    the row that is shown what the dataset shows, else one that is shown all.
+
     Raises:
         InputError: several papers have such a system, and none of them is the dataset's.
     """
-    found = {
-        table.name: row for table in tables().values() for row in table.rows if row.system == system
-    }
-    own = dataset_id.split("/")[0]
-    if own in found or len(found) <= 1:
-        return found.get(own) or next(iter(found.values()), None)
-    first, *others = found.values()
-    if all(_runs_as(row) == _runs_as(first) for row in others):
-        return first
+    parts = dataset_id.split("/")
+    found = [
+        (table, row) for table in tables().values() for row in table.rows if row.system == system
+    ]
+    found = [pair for pair in found if pair[0].benchmark == parts[0]] or found
+    shown = [pair for pair in found if pair[1].view == parts[-1]]
+    found = shown or [pair for pair in found if pair[1].view is None] or found
+    if not found:
+        return None
+    # A table that is named as the benchmark is its first.
+    own = [row for table, row in found if table.name == parts[0]]
+    rows = own or [row for _, row in found]
+    if all(_runs_as(row) == _runs_as(rows[0]) for row in rows):
+        return rows[0]
     raise InputError(
-        f"system {system} stands in the tables {', '.join(found)}, each with settings of its own",
+        f"system {system} stands in the tables {', '.join(table.name for table, _ in found)},"
+        " each with settings of its own",
         remedy="give the retriever and its settings, or a dataset of one of them",
     )
 
 
 def _runs_as(row: Row) -> tuple[Any, ...]:
-    return row.retriever, row.settings, row.first, row.rerank_depth
+    return (
+        row.retriever, row.settings, row.view, row.first, row.rerank_depth, row.train, row.train_set,
+    )  # fmt: skip
 
 
 def find_table(name: str) -> Table:
@@ -159,10 +187,17 @@ def _row(path: Path, data: dict[str, Any], row: dict[str, Any]) -> Row:
         raise InputError(f"{row['system']} has settings for a group that is none", file=path)
     if ("retriever" in row) == ("unavailable" in row):
         raise InputError(f"{row['system']} needs either retriever or unavailable", file=path)
+    if "train" in row and "retriever" not in row:
+        raise InputError(f"{row['system']} is trained, and nothing runs it", file=path)
+    if "train" not in row and ("train_set" in row or "train_set_for" in row):
+        raise InputError(f"{row['system']} has settings of a recipe and no recipe", file=path)
+    if not set(row.get("train_set_for", {})) <= set(data["groups"]):
+        raise InputError(f"{row['system']} has a model for a group that is none", file=path)
     if ("first" in row) != ("rerank_depth" in row):
         raise InputError(f"{row['system']} needs both first and rerank_depth, or none", file=path)
     return Row(
         row["system"], row.get("retriever"), row.get("set", {}), row.get("unavailable"), reported,
-        row.get("note"), tuple(row.get("doubtful", ())), row.get("set_for", {}), row.get("view"),
-        row.get("first"), row.get("rerank_depth"),
+        row.get("note"), tuple(row.get("doubtful", ())), row.get("set_for", {}),
+        row.get("view", data.get("view")), row.get("first"), row.get("rerank_depth"),
+        row.get("train"), row.get("train_set", {}), row.get("train_set_for", {}),
     )  # fmt: skip

@@ -83,19 +83,19 @@ class SentenceModel(_Tokenized):
         # A cross-encoder reads both sides at once.
         self._task = {} if kind == "cross" else {"task": side}
         if prompt is None:
-            prompt = _own_prompt(model, side)
-        reader = _reader(model, kind, side)
+            prompt = own_prompt(model, side)
+        reader = reader_of(model, kind, side)
         longest = min(
-            (_positions(part) for part, _ in loading.transformers_in(reader)), default=None
+            (positions(part) for part, _ in loading.transformers_in(reader)), default=None
         )
         if limit is not None:
-            _refuse_longer(limit, longest)
-            _set_limit(reader, kind, side, limit)
+            refuse_longer(limit, longest)
+            set_limit(reader, kind, side, limit)
         else:
             limit = _own_limit(reader, kind, side)
             if limit is not None and longest is not None and limit > longest:
                 limit = longest
-                _set_limit(reader, kind, side, limit)
+                set_limit(reader, kind, side, limit)
         super().__init__(model, reader.tokenizer, device, prompt, limit)
         self._asked = prompt
 
@@ -127,8 +127,8 @@ class Plain(_Tokenized):
     ) -> None:
         if pooling not in POOLINGS:
             raise InputError(f"no pooling {pooling!r}", remedy=f"there are {', '.join(POOLINGS)}")
-        longest = _positions(model)
-        _refuse_longer(limit, longest)
+        longest = positions(model)
+        refuse_longer(limit, longest)
         super().__init__(model, model.tokenizer, device, prompt, limit or longest)
         self._pool = POOLINGS[pooling]
         if pooling == "mask" and self._tokenizer.mask_token_id is None:
@@ -160,8 +160,8 @@ class Sparta(_Tokenized):
     def __init__(
         self, model: Any, side: Side, device: str, limit: int | None, kept: int = 2000
     ) -> None:
-        longest = _positions(model)
-        _refuse_longer(limit, longest)
+        longest = positions(model)
+        refuse_longer(limit, longest)
         # BEIR cuts at 500 tokens.
         super().__init__(model, model.tokenizer, device, None, limit or min(500, longest))
         self._side, self._kept = side, kept
@@ -305,7 +305,7 @@ def _sentence_model(location: str, kind: Kind) -> Any:
             f"the model {location} does not make {_MADE[kind]} of a text",
             remedy=f"it is for {said} retrieval" if said else "train it for that",
         )
-    return getattr(sentence_transformers, SAVED_AS[kind])(location, device="cpu")
+    return loading.open_model(kind, location)
 
 
 _MADE = {"late": "a vector of each token", "sparse": "weights of terms"}
@@ -410,8 +410,11 @@ def _static_lengths(tokenizer: Any, texts: list[str]) -> Ints:
 
 # -- what a model says of itself --------------------------------------------------------------
 
+# A reader's own length for one side; its others' is `max_seq_length`.
+_LENGTHS: dict[Side, str] = {"query": "query_length", "document": "document_length"}
 
-def _own_prompt(model: Any, side: Side) -> str | None:
+
+def own_prompt(model: Any, side: Side) -> str | None:
     """The prompt that sentence-transformers' encode_query and encode_document would use."""
     prompts = dict(getattr(model, "prompts", None) or {})
     names = ("query",) if side == "query" else ("document", "passage", "corpus")
@@ -422,7 +425,7 @@ def _own_prompt(model: Any, side: Side) -> str | None:
     return None
 
 
-def _reader(model: Any, kind: Kind, side: Side) -> Any:
+def reader_of(model: Any, kind: Kind, side: Side) -> Any:
     """The module that reads texts of a side: a model with two encoders has one for each."""
     first = model if kind == "cross" else model[0]
     routes = getattr(first, "sub_modules", {})
@@ -434,20 +437,24 @@ def _own_limit(reader: Any, kind: Kind, side: Side) -> int | None:
         expansion = getattr(reader, "query_expansion", None)
         if side == "query" and expansion:
             return int(expansion["length"])
-        own = getattr(reader, "query_length" if side == "query" else "document_length", None)
+    if kind != "cross":  # which has no sides
+        own = getattr(reader, _LENGTHS[side], None)
         if own is not None:
             return int(own)
     limit = getattr(reader, "max_seq_length", None)
     return None if limit is None or limit > 1 << 30 else int(limit)
 
 
-def _refuse_longer(limit: int | None, longest: int | None) -> None:
+def refuse_longer(limit: int | None, longest: int | None) -> None:
     if limit is not None and longest is not None and limit > longest:
         raise InputError(f"a length of {limit} tokens is more than the model's {longest}")
 
 
-def _set_limit(reader: Any, kind: Kind, side: Side, limit: int) -> None:
-    if kind != "late":
+def set_limit(reader: Any, kind: Kind, side: Side, limit: int) -> None:
+    """Makes a model cut the texts of a side after so many tokens."""
+    if kind not in ("late", "cross") and getattr(reader, _LENGTHS[side], None) is not None:
+        setattr(reader, _LENGTHS[side], limit)
+    elif kind != "late":
         try:
             reader.max_seq_length = limit
         except AttributeError:
@@ -477,7 +484,7 @@ def _set_options(model: Any, options: dict[str, Any]) -> None:
             mask.resolve_with_tokenizer(model.tokenizer)
 
 
-def _positions(model: Any) -> int:
+def positions(model: Any) -> int:
     """Tokens that a transformer has positions for."""
     most = int(getattr(model.config, "max_position_embeddings", None) or 1 << 30)
     for module in model.modules():

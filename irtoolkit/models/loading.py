@@ -6,11 +6,16 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal, get_args
 
-from irtoolkit.errors import InputError
+from irtoolkit.errors import InputError, needs_extra
+from irtoolkit.models.presets import SAVED_AS, Kind, read_json
 
 Precision = Literal["auto", "fp32", "bf16", "fp16"]
+
+# Where our modules of sentence-transformers are.
+_OURS = "irtoolkit.models.modules"
 
 # Two loads at once would each see what the other's checkpoint lacks.
 _LOADING = threading.Lock()
@@ -47,8 +52,9 @@ def dtype_of(precision: Precision, device: str) -> str:
 
 
 def load(
-    location: str, make: Callable[[], Any], precision: str, device: str, pooled: bool = False
-) -> Any:
+    location: str, make: Callable[[], Any], precision: str, device: str, pooled: bool = False,
+    new_head: bool = False,
+) -> Any:  # fmt: skip
     """A model made by `make`, checked, in a precision and on a device.
 
     Args:
@@ -58,6 +64,7 @@ def load(
             projections, is computed in fp32. "published" leaves the weights as they are.
         device: a torch device.
         pooled: whether the transformer's own pooler is read.
+        new_head: whether what stands upon the transformer may be new, because it is to be trained.
 
     Raises:
         InputError: the loader fails; weights that the architecture asks for are not in the
@@ -69,7 +76,7 @@ def load(
         logging.disable_progress_bar()
     said = logging.get_verbosity()
     try:
-        with _LOADING, _absent_weights(pooled) as absent:
+        with _LOADING, _absent_weights(pooled, new_head) as absent:
             logging.set_verbosity_error()  # what is amiss is said below, in one line
             model = make()
     except InputError:
@@ -87,8 +94,43 @@ def load(
     return _placed(model.eval(), precision, device)
 
 
+def open_model(kind: Kind, location: str, **how: Any) -> Any:
+    """A model of sentence-transformers, which may have modules of ours.
+
+    Args:
+        kind: "dense", "late", "sparse" or "cross".
+        location: folder or hub id.
+        how: more for sentence-transformers' class.
+
+    sentence-transformers imports modules of other packages only where any code of the folder's
+    choice may run; here none may but ours.
+    """
+    import sentence_transformers
+
+    made = getattr(sentence_transformers, SAVED_AS[kind])
+    how = {"device": "cpu", **how}
+    if not any(name.startswith(f"{_OURS}.") for name in _module_names(location)):
+        return made(location, **how)
+    if not hasattr(made, "_load_with_module_classes"):
+        raise needs_extra("sentence-transformers>=6.2", "neural")
+    from irtoolkit.models import modules
+
+    ours = {f"{_OURS}.{each.__name__}": each for each in modules.MODULES}
+    return made._load_with_module_classes(location, ours, **how)
+
+
+def _module_names(location: str) -> list[str]:
+    """The classes of a model's modules, those of its routes too."""
+    listed = read_json(location, "modules.json").get("", [])
+    names = [str(each.get("type")) for each in listed if isinstance(each, dict)]
+    for path in Path(location).rglob("router_config.json"):
+        types = read_json(str(path.parent), path.name).get("types")
+        names += map(str, types.values()) if isinstance(types, dict) else []
+    return names
+
+
 @contextmanager
-def _absent_weights(pooled: bool) -> Iterator[list[tuple[str, set[str]]]]:
+def _absent_weights(pooled: bool, new_head: bool) -> Iterator[list[tuple[str, set[str]]]]:
     """What transformers' loader would initialise at random: (architecture, weights)."""
     from transformers import PreTrainedModel
 
@@ -100,6 +142,8 @@ def _absent_weights(pooled: bool) -> Iterator[list[tuple[str, set[str]]]]:
         model, info = original.__func__(cls, *args, output_loading_info=True, **kwargs)
         # A pooler that nothing reads is absent from many published encoders.
         keys = {key for key in info["missing_keys"] if pooled or ".pooler." not in f".{key}"}
+        if new_head:
+            keys = {key for key in keys if key.startswith(f"{cls.base_model_prefix}.")}
         keys |= {str(key[0]) for key in info["mismatched_keys"]}
         if keys:
             found.append((cls.__name__, keys))

@@ -1,0 +1,189 @@
+"""What training does for a small encoder on small data, measured on queries it has not seen.
+
+    IRTOOLKIT_DATA=../shared/data python benchmarks/minilm.py egret plotretrieval quoter relic
+    IRTOOLKIT_DATA=../shared/data python benchmarks/minilm.py egret --arms trained --seeds 1
+    python benchmarks/minilm.py --table benchmarks/results/minilm.json
+
+all-MiniLM-L6-v2 is trained by each arm's recipe on the train split, with three seeds, and ranks the
+real candidate sets of the other split beside BM25 and the untrained model. A figure of an arm is
+the mean over its seeds, with their standard deviation. For the tests each query's values are first
+averaged over the seeds; p is of a paired t-test over queries, Holm-corrected over all comparisons
+of a benchmark. Nothing of the measured split is looked at in training: epochs and rates were chosen
+on parts of the train split that were held out (`--set held_out=0.2 measure=RR`).
+
+Runs, models and encodings are kept, so an interrupted benchmark goes on where it was. Data are
+those that IRTOOLKIT_DATA names; figures on other data are not comparable.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from irtoolkit import provenance
+from irtoolkit.collections.cache import cache_home
+from irtoolkit.datasets import load_judgments
+from irtoolkit.evaluation import Evaluation, evaluate, parse_measures
+from irtoolkit.experiments.systems import System, find_system, produce
+from irtoolkit.files import atomic_text
+from irtoolkit.located import read_ranks
+from irtoolkit.report.tables import TextTable
+from irtoolkit.significance import correct, paired_test
+from irtoolkit.training.places import trained_folder
+from irtoolkit.training.recipes import find_recipe
+from irtoolkit.training.trainer import How, train
+
+SEEDS = (1, 2, 3)
+START = "all-MiniLM-L6-v2"
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One way of training.
+
+    Attributes:
+        recipe: its recipe.
+        settings: beside the recipe's own.
+        shown: settings of the retriever that runs the model.
+    """
+
+    recipe: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    shown: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A benchmark: what is measured, against which systems, and the ways of training.
+
+    Attributes:
+        dataset: ranked.
+        measures: told; the first is tested.
+        untrained: systems of the benchmark's table, the lexical one and the encoder.
+        arms: by name.
+    """
+
+    dataset: str
+    measures: tuple[str, ...]
+    untrained: tuple[str, ...]
+    arms: dict[str, Arm]
+
+
+TRIALS: dict[str, Trial] = {}
+
+
+def measured(system: System, trial: Trial, path: Path) -> Evaluation:
+    """Ranks, or takes the run that is there, and scores it."""
+    run, _ = produce(trial.dataset, system, path, depth=1000, reuse=True)
+    qrels, _dataset = load_judgments(trial.dataset)
+    return evaluate(run, qrels, parse_measures(trial.measures), (), read_ranks(path))
+
+
+def of_arm(name: str, arm: Arm, seed: int, trial: Trial, out: Path) -> tuple[Evaluation, float]:
+    """An arm's model of one seed, trained or taken, and its evaluation with the seconds trained."""
+    settings = {**arm.settings, "seed": seed}
+    recipe = find_recipe(arm.recipe, settings)
+    trained = train(recipe, trained_folder(arm.recipe, settings), How(device="cpu"))
+    seconds = sum(stage["seconds"] for stage in trained.record["stages"])
+    shown = {"model": str(trained.folder), **arm.shown}
+    if recipe.stages[-1].frozen == "documents" and all(
+        s.frozen == "documents" for s in recipe.stages
+    ):
+        # The documents' encoder is the untrained one, whose vectors may be there already.
+        shown |= {"model": START, "query_weights": str(trained.folder)}
+    system = System.make(f"{name}-{seed}", "dense", shown)
+    return measured(system, trial, out / f"{name}-{seed}.run"), seconds
+
+
+def run_trial(benchmark: str, arms: list[str], seeds: int, out: Path) -> dict[str, Any]:
+    """The rows of a benchmark's table."""
+    trial = TRIALS[benchmark]
+    rows: dict[str, Any] = {}
+    values: dict[str, Any] = {}
+    for name in trial.untrained:
+        found = measured(find_system(name, {}, trial.dataset), trial, out / f"{name}.run")
+        rows[name] = {"figures": found.figures()}
+        values[name] = found.values
+    for name, arm in trial.arms.items():
+        if arms and name not in arms:
+            continue
+        made = [of_arm(name, arm, seed, trial, out) for seed in SEEDS[:seeds]]
+        figures = {m: [found.figures()[m] for found, _ in made] for m in trial.measures}
+        rows[name] = {
+            "recipe": arm.recipe,
+            "settings": arm.settings,
+            "figures": {m: float(np.mean(all_)) for m, all_ in figures.items()},
+            "sd over seeds": {m: float(np.std(all_, ddof=1)) if len(all_) > 1 else None
+                              for m, all_ in figures.items()},
+            "seeds": list(SEEDS[:seeds]),
+            "seconds trained": [round(seconds, 1) for _, seconds in made],
+        }  # fmt: skip
+        values[name] = np.mean([found.values for found, _ in made], axis=0)
+    pairs = [(name, other) for name in values if name in trial.arms for other in trial.untrained]
+    raw = [paired_test(values[a][0], values[b][0]) for a, b in pairs]
+    for (name, other), p, corrected in zip(pairs, raw, correct(raw), strict=True):
+        rows[name].setdefault("p", {})[other] = {"raw": p, "Holm": corrected}
+    return {"dataset": trial.dataset, "tested": trial.measures[0], "rows": rows}
+
+
+def table(benchmark: str, found: dict[str, Any]) -> TextTable:
+    """A benchmark's rows as text; percentages but for ranks."""
+    measures = list(next(iter(found["rows"].values()))["figures"])
+    others = [name for name, row in found["rows"].items() if "recipe" not in row]
+    lines = []
+    for name, row in found["rows"].items():
+        line = [name]
+        for m in measures:
+            scale = 1 if "Rank" in m else 100
+            line.append(f"{row['figures'][m] * scale:.1f}")
+            sd = row.get("sd over seeds", {}).get(m)
+            if sd is not None:
+                line[-1] += f" ±{sd * scale:.1f}"
+        tests = row.get("p", {})
+        line += [f"{tests[o]['Holm']:.3f}" if o in tests else "" for o in others]
+        lines.append(line)
+    title = f"{found['dataset']}: {benchmark}, tested on {found['tested']}"
+    return TextTable(["system", *measures, *(f"p, {o}" for o in others)], lines, title)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("benchmarks", nargs="*", choices=[*TRIALS, []], default=[])
+    parser.add_argument("--arms", nargs="+", default=[], help="default: all")
+    parser.add_argument("--seeds", type=int, default=len(SEEDS), help="default: 3")
+    parser.add_argument(
+        "--table", metavar="FILE", help="print what is in a file, and measure nothing"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="keep the figures here, as JSON")
+    args = parser.parse_args()
+    if args.table:
+        results = json.loads(Path(args.table).read_text("utf-8"))["benchmarks"]
+    else:
+        results, started = {}, time.monotonic()
+        for benchmark in args.benchmarks or list(TRIALS):
+            out = cache_home() / "minilm" / benchmark
+            out.mkdir(parents=True, exist_ok=True)
+            results[benchmark] = run_trial(benchmark, args.arms, args.seeds, out)
+            print(table(benchmark, results[benchmark]).render("text"), flush=True)
+        if args.output:
+            about = provenance.circumstances(time.monotonic() - started)
+            known = Path(args.output)
+            before = json.loads(known.read_text("utf-8"))["benchmarks"] if known.is_file() else {}
+            with atomic_text(known) as out_file:
+                json.dump({"benchmarks": {**before, **results}, **about}, out_file, indent=1)
+                out_file.write("\n")
+        return
+    for benchmark, found in results.items():
+        print(table(benchmark, found).render("text"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Training: the papers' models by their own recipes, on sentence-transformers' trainers."""

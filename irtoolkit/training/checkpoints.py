@@ -1,0 +1,164 @@
+"""Where a training stands: what it is of, its checkpoints, and its best model so far."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.errors import InputError
+from irtoolkit.files import atomic_text
+
+# In a checkpoint's folder when it is whole.
+_WHOLE = "evaluations.json"
+_PLAN = "plan.json"
+_DONE = "stage.json"
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """The folder of a training that has not ended.
+
+    Attributes:
+        folder: beside the model's own, which appears only when all is done.
+    """
+
+    folder: Path
+
+    def claim(self, plan: Mapping[str, Any], restart: bool = False) -> None:
+        """Makes the folder this training's.
+
+        Args:
+            plan: everything that decides the weights.
+            restart: whether to throw away what is there.
+
+        Raises:
+            InputError: what is there is of another training; names the first difference.
+        """
+        if restart:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        plan = json.loads(json.dumps(plan, default=str))
+        path = self.folder / _PLAN
+        if path.is_file():
+            found = read_json(path)
+            if found != plan:
+                raise InputError(
+                    f"the checkpoints in {self.folder} are of another training: {difference(found, plan)}",
+                    remedy="name another folder with -o, or start again with --restart",
+                )
+            return
+        with atomic_text(path) as out:
+            json.dump(plan, out, indent=1)
+
+    def stage(self, number: int) -> StagePlace:
+        """The place of one stage, from 1."""
+        return StagePlace(self.folder / f"stage-{number}")
+
+    def remove(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class StagePlace:
+    """The folder of one stage: checkpoints, the best model so far, and at last its model."""
+
+    folder: Path
+
+    @property
+    def model(self) -> Path:
+        """The stage's model, which is there when the stage is done."""
+        return self.folder / "model"
+
+    @property
+    def best(self) -> Path:
+        return self.folder / "best"
+
+    def done(self) -> dict[str, Any] | None:
+        """What is recorded of the stage when it is done."""
+        path = self.folder / _DONE
+        return read_json(path) if path.is_file() else None
+
+    def finish(self, record: Mapping[str, Any]) -> None:
+        """Records that the stage is done, and lets its checkpoints go."""
+        with atomic_text(self.folder / _DONE) as out:
+            json.dump(record, out, indent=1)
+        for path in self._checkpoints():
+            shutil.rmtree(path, ignore_errors=True)
+
+    def last(self) -> Path | None:
+        """The newest checkpoint that is whole; those that are not are removed."""
+        found = None
+        for path in self._checkpoints():
+            if (path / _WHOLE).is_file():
+                found = path
+            else:
+                shutil.rmtree(path, ignore_errors=True)
+        return found
+
+    def checkpoint(self, step: int) -> Path:
+        return self.folder / f"checkpoint-{step}"
+
+    def seal(self, step: int, evaluations: list[dict[str, Any]]) -> None:
+        """Marks a checkpoint as whole, with what has been measured up to it."""
+        with atomic_text(self.checkpoint(step) / _WHOLE) as out:
+            json.dump(evaluations, out, indent=1)
+
+    def unseal(self, step: int) -> None:
+        """Takes the mark away before a checkpoint is written over."""
+        (self.checkpoint(step) / _WHOLE).unlink(missing_ok=True)
+
+    def evaluations(self, checkpoint: Path | None) -> list[dict[str, Any]]:
+        """What had been measured when a checkpoint was made."""
+        return [] if checkpoint is None else json.loads((checkpoint / _WHOLE).read_text("utf-8"))
+
+    def _checkpoints(self) -> list[Path]:
+        found = [p for p in self.folder.glob("checkpoint-*") if p.name[11:].isdecimal()]
+        return sorted(found, key=lambda path: int(path.name[11:]))
+
+
+def save_whole(save: Callable[[str], Any], folder: Path) -> None:
+    """Saves a model so that its folder is there whole or as it was."""
+    partial, old = (
+        folder.with_name(f"{folder.name}.partial"),
+        folder.with_name(f"{folder.name}.old"),
+    )
+    for path in (partial, old):
+        shutil.rmtree(path, ignore_errors=True)
+    save(str(partial))
+    if folder.exists():
+        folder.rename(old)
+    partial.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON file that a training has written.
+
+    Raises:
+        InputError: it is damaged.
+    """
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"not what a training writes: {error}", file=path, remedy="start again with --restart"
+        ) from None
+    return dict(content)
+
+
+def difference(old: Any, new: Any, where: str = "") -> str:
+    """The first place where two plans differ, in words."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in dict.fromkeys([*old, *new]):
+            if old.get(key) != new.get(key):
+                return difference(old.get(key), new.get(key), f"{where}.{key}" if where else key)
+    if isinstance(old, list) and isinstance(new, list):
+        if len(old) != len(new):
+            return f"{len(old)} {where} then and {len(new)} now"
+        for i, (one, other) in enumerate(zip(old, new, strict=True), 1):
+            if one != other:
+                return difference(one, other, f"{where} {i}")
+    return f"{where} was {old} and is {new}"

@@ -1,0 +1,98 @@
+"""Rows of a training set as the columns that a loss reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from irtoolkit.ids import Ints
+from irtoolkit.training import negatives
+from irtoolkit.training.recipes import Stage
+from irtoolkit.training.sets import TrainingSet
+
+# The numbers of a batch's rows, for messages.
+ROWS = "rows"
+
+
+class Collator:
+    """From row numbers to a batch: negatives are drawn here, anew in every epoch.
+
+    Args:
+        rows: the training set.
+        stage: says which negatives.
+        layout: how a row is laid out, see `LAYOUTS`.
+        seed: of what is drawn.
+        inner: sentence-transformers' own collator, which tokenizes columns.
+        epoch: tells the current epoch.
+    """
+
+    def __init__(
+        self, rows: TrainingSet, stage: Stage, layout: str, seed: int,
+        inner: Callable[[list[dict[str, Any]]], dict[str, Any]], epoch: Callable[[], int],
+    ) -> None:  # fmt: skip
+        self._rows, self._stage, self._lay = rows, stage, LAYOUTS[layout]
+        self._seed, self._inner, self._epoch = seed, inner, epoch
+
+    def __call__(self, features: Sequence[dict[str, int]]) -> dict[str, Any]:
+        numbers = [feature["row"] for feature in features]
+        laid = [columns for row in numbers for columns in self._lay(self._rows, row, self._of(row))]
+        return {**self._inner(laid), ROWS: numbers}
+
+    def _of(self, row: int) -> Ints:
+        """The documents of a row's negatives."""
+        if self._stage.negatives == "random":
+            return negatives.draw(self._rows, row, self._stage.count, self._seed, self._epoch())
+        if self._rows.negatives is not None:
+            mined: Ints = self._rows.negatives[row]
+            return mined
+        return self._rows.golds[:0]
+
+
+def _texts(rows: TrainingSet, row: int, others: Ints) -> list[dict[str, Any]]:
+    """Query, positive, negative_1, ..."""
+    found = {"query": rows.queries[row], "positive": rows.docs[int(rows.golds[row])]}
+    return [found | {f"negative_{i}": rows.docs[int(doc)] for i, doc in enumerate(others, 1)}]
+
+
+def _numbered(rows: TrainingSet, row: int, others: Ints) -> list[dict[str, Any]]:
+    """The query, labelled with the number of its document."""
+    return [{"query": rows.queries[row], "label": int(rows.golds[row])}]
+
+
+def _margins(rows: TrainingSet, row: int, others: Ints) -> list[dict[str, Any]]:
+    """The texts, labelled with the teacher's score of the positive less that of each negative."""
+    scores = _scores(rows, row)
+    return [_texts(rows, row, others)[0] | {"label": [scores[0] - score for score in scores[1:]]}]
+
+
+def _scored(rows: TrainingSet, row: int, others: Ints) -> list[dict[str, Any]]:
+    """The texts, labelled with the teacher's score of each."""
+    return [_texts(rows, row, others)[0] | {"label": _scores(rows, row)}]
+
+
+def _pairs(rows: TrainingSet, row: int, others: Ints) -> list[dict[str, Any]]:
+    """The query with each document, labelled 1 where that is the right one, else 0."""
+    docs = [int(rows.golds[row]), *map(int, others)]
+    return [
+        {"query": rows.queries[row], "document": rows.docs[doc], "label": int(i == 0)}
+        for i, doc in enumerate(docs)
+    ]
+
+
+def _list(rows: TrainingSet, row: int, others: Ints) -> list[dict[str, Any]]:
+    """The query with the list of its documents, labelled 1 for the first and 0 for the others."""
+    docs = [int(rows.golds[row]), *map(int, others)]
+    labels = [1.0] + [0.0] * len(others)
+    return [
+        {"query": rows.queries[row], "documents": [rows.docs[d] for d in docs], "label": labels}
+    ]
+
+
+def _scores(rows: TrainingSet, row: int) -> list[float]:
+    return [] if rows.scores is None else [float(score) for score in rows.scores[row]]
+
+
+LAYOUTS: dict[str, Callable[[TrainingSet, int, Ints], list[dict[str, Any]]]] = {
+    "texts": _texts, "numbered": _numbered, "margins": _margins, "scores": _scored,
+    "pairs": _pairs, "list": _list,
+}  # fmt: skip

@@ -1,0 +1,256 @@
+"""A model's measure on real candidate sets, while it is being trained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from irtoolkit.datasets import load_judgments, protocol
+from irtoolkit.errors import InputError
+from irtoolkit.evaluation import evaluate, parse_measures
+from irtoolkit.ids import Ints
+from irtoolkit.models.presets import Kind
+from irtoolkit.qrels import Qrels
+from irtoolkit.retrievers.base import Block, Retriever, Scorer, Scores
+from irtoolkit.retrievers.engine import rank_and_locate
+from irtoolkit.retrievers.task import Group, Segments, Task, load_task
+from irtoolkit.retrievers.vectors import prepared
+from irtoolkit.training.recipes import Stage
+from irtoolkit.training.sets import TrainingSet
+
+# Rows of each ranking that measures see; the ranks of golds are exact.
+DEPTH = 1000
+
+
+@dataclass(frozen=True)
+class Live(Retriever):
+    """A model in memory as a retriever: nothing it makes is kept on disk.
+
+    Attributes:
+        model: of sentence-transformers.
+        kind: "dense", "late", "sparse" or "cross".
+        batch: texts, or pairs of texts, that it reads at once.
+    """
+
+    name: ClassVar[str] = "live"
+
+    model: Any = None
+    kind: Kind = "dense"
+    batch: int = 64
+
+    def scorer(self, task: Task) -> Scorer:
+        queries = [" ".join(segments) for segments in task.queries]
+        return _SCORERS[self.kind](self, queries, task)
+
+    def encode(self, texts: Sequence[str], query: bool) -> Any:
+        """What the model makes of texts, each of which is read once."""
+        distinct = list(dict.fromkeys(texts))
+        place = {text: i for i, text in enumerate(distinct)}
+        encode = self.model.encode_query if query else self.model.encode_document
+        made = encode(
+            distinct, batch_size=self.batch, show_progress_bar=False,
+            **_MADE_AS.get(self.kind, {}),
+        )  # fmt: skip
+        rows = [place[text] for text in texts]
+        return [made[row] for row in rows] if isinstance(made, list) else made[rows]
+
+
+# Sparse tensors cannot be picked from by row.
+_MADE_AS: dict[Kind, dict[str, bool]] = {
+    "dense": {"convert_to_numpy": True}, "sparse": {"convert_to_sparse_tensor": False},
+}  # fmt: skip
+
+
+def _texts(task: Task, doc: Ints) -> list[str]:
+    return [" ".join(segments) for segments in task.docs[doc]]
+
+
+def _dense(live: Live, queries: list[str], task: Task) -> Scorer:
+    asked = live.encode(queries, query=True)
+    similarity = {"euclidean": "l2"}.get(
+        live.model.similarity_fn_name, live.model.similarity_fn_name
+    )
+
+    def candidates(doc: Ints) -> Block:
+        compare = prepared(live.encode(_texts(task, doc), query=False), similarity)
+        return lambda query: compare(asked[query])
+
+    return candidates
+
+
+def _compared(live: Live, queries: list[str], task: Task) -> Scorer:
+    """Late and sparse models compare what they have made themselves."""
+    asked = live.encode(queries, query=True)
+
+    def candidates(doc: Ints) -> Block:
+        shown = live.encode(_texts(task, doc), query=False)
+
+        def score(query: Ints) -> Scores:
+            some = [asked[i] for i in query] if isinstance(asked, list) else asked[query]
+            found: Scores = live.model.similarity(some, shown).float().cpu().numpy()
+            return found
+
+        return score
+
+    return candidates
+
+
+def _read_together(live: Live, queries: list[str], task: Task) -> Scorer:
+    import torch
+
+    def candidates(doc: Ints) -> Block:
+        shown = _texts(task, doc)
+
+        def score(query: Ints) -> Scores:
+            pairs = [(queries[i], text) for i in query for text in shown]
+            logits: Scores = live.model.predict(
+                pairs, batch_size=live.batch, show_progress_bar=False,
+                activation_fn=torch.nn.Identity(), convert_to_numpy=True,
+            )  # fmt: skip
+            single = logits if logits.ndim == 1 else logits[:, 1] - logits[:, 0]
+            return single.reshape(len(query), len(shown))
+
+        return score
+
+    return candidates
+
+
+_SCORERS: dict[Kind, Callable[[Live, list[str], Task], Scorer]] = {
+    "dense": _dense, "late": _compared, "sparse": _compared, "cross": _read_together,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Test:
+    """What a model is measured by while it is trained.
+
+    Attributes:
+        task: queries and their candidates.
+        qrels: the judgments of these queries.
+        measure: the one that is to be best; the protocol's others are told too.
+        measures: all of them, by name.
+        folds: of the benchmark's protocol.
+    """
+
+    # No test class, whatever pytest thinks of its name.
+    __test__: ClassVar[bool] = False
+
+    task: Task
+    qrels: Qrels
+    measure: str
+    measures: dict[str, Any]
+    folds: Sequence[Sequence[str]] = ()
+
+    def __call__(self, model: Any, kind: Kind) -> dict[str, float]:
+        """The figures of a model, `measure` first."""
+        wanted: dict[str, list[str]] = {}
+        for i, query_id in enumerate(self.qrels.query_ids):
+            rows = slice(self.qrels.offsets[i], self.qrels.offsets[i + 1])
+            relevant = self.qrels.docs[rows][self.qrels.grades[rows] > 0]
+            wanted[query_id] = [str(self.qrels.doc_ids[doc]) for doc in relevant]
+        training = model.training
+        model.eval()
+        try:
+            ranking = rank_and_locate(
+                self.task, Live(model, kind), wanted, depth=DEPTH, progress=False
+            )
+        finally:
+            model.train(training)
+        found = evaluate(ranking.run, self.qrels, self.measures, self.folds, ranking.ranks)
+        return found.figures()
+
+
+def make_test(stage: Stage, held: TrainingSet | None) -> Test | None:
+    """What a stage is measured by; None where it names no measure.
+
+    Args:
+        stage: names the dataset and the measure, or says that rows are held out.
+        held: the rows that are.
+
+    Raises:
+        InputError: a dataset without judgments, or nothing to measure on.
+    """
+    if stage.measure is None:
+        return None
+    if stage.evaluate:
+        task = load_task(stage.evaluate, query=stage.query, doc=stage.doc)
+        qrels, dataset = load_judgments(stage.evaluate)
+        plan = protocol(dataset)
+        names = [stage.measure, *(m for m in plan.measures if m != stage.measure)]
+        return Test(task, qrels, stage.measure, parse_measures(names), plan.folds)
+    if held is None:
+        raise InputError(
+            f"{stage.measure} is to be measured, and there is nothing to measure it on",
+            remedy="give evaluate=DATASET, or held_out=0.1 of the rows",
+        )
+    measures = parse_measures([stage.measure])
+    rows = zip(held.query_ids, held.doc_ids[held.golds], strict=True)
+    qrels = Qrels.from_rows((str(query), str(doc), 1) for query, doc in rows)
+    if stage.source == "dataset":
+        return Test(_narrowed(stage, set(qrels.query_ids)), qrels, stage.measure, measures)
+    return Test(_of_rows(held, stage.grouped), qrels, stage.measure, measures)
+
+
+@dataclass(frozen=True)
+class _Texts(Task):
+    """A task whose texts are given; `_dataset` holds (texts of queries, texts of documents)."""
+
+    @property
+    def queries(self) -> list[Segments]:
+        return list(self._dataset[0])
+
+    @property
+    def docs(self) -> Any:
+        return self._dataset[1]
+
+
+class _Singles(Sequence[Segments]):
+    """Texts as segments, for the documents that are asked for."""
+
+    def __init__(self, texts: Sequence[str], chosen: Ints | None = None) -> None:
+        self._texts = texts
+        self._chosen = np.arange(len(texts)) if chosen is None else chosen
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice | np.ndarray):
+            return _Singles(self._texts, self._chosen[key])
+        return (self._texts[int(self._chosen[key])],)
+
+
+def _narrowed(stage: Stage, queries: set[str]) -> Task:
+    """A dataset's task with some of its queries."""
+    whole = load_task(stage.dataset, query=stage.query, doc=stage.doc)
+    kept = np.flatnonzero([query in queries for query in whole.query_ids])
+    place = np.full(len(whole.query_ids), -1)
+    place[kept] = np.arange(len(kept))
+    groups = []
+    for group in whole.groups:
+        mine = place[group.queries]
+        if (mine >= 0).any():
+            groups.append(Group(mine[mine >= 0], group.docs))
+    texts = whole.queries
+    return _Texts(
+        whole.dataset_id, whole.query_ids[kept], whole.doc_ids, tuple(groups),
+        whole.query_view, whole.doc_view, _dataset=([texts[i] for i in kept], whole.docs),
+    )  # fmt: skip
+
+
+def _of_rows(rows: TrainingSet, grouped: bool) -> Task:
+    """Held-out rows as queries, and as candidates the documents of all held-out rows, or of their
+    group."""
+    query_ids, first = np.unique(rows.query_ids, return_index=True)
+    queries = [(rows.queries[int(row)],) for row in first]
+    groups = []
+    for group in np.unique(rows.groups) if grouped else [None]:
+        mine = np.flatnonzero(rows.groups == group) if grouped else np.arange(len(rows))
+        asked = np.flatnonzero(np.isin(first, mine))
+        groups.append(Group(asked, np.unique(rows.golds[mine])))
+    return _Texts(
+        rows.what, query_ids, rows.doc_ids, tuple(groups), _dataset=(queries, _Singles(rows.docs))
+    )

@@ -1,0 +1,34 @@
+"""Where trained models are kept, so that the experiment tables find them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.collections.cache import cache_home
+
+# Stands in a model's folder when its training has ended; what it was trained by is in it.
+RECORD = "training.json"
+
+
+def trained_folder(recipe: str, settings: Mapping[str, Any] | None = None) -> Path:
+    """The folder that a recipe with some settings is trained into where none is named.
+
+    Args:
+        recipe: its name.
+        settings: as given with --set; their order does not matter.
+    """
+    parts = [
+        f"{key}={str(value).replace('/', '-')}" for key, value in sorted((settings or {}).items())
+    ]
+    name = ",".join([Path(recipe).stem, *parts])
+    if len(name) > 120:  # paths among the settings are longer than file names may be
+        name = f"{name[:100]},{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return cache_home() / "trained" / name
+
+
+def is_trained(folder: Path) -> bool:
+    """Whether a training has ended in a folder."""
+    return (folder / RECORD).is_file()

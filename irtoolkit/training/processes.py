@@ -1,0 +1,41 @@
+"""The processes that torchrun starts to train together."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from typing import Any
+
+
+def rank() -> int:
+    """This process's number; 0 is the one that writes."""
+    return int(os.environ.get("RANK", "0"))
+
+
+def world() -> int:
+    """How many processes there are."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def together(device: str) -> None:
+    """Waits for the other processes."""
+    if world() == 1:
+        return
+    import torch
+
+    if not torch.distributed.is_initialized():
+        # One evaluates while the others wait, and that may take hours.
+        backend = "nccl" if device.startswith("cuda") else "gloo"
+        torch.distributed.init_process_group(backend, timeout=timedelta(days=1))
+    torch.distributed.barrier()
+
+
+def agreed(value: Any) -> Any:
+    """What the first process says, in every process."""
+    if world() == 1:
+        return value
+    import torch
+
+    box = [value]
+    torch.distributed.broadcast_object_list(box)
+    return box[0]

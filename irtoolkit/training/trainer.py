@@ -1,0 +1,304 @@
+"""The one path by which every model is trained."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from irtoolkit import provenance
+from irtoolkit.errors import InputError, needs_extra
+from irtoolkit.files import StrPath, sha256
+from irtoolkit.ids import Ints
+from irtoolkit.models import loading, presets
+from irtoolkit.training import card
+from irtoolkit.training.building import build_model, freeze_documents
+from irtoolkit.training.checkpoints import StagePlace, Workplace, difference, read_json, save_whole
+from irtoolkit.training.evaluating import Test, make_test
+from irtoolkit.training.losses import LOSSES, check
+from irtoolkit.training.places import RECORD, is_trained
+from irtoolkit.training.processes import agreed, rank, together
+from irtoolkit.training.recipes import Recipe, Stage
+from irtoolkit.training.sets import TrainingSet, build
+
+
+@dataclass(frozen=True)
+class How:
+    """How a training is run; nothing here decides the weights.
+
+    Attributes:
+        device: a torch device; by default a GPU when there is one.
+        save_every: steps between checkpoints; they are also made at each evaluation.
+        restart: whether to throw away the checkpoints that are there.
+        workers: processes that prepare batches; 0 prepares them in this one.
+        tensorboard: a folder for its event files.
+    """
+
+    device: str | None = None
+    save_every: int = 500
+    restart: bool = False
+    workers: int = 0
+    tensorboard: str | None = None
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What training has left.
+
+    Attributes:
+        folder: of the model.
+        record: how it was made: recipe, data, evaluations, speed, commit, versions.
+        reused: whether it was there already.
+    """
+
+    folder: Path
+    record: dict[str, Any]
+    reused: bool = False
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """A stage whose data are at hand."""
+
+    stage: Stage
+    rows: TrainingSet
+    test: Test | None
+
+
+def train(recipe: Recipe, out: StrPath, how: How | None = None) -> Trained:
+    """Trains a model.
+
+    Whoever is interrupted goes on at the last checkpoint, with the same weights in the end. The
+    folder appears when all is done. Under torchrun the processes share each batch, and the loss is
+    that of one process with the whole of it.
+
+    Args:
+        recipe: what on, and how.
+        out: the folder of the model.
+        how: what does not decide the weights.
+
+    Raises:
+        InputError: the recipe cannot be followed with these data or this model; there is a model
+            or a checkpoint of another training; the loss is not finite; memory does not suffice.
+    """
+    how = how or How()
+    device = loading.device_of(how.device)
+    if not _installed():
+        raise needs_extra("sentence-transformers[train]", "neural")
+    for stage in recipe.stages:
+        check(recipe, stage)
+    folder = Path(out)
+    if recipe.sememes is not None and not Path(recipe.sememes).is_file():
+        raise InputError(
+            f"there is no lexicon of sememes {recipe.sememes}",
+            remedy="--set sememes=FILE, lines of a word, a tab and its sememes; or a recipe without",
+        )
+    ready = [_prepare(recipe, stage) for stage in recipe.stages]
+    plan = _plan(recipe, ready)
+    if is_trained(folder) and not how.restart:
+        record = read_json(folder / RECORD)
+        if record["plan"] == plan:
+            return Trained(folder, record, reused=True)
+        raise InputError(
+            f"{folder} holds a model of another training: {difference(record['plan'], plan)}",
+            remedy="name another folder with -o, or train again with --restart",
+        )
+    if folder.exists() and not is_trained(folder) and any(folder.iterdir()):
+        raise InputError(
+            f"{folder} is there and was not made by training", remedy="name another folder with -o"
+        )
+    work = Workplace(folder.with_name(f"{folder.name}.training"))
+    first = rank() == 0
+    if first:
+        work.claim(plan, how.restart)
+    together(device)
+    started = time.monotonic()
+    places: list[StagePlace] = []
+    for number, one in enumerate(ready, 1):
+        before = places[-1].model if places else None
+        places.append(work.stage(number))
+        if places[-1].done() is None:
+            _Run(recipe, one, places[-1], before, how, f"stage {number} of {len(ready)}").run()
+            together(device)
+    record = {
+        "plan": plan,
+        "stages": [place.done() for place in places],
+        **provenance.circumstances(time.monotonic() - started),
+    }
+    if first:
+        _deliver(recipe, record, places[-1].model, folder)
+        work.remove()
+    together(device)
+    return Trained(folder, record)
+
+
+def _prepare(recipe: Recipe, stage: Stage) -> _Ready:
+    rows = build(stage)
+    held = None
+    if stage.held_out:
+        kept, out = _split(rows, stage, recipe.seed)
+        rows, held = rows.select(kept), rows.select(out)
+    return _Ready(stage, rows, make_test(stage, held))
+
+
+def _split(rows: TrainingSet, stage: Stage, seed: int) -> tuple[Ints, Ints]:
+    """Rows to train on and rows held out: whole groups where grouped, else whole queries."""
+    owner = rows.groups if stage.grouped else np.unique(rows.query_ids, return_inverse=True)[1]
+    owners = np.unique(owner)
+    count = round(len(owners) * stage.held_out)
+    if not 0 < count < len(owners):
+        raise InputError(
+            f"held_out={stage.held_out} of {len(owners)} {'groups' if stage.grouped else 'queries'}"
+            f" of {rows.what} leaves nothing on one side",
+            remedy="a share that leaves some on both",
+        )
+    chosen = np.random.default_rng(seed).choice(owners, count, replace=False)
+    out = np.isin(owner, chosen)
+    return np.flatnonzero(~out), np.flatnonzero(out)
+
+
+def _plan(recipe: Recipe, ready: list[_Ready]) -> dict[str, Any]:
+    """Everything that decides the weights, as JSON."""
+    starts = {
+        name: presets.fingerprint(presets.find(name))
+        for name in (recipe.start, recipe.query_start)
+        if name is not None
+    }
+    settings = recipe.settings()
+    settings["stages"] = [dict(stage) for stage in settings["stages"]]
+    data = [one.rows.fingerprint for one in ready]
+    lexicon = None if recipe.sememes is None else sha256(recipe.sememes)
+    return {
+        "recipe": recipe.name, "settings": settings, "data": data, "start": starts,
+        "sememes": lexicon,
+    }  # fmt: skip
+
+
+def _deliver(recipe: Recipe, record: dict[str, Any], model: Path, folder: Path) -> None:
+    def save(partial: str) -> None:
+        shutil.copytree(model, partial)
+        (Path(partial) / "README.md").write_text(card.write(recipe, record), "utf-8")
+        (Path(partial) / RECORD).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+
+    save_whole(save, folder)
+
+
+class _Run:
+    """One stage from its start, or its last checkpoint, to its end."""
+
+    def __init__(
+        self, recipe: Recipe, ready: _Ready, place: StagePlace, before: Path | None, how: How,
+        what: str,
+    ) -> None:  # fmt: skip
+        self.recipe, self.stage, self.rows, self.test = recipe, ready.stage, ready.rows, ready.test
+        self.place, self.before, self.how, self.what = place, before, how, what
+        self.device = loading.device_of(how.device)
+
+    def run(self) -> None:
+        """Trains it, and leaves its model and what is told of it in its place."""
+        with _quiet():
+            self._train()
+
+    def _train(self) -> None:
+        import torch
+
+        from irtoolkit.training.loop import Follower, make_trainer
+
+        # Set before anything random is made: a head, sememes, a projection.
+        torch.manual_seed(self.recipe.seed)
+        model = self._model()
+        if self.stage.frozen == "documents":
+            freeze_documents(model)
+        follower = Follower(self)
+        trainer = make_trainer(self, model, follower)
+        last = self.place.last() if rank() == 0 else None
+        last = agreed(None if last is None else str(last))
+        follower.evaluations = self.place.evaluations(None if last is None else Path(last))
+        started = time.monotonic()
+        # Whoever was killed after the last evaluation has nothing left to train.
+        if not follower.exhausted():
+            with _memory(self):
+                trainer.train(resume_from_checkpoint=last)
+        if rank() == 0:
+            self._finish(
+                model,
+                follower,
+                max(trainer.state.global_step, follower.step()),
+                time.monotonic() - started,
+            )
+
+    def _model(self) -> Any:
+        if self.before is None:
+            return build_model(self.recipe, self.recipe.seed, self.device)
+        return loading.open_model(self.recipe.kind, str(self.before), device=self.device)
+
+    def _finish(self, model: Any, follower: Any, steps: int, seconds: float) -> None:
+        best = follower.best()
+        if best is not None and best["step"] != steps and self.place.best.is_dir():
+            self.place.best.rename(self.place.model)
+        else:
+            save_whole(model.save_pretrained, self.place.model)
+        self.place.finish({
+            "data": self.rows.what, "rows": len(self.rows), "steps": steps,
+            "best": best, "evaluations": follower.evaluations, "losses": follower.losses,
+            "seconds": round(seconds, 1), "rows per second": follower.speed(),
+            "peak memory MiB": follower.peak(),
+        })  # fmt: skip
+
+
+class _memory:
+    """Turns the libraries' errors for want of memory into one that says what to lower."""
+
+    def __init__(self, run: _Run) -> None:
+        self._stage, self._kind = run.stage, run.recipe.kind
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        import torch
+
+        lacking = isinstance(error, MemoryError | torch.OutOfMemoryError) or (
+            isinstance(error, RuntimeError) and "allocate memory" in str(error)
+        )
+        if not lacking:
+            return
+        held = self._stage.chunk or self._stage.batch
+        ways = [
+            f"chunk={max(1, held // 2)}, which holds fewer rows at once and changes no gradient"
+            if self._kind in LOSSES[self._stage.loss].cached
+            else f"batch={max(1, held // 2)}",
+            "query_length and doc_length", "checkpointing=true", "precision=bf16 on a GPU",
+        ]  # fmt: skip
+        raise InputError(
+            f"memory does not suffice for {held} rows at once",
+            remedy=f"lower it: {'; '.join(ways)}",
+        ) from None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keeps transformers from a bar for each file saved, and from what it says of them."""
+    from transformers.utils import logging
+
+    said = logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(said)
+        logging.enable_progress_bar()
+
+
+def _installed() -> bool:
+    from importlib.util import find_spec
+
+    return all(find_spec(name) for name in ("sentence_transformers", "accelerate", "datasets"))

@@ -1,0 +1,334 @@
+"""Training: what is planted is learned, whoever is killed goes on, and bad input is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests import planted
+from transformers import BertForMaskedLM, BertForSequenceClassification
+
+from irtoolkit.errors import InputError
+from irtoolkit.experiments.systems import System, produce
+from irtoolkit.training.evaluating import make_test
+from irtoolkit.training.losses import LOSSES
+from irtoolkit.training.places import RECORD
+from irtoolkit.training.recipes import Recipe, Stage
+from irtoolkit.training.trainer import How, train
+
+CPU = How(device="cpu")
+
+
+def figures(trained: Any) -> list[dict[str, float]]:
+    return [row["figures"] for row in trained.record["stages"][-1]["evaluations"]]
+
+
+# -- learning -----------------------------------------------------------------------------------
+
+MORE: dict[str, dict[str, Any]] = {
+    "in-batch": {},
+    "in-batch in chunks": {"loss": "in-batch", "chunk": 4},
+    "in-batch, one encoder": {"loss": "in-batch", "encoders": 1},
+    "in-batch with mined negatives": {"negatives": "mined", "count": 2},
+    "sampled": {"negatives": "random", "count": 7},
+    "all": {"frozen": "documents", "epochs": 20},
+    "triplet": {"negatives": "random", "count": 1, "similarity": "l2", "epochs": 30},
+    "late": {"loss": "in-batch", "kind": "late"},
+    "late, sampled": {"loss": "sampled", "kind": "late",
+                      "negatives": "random", "count": 3},
+    "sparse": {"loss": "in-batch", "kind": "sparse", "epochs": 20},
+    "pointwise": {"kind": "cross", "negatives": "random", "count": 7, "epochs": 25},
+    "classes": {"kind": "cross", "labels": 2, "negatives": "random", "count": 7, "epochs": 25},
+    "pairwise": {"kind": "cross", "negatives": "random", "count": 7, "epochs": 25},
+    "listwise": {"kind": "cross", "negatives": "random", "count": 7, "epochs": 25},
+}  # fmt: skip
+STARTS = {"sparse": BertForMaskedLM}
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_what_is_planted_is_learned(name: str, tmp_path: Path) -> None:
+    data, test = planted.task()
+    settings = {"loss": name, **MORE[name]}
+    if settings.get("loss") not in LOSSES:
+        settings["loss"] = name.partition(" with")[0]
+    kind = settings.get("kind", "dense")
+    start = planted.start(tmp_path / "start", STARTS.get(kind, planted.transformers.BertModel))
+    if settings.get("negatives") == "mined":
+        settings["run"] = str(tmp_path / "first.run")
+        produce(data, System.make("random", "random", {}), settings["run"], progress=False)
+    made = planted.recipe(data, start, test, every=10**6, **settings)
+    untrained = replace(made, stages=(replace(made.stages[0], rate=1e-9, epochs=1),))
+    before = figures(train(untrained, tmp_path / "untrained", CPU))[-1]["R@1"]
+    after = figures(train(made, tmp_path / "model", CPU))[-1]["R@1"]
+    assert before < 0.3
+    assert after > 0.9
+
+
+def test_both_stages_of_quoter_learn(tmp_path: Path) -> None:
+    data, test = planted.task()
+    first = Stage(
+        dataset=data, query="masked:[MASK]", loss="sampled", negatives="random", count=19, batch=16,
+        rate=5e-3, epochs=6, warmup=0.1, evaluate=test, measure="R@1", every=10**6,
+    )  # fmt: skip
+    second = replace(
+        first, loss="all", negatives="none", count=0, frozen="documents", epochs=6, rate=2e-3
+    )
+    # The planted queries have no place for a mask: their vector is that of the first token.
+    stages = tuple(replace(stage, query="default") for stage in (first, second))
+    made = Recipe(
+        "quoter", "", stages, encoders=2, pooling="cls", query_pooling="mask", similarity="dot",
+        start=planted.start(tmp_path / "start"), sememes=str(planted.lexicon(tmp_path / "s.gz")),
+        alpha=0.5,
+    )  # fmt: skip
+    found = [
+        stage["evaluations"][-1]["figures"]["R@1"]
+        for stage in train(made, tmp_path / "model", CPU).record["stages"]
+    ]
+    assert found[1] > 0.9
+    assert found[1] >= found[0] > planted.CHANCE
+
+
+@pytest.mark.parametrize("loss", ["margin-mse", "kl"])
+def test_a_bi_encoder_learns_from_a_cross_encoder_alone(loss: str, tmp_path: Path) -> None:
+    data, test = planted.task(topics=8)
+    start = planted.start(tmp_path / "start")
+    taught = {"negatives": "random", "count": 7, "every": 10**6}
+    teacher = planted.recipe(data, start, test, kind="cross", loss="listwise", epochs=40, **taught)
+    assert figures(train(teacher, tmp_path / "teacher", CPU))[-1]["R@1"] > 0.9
+    produce(data, System.make("random", "random", {}), tmp_path / "all.run", progress=False)
+    student = planted.recipe(
+        data, start, test, loss=loss, teacher=str(tmp_path / "teacher"), negatives="mined", count=7,
+        run=str(tmp_path / "all.run"), epochs=40, every=10**6,
+    )  # fmt: skip
+    assert figures(train(student, tmp_path / "student", CPU))[-1]["R@1"] > 0.9
+
+
+# -- going on -----------------------------------------------------------------------------------
+
+RECIPE = """
+start = "{start}"
+encoders = 2
+pooling = "mean"
+similarity = "dot"
+
+[[stage]]
+dataset = "quoter/sample/en/train"
+negatives = "random"
+count = 2
+loss = "sampled"
+batch = {batch}
+rate = 1e-3
+epochs = {epochs}
+evaluate = "quoter/sample/en/val"
+measure = "RR"
+
+[[stage]]
+dataset = "quoter/sample/en/train"
+loss = "all"
+frozen = "documents"
+batch = {batch}
+rate = 1e-3
+epochs = {epochs}
+"""
+
+
+def written(folder: Path, start: str, **how: Any) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "mine.toml"
+    path.write_text(RECIPE.format(**{"batch": 4, "epochs": 4, **how, "start": start}))
+    return path
+
+
+def command(*words: object, launcher: tuple[str, ...] = ()) -> list[str]:
+    return [sys.executable, *launcher, "-m", "irtoolkit", *map(str, words)]
+
+
+def environment(tmp_path: Path) -> dict[str, str]:
+    return {**os.environ, "IRTOOLKIT_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
+
+
+def weights(folder: Path) -> dict[str, np.ndarray[Any, Any]]:
+    from safetensors.numpy import load_file
+
+    return {
+        f"{path.parent.name}/{name}": values
+        for path in sorted(folder.rglob("*.safetensors"))
+        for name, values in load_file(path).items()
+    }
+
+
+def same(one: Path, other: Path) -> bool:
+    first, second = weights(one), weights(other)
+    assert first and first.keys() == second.keys()
+    return all(np.array_equal(first[name], second[name]) for name in first)
+
+
+def test_who_is_killed_goes_on_to_the_same_weights(tmp_path: Path) -> None:
+    start = planted.start(tmp_path / "start", hidden_dropout_prob=0.2)
+    recipe = written(tmp_path, start)
+    env = environment(tmp_path)
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    words = ("train", recipe, "--device", "cpu", "--save-every", 1, "-o")
+    subprocess.run(command(*words, whole), env=env, check=True, capture_output=True)
+    draw = np.random.default_rng(time.time_ns())
+    kills = 0
+    while not (cut / RECORD).is_file():
+        process = subprocess.Popen(
+            command(*words, cut), env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        if kills < 3:
+            # Some random while after there is anything to go on from.
+            seen = len(list(tmp_path.glob("cut.training/**/checkpoint-*")))
+            while process.poll() is None and (
+                len(list(tmp_path.glob("cut.training/**/checkpoint-*"))) <= seen and seen < 2
+            ):
+                time.sleep(0.01)
+            time.sleep(float(draw.uniform(0, 1.5)))
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+            kills += 1
+        process.wait()
+    assert same(whole, cut)
+    assert not (tmp_path / "cut.training").exists()
+    told = [json.loads((folder / RECORD).read_text())["stages"] for folder in (whole, cut)]
+    assert [s["evaluations"] for s in told[0]] == [s["evaluations"] for s in told[1]]
+
+
+def test_a_half_written_checkpoint_is_passed_over(tmp_path: Path) -> None:
+    start = planted.start(tmp_path / "start")
+    recipe = written(tmp_path, start)
+    env = environment(tmp_path)
+    words = ("train", recipe, "--device", "cpu", "--save-every", 1, "-o")
+    subprocess.run(command(*words, tmp_path / "whole"), env=env, check=True, capture_output=True)
+    process = subprocess.Popen(command(*words, tmp_path / "cut"), env=env, stderr=subprocess.PIPE)
+    place = tmp_path / "cut.training" / "stage-1"
+    while not list(place.glob("checkpoint-*/evaluations.json")):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    shutil.copytree(sorted(place.glob("checkpoint-*"))[-1], place / "checkpoint-99999")
+    (place / "checkpoint-99999" / "evaluations.json").unlink(missing_ok=True)
+    (place / "checkpoint-99999" / "optimizer.pt").write_bytes(b"")
+    subprocess.run(command(*words, tmp_path / "cut"), env=env, check=True, capture_output=True)
+    assert same(tmp_path / "whole", tmp_path / "cut")
+
+
+def test_two_processes_have_the_loss_of_one_with_the_whole_batch(tmp_path: Path) -> None:
+    start = planted.start(tmp_path / "start")
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        f'start = "{start}"\nencoders = 2\npooling = "mean"\nsimilarity = "dot"\n\n[[stage]]\n'
+        'dataset = "relic/sample/train"\nloss = "in-batch"\nbatch = 4\nrate = 1e-3\nepochs = 5\n'
+        'evaluate = "relic/sample/val"\nmeasure = "RR"\n'
+    )
+    found = {}
+    for name, launcher in (
+        ("one", ()),
+        ("two", ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")),
+    ):
+        done = subprocess.run(
+            command("train", path, "--device", "cpu", "-o", tmp_path / name, launcher=launcher),
+            env=environment(tmp_path), capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        found[name] = json.loads((tmp_path / name / RECORD).read_text())["stages"][0]
+    one, two = (found[name] for name in ("one", "two"))
+    assert one["losses"] and one["steps"] == two["steps"]
+    assert [row["loss"] for row in two["losses"]] == pytest.approx(
+        [row["loss"] for row in one["losses"]], rel=1e-4
+    )
+    first, second = weights(tmp_path / "one"), weights(tmp_path / "two")
+    for name, values in first.items():
+        np.testing.assert_allclose(second[name], values, atol=2e-4, err_msg=name)
+
+
+def test_a_model_that_is_there_is_taken(tmp_path: Path) -> None:
+    data, test = planted.task(topics=4, asked=4)
+    made = planted.recipe(data, planted.start(tmp_path / "start"), test, epochs=1)
+    assert not train(made, tmp_path / "model", CPU).reused
+    assert train(made, tmp_path / "model", CPU).reused
+    with pytest.raises(InputError, match=r"another training: .*rate was 0\.005 and is 0\.1"):
+        train(replace(made, stages=(replace(made.stages[0], rate=0.1),)), tmp_path / "model", CPU)
+
+
+# -- bad input ----------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_of_another_recipe_is_refused(tmp_path: Path) -> None:
+    data, test = planted.task(topics=4, asked=4)
+    made = planted.recipe(data, planted.start(tmp_path / "start"), test, epochs=1)
+    (tmp_path / "model.training").mkdir()
+    plan = {"recipe": "another"}
+    (tmp_path / "model.training" / "plan.json").write_text(json.dumps(plan))
+    with pytest.raises(
+        InputError, match="another training: recipe was another and is planted"
+    ) as told:
+        train(made, tmp_path / "model", CPU)
+    assert "--restart" in str(told.value)
+    train(made, tmp_path / "model", How(device="cpu", restart=True))
+
+
+def test_a_loss_that_is_no_number_stops_with_its_batch(tmp_path: Path) -> None:
+    data, test = planted.task(topics=4, asked=4)
+    made = planted.recipe(
+        data, planted.start(tmp_path / "start"), test, rate=1e30, epochs=3, clip=0.0, warmup=0.0
+    )
+    with pytest.raises(
+        InputError, match=r"loss of step \d+ is (nan|inf).* query train\d-\d with"
+    ) as told:
+        train(made, tmp_path / "model", CPU)
+    assert "lower rate" in str(told.value)
+    assert not (tmp_path / "model").exists()
+
+
+def test_want_of_memory_says_what_to_lower(tmp_path: Path) -> None:
+    start = planted.start(tmp_path / "start")
+    recipe = written(tmp_path, start, batch=48, epochs=1)
+    script = (
+        "import resource, sys, torch; torch.set_num_threads(1)\n"
+        "import sentence_transformers, irtoolkit.training.loop\n"
+        "from irtoolkit.cli import main\n"
+        "from irtoolkit.training.criteria import Sampled\n"
+        "whole = Sampled.forward\n"
+        "def hungry(self, *rest):\n"
+        "    held = torch.ones(1 << 40)\n"
+        "    return whole(self, *rest)\n"
+        "Sampled.forward = hungry\n"
+        "raise SystemExit(main(sys.argv[1:]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "train", str(recipe), "--device", "cpu", "-o", str(tmp_path / "m")],
+        env=environment(tmp_path), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert "memory does not suffice for 48 rows at once" in done.stderr
+    assert "chunk=24" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_something_must_be_measured_on(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nothing to measure it on"):
+        make_test(Stage(dataset="quoter/sample/en/train", measure="RR"), None)
+
+
+def test_a_folder_that_is_no_model_is_left_alone(tmp_path: Path) -> None:
+    data, test = planted.task(topics=4, asked=4)
+    made = planted.recipe(data, planted.start(tmp_path / "start"), test, epochs=1)
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match="was not made by training"):
+        train(made, tmp_path / "model", CPU)
+    with pytest.raises(InputError, match="was not made by training"):
+        train(made, tmp_path / "model", How(device="cpu", restart=True))
+    assert (tmp_path / "model" / "thesis.tex").read_text() == "years of work"
