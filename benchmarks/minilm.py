@@ -75,7 +75,27 @@ class Trial:
     arms: dict[str, Arm]
 
 
-TRIALS: dict[str, Trial] = {}
+_RANKS = ("RR", "R@1", "R@10", "R@100", "Rank")
+TRIALS: dict[str, Trial] = {
+    "quoter": Trial(
+        "quoter/en/lower/test", _RANKS, ("BM25", "MiniLM"),
+        {"trained": Arm("minilm", {"benchmark": "quoter"})},
+    ),
+    "plotretrieval": Trial(
+        "plotretrieval/val", ("NRODCG@10", "RR@10", "RCap@10", "RCap@100"), ("BM25", "MiniLM"),
+        {"trained": Arm("minilm", {"benchmark": "plotretrieval"}, {"doc": "sentences"})},
+    ),
+    "egret": Trial(
+        "egret/dev", _RANKS, ("BM25-L+R", "MiniLM-L+R"),
+        {"trained": Arm("minilm", {"benchmark": "egret"})},
+    ),
+    "relic": Trial(
+        "relic/val", _RANKS, ("BM25-4-4", "MiniLM-4-4"),
+        {"contexts trained": Arm(
+            "minilm", {"benchmark": "relic", "encoders": 2, "frozen": "documents"}
+        )},
+    ),
+}  # fmt: skip
 
 
 def measured(system: System, trial: Trial, path: Path) -> Evaluation:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from irtoolkit.collections.cache import cache_home
+from irtoolkit.training.recipes import variables
 
 # Stands in a model's folder when its training has ended; what it was trained by is in it.
 RECORD = "training.json"
@@ -18,11 +19,12 @@ def trained_folder(recipe: str, settings: Mapping[str, Any] | None = None) -> Pa
 
     Args:
         recipe: its name.
-        settings: as given with --set; their order does not matter.
+        settings: as given with --set; their order does not matter, and a variable's default may
+            be left out.
     """
-    parts = [
-        f"{key}={str(value).replace('/', '-')}" for key, value in sorted((settings or {}).items())
-    ]
+    usual = {key: default for key, (default, _) in variables(recipe).items()}
+    settings = {k: v for k, v in (settings or {}).items() if usual.get(k) != str(v)}
+    parts = [f"{key}={str(value).replace('/', '-')}" for key, value in sorted(settings.items())]
     name = ",".join([Path(recipe).stem, *parts])
     if len(name) > 120:  # paths among the settings are longer than file names may be
         name = f"{name[:100]},{hashlib.sha256(name.encode()).hexdigest()[:8]}"
