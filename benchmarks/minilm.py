@@ -90,7 +90,7 @@ TRIALS: dict[str, Trial] = {
         {"trained": Arm("minilm", {"benchmark": "egret"})},
     ),
     "relic": Trial(
-        "relic/val", _RANKS, ("BM25-4-4", "MiniLM-4-4"),
+        "relic/val/1-1", _RANKS, ("BM25-1-1", "MiniLM-1-1"),
         {"contexts trained": Arm(
             "minilm", {"benchmark": "relic", "encoders": 2, "frozen": "documents"}
         )},

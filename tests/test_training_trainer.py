@@ -48,7 +48,7 @@ MORE: dict[str, dict[str, Any]] = {
                       "negatives": "random", "count": 3},
     "sparse": {"loss": "in-batch", "kind": "sparse", "epochs": 20},
     "pointwise": {"kind": "cross", "negatives": "random", "count": 7, "epochs": 25},
-    "classes": {"kind": "cross", "labels": 2, "negatives": "random", "count": 7, "epochs": 25},
+    "classes": {"kind": "cross", "labels": 2, "negatives": "random", "count": 1, "epochs": 50},
     "pairwise": {"kind": "cross", "negatives": "random", "count": 7, "epochs": 25},
     "listwise": {"kind": "cross", "negatives": "random", "count": 7, "epochs": 25},
 }  # fmt: skip
@@ -57,11 +57,12 @@ STARTS = {"sparse": BertForMaskedLM}
 
 @pytest.mark.parametrize("name", MORE)
 def test_what_is_planted_is_learned(name: str, tmp_path: Path) -> None:
-    data, test = planted.task()
     settings = {"loss": name, **MORE[name]}
-    if settings.get("loss") not in LOSSES:
-        settings["loss"] = name.partition(" with")[0]
+    if settings["loss"] not in LOSSES:
+        settings["loss"] = name.partition(" with")[0].partition(",")[0]
     kind = settings.get("kind", "dense")
+    # To read two texts together is learned more slowly.
+    data, test = planted.task(topics=8, asked=12) if kind == "cross" else planted.task()
     start = planted.start(tmp_path / "start", STARTS.get(kind, planted.transformers.BertModel))
     if settings.get("negatives") == "mined":
         settings["run"] = str(tmp_path / "first.run")
@@ -226,11 +227,17 @@ def test_a_half_written_checkpoint_is_passed_over(tmp_path: Path) -> None:
 
 def test_two_processes_have_the_loss_of_one_with_the_whole_batch(tmp_path: Path) -> None:
     start = planted.start(tmp_path / "start")
-    path = tmp_path / "mine.toml"
+    path, file = tmp_path / "mine.toml", tmp_path / "examples.jsonl"
+    # As many as make whole batches, so that both have the same ones.
+    units = [
+        {"id": f"e{t}", "text": f"d{t}x0 d{t}x1 d{t}x2", "left": f"q{t}x0 n1", "right": f"q{t}x2"}
+        for t in range(24)
+    ]
+    file.write_text("".join(f"{json.dumps({**unit, 'marker': 'e.g.'})}\n" for unit in units))
     path.write_text(
         f'start = "{start}"\nencoders = 2\npooling = "mean"\nsimilarity = "dot"\n\n[[stage]]\n'
-        'dataset = "relic/sample/train"\nloss = "in-batch"\nbatch = 4\nrate = 1e-3\nepochs = 5\n'
-        'evaluate = "relic/sample/val"\nmeasure = "RR"\n'
+        f'source = "examples"\nfile = "{file}"\nloss = "in-batch"\nbatch = 8\nrate = 1e-3\n'
+        "epochs = 10\n"
     )
     found = {}
     for name, launcher in (
@@ -250,6 +257,8 @@ def test_two_processes_have_the_loss_of_one_with_the_whole_batch(tmp_path: Path)
     )
     first, second = weights(tmp_path / "one"), weights(tmp_path / "two")
     for name, values in first.items():
+        if name.endswith("key.bias"):
+            continue  # its gradient is zero but for rounding, and of that Adam makes whole steps
         np.testing.assert_allclose(second[name], values, atol=2e-4, err_msg=name)
 
 

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from dataclasses import fields
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from irtoolkit.models.presets import SAVED_AS, Kind
 from irtoolkit.training.checkpoints import save_whole
 from irtoolkit.training.collating import ROWS, Collator
 from irtoolkit.training.losses import LOSSES, make_loss
-from irtoolkit.training.processes import agreed, rank, world
+from irtoolkit.training.processes import agreed, average_gradients, rank, world
 from irtoolkit.training.sampling import Batches
 
 if TYPE_CHECKING:
@@ -65,6 +65,11 @@ def _trainer_class(kind: Kind) -> Any:
         def __init__(self, run: _Run, batches: Batches, **kwargs: Any) -> None:
             self._run, self._batches = run, batches
             super().__init__(**kwargs)
+            # Not wrapped for several processes: torch's wrapper takes one call of the model a step,
+            # and here queries and documents are two. Gradients are averaged below.
+            self.accelerator.prepare_model = partial(
+                self.accelerator.prepare_model, evaluation_mode=True
+            )
 
         def add_model_card_callback(self, default_args_dict: dict[str, Any]) -> None:
             """Our card is written at the end."""
@@ -84,14 +89,19 @@ def _trainer_class(kind: Kind) -> Any:
             found = super().compute_loss(model, inputs, *args, **kwargs)
             loss = found[0] if isinstance(found, tuple) else found
             if not bool(torch.isfinite(loss)):
-                raise self._not_finite(rows, float(loss))
+                raise self._not_finite(rows, loss.item())
             return found
+
+        def training_step(self, model: Any, *args: Any, **kwargs: Any) -> Any:
+            loss = super().training_step(model, *args, **kwargs)
+            average_gradients(model)
+            return loss
 
         def _not_finite(self, rows: list[int], loss: float) -> InputError:
             names = "; ".join(self._run.rows.name(row) for row in rows[:3])
             more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
             return InputError(
-                f"the loss of step {self.state.global_step + 1} is {loss}, of the batch {names}{more}",
+                f"the loss of step {self.state.global_step + 1} is {loss:g}, of the batch {names}{more}",
                 remedy="lower rate or scale, or compute with precision=fp32; the last checkpoint"
                 " is kept",
             )

@@ -30,6 +30,21 @@ def together(device: str) -> None:
     torch.distributed.barrier()
 
 
+def average_gradients(model: Any) -> None:
+    """Gives every process the mean of all processes' gradients of a model."""
+    if world() == 1:
+        return
+    import torch
+    from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
+
+    gradients = [weights.grad for weights in model.parameters() if weights.grad is not None]
+    flat = _flatten_dense_tensors(gradients)
+    torch.distributed.all_reduce(flat)
+    flat /= world()
+    for gradient, mean in zip(gradients, _unflatten_dense_tensors(flat, gradients), strict=True):
+        gradient.copy_(mean)
+
+
 def agreed(value: Any) -> Any:
     """What the first process says, in every process."""
     if world() == 1:

@@ -26,6 +26,8 @@ from irtoolkit.training.sets import TrainingSet
 
 # Orders in which rows are placed before something else is tried.
 _TRIES = 4
+# Full batches that are looked at for a row that could make room for another.
+_SWAPS = 256
 # What random numbers are for.
 _PLACING, _SHUFFLING, _RESTING, _SEARCHING = range(4)
 
@@ -205,6 +207,8 @@ class _Part:
                     break
                 self.batches = min(self._units, self.batches + max(1, self.batches // 8))
             else:
+                if self._known is None:
+                    self._one_by_one = None  # what rows show and bar need not be held
                 return
             self._units -= max(1, self._units // 16)
         self.batches = 0
@@ -410,18 +414,25 @@ class _Filling:
         self._shows: list[Counter[int]] = [Counter() for _ in room]
         self._bars: list[Counter[int]] = [Counter() for _ in room]
         self._random = random
+        self._refused: set[tuple[frozenset[int], frozenset[int]]] = set()
 
     def add(self, row: int) -> bool:
         """Puts a row into the emptiest batch that it may stand in; whether there was a way."""
+        same = self._of_rows[0][row], self._of_rows[1][row]
+        if same in self._refused:
+            return False
         batch = self.levels.first(lambda batch: self._fits(row, batch))
         if batch is not None:
             self._put(row, batch)
-            return True
-        return self._swap(row)
+        elif not self._swap(row):
+            # Others with the same golds will not fit either, and there may be thousands of them.
+            self._refused.add(same)
+            return False
+        return True
 
     def _swap(self, row: int) -> bool:
         """Puts a row into a full batch, and one of that batch's into another."""
-        for batch in self._random.permutation(len(self.members)).tolist():
+        for batch in self._random.permutation(len(self.members))[:_SWAPS].tolist():
             if not self._fits(row, batch):
                 continue
             for other in self.members[batch]:

@@ -1,0 +1,295 @@
+"""Batches of training rows: every promise on random rows, and how many rows can be planned."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irtoolkit.errors import InputError
+from irtoolkit.training import sampling
+from irtoolkit.training.negatives import Bars, Ragged
+from irtoolkit.training.sampling import Batches
+from irtoolkit.training.sets import TrainingSet
+
+
+def rows_of(
+    asked: list[int], golds: list[int], bars: Bars, groups: list[int] | None = None,
+    negatives: list[list[int]] | None = None,
+) -> TrainingSet:  # fmt: skip
+    n, m = len(golds), len(bars.kinds)
+    return TrainingSet(
+        queries=[f"query {i}" for i in range(n)],
+        golds=np.array(golds, np.int64),
+        groups=np.array(groups or [0] * n, np.int64),
+        docs=[f"document {i}" for i in range(m)],
+        asked=np.array(asked, np.int64),
+        query_names=[f"q{query}" for query in asked],
+        doc_names=[f"d{i}" for i in range(m)],
+        bars=bars,
+        pool_of=np.zeros(len(bars.keys), np.int64),
+        pools=Ragged.of([range(m)]),
+        fingerprint="",
+        what="test",
+        negatives=None if negatives is None else np.array(negatives, np.int64).reshape(n, -1),
+    )
+
+
+def plain(golds: list[int], **more: Any) -> TrainingSet:
+    """Rows whose queries bar their own gold only."""
+    bars = Bars.of([[gold] for gold in golds], max(golds) + 1)
+    return rows_of(list(range(len(golds))), golds, bars, **more)
+
+
+def may_meet(rows: TrainingSet, one: int, two: int) -> bool:
+    """Whether neither row bars what the other shows, said document by document."""
+
+    def shown(row: int) -> set[int]:
+        found = {int(rows.golds[row])}
+        return found if rows.negatives is None else found | set(rows.negatives[row].tolist())
+
+    return not (
+        shown(one) & set(rows.barred(two).tolist()) or shown(two) & set(rows.barred(one).tolist())
+    )
+
+
+def shared(rows: TrainingSet, size: int, world: int, **how: Any) -> list[Batches]:
+    return [Batches(rows, size, rank=rank, world=world, **how) for rank in range(world)]
+
+
+def epoch_of(processes: list[Batches], epoch: int) -> list[list[int]]:
+    """The batches of an epoch, put together from the shares of all processes."""
+    for batches in processes:
+        batches.set_epoch(epoch)
+    whole = []
+    for shares in zip(*processes, strict=True):
+        assert len({len(share) for share in shares}) == 1
+        whole.append([row for share in shares for row in share])
+    return whole
+
+
+@st.composite
+def sets(draw: st.DrawFn) -> TrainingSet:
+    """Rows with kinds of documents, near duplicates, single bars, and perhaps mined negatives."""
+    m = draw(st.integers(2, 14))
+    kinds = sorted(draw(st.lists(st.integers(0, 6), min_size=m, max_size=m)))
+    kinds = [sorted(set(kinds)).index(kind) for kind in kinds]
+    count = kinds[-1] + 1
+    alike = draw(
+        st.sets(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)), max_size=4)
+    )
+    overlaps = draw(st.sets(st.tuples(st.integers(0, m - 1), st.integers(0, m - 1)), max_size=4))
+    pairs = draw(
+        st.lists(st.tuples(st.integers(0, 12), st.integers(0, m - 1)), min_size=1, max_size=30, unique=True)
+    )  # fmt: skip
+    names = sorted({query for query, _ in pairs})
+    asked = [names.index(query) for query, _ in pairs]
+    golds = [gold for _, gold in pairs]
+    keys: list[set[int]] = [set() for _ in names]
+    for query, gold in zip(asked, golds, strict=True):
+        keys[query] |= {kinds[gold]}
+        keys[query] |= {b for a, b in alike if a == kinds[gold]}
+        keys[query] |= {a for a, b in alike if b == kinds[gold]}
+        keys[query] |= {count + b for a, b in overlaps if a == gold}
+        keys[query] |= {count + a for a, b in overlaps if b == gold}
+    bars = Bars(np.array(kinds), count, Ragged.of([sorted(row) for row in keys]))
+    groups = draw(st.lists(st.integers(0, 2), min_size=len(pairs), max_size=len(pairs)))
+    negatives = None
+    if draw(st.booleans()):
+        free = [sorted({*range(m)} - {*bars.docs(query).tolist()}) for query in asked]
+        if all(free):
+            negatives = [[draw(st.sampled_from(docs))] for docs in free]
+    return rows_of(asked, golds, bars, groups, negatives)
+
+
+HOW = st.fixed_dictionaries(
+    {"grouped": st.booleans(), "apart": st.booleans(), "seed": st.integers(-3, 2**70)}
+)
+
+
+@given(sets(), st.integers(3, 12), st.integers(1, 3), HOW)
+def test_every_promise(rows: TrainingSet, size: int, world: int, how: dict[str, Any]) -> None:
+    processes = shared(rows, size, world, **how)
+    for epoch in (0, 1, 5):
+        plan = epoch_of(processes, epoch)
+        assert len(plan) == len(processes[0])
+        counts = Counter(row for batch in plan for row in batch)
+        assert set(counts.values()) <= {1}
+        if world == 1:
+            assert set(counts) == set(range(len(rows)))
+        groups = rows.groups if how["grouped"] else np.zeros(len(rows), np.int64)
+        for group in set(groups.tolist()):
+            mine = [len(b) for b in plan if how["grouped"] is False or groups[b[0]] == group]
+            members = int((groups == group).sum())
+            if not how["apart"]:
+                assert members - sum(mine) < world
+                assert len(mine) == -(-(members // world) // (size // world))
+            if mine:
+                assert max(mine) - min(mine) <= world
+        for batch in plan:
+            assert 0 < len(batch) <= size
+            assert len(set(groups[batch].tolist())) == 1
+            if how["apart"]:
+                pairs = [(a, b) for a in batch for b in batch if a < b]
+                assert all(may_meet(rows, a, b) for a, b in pairs)
+    again = shared(rows, size, world, **how)
+    # An epoch's batches are what they are, whichever epochs came before.
+    assert epoch_of(again, 5) == plan
+    assert epoch_of(again, 1) == epoch_of(processes, 1)
+
+
+@given(st.integers(1, 300), st.integers(1, 60))
+def test_sizes_are_balanced(count: int, size: int) -> None:
+    plan = list(Batches(plain(list(range(count))), size, grouped=False, apart=True, seed=0))
+    assert len(plan) == -(-count // size)
+    assert {len(batch) for batch in plan} <= {count // len(plan), -(-count // len(plan))}
+
+
+def test_101_rows_are_51_and_50() -> None:
+    batches = Batches(plain(list(range(101))), 100, grouped=False, apart=False, seed=3)
+    assert sorted(map(len, batches)) == [50, 51]
+
+
+@pytest.mark.parametrize("golds", [list(range(96)), [i // 4 for i in range(96)]])
+@pytest.mark.parametrize("world", [2, 4])
+def test_processes_together_have_the_batches_of_one(golds: list[int], world: int) -> None:
+    rows = plain(golds, groups=[i % 2 for i in range(96)])
+    for epoch in range(3):
+        one = epoch_of(shared(rows, 8, 1, grouped=True, apart=True, seed=7), epoch)
+        assert epoch_of(shared(rows, 8, world, grouped=True, apart=True, seed=7), epoch) == one
+
+
+def test_epochs_and_seeds_differ() -> None:
+    rows = plain(list(range(60)))
+    batches = Batches(rows, 10, grouped=False, apart=True, seed=1)
+    first = list(batches)
+    batches.set_epoch(1)
+    second = list(batches)
+    other = list(Batches(rows, 10, grouped=False, apart=True, seed=2))
+    assert len({str(plan) for plan in (first, second, other)}) == 3
+    # And not only the order of the batches.
+    assert {frozenset(b) for b in first}.isdisjoint({frozenset(b) for b in second})
+
+
+def test_any_two_rows_that_may_meet_do() -> None:
+    # Ten documents with three rows each: chance, and not the order of rows, says who meets.
+    rows = plain([i // 3 for i in range(30)])
+    batches = Batches(rows, 6, grouped=False, apart=True, seed=0)
+    met = set()
+    for epoch in range(150):
+        batches.set_epoch(epoch)
+        met |= {(a, b) for batch in batches for a in batch for b in batch if a < b}
+    assert met == {(a, b) for a in range(30) for b in range(a + 1, 30) if a // 3 != b // 3}
+
+
+def test_the_same_gold_in_many_rows_makes_more_batches() -> None:
+    batches = Batches(plain([0] * 7 + [1, 2, 3]), 5, grouped=False, apart=True, seed=0)
+    assert len(batches) == 7
+    assert sorted(map(len, batches)) == [1, 1, 1, 1, 2, 2, 2]
+    assert len(Batches(plain([0] * 7 + [1, 2, 3]), 5, grouped=False, apart=False, seed=0)) == 2
+
+
+def test_rows_that_cannot_be_shared_take_turns() -> None:
+    rows = plain(list(range(23)))
+    processes = shared(rows, 8, 4, grouped=False, apart=True, seed=5)
+    rested: Counter[int] = Counter()
+    for epoch in range(23):
+        rested.update(
+            set(range(23)) - {row for batch in epoch_of(processes, epoch) for row in batch}
+        )
+    assert set(rested.values()) == {3}
+    assert len(rested) == 23
+
+
+def test_groups_smaller_than_the_processes_make_no_batch() -> None:
+    rows = plain(list(range(5)), groups=[0, 0, 1, 1, 1])
+    assert len(Batches(rows, 6, grouped=True, apart=True, seed=0, world=4)) == 0
+    assert len(Batches(rows, 6, grouped=True, apart=True, seed=0, world=3)) == 1
+    # Rows of one gold never make a batch of two, and with two others they make two.
+    assert len(Batches(plain([0] * 5), 4, grouped=False, apart=True, seed=0, world=2)) == 0
+    rows = plain([0, 0, 0, 0, 0, 1, 2])
+    plan = epoch_of(shared(rows, 4, 2, grouped=False, apart=True, seed=0), 0)
+    assert [len(batch) for batch in plan] == [2, 2]
+
+
+def chained(count: int) -> TrainingSet:
+    """Rows each of which bars the next three golds: one cluster of all."""
+    docs = [[(i + j) % count for j in range(4)] for i in range(count)]
+    return rows_of(list(range(count)), list(range(count)), Bars.of(docs, count))
+
+
+def test_a_cluster_larger_than_the_batches_is_placed_row_by_row() -> None:
+    rows = chained(200)
+    batches = Batches(rows, 10, grouped=False, apart=True, seed=0)
+    assert len(batches) == 20
+    for epoch in range(3):
+        batches.set_epoch(epoch)
+        plan = list(batches)
+        assert sorted(row for batch in plan for row in batch) == list(range(200))
+        assert {len(batch) for batch in plan} == {10}
+        for batch in plan:
+            assert all(
+                min((a - b) % 200, (b - a) % 200) > 3 for a in batch for b in batch if a != b
+            )
+
+
+def test_a_placement_that_worked_is_taken_where_others_fail(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = chained(60)
+    batches = Batches(rows, 6, grouped=False, apart=True, seed=0)
+    length = len(batches)
+    monkeypatch.setattr(sampling._OneByOne, "place", lambda *args: None)
+    plans = []
+    for epoch in range(2):
+        batches.set_epoch(epoch)
+        plans.append(list(batches))
+        assert len(plans[-1]) == length
+        assert sorted(row for batch in plans[-1] for row in batch) == list(range(60))
+        for batch in plans[-1]:
+            assert all(may_meet(rows, a, b) for a in batch for b in batch if a < b)
+    assert plans[0] != plans[1]  # in another order
+    assert {frozenset(b) for b in plans[0]} == {frozenset(b) for b in plans[1]}
+
+
+def test_rows_that_may_meet_nobody_stand_alone() -> None:
+    # Two sides of which each bars all of the other: two batches would do, any number must be right.
+    docs = [[i, *range(6, 12)] if i < 6 else [i, *range(6)] for i in range(12)]
+    rows = rows_of(list(range(12)), list(range(12)), Bars.of(docs, 12))
+    plan = list(Batches(rows, 6, grouped=False, apart=True, seed=0))
+    assert sorted(row for batch in plan for row in batch) == list(range(12))
+    assert all(len({row // 6 for row in batch}) == 1 for batch in plan)
+    everything = rows_of(list(range(5)), list(range(5)), Bars.of([range(5)] * 5, 5))
+    assert [len(b) for b in Batches(everything, 3, grouped=False, apart=True, seed=0)] == [1] * 5
+
+
+def test_a_batch_must_have_a_row_for_each_process() -> None:
+    with pytest.raises(InputError, match="a batch of 3 rows has none for each of 4 processes"):
+        Batches(plain([0, 1, 2]), 3, grouped=False, apart=False, seed=0, world=4)
+    with pytest.raises(InputError, match="a batch of 0 rows"):
+        Batches(plain([0, 1, 2]), 0, grouped=False, apart=False, seed=0)
+
+
+def test_millions_of_rows_are_planned() -> None:
+    random = np.random.default_rng(0)
+    golds = np.concatenate([np.arange(900_000), random.integers(0, 100_000, 100_000)])
+    count = len(golds)
+    bars = Bars(np.arange(900_000), 900_000, Ragged(np.arange(count + 1), golds))
+    rows = TrainingSet(
+        queries=range(count), golds=golds, groups=random.integers(0, 20, count),  # type: ignore[arg-type]
+        docs=range(900_000), asked=np.arange(count), query_names=range(count),  # type: ignore[arg-type]
+        doc_names=range(900_000), bars=bars, pool_of=np.zeros(count, np.int64),  # type: ignore[arg-type]
+        pools=Ragged.of([range(1)]), fingerprint="", what="test",
+    )  # fmt: skip
+    batches = Batches(rows, 100, grouped=True, apart=True, seed=0)
+    plan = list(batches)
+    flat = np.concatenate([np.array(batch) for batch in plan])
+    assert len(flat) == count
+    assert (np.bincount(flat) == 1).all()
+    owner = np.repeat(np.arange(len(plan)), [len(batch) for batch in plan])
+    assert len(np.unique(owner * 900_000 + golds[flat])) == count
+    assert len(np.unique(owner * 20 + rows.groups[flat])) == len(plan) == len(batches)
