@@ -48,6 +48,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from importlib import metadata
 from multiprocessing import get_context
 from pathlib import Path
@@ -151,6 +152,7 @@ class Trial:
 # -- a model and texts --------------------------------------------------------------------------
 
 
+@cache
 def words(count: int) -> list[str]:
     """Invented words, somewhat fewer than asked for, the same in every run."""
     draw = np.random.default_rng(0)
@@ -158,10 +160,12 @@ def words(count: int) -> list[str]:
     return list(dict.fromkeys(made))
 
 
+@cache
 def texts(shape: Shape, rows: int) -> tuple[list[str], list[str]]:
     """Queries and documents that fill a model, whatever becomes of their words."""
-    draw, known = np.random.default_rng(1), words(shape.vocabulary)
-    made = [" ".join(draw.choice(known, shape.tokens)) for _ in range(2 * rows)]
+    known = np.array(words(shape.vocabulary))
+    drawn = np.random.default_rng(1).integers(len(known), size=(2 * rows, shape.tokens))
+    made = [" ".join(known[row]) for row in drawn]
     return made[:rows], made[rows:]
 
 

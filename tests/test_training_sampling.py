@@ -237,6 +237,30 @@ def test_a_cluster_larger_than_the_batches_is_placed_row_by_row() -> None:
             )
 
 
+def test_rows_make_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the last open batches are not for the last rows, rows of full ones move there."""
+    random = np.random.default_rng(0)
+    count, made = 120, []
+    docs = [[i, *random.choice(count, 4, replace=False).tolist()] for i in range(count)]
+    rows = rows_of(list(range(count)), list(range(count)), Bars.of(docs, count))
+    swap = sampling._Filling._swap
+
+    def noted(self: Any, row: int) -> bool:
+        made.append(swap(self, row))
+        return made[-1]
+
+    monkeypatch.setattr(sampling._Filling, "_swap", noted)
+    batches = Batches(rows, 15, grouped=False, apart=True, seed=0)
+    for epoch in range(20):
+        batches.set_epoch(epoch)
+        plan = list(batches)
+        assert sorted(row for batch in plan for row in batch) == list(range(count))
+        for batch in plan:
+            assert all(may_meet(rows, a, b) for a in batch for b in batch if a < b)
+    assert len(batches) <= 9
+    assert any(made)
+
+
 def test_a_placement_that_worked_is_taken_where_others_fail(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -91,7 +91,7 @@ def train(recipe: Recipe, out: StrPath, how: How | None = None) -> Trained:
     how = how or How()
     device = loading.device_of(how.device)
     if not _installed():
-        raise needs_extra("sentence-transformers[train]", "neural")
+        raise needs_extra("sentence-transformers[train]", "train")
     for stage in recipe.stages:
         check(recipe, stage)
     folder = Path(out)
