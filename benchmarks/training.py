@@ -2,7 +2,7 @@
 
     python benchmarks/training.py                      # a small model, some two minutes on two cores
     python benchmarks/training.py --gpu -o benchmarks/results/training-gpu.json
-    python benchmarks/training.py --gpu --recipes      # then also each recipe whose data are here
+    python benchmarks/training.py --gpu --recipes      # then also each paper's recipe
     python benchmarks/training.py --gpu --parts --recipes dpr-relic,run=runs/relic-train.bm25.run
 
 With --gpu the model is RoBERTa-base twice, an encoder of queries and one of documents, with random
@@ -563,13 +563,13 @@ def recipe_rows(named: Sequence[str], device: str) -> Rows:
     """Recipes trained in full: a row for each stage, or what is missing.
 
     Args:
-        named: names, each with settings as in "dense-relic,context=4/4"; none are all there are.
+        named: names, each with settings as in "dense-relic,context=4/4"; none are all of a paper's.
         device: to train on.
     """
-    from irtoolkit.training.recipes import recipes
+    from irtoolkit.training.recipes import find_recipe, recipes
 
     rows: Rows = []
-    for each in named or recipes():
+    for each in named or [name for name in recipes() if find_recipe(name).paper]:
         try:
             rows += _trained(each, device)
         except InputError as error:
@@ -688,7 +688,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--gpu", action="store_true", help="a model of RoBERTa-base's shape")
     parser.add_argument("--parts", nargs="*", choices=PARTS, default=list(PARTS))
     parser.add_argument(
-        "--recipes", nargs="*", metavar="RECIPE[,KEY=VALUE]", help="then train these, or all"
+        "--recipes",
+        nargs="*",
+        metavar="RECIPE[,KEY=VALUE]",
+        help="then train these, or all papers'",
     )
     for name in asdict(SMALL):
         parser.add_argument(f"--{name}", type=_whole, metavar="N", help="of the shape")

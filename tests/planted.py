@@ -14,11 +14,11 @@ import numpy as np
 import torch
 import transformers
 from ir_datasets.formats import BaseQrels, GenericDoc, TrecQrel
-from tests import tiny
-from tests.tiny_models import _Queries
 
 from irtoolkit.collections.handlers import Docs
 from irtoolkit.training.recipes import Recipe, Stage
+from tests import tiny
+from tests.tiny_models import _Queries
 
 TOPICS, WORDS, ASKED = 24, 3, 8
 NOISE = [f"n{i}" for i in range(6)]

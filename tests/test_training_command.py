@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests import planted
-from tests.conftest import Answer
 
 from irtoolkit.errors import InputError
 from irtoolkit.runs import Run
@@ -20,6 +18,8 @@ from irtoolkit.training.places import RECORD, trained_folder
 from irtoolkit.training.recipes import find_recipe, recipes
 from irtoolkit.training.sets import build
 from irtoolkit.training.trainer import How, _split, train
+from tests import planted
+from tests.conftest import Answer
 
 Command = Callable[..., Answer]
 

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests import planted
-from transformers import BertForMaskedLM, BertForSequenceClassification
+from transformers import BertForMaskedLM
 
 from irtoolkit.errors import InputError
 from irtoolkit.experiments.systems import System, produce
@@ -25,6 +24,7 @@ from irtoolkit.training.losses import LOSSES
 from irtoolkit.training.places import RECORD
 from irtoolkit.training.recipes import Recipe, Stage
 from irtoolkit.training.trainer import How, train
+from tests import planted
 
 CPU = How(device="cpu")
 
@@ -170,7 +170,8 @@ def weights(folder: Path) -> dict[str, np.ndarray[Any, Any]]:
 
 def same(one: Path, other: Path) -> bool:
     first, second = weights(one), weights(other)
-    assert first and first.keys() == second.keys()
+    assert first
+    assert first.keys() == second.keys()
     return all(np.array_equal(first[name], second[name]) for name in first)
 
 
@@ -251,7 +252,8 @@ def test_two_processes_have_the_loss_of_one_with_the_whole_batch(tmp_path: Path)
         assert done.returncode == 0, done.stderr
         found[name] = json.loads((tmp_path / name / RECORD).read_text())["stages"][0]
     one, two = (found[name] for name in ("one", "two"))
-    assert one["losses"] and one["steps"] == two["steps"]
+    assert one["losses"]
+    assert one["steps"] == two["steps"]
     assert [row["loss"] for row in two["losses"]] == pytest.approx(
         [row["loss"] for row in one["losses"]], rel=1e-4
     )

@@ -62,8 +62,8 @@ def _trainer_class(kind: Kind) -> Any:
     class Trainer(base):  # type: ignore[misc, valid-type]
         """A trainer of one family with our batches."""
 
-        def __init__(self, run: _Run, batches: Batches, **kwargs: Any) -> None:
-            self._run, self._batches = run, batches
+        def __init__(self, run: _Run, batches: Batches, follower: Follower, **kwargs: Any) -> None:
+            self._run, self._batches, self._follower = run, batches, follower
             super().__init__(**kwargs)
             # Not wrapped for several processes: torch's wrapper takes one call of the model a step,
             # and here queries and documents are two. Gradients are averaged below.
@@ -86,6 +86,7 @@ def _trainer_class(kind: Kind) -> Any:
 
         def compute_loss(self, model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
             rows = inputs.pop(ROWS)
+            self._follower.saw(len(rows) * world())
             found = super().compute_loss(model, inputs, *args, **kwargs)
             loss = found[0] if isinstance(found, tuple) else found
             if not bool(torch.isfinite(loss)):
@@ -125,7 +126,7 @@ def make_trainer(run: _Run, model: Any, follower: Follower) -> Any:
         )
     made = make_loss(model, stage, recipe.kind, documents=_documents(run, model, loss.matrix))
     trainer = _trainer_class(recipe.kind)(
-        run, batches, model=model, args=arguments, train_dataset=_Numbers(len(run.rows)), loss=made,
+        run, batches, follower, model=model, args=arguments, train_dataset=_Numbers(len(run.rows)), loss=made,
         callbacks=[follower],
     )  # fmt: skip
     inner = trainer.data_collator
@@ -171,7 +172,7 @@ def _arguments(run: _Run) -> Any:
         warmup_steps=stage.warmup,
         weight_decay=stage.decay,
         max_grad_norm=stage.clip,
-        optim="adamw_torch",
+        optim="adamw_torch_fused",
         bf16=precision == "bf16",
         fp16=precision == "fp16",
         **({_checkpointing(): True} if recipe.checkpointing else {}),
@@ -215,7 +216,7 @@ class Follower(TrainerCallback):  # type: ignore[misc]
         self.losses: list[dict[str, float]] = []
         self._trainer: Any = None
         self._bar: Any = None
-        self._started, self._seen = 0.0, 0
+        self._started, self._spent, self._seen = 0.0, 0.0, 0
 
     def attach(self, trainer: Any, steps: int) -> None:
         self._trainer, self._steps = trainer, steps
@@ -241,8 +242,12 @@ class Follower(TrainerCallback):  # type: ignore[misc]
         """The step of the last evaluation."""
         return int(self.evaluations[-1]["step"]) if self.evaluations else 0
 
+    def saw(self, rows: int) -> None:
+        """Counts rows as they are trained on."""
+        self._seen += rows
+
     def speed(self) -> float | None:
-        """Rows trained on in a second, evaluation included in no part of it."""
+        """Rows trained on in a second, the time of evaluating and saving left out."""
         return round(self._seen / self._spent, 2) if self._seen and self._spent else None
 
     def peak(self) -> int:
@@ -256,19 +261,20 @@ class Follower(TrainerCallback):  # type: ignore[misc]
     # -- what the trainer calls -----------------------------------------------------------------
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        self._spent = 0.0
+        if torch.cuda.is_available():
+            torch.cuda.reset_peak_memory_stats()
+        self._started = time.monotonic()
         self._bar = tqdm(
             total=state.max_steps, initial=state.global_step, unit="batch",
             desc=f"training {self._run.recipe.name}, {self._run.what}",
             disable=None if state.is_world_process_zero else True, file=sys.stderr,
         )  # fmt: skip
 
-    def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        self._started = time.monotonic()
-
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        self._spent += time.monotonic() - self._started
-        self._seen += self._run.stage.batch
+        # From one step's end to the next: reading and tokenizing are part of training.
+        now = time.monotonic()
+        self._spent += now - self._started
+        self._started = now
         self._bar.update()
         every = self._run.stage.every
         if every is not None and state.global_step % every == 0:
@@ -290,6 +296,7 @@ class Follower(TrainerCallback):  # type: ignore[misc]
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if state.is_world_process_zero:
             self._run.place.seal(state.global_step, self.evaluations)
+        self._started = time.monotonic()
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self._bar.close()

@@ -35,14 +35,14 @@ def average_gradients(model: Any) -> None:
     if world() == 1:
         return
     import torch
-    from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
 
     gradients = [weights.grad for weights in model.parameters() if weights.grad is not None]
-    flat = _flatten_dense_tensors(gradients)
+    flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
     torch.distributed.all_reduce(flat)
     flat /= world()
-    for gradient, mean in zip(gradients, _unflatten_dense_tensors(flat, gradients), strict=True):
-        gradient.copy_(mean)
+    means = torch.split(flat, [gradient.numel() for gradient in gradients])
+    for gradient, mean in zip(gradients, means, strict=True):
+        gradient.copy_(mean.view_as(gradient))
 
 
 def agreed(value: Any) -> Any:
