@@ -13,6 +13,7 @@ import pytest
 
 from irtoolkit.errors import InputError
 from irtoolkit.runs import Run
+from irtoolkit.training.building import separator
 from irtoolkit.training.evaluating import make_test
 from irtoolkit.training.places import RECORD, trained_folder
 from irtoolkit.training.recipes import find_recipe, recipes
@@ -220,3 +221,23 @@ def test_files_that_are_no_recipes(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=said) as told:
             find_recipe(str(path))
         assert "r.toml" in str(told.value)
+
+
+def test_titles_and_abstracts_are_joined_by_the_starts_separator(
+    cache: Path, tmp_path: Path
+) -> None:
+    papers = [{"title": f"d{t}x0", "abstract": f"d{t}x1 d{t}x2"} for t in range(9)]
+    file = tmp_path / "triples.jsonl"
+    file.write_text("".join(
+        json.dumps({"query": papers[t], "positive": papers[t + 1], "negative": papers[t + 2]}) + "\n"
+        for t in range(7)
+    ))  # fmt: skip
+    start = planted.start(tmp_path / "start")
+    recipe = find_recipe("specter-id", {
+        "file": str(file), "start": start, "query_length": 16, "doc_length": 16, "batch": 4,
+    })  # fmt: skip
+    made = train(recipe, tmp_path / "model", How(device="cpu"))
+    assert made.record["stages"][0]["rows"] == 7
+    rows = build(recipe.stages[0], separator(recipe))
+    assert rows.queries[0] == "d0x0[SEP]d0x1 d0x2"
+    assert made.record["plan"]["data"] == [rows.fingerprint]

@@ -361,6 +361,9 @@ def test_mined_negatives(tmp_path: Path, whole: bool) -> None:
         assert rows.doc_ids[rows.negatives[row]].tolist() == expected
         # What is barred and has a text here is the same, whatever else has one.
         assert {*rows.doc_ids[rows.barred(row)]} == barred & {*rows.doc_ids}
+    last = rows.select(np.array([len(rows) - 1, 0]))
+    assert last.negatives is not None
+    assert last.negatives.tolist() == [rows.negatives[-1].tolist(), rows.negatives[0].tolist()]
     texts = dict(zip(everything.doc_ids, everything.docs, strict=True))
     assert list(rows.docs) == [texts[name] for name in rows.doc_ids]
 

@@ -47,6 +47,24 @@ def build_model(recipe: Recipe, seed: int, device: str | None = None) -> Any:
     return loading.load(recipe.start, lambda: model, "published", device)
 
 
+def separator(recipe: Recipe) -> str:
+    """What stands between the segments of a text for the recipe's start.
+
+    Raises:
+        InputError: it is the start's separator token, and the start is not here or has none.
+    """
+    preset = presets.find(_named(recipe, "document")).side("document")
+    join = preset.join if recipe.join is None else recipe.join
+    if join != "sep":
+        return join
+    from transformers import AutoTokenizer
+
+    token = AutoTokenizer.from_pretrained(presets.place(preset)).sep_token
+    if token is None:
+        raise InputError(f"{preset.id} has no separator token", remedy="join=' '")
+    return str(token)
+
+
 def freeze_documents(model: Any, frozen: bool = True) -> None:
     """Makes the document encoder one that is not trained.
 

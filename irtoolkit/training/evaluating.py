@@ -33,6 +33,7 @@ class Live(Retriever):
         model: of sentence-transformers.
         kind: "dense", "late", "sparse" or "cross".
         batch: texts, or pairs of texts, that it reads at once.
+        join: what stands between the segments of a text.
     """
 
     name: ClassVar[str] = "live"
@@ -40,9 +41,10 @@ class Live(Retriever):
     model: Any = None
     kind: Kind = "dense"
     batch: int = 64
+    join: str = " "
 
     def scorer(self, task: Task) -> Scorer:
-        queries = [" ".join(segments) for segments in task.queries]
+        queries = [self.join.join(segments) for segments in task.queries]
         return _SCORERS[self.kind](self, queries, task)
 
     def encode(self, texts: Sequence[str], query: bool) -> Any:
@@ -64,8 +66,8 @@ _MADE_AS: dict[Kind, dict[str, bool]] = {
 }  # fmt: skip
 
 
-def _texts(task: Task, doc: Ints) -> list[str]:
-    return [" ".join(segments) for segments in task.docs[doc]]
+def _texts(live: Live, task: Task, doc: Ints) -> list[str]:
+    return [live.join.join(segments) for segments in task.docs[doc]]
 
 
 def _dense(live: Live, queries: list[str], task: Task) -> Scorer:
@@ -75,7 +77,7 @@ def _dense(live: Live, queries: list[str], task: Task) -> Scorer:
     )
 
     def candidates(doc: Ints) -> Block:
-        compare = prepared(live.encode(_texts(task, doc), query=False), similarity)
+        compare = prepared(live.encode(_texts(live, task, doc), query=False), similarity)
         return lambda query: compare(asked[query])
 
     return candidates
@@ -86,7 +88,7 @@ def _compared(live: Live, queries: list[str], task: Task) -> Scorer:
     asked = live.encode(queries, query=True)
 
     def candidates(doc: Ints) -> Block:
-        shown = live.encode(_texts(task, doc), query=False)
+        shown = live.encode(_texts(live, task, doc), query=False)
 
         def score(query: Ints) -> Scores:
             some = [asked[i] for i in query] if isinstance(asked, list) else asked[query]
@@ -102,7 +104,7 @@ def _read_together(live: Live, queries: list[str], task: Task) -> Scorer:
     import torch
 
     def candidates(doc: Ints) -> Block:
-        shown = _texts(task, doc)
+        shown = _texts(live, task, doc)
 
         def score(query: Ints) -> Scores:
             pairs = [(queries[i], text) for i in query for text in shown]
@@ -133,6 +135,7 @@ class Test:
         measure: the one that is to be best; the protocol's others are told too.
         measures: all of them, by name.
         folds: of the benchmark's protocol.
+        join: what stands between the segments of a text.
     """
 
     # No test class, whatever pytest thinks of its name.
@@ -143,6 +146,7 @@ class Test:
     measure: str
     measures: dict[str, Any]
     folds: Sequence[Sequence[str]] = ()
+    join: str = " "
 
     def __call__(self, model: Any, kind: Kind) -> dict[str, float]:
         """The figures of a model, `measure` first."""
@@ -155,7 +159,7 @@ class Test:
         model.eval()
         try:
             ranking = rank_and_locate(
-                self.task, Live(model, kind), wanted, depth=DEPTH, progress=False
+                self.task, Live(model, kind, join=self.join), wanted, depth=DEPTH, progress=False
             )
         finally:
             model.train(training)
@@ -163,12 +167,13 @@ class Test:
         return found.figures()
 
 
-def make_test(stage: Stage, held: TrainingSet | None) -> Test | None:
+def make_test(stage: Stage, held: TrainingSet | None, join: str = " ") -> Test | None:
     """What a stage is measured by; None where it names no measure.
 
     Args:
         stage: names the dataset and the measure, or says that rows are held out.
         held: the rows that are.
+        join: what stands between the segments of a text.
 
     Raises:
         InputError: a dataset without judgments, or nothing to measure on.
@@ -180,7 +185,7 @@ def make_test(stage: Stage, held: TrainingSet | None) -> Test | None:
         qrels, dataset = load_judgments(stage.evaluate)
         plan = protocol(dataset)
         names = [stage.measure, *(m for m in plan.measures if m != stage.measure)]
-        return Test(task, qrels, stage.measure, parse_measures(names), plan.folds)
+        return Test(task, qrels, stage.measure, parse_measures(names), plan.folds, join)
     if held is None:
         raise InputError(
             f"{stage.measure} is to be measured, and there is nothing to measure it on",
@@ -190,7 +195,8 @@ def make_test(stage: Stage, held: TrainingSet | None) -> Test | None:
     rows = zip(held.query_ids, held.doc_ids[held.golds], strict=True)
     qrels = Qrels.from_rows((str(query), str(doc), 1) for query, doc in rows)
     if stage.source == "dataset":
-        return Test(_narrowed(stage, set(qrels.query_ids)), qrels, stage.measure, measures)
+        task = _narrowed(stage, set(qrels.query_ids))
+        return Test(task, qrels, stage.measure, measures, join=join)
     return Test(_of_rows(held, stage.grouped), qrels, stage.measure, measures)
 
 

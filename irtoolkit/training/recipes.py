@@ -114,6 +114,8 @@ class Recipe:
         pooling, query_pooling: how token vectors become one; "own" is the start's own way.
         similarity: of two vectors.
         query_length, doc_length: tokens after which a text is cut; None is the start's own.
+        join: what stands between the segments of a text; "sep" is the start's separator token, and
+            None is what the start's preset says.
         labels: outputs of a cross-encoder.
         sememes: a lexicon whose sememes are added to the documents' tokens (QuoteR §5.3).
         alpha: their weight.
@@ -137,6 +139,7 @@ class Recipe:
     similarity: Literal["dot", "cosine", "l2"] | None = None
     query_length: int | None = None
     doc_length: int | None = None
+    join: str | None = None
     labels: Literal[1, 2] = 1
     sememes: str | None = None
     alpha: float = 1.0

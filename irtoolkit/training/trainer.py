@@ -19,7 +19,7 @@ from irtoolkit.files import StrPath, sha256
 from irtoolkit.ids import Ints
 from irtoolkit.models import loading, presets
 from irtoolkit.training import card
-from irtoolkit.training.building import build_model, freeze_documents
+from irtoolkit.training.building import build_model, freeze_documents, separator
 from irtoolkit.training.checkpoints import StagePlace, Workplace, difference, read_json, save_whole
 from irtoolkit.training.evaluating import Test, make_test
 from irtoolkit.training.losses import LOSSES, check
@@ -140,12 +140,13 @@ def train(recipe: Recipe, out: StrPath, how: How | None = None) -> Trained:
 
 
 def _prepare(recipe: Recipe, stage: Stage) -> _Ready:
-    rows = build(stage)
+    join = separator(recipe)
+    rows = build(stage, join)
     held = None
     if stage.held_out:
         kept, out = _split(rows, stage, recipe.seed)
         rows, held = rows.select(kept), rows.select(out)
-    return _Ready(stage, rows, make_test(stage, held))
+    return _Ready(stage, rows, make_test(stage, held, join))
 
 
 def _split(rows: TrainingSet, stage: Stage, seed: int) -> tuple[Ints, Ints]:
