@@ -91,9 +91,12 @@ TRIALS: dict[str, Trial] = {
     ),
     "relic": Trial(
         "relic/val/1-1", _RANKS, ("BM25-1-1", "MiniLM-1-1"),
-        {"contexts trained": Arm(
-            "minilm", {"benchmark": "relic", "encoders": 2, "frozen": "documents"}
-        )},
+        {
+            "contexts trained": Arm(
+                "minilm", {"benchmark": "relic", "encoders": 2, "frozen": "documents"}
+            ),
+            "surroundings first": Arm("minilm-surroundings"),
+        },
     ),
 }  # fmt: skip
 

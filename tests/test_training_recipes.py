@@ -398,7 +398,8 @@ def put(recipe: str, settings: dict[str, str], starts: dict[str, str]) -> Path:
     model = building.build_model(tiny(find_recipe(recipe, settings), starts), seed=3, device="cpu")
     folder = trained_folder(recipe, settings)
     model.save_pretrained(str(folder))
-    (folder / RECORD).write_text("{}", "utf-8")
+    plan = {"settings": find_recipe(recipe, settings).settings()}
+    (folder / RECORD).write_text(json.dumps({"plan": plan}), "utf-8")
     return folder
 
 
@@ -415,6 +416,11 @@ def test_a_row_is_missing_until_its_model_is_trained(cache: Path, starts: dict[s
     assert system.missing() is None
     # Another window's is another model.
     assert "context=0/1" in str(find_system("dense-RELiC-0-1", {}).missing())
+    # So is one of the same name that was trained by other numbers.
+    kept = (folder / RECORD).read_text("utf-8")
+    (folder / RECORD).write_text(kept.replace('"batch": 100', '"batch": 10'), "utf-8")
+    assert "was trained otherwise" in str(system.missing())
+    (folder / RECORD).write_text(kept, "utf-8")
     # Training that has not ended has left no record.
     (folder / RECORD).unlink()
     assert system.missing() == UNTRAINED

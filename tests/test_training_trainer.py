@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from transformers import BertForMaskedLM
 
 from irtoolkit.errors import InputError
 from irtoolkit.experiments.systems import System, produce
+from irtoolkit.training.checkpoints import StagePlace, save_whole
 from irtoolkit.training.evaluating import make_test
 from irtoolkit.training.losses import LOSSES
 from irtoolkit.training.places import RECORD
@@ -214,13 +216,13 @@ def test_a_half_written_checkpoint_is_passed_over(tmp_path: Path) -> None:
     subprocess.run(command(*words, tmp_path / "whole"), env=env, check=True, capture_output=True)
     process = subprocess.Popen(command(*words, tmp_path / "cut"), env=env, stderr=subprocess.PIPE)
     place = tmp_path / "cut.training" / "stage-1"
-    while not list(place.glob("checkpoint-*/evaluations.json")):
+    while not list(place.glob("checkpoint-*/follower.json")):
         assert process.poll() is None
         time.sleep(0.01)
     process.kill()
     process.wait()
     shutil.copytree(sorted(place.glob("checkpoint-*"))[-1], place / "checkpoint-99999")
-    (place / "checkpoint-99999" / "evaluations.json").unlink(missing_ok=True)
+    (place / "checkpoint-99999" / "follower.json").unlink(missing_ok=True)
     (place / "checkpoint-99999" / "optimizer.pt").write_bytes(b"")
     subprocess.run(command(*words, tmp_path / "cut"), env=env, check=True, capture_output=True)
     assert same(tmp_path / "whole", tmp_path / "cut")
@@ -343,3 +345,109 @@ def test_a_folder_that_is_no_model_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="was not made by training"):
         train(made, tmp_path / "model", How(device="cpu", restart=True))
     assert (tmp_path / "model" / "thesis.tex").read_text() == "years of work"
+
+
+# -- the last moments of a training ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"epochs": 2.5, "schedule": "constant"},
+        {"epochs": 3, "schedule": "constant", "every": 2},
+        # The first evaluation is the best one there can be, so training stops early.
+        {"epochs": 9, "patience": 1, "rate": 1e-9},
+    ],
+)
+@pytest.mark.parametrize("moment", ["finish", "forget_bests"])
+def test_who_is_killed_as_a_stage_ends_loses_nothing(
+    moment: str, settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, test = planted.task(topics=6, asked=6)
+    start = planted.start(tmp_path / "start")
+    made = planted.recipe(data, start, test, **{"batch": 6, **settings})
+    whole = train(made, tmp_path / "whole", CPU)
+    steps = whole.record["stages"][0]["steps"]
+    original = getattr(StagePlace, moment)
+
+    def killed(self: StagePlace, *rest: Any) -> None:
+        last = self.last()
+        if moment == "finish" or (last is not None and last.name == f"checkpoint-{steps}"):
+            raise KeyboardInterrupt
+        original(self, *rest)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(StagePlace, moment, killed)
+        with pytest.raises(KeyboardInterrupt):
+            train(made, tmp_path / "cut", CPU)
+    cut = train(made, tmp_path / "cut", CPU)
+    assert same(whole.folder, cut.folder)
+    assert cut.record["stages"][0]["steps"] == steps
+    assert figures(whole) == figures(cut)
+
+
+def test_a_folder_is_whole_or_as_it_was(tmp_path: Path) -> None:
+    def save(text: str) -> Any:
+        def write(folder: str) -> None:
+            Path(folder).mkdir()
+            (Path(folder) / "weights").write_text(text)
+
+        return write
+
+    def fail(folder: str) -> None:
+        save("half")(folder)
+        raise KeyboardInterrupt
+
+    model = tmp_path / "model"
+    save_whole(save("one"), model)
+    with pytest.raises(KeyboardInterrupt):
+        save_whole(fail, model)
+    assert (model / "weights").read_text() == "one"
+    # Killed between the two renames.
+    model.rename(tmp_path / "model.old")
+    with pytest.raises(KeyboardInterrupt):
+        save_whole(fail, model)
+    assert (model / "weights").read_text() == "one"
+    save_whole(save("two"), model)
+    assert (model / "weights").read_text() == "two"
+
+
+def test_an_interrupted_restart_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, test = planted.task(topics=4, asked=4)
+    made = planted.recipe(data, planted.start(tmp_path / "start"), test, epochs=2)
+    train(made, tmp_path / "model", CPU)
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            StagePlace, "finish", lambda *rest: (_ for _ in ()).throw(KeyboardInterrupt)
+        )
+        with pytest.raises(KeyboardInterrupt):
+            train(made, tmp_path / "model", How(device="cpu", restart=True))
+    assert not train(made, tmp_path / "model", CPU).reused
+    assert train(made, tmp_path / "model", CPU).reused
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"epochs": 0}, "epochs=0 is not above 0"),
+        ({"every": 0}, "every=0 is not at least 1"),
+        ({"warmup": 500.0}, "warmup=500.0 is not a share"),
+        ({"patience": 0}, "patience=0 is not at least 1"),
+        ({"batch": 0}, "batch=0 is not at least 1"),
+        ({"rate": 0.0}, "rate=0.0 is not above 0"),
+        ({"held_out": 1.0}, "held_out=1.0 is not a share"),
+        ({"seed": -1}, "seed=-1 is not between"),
+        ({"measure": None, "patience": 2}, "patience is of evaluations, and no measure is named"),
+        ({"negatives": "random", "count": 2}, "may be the gold of another"),
+    ],
+)
+def test_numbers_out_of_range(settings: dict[str, Any], said: str, tmp_path: Path) -> None:
+    made = planted.recipe("nowhere/train", "nowhere", "nowhere/test", **settings)
+    with pytest.raises(InputError, match=re.escape(said)):
+        train(made, tmp_path / "model", CPU)
+
+
+def test_a_file_is_no_folder_for_a_model(tmp_path: Path) -> None:
+    (tmp_path / "model").write_text("mine")
+    with pytest.raises(InputError, match="is a file"):
+        train(planted.recipe("nowhere", "nowhere"), tmp_path / "model", CPU)

@@ -29,7 +29,8 @@ from irtoolkit.retrievers.engine import rank, rank_and_locate
 from irtoolkit.retrievers.ordering import Ties, separate, untied
 from irtoolkit.retrievers.task import DEFAULT_VIEW, Task, load_task
 from irtoolkit.runs import Run
-from irtoolkit.training.places import is_trained, trained_folder
+from irtoolkit.training.places import is_trained, trained_by, trained_folder
+from irtoolkit.training.recipes import find_recipe
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,11 @@ class Training:
 
     def missing(self) -> str | None:
         """What to do where it has not been made here, or None."""
-        return None if is_trained(self.folder) else f"not trained here: {self.command}"
+        if not is_trained(self.folder):
+            return f"not trained here: {self.command}"
+        if not trained_by(self.folder, find_recipe(self.recipe, self.settings)):
+            return f"the model in {self.folder} was trained otherwise: {self.command} --restart"
+        return None
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,11 @@ from irtoolkit.errors import InputError
 from irtoolkit.files import atomic_text
 
 # In a checkpoint's folder when it is whole.
-_WHOLE = "evaluations.json"
+_WHOLE = "follower.json"
 _PLAN = "plan.json"
 _DONE = "stage.json"
+# Says that a model that is there is being trained again.
+_RESTARTED = "restarted"
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class Workplace:
         """
         if restart:
             shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder.mkdir(parents=True)
+            (self.folder / _RESTARTED).touch()
         plan = json.loads(json.dumps(plan, default=str))
         path = self.folder / _PLAN
         if path.is_file():
@@ -53,6 +57,10 @@ class Workplace:
         with atomic_text(path) as out:
             json.dump(plan, out, indent=1)
 
+    def restarted(self) -> bool:
+        """Whether a training with --restart was interrupted here."""
+        return (self.folder / _RESTARTED).is_file()
+
     def stage(self, number: int) -> StagePlace:
         """The place of one stage, from 1."""
         return StagePlace(self.folder / f"stage-{number}")
@@ -63,7 +71,7 @@ class Workplace:
 
 @dataclass(frozen=True)
 class StagePlace:
-    """The folder of one stage: checkpoints, the best model so far, and at last its model."""
+    """The folder of one stage: checkpoints, the best models so far, and at last its model."""
 
     folder: Path
 
@@ -72,9 +80,15 @@ class StagePlace:
         """The stage's model, which is there when the stage is done."""
         return self.folder / "model"
 
-    @property
-    def best(self) -> Path:
-        return self.folder / "best"
+    def best(self, step: int) -> Path:
+        """The model of an evaluation that was the best so far."""
+        return self.folder / f"best-{step}"
+
+    def forget_bests(self, but: int | None = None) -> None:
+        """Removes the models of evaluations, but for one."""
+        for path in self.folder.glob("best-*"):
+            if but is None or path != self.best(but):
+                shutil.rmtree(path, ignore_errors=True)
 
     def done(self) -> dict[str, Any] | None:
         """What is recorded of the stage when it is done."""
@@ -87,6 +101,7 @@ class StagePlace:
             json.dump(record, out, indent=1)
         for path in self._checkpoints():
             shutil.rmtree(path, ignore_errors=True)
+        self.forget_bests()
 
     def last(self) -> Path | None:
         """The newest checkpoint that is whole; those that are not are removed."""
@@ -101,18 +116,15 @@ class StagePlace:
     def checkpoint(self, step: int) -> Path:
         return self.folder / f"checkpoint-{step}"
 
-    def seal(self, step: int, evaluations: list[dict[str, Any]]) -> None:
+    def seal(self, step: int, state: Mapping[str, Any]) -> None:
         """Marks a checkpoint as whole, with what has been measured up to it."""
         with atomic_text(self.checkpoint(step) / _WHOLE) as out:
-            json.dump(evaluations, out, indent=1)
+            json.dump(state, out, indent=1)
 
-    def unseal(self, step: int) -> None:
-        """Takes the mark away before a checkpoint is written over."""
-        (self.checkpoint(step) / _WHOLE).unlink(missing_ok=True)
-
-    def evaluations(self, checkpoint: Path | None) -> list[dict[str, Any]]:
+    @staticmethod
+    def sealed(checkpoint: Path) -> dict[str, Any]:
         """What had been measured when a checkpoint was made."""
-        return [] if checkpoint is None else json.loads((checkpoint / _WHOLE).read_text("utf-8"))
+        return read_json(checkpoint / _WHOLE)
 
     def _checkpoints(self) -> list[Path]:
         found = [p for p in self.folder.glob("checkpoint-*") if p.name[11:].isdecimal()]
@@ -125,6 +137,8 @@ def save_whole(save: Callable[[str], Any], folder: Path) -> None:
         folder.with_name(f"{folder.name}.partial"),
         folder.with_name(f"{folder.name}.old"),
     )
+    if old.exists() and not folder.exists():  # it was interrupted between its two renames
+        old.rename(folder)
     for path in (partial, old):
         shutil.rmtree(path, ignore_errors=True)
     save(str(partial))

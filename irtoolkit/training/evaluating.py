@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -34,6 +35,7 @@ class Live(Retriever):
         kind: "dense", "late", "sparse" or "cross".
         batch: texts, or pairs of texts, that it reads at once.
         join: what stands between the segments of a text.
+        precision: that texts are read in; what is made of them is compared in fp32.
     """
 
     name: ClassVar[str] = "live"
@@ -42,6 +44,16 @@ class Live(Retriever):
     kind: Kind = "dense"
     batch: int = 64
     join: str = " "
+    precision: str = "fp32"
+
+    def reading(self) -> Any:
+        """The context that texts are read in."""
+        import torch
+
+        return torch.autocast(
+            self.model.device.type, enabled=self.precision != "fp32",
+            dtype=torch.float16 if self.precision == "fp16" else torch.bfloat16,
+        )  # fmt: skip
 
     def scorer(self, task: Task) -> Scorer:
         queries = [self.join.join(segments) for segments in task.queries]
@@ -52,12 +64,15 @@ class Live(Retriever):
         distinct = list(dict.fromkeys(texts))
         place = {text: i for i, text in enumerate(distinct)}
         encode = self.model.encode_query if query else self.model.encode_document
-        made = encode(
-            distinct, batch_size=self.batch, show_progress_bar=False,
-            **_MADE_AS.get(self.kind, {}),
-        )  # fmt: skip
+        with self.reading():
+            made = encode(
+                distinct, batch_size=self.batch, show_progress_bar=False,
+                **_MADE_AS.get(self.kind, {}),
+            )  # fmt: skip
         rows = [place[text] for text in texts]
-        return [made[row] for row in rows] if isinstance(made, list) else made[rows]
+        if isinstance(made, list):
+            return [made[row].float() for row in rows]
+        return made[rows] if isinstance(made, np.ndarray) else made[rows].float()
 
 
 # Sparse tensors cannot be picked from by row.
@@ -108,10 +123,11 @@ def _read_together(live: Live, queries: list[str], task: Task) -> Scorer:
 
         def score(query: Ints) -> Scores:
             pairs = [(queries[i], text) for i in query for text in shown]
-            logits: Scores = live.model.predict(
-                pairs, batch_size=live.batch, show_progress_bar=False,
-                activation_fn=torch.nn.Identity(), convert_to_numpy=True,
-            )  # fmt: skip
+            with live.reading():
+                logits: Scores = live.model.predict(
+                    pairs, batch_size=live.batch, show_progress_bar=False,
+                    activation_fn=torch.nn.Identity(), convert_to_numpy=True,
+                )  # fmt: skip
             single = logits if logits.ndim == 1 else logits[:, 1] - logits[:, 0]
             return single.reshape(len(query), len(shown))
 
@@ -148,7 +164,20 @@ class Test:
     folds: Sequence[Sequence[str]] = ()
     join: str = " "
 
-    def __call__(self, model: Any, kind: Kind) -> dict[str, float]:
+    def fingerprint(self) -> str:
+        """A hash of queries, ids of candidates, and judgments."""
+        digest = hashlib.sha256()
+        for name, text in zip(self.task.query_ids, self.task.queries, strict=True):
+            digest.update("\x1f".join((name, *text, "\x1e")).encode())
+        for ids in (self.task.doc_ids, self.qrels.query_ids, self.qrels.doc_ids):
+            digest.update("\x1f".join(map(str, ids)).encode())
+        for group in self.task.groups:
+            digest.update(group.queries.tobytes() + group.docs.tobytes())
+        for part in (self.qrels.offsets, self.qrels.docs, self.qrels.grades):
+            digest.update(part.tobytes())
+        return digest.hexdigest()
+
+    def __call__(self, model: Any, kind: Kind, precision: str = "fp32") -> dict[str, float]:
         """The figures of a model, `measure` first."""
         wanted: dict[str, list[str]] = {}
         for i, query_id in enumerate(self.qrels.query_ids):
@@ -159,7 +188,11 @@ class Test:
         model.eval()
         try:
             ranking = rank_and_locate(
-                self.task, Live(model, kind, join=self.join), wanted, depth=DEPTH, progress=False
+                self.task,
+                Live(model, kind, 64 if model.device.type == "cpu" else 512, self.join, precision),
+                wanted,
+                depth=DEPTH,
+                progress=False,
             )
         finally:
             model.train(training)

@@ -131,7 +131,8 @@ def make_trainer(run: _Run, model: Any, follower: Follower) -> Any:
     )  # fmt: skip
     inner = trainer.data_collator
     if recipe.kind != "cross":
-        columns = ["positive", *(f"negative_{i}" for i in range(1, stage.count + 1))]
+        width = stage.count if run.rows.negatives is None else run.rows.negatives.shape[1]
+        columns = ["positive", *(f"negative_{i}" for i in range(1, width + 1))]
         inner.router_mapping = {"query": "query", **dict.fromkeys(columns, "document")}
         shown = {"query": own_prompt(model, "query")}
         shown |= dict.fromkeys(columns, own_prompt(model, "document"))
@@ -163,6 +164,8 @@ def _arguments(run: _Run) -> Any:
     if how.tensorboard:  # where transformers 5 looks for it
         os.environ["TENSORBOARD_LOGGING_DIR"] = how.tensorboard
     cpu = run.device == "cpu"
+    if run.device.startswith("cuda"):  # accelerate takes the current one
+        torch.cuda.set_device(run.device)
     arguments = getattr(sentence_transformers, f"{SAVED_AS[recipe.kind]}TrainingArguments")(
         output_dir=str(run.place.folder),
         per_device_train_batch_size=max(1, stage.batch // world()),
@@ -238,9 +241,24 @@ class Follower(TrainerCallback):  # type: ignore[misc]
             return False
         return len(self.evaluations) - 1 - self.evaluations.index(best) >= patience
 
-    def step(self) -> int:
-        """The step of the last evaluation."""
-        return int(self.evaluations[-1]["step"]) if self.evaluations else 0
+    def total(self) -> int:
+        """The steps of the whole stage, unless it is stopped early."""
+        return math.ceil(self._run.stage.epochs * self._steps)
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Goes on from what a checkpoint was sealed with."""
+        self.evaluations, self.losses = state["evaluations"], state["losses"]
+        self._spent, self._seen = state["seconds"], state["rows"]
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "evaluations": self.evaluations, "losses": self.losses, "seconds": self._spent,
+            "rows": self._seen,
+        }  # fmt: skip
+
+    def seconds(self) -> float:
+        """The time of all steps, that of evaluating and saving left out."""
+        return self._spent
 
     def saw(self, rows: int) -> None:
         """Counts rows as they are trained on."""
@@ -276,13 +294,9 @@ class Follower(TrainerCallback):  # type: ignore[misc]
         self._spent += now - self._started
         self._started = now
         self._bar.update()
-        every = self._run.stage.every
-        if every is not None and state.global_step % every == 0:
-            self._measure(state, control)
-
-    def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        last = state.global_step >= state.max_steps
-        if self._run.stage.every is None or (last and not self._measured(state.global_step)):
+        # Here and not at an epoch's end, so that a step is measured and saved once, in this order.
+        every = self._run.stage.every or self._steps
+        if state.global_step % every == 0 or state.global_step >= state.max_steps:
             self._measure(state, control)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
@@ -295,31 +309,30 @@ class Follower(TrainerCallback):  # type: ignore[misc]
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if state.is_world_process_zero:
-            self._run.place.seal(state.global_step, self.evaluations)
+            self._run.place.seal(state.global_step, self._state())
+            # Only now is the best before this one not needed to go on.
+            best = self.best()
+            self._run.place.forget_bests(None if best is None else best["step"])
         self._started = time.monotonic()
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self._bar.close()
 
-    def _measured(self, step: int) -> bool:
-        return bool(self.evaluations) and self.evaluations[-1]["step"] == step
-
     def _measure(self, state: Any, control: Any) -> None:
         control.should_save = True
         run = self._run
-        # A checkpoint of this step may be there already, and is written over.
-        run.place.unseal(state.global_step)
-        if run.test is None or self._measured(state.global_step):
+        if run.test is None:
             return
         figures = None
         if state.is_world_process_zero:
-            figures = run.test(self._trainer.model, run.recipe.kind)
+            precision = dtype_of(run.recipe.precision, run.device)
+            figures = run.test(self._trainer.model, run.recipe.kind, precision)
         figures = agreed(figures)
         found = {"step": state.global_step, "epoch": round(state.epoch, 4), "figures": figures}
         self.evaluations.append(found)
         best = self.best()
         if best is found and state.is_world_process_zero:
-            save_whole(self._trainer.model.save_pretrained, run.place.best)
+            save_whole(self._trainer.model.save_pretrained, run.place.best(found["step"]))
         value = figures[run.test.measure]
         if state.is_world_process_zero:
             tqdm.write(

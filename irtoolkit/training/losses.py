@@ -140,6 +140,12 @@ def _check_negatives(loss: Loss, stage: Stage) -> None:
             f" and there are {count}",
             remedy="negatives=none" if not loss.most else f"count={loss.most}",
         )
+    if loss.apart and stage.negatives == "random":
+        raise InputError(
+            f"negatives=random of loss={loss.name}: what is drawn for one row may be the gold of another"
+            " in its batch, of which it would be a negative",
+            remedy="negatives=none or mined, or loss=sampled",
+        )
     if loss.apart and count == 0 and stage.batch < 2:
         raise InputError(
             f"loss={loss.name} has no negative in a batch of one row", remedy="a batch of 2 or more"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from irtoolkit.collections.cache import cache_home
-from irtoolkit.training.recipes import variables
+from irtoolkit.training.recipes import Recipe, recipes, variables
 
 # Stands in a model's folder when its training has ended; what it was trained by is in it.
 RECORD = "training.json"
@@ -26,9 +27,21 @@ def trained_folder(recipe: str, settings: Mapping[str, Any] | None = None) -> Pa
     settings = {k: v for k, v in (settings or {}).items() if usual.get(k) != str(v)}
     parts = [f"{key}={str(value).replace('/', '-')}" for key, value in sorted(settings.items())]
     name = ",".join([Path(recipe).stem, *parts])
+    if recipe not in recipes():  # a file of one's own may have the name of ours
+        own = hashlib.sha256(str(Path(recipe).absolute()).encode()).hexdigest()[:8]
+        name = f"{name},{own}"
     if len(name) > 120:  # paths among the settings are longer than file names may be
         name = f"{name[:100]},{hashlib.sha256(name.encode()).hexdigest()[:8]}"
     return cache_home() / "trained" / name
+
+
+def trained_by(folder: Path, recipe: Recipe) -> bool:
+    """Whether the model in a folder was trained by a recipe with these very settings."""
+    try:
+        made = json.loads((folder / RECORD).read_text("utf-8"))["plan"]["settings"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return bool(made == json.loads(json.dumps(recipe.settings())))
 
 
 def is_trained(folder: Path) -> bool:

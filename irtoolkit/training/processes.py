@@ -6,6 +6,9 @@ import os
 from datetime import timedelta
 from typing import Any
 
+from irtoolkit.errors import InputError
+from irtoolkit.models import loading
+
 
 def rank() -> int:
     """This process's number; 0 is the one that writes."""
@@ -17,13 +20,29 @@ def world() -> int:
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
+def device_of(device: str | None) -> str:
+    """The torch device of this process: the one named, else its GPU, else the CPU.
+
+    Raises:
+        InputError: there is no such device, or several processes would share one GPU.
+    """
+    if world() > 1 and device is not None and device.startswith("cuda:"):
+        raise InputError(
+            f"device {device}: each of {world()} processes has a GPU of its own",
+            remedy="leave --device out, or --device cpu",
+        )
+    return loading.device_of(None if device == "cuda" else device)
+
+
 def together(device: str) -> None:
-    """Waits for the other processes."""
+    """Waits for the other processes; those of several machines share a file system."""
     if world() == 1:
         return
     import torch
 
     if not torch.distributed.is_initialized():
+        if device.startswith("cuda"):
+            torch.cuda.set_device(device)
         # One evaluates while the others wait, and that may take hours.
         backend = "nccl" if device.startswith("cuda") else "gloo"
         torch.distributed.init_process_group(backend, timeout=timedelta(days=1))

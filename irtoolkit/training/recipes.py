@@ -210,6 +210,34 @@ def find_recipe(name: str, settings: Mapping[str, Any] | None = None) -> Recipe:
     )
 
 
+def verify(recipe: Recipe) -> None:
+    """Sees to it that numbers are in their ranges.
+
+    Raises:
+        InputError: one is not, or a stage says when to stop and not by what.
+    """
+    if not 0 <= recipe.seed < 1 << 32:
+        raise InputError(f"seed={recipe.seed} is not between 0 and 2^32 - 1")
+    for number, stage in enumerate(recipe.stages, 1):
+        at = f" of stage {number}" if len(recipe.stages) > 1 else ""
+        for key, fits, wanted in (
+            ("epochs", stage.epochs > 0, "above 0"),
+            ("batch", stage.batch >= 1, "at least 1"),
+            ("rate", stage.rate > 0, "above 0"),
+            ("warmup", 0 <= stage.warmup < 1, "a share, from 0 to less than 1"),
+            ("held_out", 0 <= stage.held_out < 1, "a share, from 0 to less than 1"),
+            ("every", stage.every is None or stage.every >= 1, "at least 1"),
+            ("patience", stage.patience is None or stage.patience >= 1, "at least 1"),
+        ):
+            if not fits:
+                raise InputError(f"{key}={getattr(stage, key)}{at} is not {wanted}")
+        for key in ("every", "patience"):
+            if getattr(stage, key) is not None and stage.measure is None:
+                raise InputError(
+                    f"{key}{at} is of evaluations, and no measure is named", remedy="measure=RR"
+                )
+
+
 def variables(name: str) -> dict[str, tuple[str, list[str]]]:
     """The variables of a recipe: the default of each, and what it may be."""
     found = _read(_path(name)).get("variables", {})
@@ -232,8 +260,14 @@ def _read(path: Path) -> dict[str, Any]:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"not TOML: {error}", file=path) from None
-    for key, value in data.get("variables", {}).items():
-        if not isinstance(value, dict) or value.keys() != {"default", "values"}:
+    found = data.get("variables", {})
+    stages = data.get("stage", [])
+    tables = isinstance(stages, list) and all(isinstance(stage, dict) for stage in stages)
+    if not isinstance(found, dict) or not tables:
+        raise InputError("[variables.NAME] and [[stage]] are tables", file=path)
+    for key, value in found.items():
+        fits = isinstance(value, dict) and value.keys() == {"default", "values"}
+        if not fits or not isinstance(value["values"], dict):
             raise InputError(f"the variable {key} needs default and values", file=path)
     return data
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,8 @@ from irtoolkit.training.checkpoints import StagePlace, Workplace, difference, re
 from irtoolkit.training.evaluating import Test, make_test
 from irtoolkit.training.losses import LOSSES, check
 from irtoolkit.training.places import RECORD, is_trained
-from irtoolkit.training.processes import agreed, rank, together
-from irtoolkit.training.recipes import Recipe, Stage
+from irtoolkit.training.processes import agreed, device_of, rank, together, world
+from irtoolkit.training.recipes import Recipe, Stage, verify
 from irtoolkit.training.sets import TrainingSet, build
 
 
@@ -89,12 +90,18 @@ def train(recipe: Recipe, out: StrPath, how: How | None = None) -> Trained:
             or a checkpoint of another training; the loss is not finite; memory does not suffice.
     """
     how = how or How()
-    device = loading.device_of(how.device)
+    device = device_of(how.device)
     if not _installed():
         raise needs_extra("sentence-transformers[train]", "train")
+    verify(recipe)
+    if how.save_every < 1:
+        raise InputError(f"save_every={how.save_every} is not at least 1")
     for stage in recipe.stages:
         check(recipe, stage)
-    folder = Path(out)
+    folder = Path(out).expanduser().absolute()
+    work = Workplace(folder.with_name(f"{folder.name}.training"))
+    if folder.is_file():
+        raise InputError(f"{folder} is a file", remedy="name a folder with -o")
     if recipe.sememes is not None and not Path(recipe.sememes).is_file():
         raise InputError(
             f"there is no lexicon of sememes {recipe.sememes}",
@@ -102,7 +109,7 @@ def train(recipe: Recipe, out: StrPath, how: How | None = None) -> Trained:
         )
     ready = [_prepare(recipe, stage) for stage in recipe.stages]
     plan = _plan(recipe, ready)
-    if is_trained(folder) and not how.restart:
+    if is_trained(folder) and not how.restart and not work.restarted():
         record = read_json(folder / RECORD)
         if record["plan"] == plan:
             return Trained(folder, record, reused=True)
@@ -114,10 +121,11 @@ def train(recipe: Recipe, out: StrPath, how: How | None = None) -> Trained:
         raise InputError(
             f"{folder} is there and was not made by training", remedy="name another folder with -o"
         )
-    work = Workplace(folder.with_name(f"{folder.name}.training"))
     first = rank() == 0
     if first:
-        work.claim(plan, how.restart)
+        # Neither is told of the model in the end, but who goes on must go on with the same.
+        run = {"processes": world(), "precision": loading.dtype_of(recipe.precision, device)}
+        work.claim({**plan, **run}, how.restart)
     together(device)
     started = time.monotonic()
     places: list[StagePlace] = []
@@ -176,8 +184,9 @@ def _plan(recipe: Recipe, ready: list[_Ready]) -> dict[str, Any]:
     settings["stages"] = [dict(stage) for stage in settings["stages"]]
     data = [one.rows.fingerprint for one in ready]
     lexicon = None if recipe.sememes is None else sha256(recipe.sememes)
+    tests = [None if one.test is None else one.test.fingerprint() for one in ready]
     return {
-        "recipe": recipe.name, "settings": settings, "data": data, "start": starts,
+        "recipe": recipe.name, "settings": settings, "data": data, "tests": tests, "start": starts,
         "sememes": lexicon,
     }  # fmt: skip
 
@@ -200,7 +209,7 @@ class _Run:
     ) -> None:  # fmt: skip
         self.recipe, self.stage, self.rows, self.test = recipe, ready.stage, ready.rows, ready.test
         self.place, self.before, self.how, self.what = place, before, how, what
-        self.device = loading.device_of(how.device)
+        self.device = device_of(how.device)
 
     def run(self) -> None:
         """Trains it, and leaves its model and what is told of it in its place."""
@@ -218,38 +227,44 @@ class _Run:
         if self.stage.frozen == "documents":
             freeze_documents(model)
         follower = Follower(self)
-        trainer = make_trainer(self, model, follower)
-        last = self.place.last() if rank() == 0 else None
-        last = agreed(None if last is None else str(last))
-        follower.evaluations = self.place.evaluations(None if last is None else Path(last))
-        started = time.monotonic()
-        # Whoever was killed after the last evaluation has nothing left to train.
-        if not follower.exhausted():
-            with _memory(self):
-                trainer.train(resume_from_checkpoint=last)
+        with _memory(self):
+            trainer = make_trainer(self, model, follower)
+            last = self.place.last() if rank() == 0 else None
+            found = agreed(None if last is None else str(last))
+            steps = 0
+            if found is not None:
+                follower.restore(self.place.sealed(Path(found)))
+                steps = int(found.rpartition("-")[2])
+            if found is not None and (follower.exhausted() or steps >= follower.total()):
+                # Whoever was killed after the last step has nothing left to train.
+                trainer._load_from_checkpoint(found)
+            else:
+                trainer.train(resume_from_checkpoint=found)
+                steps = trainer.state.global_step
         if rank() == 0:
-            self._finish(
-                model,
-                follower,
-                max(trainer.state.global_step, follower.step()),
-                time.monotonic() - started,
-            )
+            self._finish(model, follower, steps)
 
     def _model(self) -> Any:
         if self.before is None:
             return build_model(self.recipe, self.recipe.seed, self.device)
         return loading.open_model(self.recipe.kind, str(self.before), device=self.device)
 
-    def _finish(self, model: Any, follower: Any, steps: int, seconds: float) -> None:
+    def _finish(self, model: Any, follower: Any, steps: int) -> None:
         best = follower.best()
-        if best is not None and best["step"] != steps and self.place.best.is_dir():
-            self.place.best.rename(self.place.model)
-        else:
+        if best is None or best["step"] == steps:
             save_whole(model.save_pretrained, self.place.model)
+        else:
+            folder = self.place.best(best["step"])
+            if not folder.is_dir():
+                raise InputError(
+                    f"the model of step {best['step']}, the best, is gone from {folder}",
+                    remedy="start again with --restart",
+                )
+            save_whole(partial(shutil.copytree, folder), self.place.model)
         self.place.finish({
             "data": self.rows.what, "rows": len(self.rows), "steps": steps,
             "best": best, "evaluations": follower.evaluations, "losses": follower.losses,
-            "seconds": round(seconds, 1), "rows per second": follower.speed(),
+            "seconds": round(follower.seconds(), 1), "rows per second": follower.speed(),
             "peak memory MiB": follower.peak(),
         })  # fmt: skip
 
