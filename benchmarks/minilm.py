@@ -8,8 +8,8 @@ all-MiniLM-L6-v2 is trained by each arm's recipe on the train split, with three 
 real candidate sets of the other split beside BM25 and the untrained model. A figure of an arm is
 the mean over its seeds, with their standard deviation. For the tests each query's values are first
 averaged over the seeds; p is of a paired t-test over queries, Holm-corrected over all comparisons
-of a benchmark. Nothing of the measured split is looked at in training: epochs and rates were chosen
-on parts of the train split that were held out (`--set held_out=0.2 measure=RR`).
+of a benchmark. Nothing of the measured split is looked at in training; rates and epochs
+were not searched for.
 
 Runs, models and encodings are kept, so an interrupted benchmark goes on where it was. Data are
 those that IRTOOLKIT_DATA names; figures on other data are not comparable.
