@@ -316,6 +316,24 @@ def test_documents_are_encoded_once_for_all_systems(
         assert table(dataset_id, Dense(str(folders["mean"]), similarity="l2")) != before
 
 
+def test_documents_are_not_encoded_again_for_another_query_encoder(
+    folders: dict[str, Path], dataset_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, other = (str(folders[name]) for name in ("mean", "cls"))
+    table(dataset_id, Dense(model))
+    applied = []
+    original = Encoder._make
+
+    def counted(self: Encoder, *rest: Any) -> None:
+        applied.append(self._how.side)
+        original(self, *rest)
+
+    monkeypatch.setattr(Encoder, "_make", counted)
+    assert table(dataset_id, Dense(model, query_weights=other)) != table(dataset_id, Dense(model))
+    assert applied == ["query"]
+    assert Dense(model, query_weights=other).fingerprint() != Dense(model).fingerprint()
+
+
 def refuse(*args: Any) -> Any:
     raise AssertionError("the model is applied")
 

@@ -100,8 +100,9 @@ class Encoder:
         )  # fmt: skip
         self._batches = Batches(self._model, how.batch_tokens)
         decides = {
-            **asdict(how), "model": presets.fingerprint(self.preset), "length": self._model.limit,
-            "prompt": prompt, "pooling": pooling, "precision": precision,
+            # Of this side's weights alone: documents are not encoded again for another query encoder.
+            **asdict(how), "model": presets.fingerprint(known.side(how.side)),
+            "length": self._model.limit, "prompt": prompt, "pooling": pooling, "precision": precision,
             "libraries": {name: metadata.version(name) for name in _LIBRARIES}, "form": _FORM,
         }  # fmt: skip
         # These move no vector by more than the last bits, or are in the fingerprint.

@@ -76,7 +76,8 @@ class Preset:
 
     def side(self, side: Side) -> Preset:
         """The model that encodes one side."""
-        return replace(self, id=self.query or self.id, query=None) if side == "query" else self
+        own = self.query if side == "query" and self.query is not None else self.id
+        return replace(self, id=own, query=None)
 
 
 @cache
