@@ -136,7 +136,7 @@ class Recipe:
     encoders: Literal[1, 2] = 1
     pooling: Pooling = "own"
     query_pooling: Pooling | None = None
-    similarity: Literal["dot", "cosine", "l2"] | None = None
+    similarity: Literal["cosine", "dot", "l2"] | None = None
     query_length: int | None = None
     doc_length: int | None = None
     join: str | None = None
