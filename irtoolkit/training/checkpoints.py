@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -131,20 +132,22 @@ class StagePlace:
         return sorted(found, key=lambda path: int(path.name[11:]))
 
 
+def saver(model: Any) -> Callable[[str], Any]:
+    """Saves a model into a folder without the card that its library would write; ours comes last."""
+    return partial(model.save_pretrained, create_model_card=False)
+
+
 def save_whole(save: Callable[[str], Any], folder: Path) -> None:
     """Saves a model so that its folder is there whole or as it was."""
-    partial, old = (
-        folder.with_name(f"{folder.name}.partial"),
-        folder.with_name(f"{folder.name}.old"),
-    )
+    new, old = folder.with_name(f"{folder.name}.partial"), folder.with_name(f"{folder.name}.old")
     if old.exists() and not folder.exists():  # it was interrupted between its two renames
         old.rename(folder)
-    for path in (partial, old):
+    for path in (new, old):
         shutil.rmtree(path, ignore_errors=True)
-    save(str(partial))
+    save(str(new))
     if folder.exists():
         folder.rename(old)
-    partial.rename(folder)
+    new.rename(folder)
     shutil.rmtree(old, ignore_errors=True)
 
 

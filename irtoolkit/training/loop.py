@@ -23,7 +23,7 @@ from irtoolkit.evaluation import lower_is_better
 from irtoolkit.models.applied import own_prompt
 from irtoolkit.models.loading import dtype_of
 from irtoolkit.models.presets import SAVED_AS, Kind
-from irtoolkit.training.checkpoints import save_whole
+from irtoolkit.training.checkpoints import save_whole, saver
 from irtoolkit.training.collating import ROWS, Collator
 from irtoolkit.training.losses import LOSSES, make_loss
 from irtoolkit.training.processes import agreed, average_gradients, rank, world
@@ -73,6 +73,10 @@ def _trainer_class(kind: Kind) -> Any:
 
         def add_model_card_callback(self, default_args_dict: dict[str, Any]) -> None:
             """Our card is written at the end."""
+
+        def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+            # As the base does, but for its card, which takes longer than a small model's weights.
+            saver(self.model)(output_dir or self.args.output_dir)
 
         def get_train_dataloader(self) -> Any:
             # Not prepared by accelerate, which would cut batches of unequal sizes wrongly.
@@ -332,7 +336,7 @@ class Follower(TrainerCallback):  # type: ignore[misc]
         self.evaluations.append(found)
         best = self.best()
         if best is found and state.is_world_process_zero:
-            save_whole(self._trainer.model.save_pretrained, run.place.best(found["step"]))
+            save_whole(saver(self._trainer.model), run.place.best(found["step"]))
         value = figures[run.test.measure]
         if state.is_world_process_zero:
             tqdm.write(
