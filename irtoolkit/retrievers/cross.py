@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar
@@ -16,6 +16,7 @@ from irtoolkit.models.presets import Kind, Side
 from irtoolkit.retrievers.base import Block, Scorer
 from irtoolkit.retrievers.neural import Neural
 from irtoolkit.retrievers.task import Task
+from irtoolkit.retrievers.vectors import Vectors
 
 
 @dataclass(frozen=True)
@@ -56,15 +57,7 @@ class CrossEncoder(Neural):
                     for text in texts:
                         yield asked[query], text
 
-        # A model that cannot rank is refused before it has read everything.
-        classes = encoder.encode(islice(pairs(), 1), what="a first pair").vectors().shape[1]
-        if classes > 2:
-            raise InputError(
-                f"the model {self.model} has {classes} classes",
-                remedy="a cross-encoder that ranks has one output, or two",
-            )
-        outputs = encoder.encode(pairs(), what="pairs", count=int(sizes.sum())).vectors()
-        scores = outputs[:, 0] if classes == 1 else outputs[:, 1] - outputs[:, 0]
+        scores = score_pairs(encoder, pairs, int(sizes.sum()), f"the model {self.model}")
         # Pairs stand in the order of the groups' queries.
         order = np.concatenate([group.queries for group in task.groups])
         begins = np.empty(len(asked), np.int64)
@@ -74,3 +67,32 @@ class CrossEncoder(Neural):
             return lambda query: scores[begins[query][:, None] + np.arange(len(doc))]
 
         return candidates
+
+
+def score_pairs(
+    encoder: Encoder, pairs: Callable[[], Iterator[tuple[str, str]]], count: int, who: str
+) -> Vectors:
+    """(n,) the score that a cross-encoder gives to each pair: its logit, or of two the log-odds.
+
+    Args:
+        encoder: of a cross-encoder.
+        pairs: gives all pairs from the first, each time it is called.
+        count: how many they are.
+        who: the model, for the message.
+
+    Raises:
+        InputError: it has more than two classes; told before it has read everything.
+    """
+    classes = encoder.encode(islice(pairs(), 1), what="a first pair").vectors().shape[1]
+    if classes > 2:
+        raise InputError(
+            f"{who} has {classes} classes",
+            remedy="a cross-encoder that ranks has one output, or two",
+        )
+    return single(encoder.encode(pairs(), what="pairs", count=count).vectors())
+
+
+def single(logits: Vectors) -> Vectors:
+    """(n,) scores of (n, 1) logits, or of (n, 2) the log-odds of the second class."""
+    scores: Vectors = logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
+    return scores

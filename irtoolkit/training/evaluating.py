@@ -16,6 +16,7 @@ from irtoolkit.ids import Ints
 from irtoolkit.models.presets import Kind
 from irtoolkit.qrels import Qrels
 from irtoolkit.retrievers.base import Block, Retriever, Scorer, Scores
+from irtoolkit.retrievers.cross import single
 from irtoolkit.retrievers.engine import rank_and_locate
 from irtoolkit.retrievers.task import Group, Segments, Task, load_task
 from irtoolkit.retrievers.vectors import prepared
@@ -128,8 +129,7 @@ def _read_together(live: Live, queries: list[str], task: Task) -> Scorer:
                     pairs, batch_size=live.batch, show_progress_bar=False,
                     activation_fn=torch.nn.Identity(), convert_to_numpy=True,
                 )  # fmt: skip
-            single = logits if logits.ndim == 1 else logits[:, 1] - logits[:, 0]
-            return single.reshape(len(query), len(shown))
+            return single(logits.reshape(len(pairs), -1)).reshape(len(query), len(shown))
 
         return score
 

@@ -11,7 +11,6 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, overload
 
@@ -24,6 +23,7 @@ from irtoolkit.collections.cache import Tables, Writer, cache_home, parsed
 from irtoolkit.errors import InputError
 from irtoolkit.files import locked
 from irtoolkit.ids import Ids, Ints, id_array
+from irtoolkit.retrievers.cross import score_pairs
 from irtoolkit.training.negatives import Bars, Documents, Ragged, mine, too_few
 from irtoolkit.training.recipes import Stage
 from irtoolkit.training.sources import SOURCES, Links, Source
@@ -380,14 +380,6 @@ def _scored(rows: TrainingSet, teacher: str) -> TrainingSet:
             for doc in docs:
                 yield query, rows.docs[doc]
 
-    # A model that cannot teach is refused before it has read everything.
-    classes = encoder.encode(islice(pairs(), 1), what="a first pair").vectors().shape[1]
-    if classes > 2:
-        raise InputError(
-            f"the teacher {teacher} has {classes} classes",
-            remedy="a cross-encoder that ranks has one output, or two",
-        )
-    outputs = encoder.encode(pairs(), what="pairs", count=listed.size).vectors()
-    scores = outputs[:, 0] if classes == 1 else outputs[:, 1] - outputs[:, 0]
+    scores = score_pairs(encoder, pairs, listed.size, f"the teacher {teacher}")
     digest = hashlib.sha256(rows.fingerprint.encode() + scores.tobytes()).hexdigest()
     return replace(rows, scores=scores.reshape(listed.shape), fingerprint=digest)

@@ -21,7 +21,14 @@ from irtoolkit.ids import Ints
 from irtoolkit.models import loading, presets
 from irtoolkit.training import card
 from irtoolkit.training.building import build_model, freeze_documents, separator
-from irtoolkit.training.checkpoints import StagePlace, Workplace, difference, read_json, save_whole
+from irtoolkit.training.checkpoints import (
+    StagePlace,
+    Workplace,
+    difference,
+    read_json,
+    save_whole,
+    saver,
+)
 from irtoolkit.training.evaluating import Test, make_test
 from irtoolkit.training.losses import LOSSES, check
 from irtoolkit.training.places import RECORD, is_trained
@@ -107,7 +114,8 @@ def train(recipe: Recipe, out: StrPath, how: How | None = None) -> Trained:
             f"there is no lexicon of sememes {recipe.sememes}",
             remedy="--set sememes=FILE, lines of a word, a tab and its sememes; or a recipe without",
         )
-    ready = [_prepare(recipe, stage) for stage in recipe.stages]
+    join = separator(recipe)
+    ready = [_prepare(recipe, stage, join) for stage in recipe.stages]
     plan = _plan(recipe, ready)
     if is_trained(folder) and not how.restart and not work.restarted():
         record = read_json(folder / RECORD)
@@ -147,8 +155,7 @@ def train(recipe: Recipe, out: StrPath, how: How | None = None) -> Trained:
     return Trained(folder, record)
 
 
-def _prepare(recipe: Recipe, stage: Stage) -> _Ready:
-    join = separator(recipe)
+def _prepare(recipe: Recipe, stage: Stage, join: str) -> _Ready:
     rows = build(stage, join)
     held = None
     if stage.held_out:
@@ -252,7 +259,7 @@ class _Run:
     def _finish(self, model: Any, follower: Any, steps: int) -> None:
         best = follower.best()
         if best is None or best["step"] == steps:
-            save_whole(model.save_pretrained, self.place.model)
+            save_whole(saver(model), self.place.model)
         else:
             folder = self.place.best(best["step"])
             if not folder.is_dir():
