@@ -207,8 +207,9 @@ def test_rows_that_cannot_be_shared_take_turns() -> None:
 
 def test_groups_smaller_than_the_processes_make_no_batch() -> None:
     rows = plain(list(range(5)), groups=[0, 0, 1, 1, 1])
-    assert len(Batches(rows, 6, grouped=True, apart=True, seed=0, world=4)) == 0
-    assert len(Batches(rows, 6, grouped=True, apart=True, seed=0, world=3)) == 1
+    for world, batches, left_out in ((4, 0, 5), (3, 1, 2), (2, 2, 0), (1, 2, 0)):
+        made = Batches(rows, 6, grouped=True, apart=True, seed=0, world=world)
+        assert (len(made), made.left_out) == (batches, left_out)
     # Rows of one gold never make a batch of two, and with two others they make two.
     assert len(Batches(plain([0] * 5), 4, grouped=False, apart=True, seed=0, world=2)) == 0
     rows = plain([0, 0, 0, 0, 0, 1, 2])

@@ -25,6 +25,8 @@ from irtoolkit.training.sets import TrainingSet
 
 # Rows of each ranking that measures see; the ranks of golds are exact.
 DEPTH = 1000
+# Texts that a CPU reads at once, and the most that a GPU does.
+_ON_CPU, _ON_GPU = 64, 512
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,7 @@ class Test:
         measures: all of them, by name.
         folds: of the benchmark's protocol.
         join: what stands between the segments of a text.
+        batch: texts that a GPU reads at once.
     """
 
     # No test class, whatever pytest thinks of its name.
@@ -163,6 +166,7 @@ class Test:
     measures: dict[str, Any]
     folds: Sequence[Sequence[str]] = ()
     join: str = " "
+    batch: int = _ON_GPU
 
     def fingerprint(self) -> str:
         """A hash of queries, ids of candidates, and judgments."""
@@ -184,12 +188,13 @@ class Test:
             rows = slice(self.qrels.offsets[i], self.qrels.offsets[i + 1])
             relevant = self.qrels.docs[rows][self.qrels.grades[rows] > 0]
             wanted[query_id] = [str(self.qrels.doc_ids[doc]) for doc in relevant]
+        batch = _ON_CPU if model.device.type == "cpu" else self.batch
         training = model.training
         model.eval()
         try:
             ranking = rank_and_locate(
                 self.task,
-                Live(model, kind, 64 if model.device.type == "cpu" else 512, self.join, precision),
+                Live(model, kind, batch, self.join, precision),
                 wanted,
                 depth=DEPTH,
                 progress=False,
@@ -218,7 +223,9 @@ def make_test(stage: Stage, held: TrainingSet | None, join: str = " ") -> Test |
         qrels, dataset = load_judgments(stage.evaluate)
         plan = protocol(dataset)
         names = [stage.measure, *(m for m in plan.measures if m != stage.measure)]
-        return Test(task, qrels, stage.measure, parse_measures(names), plan.folds, join)
+        return Test(
+            task, qrels, stage.measure, parse_measures(names), plan.folds, join, _at_once(stage)
+        )
     if held is None:
         raise InputError(
             f"{stage.measure} is to be measured, and there is nothing to measure it on",
@@ -229,8 +236,15 @@ def make_test(stage: Stage, held: TrainingSet | None, join: str = " ") -> Test |
     qrels = Qrels.from_rows((str(query), str(doc), 1) for query, doc in rows)
     if stage.source == "dataset":
         task = _narrowed(stage, set(qrels.query_ids))
-        return Test(task, qrels, stage.measure, measures, join=join)
-    return Test(_of_rows(held, stage.grouped), qrels, stage.measure, measures)
+    else:
+        task, join = _of_rows(held, stage.grouped), " "
+    return Test(task, qrels, stage.measure, measures, join=join, batch=_at_once(stage))
+
+
+def _at_once(stage: Stage) -> int:
+    """Texts read at once where a step holds the activations of all layers, and reading those of
+    one: several times the rows of a step fit wherever training does."""
+    return min(_ON_GPU, 4 * (stage.chunk or stage.batch))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import sys
@@ -31,6 +32,9 @@ from irtoolkit.training.sampling import Batches
 
 if TYPE_CHECKING:
     from irtoolkit.training.trainer import _Run
+
+
+_log = logging.getLogger(__name__)
 
 
 class _Numbers:
@@ -128,6 +132,11 @@ def make_trainer(run: _Run, model: Any, follower: Follower) -> Any:
             f"the {len(run.rows)} rows of {run.rows.what} make no batch for {world()} processes",
             remedy="start fewer processes",
         )
+    if batches.left_out and rank() == 0:
+        _log.warning(
+            "%d of the %d rows of %s are never trained on: %d processes cannot share their groups",
+            batches.left_out, len(run.rows), run.rows.what, world(),
+        )  # fmt: skip
     made = make_loss(model, stage, recipe.kind, documents=_documents(run, model, loss.matrix))
     trainer = _trainer_class(recipe.kind)(
         run, batches, follower, model=model, args=arguments, train_dataset=_Numbers(len(run.rows)), loss=made,

@@ -79,6 +79,11 @@ class Batches:
         ]
         self._planned: tuple[int, list[Ints]] = (-1, [])
 
+    @property
+    def left_out(self) -> int:
+        """How many rows no epoch has: those of groups that make no batch."""
+        return sum(len(part) for part in self._parts if not part.batches)
+
     def set_epoch(self, epoch: int) -> None:
         """Says which epoch's batches are to be given."""
         self.epoch = epoch
@@ -170,6 +175,9 @@ class _Part:
         self.batches = -(-self._units // most)
         if marks is not None and self._largest > 1:
             self._search(marks, most)
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
     def plan(self, epoch: int) -> list[Ints]:
         """The rows of each batch."""
