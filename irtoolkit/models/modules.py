@@ -1,4 +1,4 @@
-"""Modules of sentence-transformers for QuoteR's encoders (Qi et al. 2022).
+"""Modules of sentence-transformers for QuoteR's encoders and baselines (Qi et al. 2022).
 
 irtoolkit loads models with them anywhere; plain sentence-transformers does so with
 `SentenceTransformer(folder, trust_remote_code=True)`, because they are not its own.
@@ -13,12 +13,24 @@ from typing import Any
 
 import torch
 from sentence_transformers.base.modules import Module, Transformer
+from sentence_transformers.sentence_transformer.modules import WordEmbeddings
 from torch import Tensor
 
 from irtoolkit.errors import InputError
 from irtoolkit.files import StrPath, atomic_text, read_lines
 
 _LEXICON, _VECTORS = "sememes.tsv", "sememes.safetensors"
+
+
+class WordVectors(WordEmbeddings):  # type: ignore[misc]
+    """Vectors of words for one of two encoders.
+
+    The library's own passes everything that it is given to its tokenizer, which refuses the side
+    of a text that a Router tells.
+    """
+
+    def preprocess(self, inputs: Sequence[Any], prompt: str | None = None, **_: Any) -> Any:
+        return super().preprocess(list(map(str, inputs)), prompt=prompt)
 
 
 class MaskPooling(Module):  # type: ignore[misc]
@@ -272,4 +284,4 @@ class SememeTransformer(Transformer):  # type: ignore[misc]
         return made
 
 
-MODULES = (MaskPooling, SememeTransformer)
+MODULES = (WordVectors, MaskPooling, SememeTransformer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,6 +11,7 @@ from irtoolkit.errors import InputError
 from irtoolkit.models import applied, loading, presets
 from irtoolkit.models.presets import Kind, Preset, Side
 from irtoolkit.training.recipes import Recipe
+from irtoolkit.training.scratch import SCRATCH, vocabulary
 
 SIDES: tuple[Side, Side] = ("query", "document")
 # Tokens that a query is filled to (Khattab and Zaharia 2020, §4.1).
@@ -23,13 +24,16 @@ _STARTS: dict[Kind, tuple[Kind, ...]] = {
 }  # fmt: skip
 
 
-def build_model(recipe: Recipe, seed: int, device: str | None = None) -> Any:
+def build_model(
+    recipe: Recipe, seed: int, device: str | None = None, texts: Iterable[str] = ()
+) -> Any:
     """The model that a recipe trains, before any training.
 
     Args:
         recipe: says what it is made of.
         seed: of what no checkpoint has: the head of a cross-encoder, ColBERT's projection, sememes.
         device: a torch device; by default a GPU when there is one.
+        texts: whose words a start without a checkpoint knows.
 
     Returns:
         A SentenceTransformer, MultiVectorEncoder, SparseEncoder or CrossEncoder in fp32. Saved, it
@@ -41,7 +45,8 @@ def build_model(recipe: Recipe, seed: int, device: str | None = None) -> Any:
     """
     _check(recipe)
     with _seeded(seed):
-        model = _BUILDERS[recipe.kind](recipe)
+        made = recipe.start in SCRATCH
+        model = _from_scratch(recipe, texts) if made else _BUILDERS[recipe.kind](recipe)
     _set_lengths(model, recipe)
     device = loading.device_of(device)
     return loading.load(recipe.start, lambda: model, "published", device)
@@ -53,6 +58,8 @@ def separator(recipe: Recipe) -> str:
     Raises:
         InputError: it is the start's separator token, and the start is not here or has none.
     """
+    if recipe.start in SCRATCH:
+        return " " if recipe.join is None else recipe.join
     preset = presets.find(_named(recipe, "document")).side("document")
     join = preset.join if recipe.join is None else recipe.join
     if join != "sep":
@@ -148,8 +155,34 @@ def _check(recipe: Recipe) -> None:
             "sememes are added to the tokens of documents, and queries share their encoder",
             remedy="encoders=2",
         )
+    if recipe.start in SCRATCH:
+        _check_scratch(recipe)
+    elif recipe.words is not None:
+        raise InputError(
+            f"words={recipe.words}: {recipe.start} has word vectors of its own",
+            remedy=f"leave words out, or start={' or '.join(SCRATCH)}",
+        )
     if not recipe.start.strip():
         raise InputError("the recipe starts from no model", remedy="start=PRESET, folder or hub id")
+
+
+def _check_scratch(recipe: Recipe) -> None:
+    """Refuses what only a transformer can do."""
+    asked = {
+        f"kind={recipe.kind}": recipe.kind != "dense",
+        f"query_start={recipe.query_start}": recipe.query_start is not None,
+        f"sememes={recipe.sememes}": recipe.sememes is not None,
+        "checkpointing=true": recipe.checkpointing,
+        "join=sep": recipe.join == "sep",
+    }
+    for side in ("pooling", "query_pooling"):
+        pooling = getattr(recipe, side)
+        asked[f"{side}={pooling}"] = pooling not in (None, "own", "mean", "max")
+    for setting, wrong in asked.items():
+        if wrong:
+            raise InputError(f"{setting} is not for start={recipe.start}")
+    if recipe.width < 1:
+        raise InputError(f"width={recipe.width} is not at least 1")
 
 
 def _start(recipe: Recipe, side: Side) -> tuple[Preset, str]:
@@ -225,6 +258,24 @@ def _dense(recipe: Recipe) -> Any:
         prompts=_prompts(opened, starts), truncate_dim=shown.truncate_dim,
         default_prompt_name=None if apart else shown.default_prompt_name,
     )  # fmt: skip
+
+
+def _from_scratch(recipe: Recipe, texts: Iterable[str]) -> Any:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.base.modules import Router
+
+    make, words = SCRATCH[recipe.start], vocabulary(texts)
+    made = make(recipe, recipe.pooling, words)
+    if recipe.encoders == 2:
+        asking = make(recipe, recipe.query_pooling or recipe.pooling, words)
+        made = [Router.for_query_document(asking, made)]
+    elif recipe.query_pooling not in (None, recipe.pooling):
+        raise InputError(
+            f"query_pooling={recipe.query_pooling} with one encoder", remedy="encoders=2"
+        )
+    return SentenceTransformer(
+        modules=made, device="cpu", similarity_fn_name=_NAMED[recipe.similarity or "dot"]
+    )
 
 
 def _route(model: Any, side: Side) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from irtoolkit.training.recipes import Recipe, Stage
+from irtoolkit.training.scratch import SCRATCH
 
 # What a reader of the card looks for first; the rest is in training.json.
 _SHOWN = (
@@ -26,7 +27,8 @@ def write(recipe: Recipe, record: dict[str, Any]) -> str:
     kind = {"cross": "text-ranking"}.get(recipe.kind, "sentence-similarity")
     head = [
         "---", "library_name: sentence-transformers", f"pipeline_tag: {kind}",
-        f"base_model: {recipe.start}", "tags:", "- irtoolkit", f"- {recipe.kind}", "---", "",
+        *([] if recipe.start in SCRATCH else [f"base_model: {recipe.start}"]), "tags:",
+        "- irtoolkit", f"- {recipe.kind}", "---", "",
     ]  # fmt: skip
     source = record["implementation"]["source"]
     made = [
@@ -82,7 +84,11 @@ def _use(recipe: Recipe) -> list[str]:
     from irtoolkit.models.presets import SAVED_AS
 
     retriever, family = _RETRIEVERS[recipe.kind], SAVED_AS[recipe.kind]
-    own = recipe.sememes is not None or "mask" in (recipe.pooling, recipe.query_pooling)
+    own = (
+        recipe.sememes is not None
+        or "mask" in (recipe.pooling, recipe.query_pooling)
+        or recipe.start in SCRATCH
+    )
     # sentence-transformers imports the modules of other packages only when it is told to.
     trusted = ", trust_remote_code=True" if own else ""
     dataset, view = recipe.stages[-1].evaluate or "DATASET", recipe.stages[-1].query

@@ -108,7 +108,8 @@ class Recipe:
         note: what a user must know: what the paper does not print, say.
         stages: one after the other, each from the best model of the one before.
         kind: "dense", "late", "sparse" or "cross".
-        start: what training starts from: a preset, a folder or a hub id.
+        start: what training starts from: a preset, a folder or a hub id; "lstm" is a network of
+            that kind over the words of the texts to train on.
         query_start: the query encoder's own start; None takes `start`.
         encoders: 1, or 2 where queries have an encoder of their own.
         pooling, query_pooling: how token vectors become one; "own" is the start's own way.
@@ -119,6 +120,8 @@ class Recipe:
         labels: outputs of a cross-encoder.
         sememes: a lexicon whose sememes are added to the documents' tokens (QuoteR §5.3).
         alpha: their weight.
+        words: a file of word vectors, as GloVe's are, for "lstm"; without, they are drawn.
+        width: of the state of "lstm".
         precision: "fp32"; "bf16" or "fp16" mixed with it; "auto" is bf16 where a GPU has it.
         checkpointing: whether activations are computed again instead of kept.
         seed: of everything drawn.
@@ -143,6 +146,8 @@ class Recipe:
     labels: Literal[1, 2] = 1
     sememes: str | None = None
     alpha: float = 1.0
+    words: str | None = None
+    width: int = 300
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     checkpointing: bool = False
     seed: int = 42

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -109,11 +110,13 @@ def train(recipe: Recipe, out: StrPath, how: How | None = None) -> Trained:
     work = Workplace(folder.with_name(f"{folder.name}.training"))
     if folder.is_file():
         raise InputError(f"{folder} is a file", remedy="name a folder with -o")
-    if recipe.sememes is not None and not Path(recipe.sememes).is_file():
-        raise InputError(
-            f"there is no lexicon of sememes {recipe.sememes}",
-            remedy="--set sememes=FILE, lines of a word, a tab and its sememes; or a recipe without",
-        )
+    for key, what, lines in (
+        ("sememes", "lexicon of sememes", "lines of a word, a tab and its sememes; or a recipe without"),
+        ("words", "file of word vectors", "lines of a word and numbers; or leave words out"),
+    ):  # fmt: skip
+        file = getattr(recipe, key)
+        if file is not None and not Path(file).is_file():
+            raise InputError(f"there is no {what} {file}", remedy=f"--set {key}=FILE, {lines}")
     join = separator(recipe)
     ready = [_prepare(recipe, stage, join) for stage in recipe.stages]
     plan = _plan(recipe, ready)
@@ -190,6 +193,8 @@ def _plan(recipe: Recipe, ready: list[_Ready]) -> dict[str, Any]:
     settings = recipe.settings()
     settings["stages"] = [dict(stage) for stage in settings["stages"]]
     data = [one.rows.fingerprint for one in ready]
+    if recipe.words is not None:
+        starts[recipe.words] = sha256(recipe.words)
     lexicon = None if recipe.sememes is None else sha256(recipe.sememes)
     tests = [None if one.test is None else one.test.fingerprint() for one in ready]
     return {
@@ -253,7 +258,8 @@ class _Run:
 
     def _model(self) -> Any:
         if self.before is None:
-            return build_model(self.recipe, self.recipe.seed, self.device)
+            texts = chain(self.rows.queries, self.rows.docs)
+            return build_model(self.recipe, self.recipe.seed, self.device, texts)
         return loading.open_model(self.recipe.kind, str(self.before), device=self.device)
 
     def _finish(self, model: Any, follower: Any, steps: int) -> None:

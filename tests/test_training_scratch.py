@@ -1,0 +1,243 @@
+"""Encoders that start from no checkpoint: their words, their vectors, and what they learn."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sentence_transformers import SentenceTransformer
+
+from irtoolkit.errors import InputError
+from irtoolkit.models.applied import apply
+from irtoolkit.training import scratch
+from irtoolkit.training.building import build_model, freeze_documents, separator
+from irtoolkit.training.recipes import Recipe, Stage
+from irtoolkit.training.trainer import How, train
+from tests import planted
+
+TEXTS = ["The cat sat, the cat!", "學而時習之", "A dog"]
+
+
+def recipe(**how: Any) -> Recipe:
+    return Recipe("tiny", "", (Stage(),), start="lstm", **{"width": 4, "encoders": 2, **how})
+
+
+def build(**how: Any) -> Any:
+    return build_model(recipe(**how), 1, "cpu", TEXTS)
+
+
+def test_the_vocabulary_is_words_by_frequency_and_chinese_characters() -> None:
+    words = scratch.vocabulary(TEXTS)
+    assert words[:2] == ["cat", "the"]
+    assert words[2:] == sorted([*"學而時習之", "!", ",", "a", "dog", "sat"])
+
+
+def test_a_text_is_the_last_state_of_an_lstm_over_its_words() -> None:
+    model = build()
+    words, network = model[0].sub_modules["query"][:2]
+    number = {word: i for i, word in enumerate(scratch.vocabulary(TEXTS), 2)}
+    for text, ids in {
+        "the DOG sat": [number["the"], number["dog"], number["sat"]],
+        "the wombat": [number["the"], 1],
+        "之": [number["之"]],
+    }.items():
+        states, (last, _) = network.encoder(words.emb_layer(torch.tensor([ids])))
+        assert torch.equal(states[:, -1], last[0])
+        # Beside a longer text, so that it is filled up.
+        found = model.encode_query([text, "the cat sat on the dog !"])[0]
+        np.testing.assert_allclose(found, last[0, 0].detach().numpy(), atol=1e-6)
+    assert np.isfinite(model.encode_query(["", "the cat"])).all()
+
+
+@pytest.mark.parametrize("pooling", ["mean", "max"])
+def test_other_poolings(pooling: str) -> None:
+    model = build(pooling=pooling, encoders=1)
+    words, network = model[0], model[1]
+    ids = [word + 2 for word in map(scratch.vocabulary(TEXTS).index, ["the", "dog", "sat"])]
+    states = network.encoder(words.emb_layer(torch.tensor([ids])))[0][0].detach()
+    wanted = states.mean(0) if pooling == "mean" else states.max(0).values
+    np.testing.assert_allclose(model.encode(["the dog sat"])[0], wanted.numpy(), atol=1e-6)
+
+
+def test_encoders_are_two_and_one_can_be_frozen() -> None:
+    model = build()
+    sides = [model[0].sub_modules[side] for side in ("query", "document")]
+    assert not torch.equal(*(side[0].emb_layer.weight for side in sides)) or not torch.equal(
+        *(side[1].encoder.weight_ih_l0 for side in sides)
+    )
+    freeze_documents(model)
+    assert not any(p.requires_grad for p in sides[1].parameters())
+    assert all(p.requires_grad for p in sides[0].parameters())
+    with pytest.raises(InputError, match="share an encoder"):
+        freeze_documents(build(encoders=1))
+
+
+def test_a_seed_is_a_model() -> None:
+    def weights(seed: int) -> list[Any]:
+        made = build_model(recipe(seed=seed), seed, "cpu", TEXTS)
+        return [p.detach().numpy() for p in made.parameters()]
+
+    assert all(map(np.array_equal, weights(1), weights(1)))
+    assert not any(map(np.array_equal, weights(1)[:2], weights(2)[:2]))
+
+
+def test_what_is_saved_is_a_model_for_everybody(tmp_path: Path) -> None:
+    model = build(similarity="dot", query_length=5, doc_length=3)
+    model.save_pretrained(str(tmp_path / "model"), create_model_card=False)
+    read = SentenceTransformer(str(tmp_path / "model"), device="cpu", trust_remote_code=True)
+    assert read.similarity_fn_name == "dot"
+    asked, shown = ["the cat sat , the cat sat", "a dog"], ["學而時習之", "the cat"]
+    np.testing.assert_array_equal(read.encode_query(asked), model.encode_query(asked))
+    np.testing.assert_array_equal(read.encode_document(shown), model.encode_document(shown))
+    for side, texts, limit in (("query", asked, 5), ("document", shown, 3)):
+        ours = apply(
+            str(tmp_path / "model"),
+            "dense",
+            side,
+            device="cpu",
+            precision="fp32",  # type: ignore[arg-type]
+        )
+        encode = getattr(read, f"encode_{side}")
+        assert ours.limit == limit
+        assert ours.lengths(texts).tolist() == [7 if side == "query" else 5, 2]
+        np.testing.assert_allclose(
+            np.stack([vector for (vector,) in ours(texts)]), encode(texts), atol=1e-6
+        )
+        # Cut there, and nowhere else.
+        first = {"query": "the cat sat , the", "document": "學而時"}[side]
+        np.testing.assert_allclose(encode([first])[0], encode(texts[:1])[0], atol=1e-6)
+
+
+# -- word vectors ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def vectors(tmp_path: Path) -> Callable[..., Path]:
+    def write(*lines: str, name: str = "vectors.txt") -> Path:
+        path = tmp_path / name
+        opened = gzip.open if name.endswith(".gz") else open
+        with opened(path, "wt", encoding="utf-8") as out:
+            out.writelines(f"{line}\n" for line in lines)
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("name", ["vectors.txt", "vectors.txt.gz"])
+@pytest.mark.parametrize("head", [(), ("3 2",)])
+def test_words_have_the_vectors_of_the_file(
+    vectors: Callable[..., Path], head: tuple[str, ...], name: str
+) -> None:
+    path = vectors(*head, "cat 1 2", "at home 5 6", "之 3 -4e-1", "cat 9 9", "zebra 7 8", name=name)
+    words = build(words=str(path), width=3)[0].sub_modules["query"][0]
+    vocabulary = scratch.vocabulary(TEXTS)
+    weights = words.emb_layer.weight.detach().numpy()
+    assert weights.shape == (len(vocabulary) + 2, 2)
+    assert weights[vocabulary.index("cat") + 2].tolist() == [1, 2]
+    assert weights[vocabulary.index("之") + 2] == pytest.approx([3, -0.4])
+    assert not weights[0].any()
+    assert words.emb_layer.weight.requires_grad
+    drawn = np.delete(weights, [0, *(vocabulary.index(w) + 2 for w in ("cat", "之"))], axis=0)
+    assert 0 < np.abs(drawn).max() < 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "said"),
+    [
+        (["cat 1 2", "dog 1 2", "the 1"], 3, "1 numbers, where the first line has 2"),
+        (["cat 1 2", "dog 1 two"], 2, "the vector of 'dog' has what is no number"),
+        (["cat 1 2", "dog 1 nan"], 2, "the vector of 'dog' has what is no number"),
+        (["cat 1 2", "dog"], 2, "0 numbers, where the first line has 2"),
+        (["cat"], 1, "no vector"),
+        (["zebra 1 2"], None, "has none of the 12 words to train on"),
+        ([], None, "has none of the 12 words to train on"),
+    ],
+)
+def test_files_that_are_refused(
+    lines: list[str], line: int | None, said: str, vectors: Callable[..., Path]
+) -> None:
+    path = vectors(*lines)
+    with pytest.raises(InputError) as caught:
+        build(words=str(path))
+    assert said in caught.value.found
+    assert (str(caught.value.file), caught.value.line) == (str(path), line)
+
+
+# -- what cannot be -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"kind": "cross", "encoders": 1}, "kind=cross is not for start=lstm"),
+        ({"pooling": "mask"}, "pooling=mask is not for start=lstm"),
+        ({"query_pooling": "cls"}, "query_pooling=cls is not for start=lstm"),
+        ({"sememes": "s.tsv"}, "sememes=s.tsv is not for start=lstm"),
+        ({"query_start": "other"}, "query_start=other is not for start=lstm"),
+        ({"checkpointing": True}, "checkpointing=true is not for start=lstm"),
+        ({"join": "sep"}, "join=sep is not for start=lstm"),
+        ({"width": 0}, "width=0 is not at least 1"),
+        ({"encoders": 1, "query_pooling": "max"}, "query_pooling=max with one encoder"),
+    ],
+)
+def test_what_only_others_can_do_is_refused(how: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        build(**how)
+
+
+def test_word_vectors_are_for_a_start_without_any(tmp_path: Path) -> None:
+    start = planted.start(tmp_path / "start")
+    with pytest.raises(InputError, match="has word vectors of its own"):
+        build_model(Recipe("x", "", (Stage(),), start=start, words="glove.txt"), 1, "cpu")
+
+
+def test_texts_without_a_word_are_refused() -> None:
+    with pytest.raises(InputError, match="the texts to train on have no word"):
+        build_model(recipe(), 1, "cpu", ["", "  "])
+
+
+# -- training -----------------------------------------------------------------------------------
+
+CPU = How(device="cpu")
+
+
+def trained(tmp_path: Path, name: str, **how: Any) -> Any:
+    data, test = planted.task(topics=12, asked=6)
+    made = planted.recipe(
+        data, "lstm", test, width=24, pooling="own", loss="sampled", negatives="random", count=7,
+        rate=1e-2, every=10**6, **how,
+    )  # fmt: skip
+    assert separator(made) == " "
+    return train(made, tmp_path / name, CPU)
+
+
+def test_what_is_planted_is_learned(tmp_path: Path) -> None:
+    def last(found: Any) -> float:
+        return float(found.record["stages"][-1]["evaluations"][-1]["figures"]["R@1"])
+
+    assert last(trained(tmp_path, "untrained", epochs=0.1)) < planted.CHANCE
+    assert last(trained(tmp_path, "model", epochs=15)) > 0.9
+    card = (tmp_path / "model" / "README.md").read_text()
+    assert "Start: lstm" in card
+    assert "base_model" not in card
+
+
+def test_other_word_vectors_are_another_training(
+    tmp_path: Path, vectors: Callable[..., Path]
+) -> None:
+    path = vectors(*(f"q{t}x0 {t} 1 0" for t in range(12)))
+    data, test = planted.task(topics=4, asked=4)
+    made = planted.recipe(data, "lstm", test, width=4, pooling="own", epochs=0.1, words=str(path))
+    train(made, tmp_path / "model", CPU)
+    assert train(made, tmp_path / "model", CPU).reused
+    path.write_text(path.read_text().replace(" 1 0", " 1 1"))
+    with pytest.raises(InputError, match="another training: start"):
+        train(made, tmp_path / "model", CPU)
+    path.unlink()
+    with pytest.raises(InputError, match=r"there is no file of word vectors .*vectors\.txt"):
+        train(made, tmp_path / "model", CPU)
