@@ -3,8 +3,8 @@
     python docs/generate.py            # writes it
     python docs/generate.py --check    # says what is out of date, with exit status 1
 
-Written as a whole are commands.md, models.md and reference/. In retrievers.md and measures.md only
-the tables between markers are: the text around them is written by hand. What has no marker there
+Written as a whole are commands.md, models.md and reference/. In retrievers.md, measures.md and
+training.md only the tables between markers are: the text around them is written by hand. What has no marker there
 yet gets a section at the end, with its docstring. The standard library and irtoolkit suffice:
 modules are found by being there and read as text, so that no extra has to be installed.
 """
@@ -27,6 +27,8 @@ from irtoolkit import commands, measures, retrievers
 from irtoolkit.discovery import modules
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.models.presets import presets
+from irtoolkit.training.losses import LOSSES
+from irtoolkit.training.recipes import Recipe, Stage, find_recipe, recipes, variables
 
 DOCS = Path(__file__).resolve().parent
 PACKAGE = Path(irtoolkit.__file__).parent
@@ -72,6 +74,7 @@ def pages() -> dict[str, str]:
         "models.md": model_page(),
         "retrievers.md": filled("retrievers.md", retriever_blocks()),
         "measures.md": filled("measures.md", measure_blocks()),
+        "training.md": filled("training.md", training_blocks()),
         **reference_pages(),
     }
 
@@ -283,7 +286,7 @@ def retriever_blocks() -> dict[str, tuple[str, str]]:
 
 
 def settings_table(cls: type) -> str:
-    """Every setting of a retriever with its default, its values and its meaning."""
+    """Every setting of a retriever, or of a recipe, with its default, values and meaning."""
     hints, said = get_type_hints(cls), attributes(cls)
     rows = []
     own_first = [name for base in cls.__mro__ for name in inspect.get_annotations(base)]
@@ -371,6 +374,42 @@ def parameter_table(measure: ColumnarMeasure) -> str:
         shown = f"`{name}`" + (f", as in `{measure.NAME}@10`" if at else "")
         rows.append([shown, default, values or _kind(info.dtype), escaped(info.desc or "")])
     return table(["parameter", "default", "values", "meaning"], rows)
+
+
+def training_blocks() -> dict[str, tuple[str, str]]:
+    """The tables of the page on training: recipes, losses, and the settings of a recipe."""
+    told = {"name", "title", "paper", "note", "stages", "variables"}
+    head, rule, *rows = settings_table(Recipe).splitlines(keepends=True)
+    kept = [head, rule, *(row for row in rows if row.split("`")[1] not in told)]
+    return {
+        "recipes": (recipe_table(), ""),
+        "losses": (loss_table(), ""),
+        "model": ("".join(kept), ""),
+        "stage": (settings_table(Stage), ""),
+    }
+
+
+def recipe_table() -> str:
+    rows = []
+    for name in recipes():
+        recipe = find_recipe(name)
+        chosen = [
+            f"`{key}`: " + ", ".join(f"`{value}`" for value in values)
+            for key, (_, values) in variables(name).items()
+        ]
+        rows.append([f"`{name}`", recipe.title, "; ".join(chosen), recipe.paper or "ours"])
+    return table(["recipe", "what it trains", "its variables", "source"], rows)
+
+
+def loss_table() -> str:
+    rows = []
+    for loss in LOSSES.values():
+        negatives = "one" if loss.most == 1 else "one or more"
+        if not loss.least:
+            negatives = "none" if loss.most == 0 else "any number"
+        kinds = ", ".join(f"`{kind}`" for kind in loss.kinds)
+        rows.append([f"`{loss.name}`", loss.about, kinds, negatives, loss.source])
+    return table(["loss", "what it is", "models", "a row's own negatives", "source"], rows)
 
 
 def filled(name: str, blocks: Mapping[str, tuple[str, str]]) -> str:
