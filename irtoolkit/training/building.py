@@ -11,7 +11,7 @@ from irtoolkit.errors import InputError
 from irtoolkit.models import applied, loading, presets
 from irtoolkit.models.presets import Kind, Preset, Side
 from irtoolkit.training.recipes import Recipe
-from irtoolkit.training.scratch import SCRATCH, vocabulary
+from irtoolkit.training.scratch import SCRATCH, encoder_maker
 
 SIDES: tuple[Side, Side] = ("query", "document")
 # Tokens that a query is filled to (Khattab and Zaharia 2020, §4.1).
@@ -264,10 +264,10 @@ def _from_scratch(recipe: Recipe, texts: Iterable[str]) -> Any:
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.base.modules import Router
 
-    make, words = SCRATCH[recipe.start], vocabulary(texts)
-    made = make(recipe, recipe.pooling, words)
+    make = encoder_maker(recipe, texts)
+    made = make(recipe.pooling)
     if recipe.encoders == 2:
-        asking = make(recipe, recipe.query_pooling or recipe.pooling, words)
+        asking = make(recipe.query_pooling or recipe.pooling)
         made = [Router.for_query_document(asking, made)]
     elif recipe.query_pooling not in (None, recipe.pooling):
         raise InputError(

@@ -21,27 +21,44 @@ _PAD, _UNKNOWN = "[PAD]", "[UNK]"
 _DEVIATION = 0.1
 
 
-def lstm(recipe: Recipe, pooling: str, words: list[str]) -> list[Any]:
-    """The modules of one encoder: word vectors, an LSTM, and one vector of its states.
+def lstm(recipe: Recipe, pooling: str, reader: Any) -> list[Any]:
+    """An LSTM in one direction, and one vector of its states.
 
     Args:
-        recipe: gives the width of the LSTM's state, and a file of word vectors.
+        recipe: gives the width of the state.
         pooling: "own", which is the last state, "mean" or "max".
-        words: the vocabulary.
-
+        reader: gives the vectors of words.
     """
     from sentence_transformers.sentence_transformer.modules import LSTM, Pooling
 
+    network = LSTM(reader.get_embedding_dimension(), recipe.width, bidirectional=False)
+    mode = "lasttoken" if pooling == "own" else pooling
+    return [reader, network, Pooling(recipe.width, pooling_mode=mode)]
+
+
+SCRATCH: dict[str, Callable[[Recipe, str, Any], list[Any]]] = {"lstm": lstm}
+
+
+def encoder_maker(recipe: Recipe, texts: Iterable[str]) -> Callable[[str], list[Any]]:
+    """Makes encoders with the same words: from a pooling to modules of sentence-transformers.
+
+    Args:
+        recipe: says what stands over the words, and may name a file of their vectors.
+        texts: whose words are known; any other is one and the same unknown word.
+
+    Raises:
+        InputError: there is no word; or something is wrong with the file.
+    """
     from irtoolkit.models.modules import WordVectors
 
+    words = vocabulary(texts)
     vectors = _vectors(recipe, words)
-    reader = WordVectors(_tokenizer(words), vectors, update_embeddings=True)
-    encoder = LSTM(vectors.shape[1], recipe.width, bidirectional=False)
-    mode = "lasttoken" if pooling == "own" else pooling
-    return [reader, encoder, Pooling(recipe.width, pooling_mode=mode)]
 
+    def make(pooling: str) -> list[Any]:
+        reader = WordVectors(_tokenizer(words), vectors.copy(), update_embeddings=True)
+        return SCRATCH[recipe.start](recipe, pooling, reader)
 
-SCRATCH: dict[str, Callable[[Recipe, str, list[str]], list[Any]]] = {"lstm": lstm}
+    return make
 
 
 def vocabulary(texts: Iterable[str]) -> list[str]:
