@@ -12,6 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import transformers
@@ -434,6 +435,17 @@ def test_a_package_that_carries_the_weights(offline: Path, plain: Path, declare:
     assert missing(name) is None
     assert fingerprint(name) == fingerprint(str(plain))
     assert encoder(name).encode(["a cat"]).vectors().shape == (1, DIMENSIONS)
+    # The package has the documents' encoder; another one of queries is still another.
+    other = save(tmp_path / "other", seed=7)
+    asked = presets.find(name, query_weights=str(other)).side("query")
+    assert presets.place(asked) == str(other)
+    assert presets.place(presets.find(name, query_weights=str(other)).side("document")) == str(
+        plain
+    )
+    two = Encoder(How(name, "dense", "query", query_weights=str(other), device="cpu"))
+    found = two.encode(["a cat"]).vectors()
+    alone = encoder(name).encode(["a cat"]).vectors()
+    assert not np.allclose(found, alone, atol=1e-3)
 
 
 def test_a_fingerprint_is_of_every_file(copy: Any, plain: Path, declare: Any) -> None:

@@ -76,8 +76,10 @@ class Preset:
 
     def side(self, side: Side) -> Preset:
         """The model that encodes one side."""
-        own = self.query if side == "query" and self.query is not None else self.id
-        return replace(self, id=own, query=None)
+        if side == "document" or self.query is None:
+            return replace(self, query=None)
+        # What a package carries is the other encoder.
+        return replace(self, id=self.query, query=None, package=None)
 
 
 @cache
