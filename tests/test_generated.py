@@ -1076,7 +1076,8 @@ def test_after_a_failure_only_the_rest_is_asked(
 
 
 WORKER = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 from irtoolkit.answers import Answers
 from irtoolkit.retrievers.writers import Endpoint
 writer = Endpoint("gpt-test", url=sys.argv[1], parallel=3)
