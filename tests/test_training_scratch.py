@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from irtoolkit.errors import InputError
+from irtoolkit.models import loading
 from irtoolkit.models.applied import apply
 from irtoolkit.training import scratch
 from irtoolkit.training.building import build_model, freeze_documents, separator
+from irtoolkit.training.checkpoints import StagePlace
+from irtoolkit.training.losses import make_loss
 from irtoolkit.training.recipes import Recipe, Stage
 from irtoolkit.training.trainer import How, train
 from tests import planted
@@ -62,6 +66,9 @@ def test_other_poolings(pooling: str) -> None:
     states = network.encoder(words.emb_layer(torch.tensor([ids])))[0][0].detach()
     wanted = states.mean(0) if pooling == "mean" else states.max(0).values
     np.testing.assert_allclose(model.encode(["the dog sat"])[0], wanted.numpy(), atol=1e-6)
+    # A text without a word is one unknown word.
+    empty, unknown, _ = model.encode(["", "wombat", "the dog sat"])
+    np.testing.assert_allclose(empty, unknown, atol=1e-6)
 
 
 def test_encoders_are_two_and_one_can_be_frozen() -> None:
@@ -79,11 +86,11 @@ def test_encoders_are_two_and_one_can_be_frozen() -> None:
 
 def test_a_seed_is_a_model() -> None:
     def weights(seed: int) -> list[Any]:
-        made = build_model(recipe(seed=seed), seed, "cpu", TEXTS)
+        made = build_model(recipe(), seed, "cpu", TEXTS)
         return [p.detach().numpy() for p in made.parameters()]
 
     assert all(map(np.array_equal, weights(1), weights(1)))
-    assert not any(map(np.array_equal, weights(1)[:2], weights(2)[:2]))
+    assert not any(map(np.array_equal, weights(1), weights(2)))
 
 
 def test_what_is_saved_is_a_model_for_everybody(tmp_path: Path) -> None:
@@ -190,10 +197,27 @@ def test_what_only_others_can_do_is_refused(how: dict[str, Any], said: str) -> N
         build(**how)
 
 
-def test_word_vectors_are_for_a_start_without_any(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [{"words": "glove.txt"}, {"width": 300}])
+def test_words_and_width_are_for_a_start_without_any(how: dict[str, Any], tmp_path: Path) -> None:
     start = planted.start(tmp_path / "start")
-    with pytest.raises(InputError, match="has word vectors of its own"):
-        build_model(Recipe("x", "", (Stage(),), start=start, words="glove.txt"), 1, "cpu")
+    with pytest.raises(InputError, match="has words and a width of its own"):
+        build_model(Recipe("x", "", (Stage(),), start=start, **how), 1, "cpu")
+
+
+def test_one_encoder_has_one_length() -> None:
+    with pytest.raises(InputError, match="the one encoder has one length") as caught:
+        build(encoders=1, query_length=5, doc_length=3)
+    assert "encoders=2" in str(caught.value)
+    assert build(encoders=1, query_length=5, doc_length=5)[0].max_seq_length == 5
+
+
+def test_a_trained_network_is_not_pooled_otherwise(tmp_path: Path) -> None:
+    build(encoders=1).save_pretrained(str(tmp_path / "model"), create_model_card=False)
+    start = Recipe("next", "", (Stage(),), start=str(tmp_path / "model"))
+    again = build_model(start, 1, "cpu")
+    assert [type(module).__name__ for module in again] == ["WordVectors", "LSTM", "Pooling"]
+    with pytest.raises(InputError, match="pooling=mean is of a transformer's tokens"):
+        build_model(replace(start, pooling="mean"), 1, "cpu")
 
 
 def test_texts_without_a_word_are_refused() -> None:
@@ -225,6 +249,74 @@ def test_what_is_planted_is_learned(tmp_path: Path) -> None:
     card = (tmp_path / "model" / "README.md").read_text()
     assert "Start: lstm" in card
     assert "base_model" not in card
+
+
+def test_a_folder_of_the_starts_name_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data, _ = planted.task(topics=4, asked=4)
+    made = planted.recipe(data, "lstm", width=4, pooling="own", epochs=0.1)
+    train(made, "lstm", CPU)
+    assert train(made, "lstm", CPU).reused
+
+
+def test_the_words_of_all_stages_are_known(tmp_path: Path) -> None:
+    first, _ = planted.task(topics=2, asked=2)
+    second, _ = planted.task(topics=4, asked=4)
+    made = planted.recipe(first, "lstm", width=4, pooling="own", epochs=0.1)
+    stages = (made.stages[0], replace(made.stages[0], dataset=second))
+    folder = train(replace(made, stages=stages), tmp_path / "model", CPU).folder
+    model = loading.open_model("dense", str(folder))
+    asked = model.encode_query(["q0x0", "q3x0", "never"])
+    assert not np.allclose(asked[1], asked[2])
+
+
+def test_who_is_interrupted_goes_on_to_the_same_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, test = planted.task(topics=6, asked=6)
+    made = planted.recipe(data, "lstm", test, width=8, pooling="own", batch=6, epochs=3)
+    stages = (made.stages[0], replace(made.stages[0], frozen="documents"))
+    made, how = replace(made, stages=stages), How(device="cpu", save_every=2)
+    whole = train(made, tmp_path / "whole", how).folder
+    original, sealed = StagePlace.seal, []
+
+    def killed(self: StagePlace, step: int, state: dict[str, Any]) -> None:
+        original(self, step, state)
+        sealed.append(step)
+        if len(sealed) in (2, 9):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(StagePlace, "seal", killed)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            train(made, tmp_path / "cut", how)
+    cut = train(made, tmp_path / "cut", how).folder
+    for path in whole.rglob("*.safetensors"):
+        assert path.read_bytes() == (cut / path.relative_to(whole)).read_bytes()
+
+
+@pytest.mark.parametrize("pooling", ["own", "mean", "max"])
+def test_cached_gradients_are_those_of_the_whole_batch(pooling: str) -> None:
+    def gradients(chunk: int | None) -> tuple[float, dict[str, Any]]:
+        model = build(pooling=pooling)
+        stage = Stage(loss="in-batch", chunk=chunk)
+        loss = make_loss(model, stage, "dense")
+        texts = {"query": ["", "the cat sat", "a"], "document": ["a dog", "", "學而時習之"]}
+        features = [
+            {**model.preprocess(texts[side], task=side), "task": side}
+            for side in ("query", "document")
+        ]
+        value = loss(features, None)
+        value.backward()
+        return value.item(), {n: p.grad.numpy() for n, p in model.named_parameters()}
+
+    (one, whole), (other, cached) = gradients(None), gradients(1)
+    assert other == pytest.approx(one, abs=1e-6)
+    assert any(values.any() for values in whole.values())
+    for name, values in whole.items():
+        np.testing.assert_allclose(cached[name], values, atol=1e-6, err_msg=name)
 
 
 def test_other_word_vectors_are_another_training(

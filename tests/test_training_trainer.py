@@ -23,7 +23,7 @@ from irtoolkit.experiments.systems import System, produce
 from irtoolkit.training.checkpoints import StagePlace, save_whole
 from irtoolkit.training.evaluating import make_test
 from irtoolkit.training.losses import LOSSES
-from irtoolkit.training.places import RECORD
+from irtoolkit.training.places import RECORD, trained_by
 from irtoolkit.training.recipes import Recipe, Stage
 from irtoolkit.training.trainer import How, train
 from tests import planted
@@ -281,6 +281,15 @@ def test_a_model_that_is_there_is_taken(tmp_path: Path) -> None:
     assert train(made, tmp_path / "model", CPU).reused
     with pytest.raises(InputError, match=r"another training: .*rate was 0\.005 and is 0\.1"):
         train(replace(made, stages=(replace(made.stages[0], rate=0.1),)), tmp_path / "model", CPU)
+    # A setting that is not set may not have been there when the model was made.
+    record = json.loads((tmp_path / "model" / RECORD).read_text())
+    assert record["plan"]["settings"].pop("join", "") is None
+    (tmp_path / "model" / RECORD).write_text(json.dumps(record))
+    assert trained_by(tmp_path / "model", made)
+    assert train(made, tmp_path / "model", CPU).reused
+    with pytest.raises(InputError, match=r"another training: settings\.join was None and is / "):
+        train(replace(made, join="/"), tmp_path / "model", CPU)
+    assert not trained_by(tmp_path / "model", replace(made, join="/"))
 
 
 # -- bad input ----------------------------------------------------------------------------------

@@ -109,7 +109,7 @@ def open_model(kind: Kind, location: str, **how: Any) -> Any:
 
     made = getattr(sentence_transformers, SAVED_AS[kind])
     how = {"device": "cpu", **how}
-    if not any(name.startswith(f"{_OURS}.") for name in _module_names(location)):
+    if not has_our_modules(location):
         return made(location, **how)
     if not hasattr(made, "_load_with_module_classes"):
         raise needs_extra("sentence-transformers>=6.2", "neural")
@@ -117,6 +117,11 @@ def open_model(kind: Kind, location: str, **how: Any) -> Any:
 
     ours = {f"{_OURS}.{each.__name__}": each for each in modules.MODULES}
     return made._load_with_module_classes(location, ours, **how)
+
+
+def has_our_modules(location: str) -> bool:
+    """Whether a model has modules that sentence-transformers does not know by itself."""
+    return any(name.startswith(f"{_OURS}.") for name in _module_names(location))
 
 
 def _module_names(location: str) -> list[str]:

@@ -30,7 +30,13 @@ class WordVectors(WordEmbeddings):  # type: ignore[misc]
     """
 
     def preprocess(self, inputs: Sequence[Any], prompt: str | None = None, **_: Any) -> Any:
-        return super().preprocess(list(map(str, inputs)), prompt=prompt)
+        features = super().preprocess(list(map(str, inputs)), prompt=prompt)
+        # A text without a word has an unknown one: of none there is no last state, nor a greatest.
+        empty = features["sentence_lengths"] == 0
+        features["input_ids"][empty, 0] = self.tokenizer.tokenizer.unk_token_id
+        features["attention_mask"][empty, 0] = 1
+        features["sentence_lengths"][empty] = 1
+        return features
 
 
 class MaskPooling(Module):  # type: ignore[misc]

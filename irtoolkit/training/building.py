@@ -46,7 +46,7 @@ def build_model(
     _check(recipe)
     with _seeded(seed):
         made = recipe.start in SCRATCH
-        model = _from_scratch(recipe, texts) if made else _BUILDERS[recipe.kind](recipe)
+        model = _from_scratch(recipe, texts, seed) if made else _BUILDERS[recipe.kind](recipe)
     _set_lengths(model, recipe)
     device = loading.device_of(device)
     return loading.load(recipe.start, lambda: model, "published", device)
@@ -157,11 +157,13 @@ def _check(recipe: Recipe) -> None:
         )
     if recipe.start in SCRATCH:
         _check_scratch(recipe)
-    elif recipe.words is not None:
-        raise InputError(
-            f"words={recipe.words}: {recipe.start} has word vectors of its own",
-            remedy=f"leave words out, or start={' or '.join(SCRATCH)}",
-        )
+    for key in ("words", "width"):
+        value = getattr(recipe, key)
+        if value is not None and recipe.start not in SCRATCH:
+            raise InputError(
+                f"{key}={value}: {recipe.start} has words and a width of its own",
+                remedy=f"leave {key} out, or start={' or '.join(SCRATCH)}",
+            )
     if not recipe.start.strip():
         raise InputError("the recipe starts from no model", remedy="start=PRESET, folder or hub id")
 
@@ -181,7 +183,7 @@ def _check_scratch(recipe: Recipe) -> None:
     for setting, wrong in asked.items():
         if wrong:
             raise InputError(f"{setting} is not for start={recipe.start}")
-    if recipe.width < 1:
+    if recipe.width is not None and recipe.width < 1:
         raise InputError(f"width={recipe.width} is not at least 1")
 
 
@@ -260,11 +262,11 @@ def _dense(recipe: Recipe) -> Any:
     )  # fmt: skip
 
 
-def _from_scratch(recipe: Recipe, texts: Iterable[str]) -> Any:
+def _from_scratch(recipe: Recipe, texts: Iterable[str], seed: int) -> Any:
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.base.modules import Router
 
-    make = encoder_maker(recipe, texts)
+    make = encoder_maker(recipe, texts, seed)
     made = make(recipe.pooling)
     if recipe.encoders == 2:
         asking = make(recipe.query_pooling or recipe.pooling)
@@ -287,6 +289,7 @@ def _route(model: Any, side: Side) -> list[Any]:
 
 def _pooled(modules: list[Any], pooling: str, known: Preset, place: str) -> list[Any]:
     """Modules with a pooling in the place of their own."""
+    from sentence_transformers.base.modules import Transformer
     from sentence_transformers.sentence_transformer.modules import Pooling
 
     plain = not presets.read_json(place, "modules.json")
@@ -300,6 +303,12 @@ def _pooled(modules: list[Any], pooling: str, known: Preset, place: str) -> list
             remedy="pooling=cls, mean, max or mask",
         )
     reader = modules[0]
+    if not isinstance(reader, Transformer):
+        # Whatever stands between its tokens and their pooling would be lost.
+        raise InputError(
+            f"pooling={pooling} is of a transformer's tokens, and {known.id} is none",
+            remedy="leave pooling out",
+        )
     width = reader.get_embedding_dimension()
     if pooling != "mask":
         return [reader, Pooling(width, pooling_mode=pooling)]
@@ -429,7 +438,16 @@ def _set_lengths(model: Any, recipe: Recipe) -> None:
         if one and not alike and recipe.kind in ("dense", "sparse"):
             name = "query_length" if side == "query" else "document_length"
             if not hasattr(reader, name):
-                raise InputError(f"a length of {length} tokens: the model cuts no text")
+                one_length = isinstance(getattr(reader, "max_seq_length", None), int)
+                raise InputError(
+                    f"{side} texts of {length} tokens: "
+                    + (
+                        "the one encoder has one length" if one_length else "the model cuts no text"
+                    ),
+                    remedy="encoders=2, or query_length and doc_length alike"
+                    if one_length
+                    else None,
+                )
             setattr(reader, name, length)
         else:
             applied.set_limit(reader, recipe.kind, side, length)

@@ -17,12 +17,13 @@ _RETRIEVERS = {
 }  # fmt: skip
 
 
-def write(recipe: Recipe, record: dict[str, Any]) -> str:
+def write(recipe: Recipe, record: dict[str, Any], own: bool = False) -> str:
     """A model card in the Hub's format.
 
     Args:
         recipe: what the model was trained by.
         record: what its training has left, see `irtoolkit.training.trainer.Trained`.
+        own: whether it has modules of irtoolkit's.
     """
     kind = {"cross": "text-ranking"}.get(recipe.kind, "sentence-similarity")
     head = [
@@ -48,7 +49,7 @@ def write(recipe: Recipe, record: dict[str, Any]) -> str:
         )
         for line in _stage(number, len(recipe.stages), stage, found)
     ]
-    return "\n".join([*head, *made, *parts, *_use(recipe)])
+    return "\n".join([*head, *made, *parts, *_use(recipe, own)])
 
 
 def _stage(number: int, count: int, stage: Stage, found: dict[str, Any]) -> list[str]:
@@ -80,15 +81,10 @@ def _stage(number: int, count: int, stage: Stage, found: dict[str, Any]) -> list
     return lines
 
 
-def _use(recipe: Recipe) -> list[str]:
+def _use(recipe: Recipe, own: bool) -> list[str]:
     from irtoolkit.models.presets import SAVED_AS
 
     retriever, family = _RETRIEVERS[recipe.kind], SAVED_AS[recipe.kind]
-    own = (
-        recipe.sememes is not None
-        or "mask" in (recipe.pooling, recipe.query_pooling)
-        or recipe.start in SCRATCH
-    )
     # sentence-transformers imports the modules of other packages only when it is told to.
     trusted = ", trust_remote_code=True" if own else ""
     dataset, view = recipe.stages[-1].evaluate or "DATASET", recipe.stages[-1].query

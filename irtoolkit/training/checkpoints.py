@@ -12,6 +12,7 @@ from typing import Any
 
 from irtoolkit.errors import InputError
 from irtoolkit.files import atomic_text
+from irtoolkit.training.places import comparable
 
 # In a checkpoint's folder when it is whole.
 _WHOLE = "follower.json"
@@ -45,18 +46,17 @@ class Workplace:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir(parents=True)
             (self.folder / _RESTARTED).touch()
-        plan = json.loads(json.dumps(plan, default=str))
         path = self.folder / _PLAN
         if path.is_file():
-            found = read_json(path)
-            if found != plan:
+            other = difference(read_json(path), plan)
+            if other is not None:
                 raise InputError(
-                    f"the checkpoints in {self.folder} are of another training: {difference(found, plan)}",
+                    f"the checkpoints in {self.folder} are of another training: {other}",
                     remedy="name another folder with -o, or start again with --restart",
                 )
             return
         with atomic_text(path) as out:
-            json.dump(plan, out, indent=1)
+            json.dump(comparable(plan), out, indent=1)
 
     def restarted(self) -> bool:
         """Whether a training with --restart was interrupted here."""
@@ -166,16 +166,20 @@ def read_json(path: Path) -> dict[str, Any]:
     return dict(content)
 
 
-def difference(old: Any, new: Any, where: str = "") -> str:
-    """The first place where two plans differ, in words."""
+def difference(old: Any, new: Any) -> str | None:
+    """The first place where two plans differ, in words; None where they are the same."""
+    return _difference(comparable(old), comparable(new), "")
+
+
+def _difference(old: Any, new: Any, where: str) -> str | None:
+    if old == new:
+        return None
     if isinstance(old, dict) and isinstance(new, dict):
-        for key in dict.fromkeys([*old, *new]):
-            if old.get(key) != new.get(key):
-                return difference(old.get(key), new.get(key), f"{where}.{key}" if where else key)
+        key = next(key for key in [*old, *new] if old.get(key) != new.get(key))
+        return _difference(old.get(key), new.get(key), f"{where}.{key}" if where else key)
     if isinstance(old, list) and isinstance(new, list):
         if len(old) != len(new):
             return f"{len(old)} {where} then and {len(new)} now"
-        for i, (one, other) in enumerate(zip(old, new, strict=True), 1):
-            if one != other:
-                return difference(one, other, f"{where} {i}")
+        number = next(i for i, pair in enumerate(zip(old, new, strict=True)) if pair[0] != pair[1])
+        return _difference(old[number], new[number], f"{where} {number + 1}")
     return f"{where} was {old} and is {new}"

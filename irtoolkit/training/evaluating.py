@@ -20,6 +20,7 @@ from irtoolkit.retrievers.cross import single
 from irtoolkit.retrievers.engine import rank_and_locate
 from irtoolkit.retrievers.task import Group, Segments, Task, load_task
 from irtoolkit.retrievers.vectors import prepared
+from irtoolkit.training.processes import world
 from irtoolkit.training.recipes import Stage
 from irtoolkit.training.sets import TrainingSet
 
@@ -243,8 +244,8 @@ def make_test(stage: Stage, held: TrainingSet | None, join: str = " ") -> Test |
 
 def _at_once(stage: Stage) -> int:
     """Texts read at once where a step holds the activations of all layers, and reading those of
-    one: several times the rows of a step fit wherever training does."""
-    return min(_ON_GPU, 4 * (stage.chunk or stage.batch))
+    one: several times a process's rows of a step fit wherever training does."""
+    return min(_ON_GPU, 4 * (stage.chunk or max(1, stage.batch // world())))
 
 
 @dataclass(frozen=True)

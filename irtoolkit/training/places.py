@@ -41,7 +41,17 @@ def trained_by(folder: Path, recipe: Recipe) -> bool:
         made = json.loads((folder / RECORD).read_text("utf-8"))["plan"]["settings"]
     except (OSError, ValueError, KeyError, TypeError):
         return False
-    return bool(made == json.loads(json.dumps(recipe.settings())))
+    return bool(comparable(made) == comparable(recipe.settings()))
+
+
+def comparable(plan: Any) -> Any:
+    """A plan as JSON without what is not set, so that an option that has come since it was made
+    makes it no other plan."""
+    if isinstance(plan, Mapping):
+        return {key: comparable(value) for key, value in plan.items() if value is not None}
+    if isinstance(plan, list | tuple):
+        return [comparable(value) for value in plan]
+    return plan
 
 
 def is_trained(folder: Path) -> bool:

@@ -121,7 +121,7 @@ class Recipe:
         sememes: a lexicon whose sememes are added to the documents' tokens (QuoteR §5.3).
         alpha: their weight.
         words: a file of word vectors, as GloVe's are, for "lstm"; without, they are drawn.
-        width: of the state of "lstm".
+        width: of the state of "lstm"; None is 300.
         precision: "fp32"; "bf16" or "fp16" mixed with it; "auto" is bf16 where a GPU has it.
         checkpointing: whether activations are computed again instead of kept.
         seed: of everything drawn.
@@ -147,7 +147,7 @@ class Recipe:
     sememes: str | None = None
     alpha: float = 1.0
     words: str | None = None
-    width: int = 300
+    width: int | None = None
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     checkpointing: bool = False
     seed: int = 42

@@ -17,6 +17,8 @@ from irtoolkit.files import StrPath, read_lines
 from irtoolkit.training.recipes import Recipe
 
 _PAD, _UNKNOWN = "[PAD]", "[UNK]"
+# Of an LSTM's state, and of the vectors of words that no file gives.
+_WIDTH = 300
 # Deviation of the vectors of words that no file gives.
 _DEVIATION = 0.1
 
@@ -25,26 +27,28 @@ def lstm(recipe: Recipe, pooling: str, reader: Any) -> list[Any]:
     """An LSTM in one direction, and one vector of its states.
 
     Args:
-        recipe: gives the width of the state.
+        recipe: may give the width of the state.
         pooling: "own", which is the last state, "mean" or "max".
         reader: gives the vectors of words.
     """
     from sentence_transformers.sentence_transformer.modules import LSTM, Pooling
 
-    network = LSTM(reader.get_embedding_dimension(), recipe.width, bidirectional=False)
+    width = _WIDTH if recipe.width is None else recipe.width
+    network = LSTM(reader.get_embedding_dimension(), width, bidirectional=False)
     mode = "lasttoken" if pooling == "own" else pooling
-    return [reader, network, Pooling(recipe.width, pooling_mode=mode)]
+    return [reader, network, Pooling(width, pooling_mode=mode)]
 
 
 SCRATCH: dict[str, Callable[[Recipe, str, Any], list[Any]]] = {"lstm": lstm}
 
 
-def encoder_maker(recipe: Recipe, texts: Iterable[str]) -> Callable[[str], list[Any]]:
+def encoder_maker(recipe: Recipe, texts: Iterable[str], seed: int) -> Callable[[str], list[Any]]:
     """Makes encoders with the same words: from a pooling to modules of sentence-transformers.
 
     Args:
         recipe: says what stands over the words, and may name a file of their vectors.
         texts: whose words are known; any other is one and the same unknown word.
+        seed: of the vectors of words that no file gives.
 
     Raises:
         InputError: there is no word; or something is wrong with the file.
@@ -52,7 +56,7 @@ def encoder_maker(recipe: Recipe, texts: Iterable[str]) -> Callable[[str], list[
     from irtoolkit.models.modules import WordVectors
 
     words = vocabulary(texts)
-    vectors = _vectors(recipe, words)
+    vectors = _vectors(recipe, words, seed)
 
     def make(pooling: str) -> list[Any]:
         reader = WordVectors(_tokenizer(words), vectors.copy(), update_embeddings=True)
@@ -123,11 +127,11 @@ def _parted(line: str, width: int) -> list[str]:
     return line.rstrip().rsplit(" ", width)
 
 
-def _vectors(recipe: Recipe, words: list[str]) -> NDArray[np.float32]:
+def _vectors(recipe: Recipe, words: list[str], seed: int) -> NDArray[np.float32]:
     """(words and two, d) vectors: of padding zeros, of words from the file or drawn at random."""
     known = {} if recipe.words is None else read_vectors(recipe.words, set(words))
-    width = len(next(iter(known.values()))) if known else recipe.width
-    draw = np.random.default_rng(recipe.seed)
+    width = len(next(iter(known.values()))) if known else recipe.width or _WIDTH
+    draw = np.random.default_rng(seed)
     made = draw.normal(0, _DEVIATION, (len(words) + 2, width)).astype(np.float32)
     made[0] = 0
     for row, word in enumerate(words, 2):

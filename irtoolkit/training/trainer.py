@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -35,6 +35,7 @@ from irtoolkit.training.losses import LOSSES, check
 from irtoolkit.training.places import RECORD, is_trained
 from irtoolkit.training.processes import agreed, device_of, rank, together, world
 from irtoolkit.training.recipes import Recipe, Stage, verify
+from irtoolkit.training.scratch import SCRATCH
 from irtoolkit.training.sets import TrainingSet, build
 
 
@@ -122,10 +123,11 @@ def train(recipe: Recipe, out: StrPath, how: How | None = None) -> Trained:
     plan = _plan(recipe, ready)
     if is_trained(folder) and not how.restart and not work.restarted():
         record = read_json(folder / RECORD)
-        if record["plan"] == plan:
+        other = difference(record["plan"], plan)
+        if other is None:
             return Trained(folder, record, reused=True)
         raise InputError(
-            f"{folder} holds a model of another training: {difference(record['plan'], plan)}",
+            f"{folder} holds a model of another training: {other}",
             remedy="name another folder with -o, or train again with --restart",
         )
     if folder.exists() and not is_trained(folder) and any(folder.iterdir()):
@@ -144,7 +146,9 @@ def train(recipe: Recipe, out: StrPath, how: How | None = None) -> Trained:
         before = places[-1].model if places else None
         places.append(work.stage(number))
         if places[-1].done() is None:
-            _Run(recipe, one, places[-1], before, how, f"stage {number} of {len(ready)}").run()
+            what = f"stage {number} of {len(ready)}"
+            texts = (text for each in ready for text in chain(each.rows.queries, each.rows.docs))
+            _Run(recipe, one, places[-1], before, how, what, texts).run()
             together(device)
     record = {
         "plan": plan,
@@ -188,7 +192,7 @@ def _plan(recipe: Recipe, ready: list[_Ready]) -> dict[str, Any]:
     starts = {
         name: presets.fingerprint(presets.find(name))
         for name in (recipe.start, recipe.query_start)
-        if name is not None
+        if name is not None and name not in SCRATCH
     }
     settings = recipe.settings()
     settings["stages"] = [dict(stage) for stage in settings["stages"]]
@@ -206,7 +210,8 @@ def _plan(recipe: Recipe, ready: list[_Ready]) -> dict[str, Any]:
 def _deliver(recipe: Recipe, record: dict[str, Any], model: Path, folder: Path) -> None:
     def save(partial: str) -> None:
         shutil.copytree(model, partial)
-        (Path(partial) / "README.md").write_text(card.write(recipe, record), "utf-8")
+        text = card.write(recipe, record, own=loading.has_our_modules(partial))
+        (Path(partial) / "README.md").write_text(text, "utf-8")
         (Path(partial) / RECORD).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
 
     save_whole(save, folder)
@@ -217,10 +222,11 @@ class _Run:
 
     def __init__(
         self, recipe: Recipe, ready: _Ready, place: StagePlace, before: Path | None, how: How,
-        what: str,
+        what: str, texts: Iterable[str],
     ) -> None:  # fmt: skip
         self.recipe, self.stage, self.rows, self.test = recipe, ready.stage, ready.rows, ready.test
         self.place, self.before, self.how, self.what = place, before, how, what
+        self._texts = texts  # of all stages
         self.device = device_of(how.device)
 
     def run(self) -> None:
@@ -258,8 +264,7 @@ class _Run:
 
     def _model(self) -> Any:
         if self.before is None:
-            texts = chain(self.rows.queries, self.rows.docs)
-            return build_model(self.recipe, self.recipe.seed, self.device, texts)
+            return build_model(self.recipe, self.recipe.seed, self.device, self._texts)
         return loading.open_model(self.recipe.kind, str(self.before), device=self.device)
 
     def _finish(self, model: Any, follower: Any, steps: int) -> None:
