@@ -15,6 +15,7 @@ import argparse
 import ast
 import dataclasses
 import inspect
+import json
 import re
 import sys
 import types
@@ -386,6 +387,7 @@ def training_blocks() -> dict[str, tuple[str, str]]:
         "losses": (loss_table(), ""),
         "model": ("".join(kept), ""),
         "stage": (settings_table(Stage), ""),
+        "measured": (measured_tables(), ""),
     }
 
 
@@ -410,6 +412,31 @@ def loss_table() -> str:
         kinds = ", ".join(f"`{kind}`" for kind in loss.kinds)
         rows.append([f"`{loss.name}`", loss.about, kinds, negatives, loss.source])
     return table(["loss", "what it is", "models", "a row's own negatives", "source"], rows)
+
+
+def measured_tables() -> str:
+    """What benchmarks/minilm.py has measured: a table for each benchmark."""
+    kept = json.loads((DOCS.parent / "benchmarks/results/minilm.json").read_text("utf-8"))
+    made = []
+    for found in kept["benchmarks"].values():
+        rows = []
+        others = [name for name, row in found["rows"].items() if "recipe" not in row]
+        measures = list(found["rows"][others[0]]["figures"])
+        for name, row in found["rows"].items():
+            cells = [_figure(m, row) for m in measures]
+            tests = row.get("p", {})
+            cells += [f"{tests[o]['Holm']:.3f}" if o in tests else "" for o in others]
+            rows.append([name, *cells])
+        headers = [f"`{found['dataset']}`", *measures, *(f"p, {other}" for other in others)]
+        made.append(table(headers, rows))
+    return "\n".join(made)
+
+
+def _figure(measure: str, row: Mapping[str, Any]) -> str:
+    scale = 1 if "Rank" in measure else 100
+    deviation = row.get("sd over seeds", {}).get(measure)
+    more = "" if deviation is None else f" ±{deviation * scale:.1f}"
+    return f"{row['figures'][measure] * scale:.1f}{more}"
 
 
 def filled(name: str, blocks: Mapping[str, tuple[str, str]]) -> str:
