@@ -105,6 +105,7 @@ def rank_and_locate(
         desc=retriever.name or "ranking",
         unit="query",
         disable=None if progress else True,
+        leave=None,  # under another bar it goes when it is done
     ) as bar:
         known = np.empty(0, np.int64), np.empty(0, np.int64)
         for queries, docs, block in _blocks(task, scorer, most):

@@ -42,7 +42,7 @@ class Live(Retriever):
         precision: that texts are read in; what is made of them is compared in fp32.
     """
 
-    name: ClassVar[str] = "live"
+    name: ClassVar[str] = "measuring"
 
     model: Any = None
     kind: Kind = "dense"
@@ -198,7 +198,6 @@ class Test:
                 Live(model, kind, batch, self.join, precision),
                 wanted,
                 depth=DEPTH,
-                progress=False,
             )
         finally:
             model.train(training)
