@@ -100,40 +100,17 @@ def train(recipe: Recipe, out: StrPath, how: How | None = None) -> Trained:
     """
     how = how or How()
     device = device_of(how.device)
-    if not _installed():
-        raise needs_extra("sentence-transformers[train]", "train")
-    verify(recipe)
-    if how.save_every < 1:
-        raise InputError(f"save_every={how.save_every} is not at least 1")
-    for stage in recipe.stages:
-        check(recipe, stage)
     folder = Path(out).expanduser().absolute()
+    _check(recipe, how, folder)
     work = Workplace(folder.with_name(f"{folder.name}.training"))
-    if folder.is_file():
-        raise InputError(f"{folder} is a file", remedy="name a folder with -o")
-    for key, what, lines in (
-        ("sememes", "lexicon of sememes", "lines of a word, a tab and its sememes; or a recipe without"),
-        ("words", "file of word vectors", "lines of a word and numbers; or leave words out"),
-    ):  # fmt: skip
-        file = getattr(recipe, key)
-        if file is not None and not Path(file).is_file():
-            raise InputError(f"there is no {what} {file}", remedy=f"--set {key}=FILE, {lines}")
     join = separator(recipe)
     ready = [_prepare(recipe, stage, join) for stage in recipe.stages]
     plan = _plan(recipe, ready)
-    if is_trained(folder) and not how.restart and not work.restarted():
-        record = read_json(folder / RECORD)
-        other = difference(record["plan"], plan)
-        if other is None:
-            return Trained(folder, record, reused=True)
-        raise InputError(
-            f"{folder} holds a model of another training: {other}",
-            remedy="name another folder with -o, or train again with --restart",
-        )
-    if folder.exists() and not is_trained(folder) and any(folder.iterdir()):
-        raise InputError(
-            f"{folder} is there and was not made by training", remedy="name another folder with -o"
-        )
+    if not how.restart and not work.restarted():
+        made = _made(folder, plan)
+        if made is not None:
+            return made
+    _refuse_strangers(folder)
     first = rank() == 0
     if first:
         # Neither is told of the model in the end, but who goes on must go on with the same.
@@ -160,6 +137,48 @@ def train(recipe: Recipe, out: StrPath, how: How | None = None) -> Trained:
         work.remove()
     together(device)
     return Trained(folder, record)
+
+
+def _check(recipe: Recipe, how: How, folder: Path) -> None:
+    """Sees to it that training can begin, before anything is read."""
+    if not _installed():
+        raise needs_extra("sentence-transformers[train]", "train")
+    verify(recipe)
+    if how.save_every < 1:
+        raise InputError(f"save_every={how.save_every} is not at least 1")
+    for stage in recipe.stages:
+        check(recipe, stage)
+    if folder.is_file():
+        raise InputError(f"{folder} is a file", remedy="name a folder with -o")
+    for key, what, lines in (
+        ("sememes", "lexicon of sememes", "lines of a word, a tab and its sememes; or a recipe without"),
+        ("words", "file of word vectors", "lines of a word and numbers; or leave words out"),
+    ):  # fmt: skip
+        file = getattr(recipe, key)
+        if file is not None and not Path(file).is_file():
+            raise InputError(f"there is no {what} {file}", remedy=f"--set {key}=FILE, {lines}")
+
+
+def _made(folder: Path, plan: dict[str, Any]) -> Trained | None:
+    """The model that is there already, if there is one and it is of this training."""
+    if not is_trained(folder):
+        return None
+    record = read_json(folder / RECORD)
+    other = difference(record["plan"], plan)
+    if other is not None:
+        raise InputError(
+            f"{folder} holds a model of another training: {other}",
+            remedy="name another folder with -o, or train again with --restart",
+        )
+    return Trained(folder, record, reused=True)
+
+
+def _refuse_strangers(folder: Path) -> None:
+    """Whatever else stands in the folder is somebody's."""
+    if folder.exists() and not is_trained(folder) and any(folder.iterdir()):
+        raise InputError(
+            f"{folder} is there and was not made by training", remedy="name another folder with -o"
+        )
 
 
 def _prepare(recipe: Recipe, stage: Stage, join: str) -> _Ready:
