@@ -27,6 +27,7 @@ import json
 import os
 import time
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,7 @@ def of_arm(name: str, arm: Arm, seed: int, trial: Trial, out: Path) -> tuple[Eva
     return measured(system, trial, out / f"{name}-{seed}.run"), seconds
 
 
+@cache
 def mined() -> str:
     """The file of examples mined from the books."""
     books = sorted((Path(os.environ["IRTOOLKIT_DATA"]) / "books").glob("*.txt"))

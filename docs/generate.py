@@ -17,6 +17,7 @@ import dataclasses
 import inspect
 import json
 import re
+import runpy
 import sys
 import types
 from collections.abc import Iterator, Mapping
@@ -415,28 +416,15 @@ def loss_table() -> str:
 
 
 def measured_tables() -> str:
-    """What benchmarks/minilm.py has measured: a table for each benchmark."""
-    kept = json.loads((DOCS.parent / "benchmarks/results/minilm.json").read_text("utf-8"))
+    """What benchmarks/minilm.py has measured: its own tables."""
+    folder = DOCS.parent / "benchmarks"
+    minilm = runpy.run_path(str(folder / "minilm.py"), run_name="minilm")
+    kept = json.loads((folder / "results/minilm.json").read_text("utf-8"))
     made = []
-    for found in kept["benchmarks"].values():
-        rows = []
-        others = [name for name, row in found["rows"].items() if "recipe" not in row]
-        measures = list(found["rows"][others[0]]["figures"])
-        for name, row in found["rows"].items():
-            cells = [_figure(m, row) for m in measures]
-            tests = row.get("p", {})
-            cells += [f"{tests[o]['Holm']:.3f}" if o in tests else "" for o in others]
-            rows.append([name, *cells])
-        headers = [f"`{found['dataset']}`", *measures, *(f"p, {other}" for other in others)]
-        made.append(table(headers, rows))
+    for name, found in kept["benchmarks"].items():
+        shown = minilm["table"](name, found)
+        made.append(table([f"`{found['dataset']}`", *shown.headers[1:]], shown.rows))
     return "\n".join(made)
-
-
-def _figure(measure: str, row: Mapping[str, Any]) -> str:
-    scale = 1 if "Rank" in measure else 100
-    deviation = row.get("sd over seeds", {}).get(measure)
-    more = "" if deviation is None else f" ±{deviation * scale:.1f}"
-    return f"{row['figures'][measure] * scale:.1f}{more}"
 
 
 def filled(name: str, blocks: Mapping[str, tuple[str, str]]) -> str:

@@ -118,7 +118,10 @@ class Encoder:
         Raises:
             InputError: the model's own is none of cosine, dot and l2.
         """
-        known = {None: "cosine", "cosine": "cosine", "dot": "dot", "euclidean": "l2"}
+        known: dict[str | None, str] = {
+            theirs: ours for ours, theirs in presets.COMPARED_AS.items()
+        }
+        known[None] = "cosine"
         own = self.similarity_of_model
         if self.preset.similarity is None and own not in known:
             raise InputError(

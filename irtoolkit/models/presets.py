@@ -27,6 +27,8 @@ SAVED_AS: dict[Kind, str] = {
     "dense": "SentenceTransformer", "late": "MultiVectorEncoder", "sparse": "SparseEncoder",
     "cross": "CrossEncoder",
 }  # fmt: skip
+# Its names of the ways to compare two vectors.
+COMPARED_AS = {"cosine": "cosine", "dot": "dot", "l2": "euclidean"}
 _ENDINGS: dict[str, Kind] = {
     "ForSequenceClassification": "cross", "HF_ColBERT": "late", "ForRetrieval": "late",
     "ForMaskedLM": "sparse",

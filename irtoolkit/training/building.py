@@ -9,7 +9,7 @@ from typing import Any
 
 from irtoolkit.errors import InputError
 from irtoolkit.models import applied, loading, presets
-from irtoolkit.models.presets import Kind, Preset, Side
+from irtoolkit.models.presets import COMPARED_AS, Kind, Preset, Side
 from irtoolkit.training.recipes import Recipe
 from irtoolkit.training.scratch import SCRATCH, encoder_maker
 
@@ -17,7 +17,6 @@ SIDES: tuple[Side, Side] = ("query", "document")
 # Tokens that a query is filled to (Khattab and Zaharia 2020, §4.1).
 COLBERT_QUERY = 32
 
-_NAMED = {"dot": "dot", "cosine": "cosine", "l2": "euclidean"}
 # What a model may be made from; a plain transformer may become anything but sparse.
 _STARTS: dict[Kind, tuple[Kind, ...]] = {
     "dense": ("dense",), "late": ("late", "dense"), "sparse": ("sparse",), "cross": ("cross", "dense"),
@@ -136,7 +135,7 @@ def _check(recipe: Recipe) -> None:
         f"query_length={recipe.query_length}": recipe.query_length is not None
         and recipe.kind == "cross",
         f"similarity={recipe.similarity}": recipe.similarity
-        not in {"dense": (None, *_NAMED), "sparse": (None, "dot")}.get(recipe.kind, (None,)),
+        not in {"dense": (None, *COMPARED_AS), "sparse": (None, "dot")}.get(recipe.kind, (None,)),
     }
     remedies = {
         "query_length": "give the length of both texts together as doc_length",
@@ -183,6 +182,10 @@ def _check_scratch(recipe: Recipe) -> None:
     for setting, wrong in asked.items():
         if wrong:
             raise InputError(f"{setting} is not for start={recipe.start}")
+    if recipe.encoders == 1 and recipe.query_pooling not in (None, recipe.pooling):
+        raise InputError(
+            f"query_pooling={recipe.query_pooling} with one encoder", remedy="encoders=2"
+        )
     if recipe.width is not None and recipe.width < 1:
         raise InputError(f"width={recipe.width} is not at least 1")
 
@@ -248,7 +251,9 @@ def _dense(recipe: Recipe) -> Any:
     if recipe.sememes is not None:
         _add_sememes(routes["document"], recipe.sememes, recipe.alpha)
     known = starts["document"][0]
-    similarity = _NAMED.get(recipe.similarity or known.similarity or "") or shown.similarity_fn_name
+    similarity = (
+        COMPARED_AS.get(recipe.similarity or known.similarity or "") or shown.similarity_fn_name
+    )
     apart = recipe.encoders == 2 or pooling["query"] != pooling["document"]
     made = (
         [Router.for_query_document(routes["query"], routes["document"])]
@@ -271,12 +276,8 @@ def _from_scratch(recipe: Recipe, texts: Iterable[str], seed: int) -> Any:
     if recipe.encoders == 2:
         asking = make(recipe.query_pooling or recipe.pooling)
         made = [Router.for_query_document(asking, made)]
-    elif recipe.query_pooling not in (None, recipe.pooling):
-        raise InputError(
-            f"query_pooling={recipe.query_pooling} with one encoder", remedy="encoders=2"
-        )
     return SentenceTransformer(
-        modules=made, device="cpu", similarity_fn_name=_NAMED[recipe.similarity or "dot"]
+        modules=made, device="cpu", similarity_fn_name=COMPARED_AS[recipe.similarity or "dot"]
     )
 
 
@@ -438,16 +439,11 @@ def _set_lengths(model: Any, recipe: Recipe) -> None:
         if one and not alike and recipe.kind in ("dense", "sparse"):
             name = "query_length" if side == "query" else "document_length"
             if not hasattr(reader, name):
-                one_length = isinstance(getattr(reader, "max_seq_length", None), int)
-                raise InputError(
-                    f"{side} texts of {length} tokens: "
-                    + (
-                        "the one encoder has one length" if one_length else "the model cuts no text"
-                    ),
-                    remedy="encoders=2, or query_length and doc_length alike"
-                    if one_length
-                    else None,
-                )
+                said, remedy = "the model cuts no text", None
+                if isinstance(getattr(reader, "max_seq_length", None), int):
+                    said = "the one encoder has one length"
+                    remedy = "encoders=2, or query_length and doc_length alike"
+                raise InputError(f"{side} texts of {length} tokens: {said}", remedy=remedy)
             setattr(reader, name, length)
         else:
             applied.set_limit(reader, recipe.kind, side, length)

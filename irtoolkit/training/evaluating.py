@@ -13,7 +13,7 @@ from irtoolkit.datasets import load_judgments, protocol
 from irtoolkit.errors import InputError
 from irtoolkit.evaluation import evaluate, parse_measures
 from irtoolkit.ids import Ints
-from irtoolkit.models.presets import Kind
+from irtoolkit.models.presets import COMPARED_AS, Kind
 from irtoolkit.qrels import Qrels
 from irtoolkit.retrievers.base import Block, Retriever, Scorer, Scores
 from irtoolkit.retrievers.cross import single
@@ -91,9 +91,8 @@ def _texts(live: Live, task: Task, doc: Ints) -> list[str]:
 
 def _dense(live: Live, queries: list[str], task: Task) -> Scorer:
     asked = live.encode(queries, query=True)
-    similarity = {"euclidean": "l2"}.get(
-        live.model.similarity_fn_name, live.model.similarity_fn_name
-    )
+    theirs = live.model.similarity_fn_name
+    similarity = next((ours for ours, name in COMPARED_AS.items() if name == theirs), theirs)
 
     def candidates(doc: Ints) -> Block:
         compare = prepared(live.encode(_texts(live, task, doc), query=False), similarity)

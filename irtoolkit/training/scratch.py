@@ -56,10 +56,10 @@ def encoder_maker(recipe: Recipe, texts: Iterable[str], seed: int) -> Callable[[
     from irtoolkit.models.modules import WordVectors
 
     words = vocabulary(texts)
-    vectors = _vectors(recipe, words, seed)
+    tokenizer, vectors = _tokenizer(words), _vectors(recipe, words, seed)
 
     def make(pooling: str) -> list[Any]:
-        reader = WordVectors(_tokenizer(words), vectors.copy(), update_embeddings=True)
+        reader = WordVectors(tokenizer, vectors, update_embeddings=True)  # of which it has a copy
         return SCRATCH[recipe.start](recipe, pooling, reader)
 
     return make
