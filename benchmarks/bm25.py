@@ -30,8 +30,8 @@ from typing import Any
 
 import numpy as np
 
-from irtoolkit.ids import id_array
-from irtoolkit.report.tables import TextTable
+from irtoolkit.base.ids import id_array
+from irtoolkit.reports.tables import TextTable
 
 VOCABULARY = 60_000
 PASSAGE, QUERY = 45, 154
@@ -190,7 +190,7 @@ def pyserini_on_corpus(size: int, queries: int, length: int) -> dict[str, float]
     import os
     import tempfile
 
-    from irtoolkit.retrievers import _java
+    from irtoolkit.retrievers.lucene import java as _java
 
     os.environ.setdefault("OPENAI_API_KEY", "unused")  # pyserini.search makes a client
 

@@ -72,7 +72,7 @@ def invented_run(scale: float) -> Any:
     """A run of DEPTH passages of the query's own book for each query, in an order by chance."""
     import numpy as np
 
-    from irtoolkit.ids import id_array
+    from irtoolkit.base.ids import id_array
     from irtoolkit.runs import Run
 
     rng, queries = np.random.default_rng(1), at_scale(QUERIES, scale)
@@ -93,7 +93,7 @@ def invented_qrels(scale: float) -> Any:
     """A gold passage with a grade, and what stands near it, mostly with grade 0."""
     import numpy as np
 
-    from irtoolkit.qrels import Qrels
+    from irtoolkit.runs import Qrels
 
     rng, rows = np.random.default_rng(2), []
     for number in range(at_scale(QUERIES, scale)):
@@ -169,12 +169,12 @@ def engine(scale: float) -> dict[str, Any]:
     """Ranks through the engine, with random scores that the query and the candidates decide."""
     import numpy as np
 
-    from irtoolkit.evaluation import evaluate, parse_measures
-    from irtoolkit.ids import id_array
-    from irtoolkit.qrels import Qrels
+    from irtoolkit.base.ids import id_array
     from irtoolkit.retrievers.base import Retriever
     from irtoolkit.retrievers.engine import rank_and_locate
     from irtoolkit.retrievers.task import Group, Task
+    from irtoolkit.runs import Qrels
+    from irtoolkit.scoring.evaluation import evaluate, parse_measures
 
     queries = at_scale(QUERIES, scale)
     pools = min(BOOKS * LENGTHS, queries)
@@ -248,7 +248,7 @@ def engine(scale: float) -> dict[str, Any]:
 def nearness(scale: float) -> dict[str, Any]:
     import numpy as np
 
-    from irtoolkit.evaluation import evaluate, parse_measures
+    from irtoolkit.scoring.evaluation import evaluate, parse_measures
 
     run, qrels = invented_run(scale), invented_qrels(scale)
     judged, found = qrels.as_dict(), {}
@@ -269,9 +269,8 @@ def nearness(scale: float) -> dict[str, Any]:
 
 
 def usual_ours(scale: float, run_path: str, qrels_path: str) -> dict[str, Any]:
-    from irtoolkit.evaluation import evaluate, parse_measures
-    from irtoolkit.qrels import Qrels
-    from irtoolkit.runs import Run
+    from irtoolkit.runs import Qrels, Run
+    from irtoolkit.scoring.evaluation import evaluate, parse_measures
 
     measures = parse_measures(list(USUAL))
 

@@ -33,17 +33,17 @@ from typing import Any
 
 import numpy as np
 
-from irtoolkit import provenance
+from irtoolkit.base.files import atomic_text
 from irtoolkit.cli import main as command
-from irtoolkit.collections.cache import cache_home
-from irtoolkit.datasets import load_judgments
-from irtoolkit.evaluation import Evaluation, evaluate, parse_measures
-from irtoolkit.experiments.systems import System, find_system, produce
-from irtoolkit.files import atomic_text
-from irtoolkit.located import read_ranks
-from irtoolkit.report.tables import TextTable
-from irtoolkit.significance import correct, paired_test
-from irtoolkit.training.places import trained_folder
+from irtoolkit.datasets.cache import cache_home
+from irtoolkit.datasets.dataset import load_judgments
+from irtoolkit.ranking.systems import System, find_system, produce
+from irtoolkit.reports.tables import TextTable
+from irtoolkit.runs import provenance
+from irtoolkit.runs.exact_ranks import read_ranks
+from irtoolkit.scoring.evaluation import Evaluation, evaluate, parse_measures
+from irtoolkit.scoring.significance import correct, paired_test
+from irtoolkit.training.model_paths import trained_folder
 from irtoolkit.training.recipes import find_recipe
 from irtoolkit.training.trainer import How, train
 

@@ -31,8 +31,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from irtoolkit.ids import id_array
-from irtoolkit.report.tables import TextTable
+from irtoolkit.base.ids import id_array
+from irtoolkit.reports.tables import TextTable
 from irtoolkit.retrievers import late
 from irtoolkit.retrievers.base import Retriever, Scorer
 from irtoolkit.retrievers.vectors import prepared

@@ -56,11 +56,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from irtoolkit import provenance
-from irtoolkit.collections.cache import CACHE_VARIABLE
-from irtoolkit.errors import InputError
-from irtoolkit.files import atomic_text
-from irtoolkit.report.tables import TextTable
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import atomic_text
+from irtoolkit.datasets.cache import CACHE_VARIABLE
+from irtoolkit.reports.tables import TextTable
+from irtoolkit.runs import provenance
 
 Side = Literal["irtoolkit", "sentence-transformers"]
 Precision = Literal["fp32", "bf16"]
@@ -75,7 +75,7 @@ TOLERANCE = 1e-4
 _LIBRARIES = [
     "irtoolkit.training.loop",
     "irtoolkit.training.trainer",
-    "irtoolkit.training.criteria",
+    "irtoolkit.training.loss_modules",
 ]
 # What irtoolkit, CUDA and the CPU's allocator say.
 _LACKING = re.compile("memory does not suffice|out of memory|allocate memory")
@@ -214,7 +214,7 @@ def registered(queries: list[str], docs: list[str]) -> str:
     import ir_datasets
     from ir_datasets.formats import GenericDoc, GenericQuery, TrecQrel
 
-    from irtoolkit.collections.handlers import Docs, Judgments, Queries
+    from irtoolkit.datasets.handlers import Docs, Judgments, Queries
 
     name = f"training-benchmark/{len(queries)}-{len(docs[0])}"
     asked = [GenericQuery(f"q{i}", text) for i, text in enumerate(queries)]
@@ -581,7 +581,7 @@ def recipe_rows(named: Sequence[str], device: str) -> Rows:
 def _trained(named: str, device: str) -> Rows:
     from irtoolkit.commands import parse_pairs
     from irtoolkit.models import presets
-    from irtoolkit.training.places import trained_folder
+    from irtoolkit.training.model_paths import trained_folder
     from irtoolkit.training.recipes import find_recipe
     from irtoolkit.training.trainer import How, train
 

@@ -26,7 +26,7 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_ty
 
 import irtoolkit
 from irtoolkit import commands, measures, retrievers
-from irtoolkit.discovery import modules
+from irtoolkit.base.discovery import modules
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.models.presets import presets
 from irtoolkit.training.losses import LOSSES

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from importlib import import_module, metadata
 
-from irtoolkit._hooks import after_import
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.hooks import after_import
 
 # Importing either package registers what it holds, at the end of its own import: so this is right
 # too where it is ours that imports ir_datasets or ir_measures first.
-after_import("ir_datasets", lambda: import_module("irtoolkit.collections"))
+after_import("ir_datasets", lambda: import_module("irtoolkit.datasets"))
 after_import("ir_measures", lambda: import_module("irtoolkit.measures"))
 
 try:

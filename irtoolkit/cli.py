@@ -11,8 +11,8 @@ from typing import NoReturn
 
 import irtoolkit
 from irtoolkit import commands
-from irtoolkit.discovery import modules
-from irtoolkit.errors import InputError
+from irtoolkit.base.discovery import modules
+from irtoolkit.base.errors import InputError
 
 BAD_INPUT = 2
 INTERRUPTED = 130

@@ -24,7 +24,7 @@ settings.register_profile(
 settings.load_profile("irtoolkit")
 
 ROOT = Path(__file__).resolve().parent.parent
-SAMPLE = ROOT / "irtoolkit" / "collections" / "samples" / "csfcube"
+SAMPLE = ROOT / "irtoolkit" / "datasets" / "samples" / "csfcube"
 
 # Fixed before ir_datasets is imported by anything: no test may see or touch the user's home.
 os.environ.setdefault("IR_DATASETS_HOME", str(Path(os.environ.get("TMPDIR", "/tmp")) / "irtk-home"))

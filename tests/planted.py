@@ -15,7 +15,7 @@ import torch
 import transformers
 from ir_datasets.formats import BaseQrels, GenericDoc, TrecQrel
 
-from irtoolkit.collections.handlers import Docs
+from irtoolkit.datasets.handlers import Docs
 from irtoolkit.training.recipes import Recipe, Stage
 from tests import tiny
 from tests.tiny_models import _Queries

@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irtoolkit import analysis
-from irtoolkit.analysis import analyzer, missing, stop_words
-from irtoolkit.errors import InputError
-from irtoolkit.retrievers import _java, create
-from irtoolkit.retrievers.lucene import _analyzer as lucene_analyzer
+from irtoolkit.base import analysis
+from irtoolkit.base.analysis import analyzer, missing, stop_words
+from irtoolkit.base.errors import InputError
+from irtoolkit.retrievers import create
+from irtoolkit.retrievers.lucene import java as _java
+from irtoolkit.retrievers.lucene.retriever import _analyzer as lucene_analyzer
 
 LACKING = _java.missing()
 with_java = pytest.mark.skipif(LACKING is not None, reason=LACKING or "")

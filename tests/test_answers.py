@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irtoolkit.answers import Answers
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
+from irtoolkit.models.llm.cache import Answers
 
 PARAMETERS: dict[str, Any] = {"weights": "m1", "depth": 3}
 
@@ -306,7 +306,7 @@ def test_a_failure_of_the_model_is_its_own() -> None:
 
 WORKER = """
 import sys, time
-from irtoolkit.answers import Answers
+from irtoolkit.models.llm.cache import Answers
 def ask(texts):
     for text in texts:
         print(text, flush=True)

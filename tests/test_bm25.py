@@ -27,16 +27,17 @@ from ir_datasets.formats import (
     TrecQrel,
 )
 
-from irtoolkit.analysis import analyzer
-from irtoolkit.collections.handlers import Docs, Judgments
-from irtoolkit.evaluation import evaluate, parse_measures
-from irtoolkit.qrels import Qrels
-from irtoolkit.retrievers import _java, _terms
+from irtoolkit.base.analysis import analyzer
+from irtoolkit.datasets.handlers import Docs, Judgments
+from irtoolkit.retrievers import _terms
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lexical import BM25, FORMS, QueryLikelihood
-from irtoolkit.retrievers.lucene import Lucene
+from irtoolkit.retrievers.lucene import java as _java
+from irtoolkit.retrievers.lucene.retriever import Lucene
 from irtoolkit.retrievers.task import load_task
+from irtoolkit.runs import Qrels
+from irtoolkit.scoring.evaluation import evaluate, parse_measures
 
 LACKING = _java.missing()
 with_java = pytest.mark.skipif(LACKING is not None, reason=LACKING or "")

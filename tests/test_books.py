@@ -18,13 +18,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import irtoolkit.collections.books as books
-from irtoolkit.collections.books import Book, Passages
-from irtoolkit.collections.plotretrieval import chunked, word_overlap
-from irtoolkit.collections.relic_release import RelicQuery
-from irtoolkit.errors import InputError
+import irtoolkit.datasets.books as books
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.spans import Span
+from irtoolkit.datasets.books import Book, Passages
+from irtoolkit.datasets.plotretrieval import chunked, word_overlap
+from irtoolkit.datasets.relic_release import RelicQuery
 from irtoolkit.retrievers.task import load_task
-from irtoolkit.spans import Span
 
 SAMPLES = Path(books.__file__).parent / "samples"
 SPLITS = ("train", "val", "test")

@@ -22,8 +22,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irtoolkit.collections import cache
-from irtoolkit.collections.cache import (
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets import cache
+from irtoolkit.datasets.cache import (
     Records,
     Rows,
     Texts,
@@ -32,7 +33,6 @@ from irtoolkit.collections.cache import (
     content_hash,
     parsed,
 )
-from irtoolkit.errors import InputError
 
 SCHEMAS = {
     "lines": {"text": pa.string(), "length": pa.int32()},
@@ -72,12 +72,12 @@ def settled(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 class Parser:
     """Parses files into tables, and counts how often it does."""
 
-    def __init__(self, *paths: Path, kind: str = "kind") -> None:
-        self.paths, self.kind, self.calls = paths, kind, 0
+    def __init__(self, *paths: Path, kind: str = "kind", version: int = 1) -> None:
+        self.paths, self.kind, self.version, self.calls = paths, kind, version, 0
 
     def __call__(self) -> list[str]:
         """The lines, as the tables have them."""
-        tables = parsed(self.kind, self.paths, SCHEMAS, self.parse)
+        tables = parsed(self.kind, self.paths, SCHEMAS, self.parse, version=self.version)
         lines: list[str] = tables["lines"]["text"].to_pylist()
         assert tables["lines"]["length"].to_pylist() == [len(line) for line in lines]
         assert tables["letters"]["of"].to_pylist() == [list(line) for line in lines]
@@ -186,13 +186,15 @@ def test_tables_outlive_their_files(home: Path, path: Path) -> None:
         assert tables["lines"]["text"].to_pylist() == ["one", "two", "three"]
 
 
-@pytest.mark.parametrize("what", ["kind", "name", "content", "code", "another file", "their order"])
+@pytest.mark.parametrize(
+    "what", ["kind", "name", "content", "format", "version", "another file", "their order"]
+)
 def test_what_makes_other_columns(
     home: Path, path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     second = path.with_name("second.txt")
     second.write_text("four\n")
-    paths, kind = [path, second], "kind"
+    paths, kind, version = [path, second], "kind", 1
     Parser(*paths, kind=kind)()
     if what == "kind":
         kind = "other"
@@ -200,13 +202,15 @@ def test_what_makes_other_columns(
         paths[0] = path.rename(path.with_name("renamed.txt"))
     elif what == "content":
         path.write_text("one\ntwo\nthree\n\n")
-    elif what == "code":
-        monkeypatch.setattr(cache, "_code", lambda: "a newer irtoolkit")
+    elif what == "format":
+        monkeypatch.setattr(cache, "FORMAT", cache.FORMAT + 1)
+    elif what == "version":
+        version = 2
     elif what == "another file":
         paths.pop()
     else:
         paths.reverse()
-    read = Parser(*paths, kind=kind)
+    read = Parser(*paths, kind=kind, version=version)
     assert read() == [line for p in paths for line in p.read_text().splitlines()]
     assert read.calls == 1
     assert len(folders(home)) == 2
@@ -223,30 +227,6 @@ def test_what_makes_no_other_columns(home: Path, path: Path, tmp_path: Path, wha
     read = Parser(path)
     assert read() == ["one", "two", "three"]
     assert read.calls == 0
-
-
-@pytest.mark.parametrize(
-    "edited",
-    ["files.py", "ids.py", "trec.py", "collections/strictjson.py", "collections/new.py", None],
-)
-def test_the_code_that_parses_is_part_of_the_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edited: str | None
-) -> None:
-    package = tmp_path / "irtoolkit"
-    (package / "collections").mkdir(parents=True)
-    for name in (
-        "files.py",
-        "ids.py",
-        "trec.py",
-        "collections/cache.py",
-        "collections/strictjson.py",
-    ):
-        (package / name).write_text("x = 1\n")
-    monkeypatch.setattr(cache, "__file__", str(package / "collections" / "cache.py"))
-    before = cache._code.__wrapped__()
-    if edited:
-        (package / edited).write_text("x = 2\n")
-    assert (cache._code.__wrapped__() != before) == (edited is not None)
 
 
 # ---- damage to the cache -------------------------------------------------------------------------
@@ -420,7 +400,7 @@ CHILD = """
 import sys, time
 from pathlib import Path
 import pyarrow as pa
-from irtoolkit.collections.cache import parsed
+from irtoolkit.datasets.cache import parsed
 
 path, mine, other = map(Path, sys.argv[1:])
 

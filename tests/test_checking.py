@@ -24,9 +24,9 @@ from ir_datasets.formats import (
 )
 from ir_datasets.indices import Docstore
 
-from irtoolkit.checking import check_run, read_run, shallow_queries
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
 from irtoolkit.runs import Run
+from irtoolkit.scoring.check import check_run, read_run, shallow_queries
 
 Write = Callable[..., Path]
 

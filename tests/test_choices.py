@@ -9,15 +9,15 @@ from typing import Any
 import ir_datasets
 import pytest
 
-from irtoolkit import picking
-from irtoolkit.collections import choices
+from irtoolkit.base.errors import InputError
+from irtoolkit.building import nway as picking
 from irtoolkit.commands import choices as command
 from irtoolkit.commands import retrieve
-from irtoolkit.datasets import breakdown, candidates, load_dataset
-from irtoolkit.errors import InputError
+from irtoolkit.datasets import nway as choices
+from irtoolkit.datasets.dataset import breakdown, candidates, load_dataset
 from irtoolkit.retrievers.engine import rank
-from irtoolkit.retrievers.floor import Random
 from irtoolkit.retrievers.lexical import BM25
+from irtoolkit.retrievers.random import Random
 from irtoolkit.retrievers.task import load_task
 from irtoolkit.runs import Run
 
@@ -260,7 +260,7 @@ def test_a_system_that_is_shown_less_names_its_dataset(
 
 
 def test_a_system_takes_the_settings_of_its_language() -> None:
-    from irtoolkit.experiments.systems import find_system
+    from irtoolkit.ranking.systems import find_system
 
     chinese = find_system("CRM", {}, "quoter/sample/zh/test").settings()
     assert (chinese["tokenizer"], chinese["stop"]) == ("cjk", "none")
@@ -271,9 +271,9 @@ def test_a_run_is_not_reused_when_what_it_learned_from_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """CRM's training contexts and the golds of exact ranks are parts of what makes a run."""
-    from irtoolkit.experiments.systems import System, produce
-    from irtoolkit.located import ranks_path
+    from irtoolkit.ranking.systems import System, produce
     from irtoolkit.retrievers.crm import CRM
+    from irtoolkit.runs.exact_ranks import ranks_path
 
     name, path = "quoter/sample/en/test", tmp_path / "crm.run"
     system = System("crm", CRM())
@@ -285,9 +285,7 @@ def test_a_run_is_not_reused_when_what_it_learned_from_has_changed(
         patch.setattr(CRM, "also_reads", lambda self, task: ["other contexts"])
         assert not produce(name, system, path, depth=5, progress=False, reuse=True)[1]
     with monkeypatch.context() as patch:
-        patch.setattr(
-            "irtoolkit.experiments.systems.relevant_documents", lambda name: {"en-1": ["x"]}
-        )
+        patch.setattr("irtoolkit.ranking.systems.relevant_documents", lambda name: {"en-1": ["x"]})
         assert not produce(name, system, path, depth=5, progress=False, reuse=True)[1]
 
 

@@ -44,8 +44,8 @@ from scipy import stats
 
 import irtoolkit as package
 from irtoolkit import commands
-from irtoolkit.collections import dataset_ids
-from irtoolkit.discovery import modules
+from irtoolkit.base.discovery import modules
+from irtoolkit.datasets import dataset_ids
 
 Command = Callable[..., Answer]
 Write = Callable[..., Path]
@@ -73,7 +73,7 @@ def fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("IRTOOLKIT_DATA", raising=False)
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr("irtoolkit.collections.github.fetch", refuse)
+    monkeypatch.setattr("irtoolkit.datasets.github.fetch", refuse)
     return tried
 
 

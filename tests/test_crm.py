@@ -24,9 +24,9 @@ from ir_datasets.formats import (
     TrecQrel,
 )
 
-from irtoolkit.analysis import analyzer
-from irtoolkit.collections.handlers import Docs, Judgments
-from irtoolkit.errors import InputError
+from irtoolkit.base.analysis import analyzer
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.handlers import Docs, Judgments
 from irtoolkit.retrievers import create, crm, engine
 from irtoolkit.retrievers.crm import CRM
 from irtoolkit.retrievers.engine import rank

@@ -14,8 +14,8 @@ from sentence_transformers import CrossEncoder as Theirs
 from sentence_transformers import SentenceTransformer
 from tiny_models import ASKED, DOCS, POOLS, Scores, paired, register, save, table
 
-from irtoolkit.errors import InputError
-from irtoolkit.models import applied
+from irtoolkit.base.errors import InputError
+from irtoolkit.models import adapters as applied
 from irtoolkit.retrievers.cross import CrossEncoder
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.task import load_task

@@ -20,8 +20,8 @@ import ir_datasets
 import ir_measures
 import pytest
 
-import irtoolkit.collections.csfcube_release as records
-from irtoolkit.errors import InputError
+import irtoolkit.datasets.csfcube_release as records
+from irtoolkit.base.errors import InputError
 
 SAMPLE = Path(records.__file__).parent / "samples" / "csfcube"
 FACETS = ("background", "method", "result")
@@ -111,7 +111,7 @@ def nothing_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     monkeypatch.delenv("IRTOOLKIT_DATA", raising=False)
     monkeypatch.setenv("IR_DATASETS_HOME", str(home))
-    monkeypatch.setattr("irtoolkit.collections.github.fetch", fail)
+    monkeypatch.setattr("irtoolkit.datasets.github.fetch", fail)
     return home
 
 

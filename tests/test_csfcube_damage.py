@@ -12,9 +12,9 @@ from typing import Any
 import ir_datasets
 import pytest
 
-import irtoolkit.collections.csfcube_release as records
-from irtoolkit.collections.csfcube_release import read_release
-from irtoolkit.errors import InputError
+import irtoolkit.datasets.csfcube_release as records
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.csfcube_release import read_release
 
 SAMPLE = Path(records.__file__).parent / "samples" / "csfcube"
 ABSTRACTS = "abstracts-csfcube-preds.jsonl"

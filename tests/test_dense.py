@@ -19,19 +19,19 @@ from sentence_transformers import SentenceTransformer, util
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 from tiny import DIMENSIONS, LONGEST, save, sentence_model
 
-from irtoolkit.collections.handlers import Docs
-from irtoolkit.errors import InputError
-from irtoolkit.evaluation import evaluate, parse_measures
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.handlers import Docs
 from irtoolkit.models import batches, presets
 from irtoolkit.models.encoder import Encoder, How
 from irtoolkit.models.presets import Preset
-from irtoolkit.qrels import Qrels
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.dense import Dense, SentenceMax
 from irtoolkit.retrievers.engine import rank
-from irtoolkit.retrievers.floor import Random
+from irtoolkit.retrievers.random import Random
 from irtoolkit.retrievers.task import load_task
 from irtoolkit.retrievers.vectors import prepared
+from irtoolkit.runs import Qrels
+from irtoolkit.scoring.evaluation import evaluate, parse_measures
 
 NUMBERS = count()
 

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import pytest
 from conftest import ROOT, Answer
 
-from irtoolkit.collections import dataset_ids
+from irtoolkit.datasets import dataset_ids
 from irtoolkit.models.presets import find, missing, presets
 from irtoolkit.retrievers import retrievers
 from irtoolkit.retrievers.base import Retriever
@@ -223,7 +223,10 @@ def test_docstrings_become_markdown() -> None:
         "Raises:\n\n- `InputError`: never."
     )
     assert generate.escaped("*a* _b_ a_b") == r"\*a\* \_b\_ a_b"
-    assert generate.escaped("`irtoolkit.runs.Run`") == "[`irtoolkit.runs.Run`](reference/runs.md)"
+    assert (
+        generate.escaped("`irtoolkit.runs.run.Run`")
+        == "[`irtoolkit.runs.run.Run`](reference/runs.md)"
+    )
 
 
 def test_a_new_retriever_gets_a_section_until_somebody_writes_one() -> None:

@@ -21,9 +21,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import irtoolkit.collections.egret as egret
-from irtoolkit.collections.examples import Example, extract, sentences
-from irtoolkit.errors import InputError
+import irtoolkit.datasets.egret as egret
+from irtoolkit.base.errors import InputError
+from irtoolkit.building.examples import Example, extract, sentences
 
 SAMPLE = Path(egret.__file__).parent / "samples" / "egret"
 SPLITS = ("train", "dev")

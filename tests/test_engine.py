@@ -16,8 +16,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from irtoolkit.errors import InputError
-from irtoolkit.ids import Ints, id_array
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints, id_array
 from irtoolkit.retrievers import create, engine, retrievers
 from irtoolkit.retrievers.base import Retriever, Scorer, Scores, parse_settings
 from irtoolkit.retrievers.engine import rank, rank_and_locate

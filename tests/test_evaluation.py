@@ -18,14 +18,13 @@ import pytrec_eval
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from irtoolkit.datasets import load_judgments, protocol
-from irtoolkit.errors import InputError
-from irtoolkit.evaluation import Evaluation, evaluate, parse_measures
-from irtoolkit.experiments.systems import find_system
-from irtoolkit.qrels import Qrels
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import load_judgments, protocol
+from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers.engine import rank
-from irtoolkit.runs import Run
-from irtoolkit.significance import PERMUTATIONS, fisher, paired_test
+from irtoolkit.runs import Qrels, Run
+from irtoolkit.scoring.evaluation import Evaluation, evaluate, parse_measures
+from irtoolkit.scoring.significance import PERMUTATIONS, fisher, paired_test
 
 RunDict = dict[str, dict[str, float]]
 QrelsDict = dict[str, dict[str, int]]

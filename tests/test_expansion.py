@@ -19,8 +19,8 @@ from ir_datasets.formats import BaseQueries, GenericDoc, GenericQuery
 from sentence_transformers import CrossEncoder
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from irtoolkit.collections.handlers import Docs
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.handlers import Docs
 from irtoolkit.retrievers import create, expansion
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.expansion import DeepCT, DocT5Query

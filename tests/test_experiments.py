@@ -30,16 +30,15 @@ from ir_datasets.formats import (
 from ir_datasets.indices import Docstore
 from scipy import stats
 
-from irtoolkit import provenance
+from irtoolkit.base.errors import InputError
 from irtoolkit.cli import main
-from irtoolkit.collections.csfcube import MEASURES
 from irtoolkit.commands.reproduce import EXAMPLES
-from irtoolkit.errors import InputError
+from irtoolkit.datasets.csfcube import MEASURES
 from irtoolkit.experiments.reproduce import dataset_of
-from irtoolkit.experiments.systems import System, find_system, fingerprint, produce
 from irtoolkit.experiments.tables import Table, _load, find_table, tables
+from irtoolkit.ranking.systems import System, find_system, fingerprint, produce
 from irtoolkit.retrievers import retrievers
-from irtoolkit.runs import Run
+from irtoolkit.runs import Run, provenance
 
 Command = Callable[..., Answer]
 
@@ -70,9 +69,9 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("IRTOOLKIT_DATA", raising=False)
     monkeypatch.delenv("IRTOOLKIT_DOWNLOAD", raising=False)
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr("irtoolkit.collections.github.fetch", refuse)
+    monkeypatch.setattr("irtoolkit.datasets.github.fetch", refuse)
     # Nobody's trained models are found.
-    monkeypatch.setattr("irtoolkit.training.places.cache_home", lambda: tmp_path / "cache")
+    monkeypatch.setattr("irtoolkit.training.model_paths.cache_home", lambda: tmp_path / "cache")
 
 
 @pytest.fixture(scope="module")

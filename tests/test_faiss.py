@@ -13,8 +13,8 @@ import pytest
 from numpy.typing import NDArray
 from tiny_models import Known, register, table
 
-from irtoolkit.errors import InputError
-from irtoolkit.ids import Ints, id_array
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints, id_array
 from irtoolkit.retrievers import create
 from irtoolkit.retrievers import faiss as module
 from irtoolkit.retrievers.base import Block, Hits, Retriever, Scorer

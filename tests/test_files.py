@@ -24,9 +24,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irtoolkit import provenance
-from irtoolkit.errors import InputError, needs_extra
-from irtoolkit.files import (
+from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.files import (
     atomic_path,
     atomic_text,
     git_blob_id,
@@ -34,7 +33,8 @@ from irtoolkit.files import (
     read_lines,
     sha256,
 )
-from irtoolkit.ids import encode, id_array, offsets_of, rank_ids, translate
+from irtoolkit.base.ids import encode, id_array, offsets_of, rank_ids, translate
+from irtoolkit.runs import provenance
 
 Write = Callable[..., Path]
 

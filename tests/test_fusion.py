@@ -15,10 +15,11 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from irtoolkit import fusion, provenance
-from irtoolkit.errors import InputError
-from irtoolkit.files import sha256
-from irtoolkit.fusion import (
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import sha256
+from irtoolkit.base.ids import id_array
+from irtoolkit.ranking import fusion
+from irtoolkit.ranking.fusion import (
     METHODS,
     CombMNZ,
     CombSUM,
@@ -31,10 +32,9 @@ from irtoolkit.fusion import (
     reciprocal_rank,
     weighted,
 )
-from irtoolkit.ids import id_array
-from irtoolkit.located import ranks_path
 from irtoolkit.retrievers.ordering import untied
-from irtoolkit.runs import Run
+from irtoolkit.runs import Run, provenance
+from irtoolkit.runs.exact_ranks import ranks_path
 
 Write = Callable[..., Path]
 Command = Callable[..., Any]

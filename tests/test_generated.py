@@ -32,16 +32,16 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from irtoolkit.answers import Answers
-from irtoolkit.collections.handlers import Docs
-from irtoolkit.errors import InputError
-from irtoolkit.experiments.systems import System, made_of
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.handlers import Docs
+from irtoolkit.models.llm.cache import Answers
+from irtoolkit.models.llm.writers import Completion, Endpoint, Local, _retry_after
+from irtoolkit.ranking.systems import System, made_of
 from irtoolkit.retrievers import create
 from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.generated import GeneratedQuery
 from irtoolkit.retrievers.task import Task, load_task
-from irtoolkit.retrievers.writers import Completion, Endpoint, Local, _retry_after
 
 NUMBERS = count()
 KEY = "sk-test-4f9a"
@@ -420,7 +420,7 @@ def pauses(stub: Stub, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> l
             return False
 
     # Only the client's own event: the pool has others.
-    monkeypatch.setattr("irtoolkit.retrievers.writers.Event", Clock)
+    monkeypatch.setattr("irtoolkit.models.llm.writers.Event", Clock)
     with pytest.raises(InputError, match="failed"):
         written(endpoint, ["tell me"])
     return waited
@@ -464,7 +464,7 @@ def test_a_server_that_asks_for_hours_is_not_waited_for(
         def wait(self, timeout: float | None = None) -> bool:
             return True
 
-    monkeypatch.setattr("irtoolkit.retrievers.writers.Event", Impatient)
+    monkeypatch.setattr("irtoolkit.models.llm.writers.Event", Impatient)
     stub.always = status(429, "requests", Retry_After="86400")
     with pytest.raises(InputError, match="left alone for 86400 seconds: 429 come back"):
         written(endpoint, ["tell me"])
@@ -1078,8 +1078,8 @@ def test_after_a_failure_only_the_rest_is_asked(
 WORKER = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
-from irtoolkit.answers import Answers
-from irtoolkit.retrievers.writers import Endpoint
+from irtoolkit.models.llm.cache import Answers
+from irtoolkit.models.llm.writers import Endpoint
 writer = Endpoint("gpt-test", url=sys.argv[1], parallel=3)
 Answers("generated", writer.identity()).gather([f"p{i}" for i in range(40)], writer.write)
 """
@@ -1221,7 +1221,7 @@ def test_a_local_model_is_loaded_only_to_write(
     def loaded(*args: Any) -> Any:
         raise AssertionError("the model is loaded")
 
-    monkeypatch.setattr("irtoolkit.retrievers.writers._load", loaded)
+    monkeypatch.setattr("irtoolkit.models.llm.writers._load", loaded)
     assert mine.asked(asked) == first
 
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-import irtoolkit.collections
-from irtoolkit._hooks import after_import
+import irtoolkit.datasets
+from irtoolkit.base.hooks import after_import
 
 ROOT = Path(__file__).resolve().parent.parent
-SAMPLES = Path(irtoolkit.collections.__file__).parent / "samples"
+SAMPLES = Path(irtoolkit.datasets.__file__).parent / "samples"
 HEAVY = (
     "torch", "numpy", "scipy", "pandas", "ir_datasets", "ir_measures", "transformers", "sklearn",
     "pyarrow", "sentence_transformers", "gensim", "faiss", "matplotlib", "ranx", "yaml", "tqdm", "numba",
@@ -62,7 +62,7 @@ print(json.dumps([[m for m in {HEAVY} if m in sys.modules],
 """
     heavy, ours = python(code)
     assert heavy == []
-    assert ours == ["irtoolkit", "irtoolkit._hooks", "irtoolkit.errors"]
+    assert ours == ["irtoolkit", "irtoolkit.base", "irtoolkit.base.errors", "irtoolkit.base.hooks"]
 
 
 @pytest.mark.parametrize("module", ["irtoolkit.cli", "irtoolkit.commands.eval"])
@@ -105,7 +105,7 @@ def watch(event, args):
         seen.append(str(args[-1]))
 sys.addaudithook(watch)
 import irtoolkit, ir_datasets, ir_measures
-from irtoolkit.collections import dataset_ids
+from irtoolkit.datasets import dataset_ids
 for name in dataset_ids():
     dataset = ir_datasets.load(name)
     dataset.docs_handler(), dataset.documentation(), dataset.docs_cls(), dataset.has_qrels()
@@ -127,7 +127,7 @@ CHECK = """
 import json
 import ir_datasets, ir_measures
 import irtoolkit
-from irtoolkit.collections import dataset_ids
+from irtoolkit.datasets import dataset_ids
 from irtoolkit.measures.base import ColumnarProvider
 known = list(ir_datasets.registry)
 providers = [p for p in ir_measures.DefaultPipeline.providers if isinstance(p, ColumnarProvider)]
@@ -151,15 +151,15 @@ print(json.dumps({
         "import ir_datasets, ir_measures, irtoolkit",
         "import ir_datasets; import irtoolkit; import ir_measures",
         "import ir_measures; import irtoolkit; import ir_datasets",
-        "import irtoolkit.collections.handlers",
-        "import irtoolkit.collections.csfcube",
+        "import irtoolkit.datasets.handlers",
+        "import irtoolkit.datasets.csfcube",
         "import irtoolkit.measures.ndcgp",
-        "import irtoolkit.measures.base, irtoolkit.collections.csfcube_release",
-        "import irtoolkit.evaluation",
+        "import irtoolkit.measures.base, irtoolkit.datasets.csfcube_release",
+        "import irtoolkit.scoring.evaluation",
         "import irtoolkit; import ir_datasets.formats; from ir_measures import nDCG",
         "import irtoolkit, importlib.util as u; u.find_spec('ir_datasets'), u.find_spec('ir_measures')",
         "import irtoolkit, importlib.util as u; u.find_spec('ir_datasets.formats')",
-        "import irtoolkit; del irtoolkit; import irtoolkit, ir_datasets, irtoolkit.collections",
+        "import irtoolkit; del irtoolkit; import irtoolkit, ir_datasets, irtoolkit.datasets",
         "import irtoolkit, importlib, ir_datasets, ir_measures; importlib.reload(irtoolkit)",
     ],
 )
@@ -194,7 +194,7 @@ print(json.dumps(["csfcube" in ir_datasets.registry._registered, "RPlast" in ir_
     assert python(code) == [False, False]
 
 
-@pytest.mark.parametrize("name", ["ir_datasets", "irtoolkit.collections"])
+@pytest.mark.parametrize("name", ["ir_datasets", "irtoolkit.datasets"])
 def test_threads_that_import_one_thing_at_once(name: str) -> None:
     code = f"""
 import importlib, threading
@@ -214,8 +214,8 @@ threads = [threading.Thread(target=work) for _ in range(4)]
 
 
 def test_dataset_ids_is_a_copy() -> None:
-    irtoolkit.collections.dataset_ids().clear()
-    assert csfcube(irtoolkit.collections.dataset_ids()) == IDS
+    irtoolkit.datasets.dataset_ids().clear()
+    assert csfcube(irtoolkit.datasets.dataset_ids()) == IDS
 
 
 def test_the_package_says_its_version_and_its_error() -> None:

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from sentence_transformers import MultiVectorEncoder, SentenceTransformer
 from tiny_models import ASKED, DOCS, POOLS, Scores, paired, register, save, save_colbert, table
 
-from irtoolkit.errors import InputError
-from irtoolkit.ids import Ints
-from irtoolkit.models import applied
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints
+from irtoolkit.models import adapters as applied
 from irtoolkit.models.shards import Rows, Store, key_of, write_shard
 from irtoolkit.retrievers import late
 from irtoolkit.retrievers.engine import rank

@@ -40,15 +40,15 @@ from sklearn.feature_extraction.text import (
     TfidfVectorizer,
 )
 
-from irtoolkit.analysis import analyzer, stop_words
-from irtoolkit.collections.handlers import Docs
-from irtoolkit.errors import InputError
+from irtoolkit.base.analysis import analyzer, stop_words
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.handlers import Docs
 from irtoolkit.retrievers import word2vec
 from irtoolkit.retrievers._terms import Vocabulary
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.engine import rank
-from irtoolkit.retrievers.floor import Random
 from irtoolkit.retrievers.lexical import BM25, TFIDF
+from irtoolkit.retrievers.random import Random
 from irtoolkit.retrievers.task import load_task
 from irtoolkit.retrievers.vectors import Similarity, Vectors, prepared, unit
 from irtoolkit.retrievers.word2vec import Word2Vec

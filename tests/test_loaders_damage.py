@@ -21,10 +21,10 @@ from typing import Any
 import ir_datasets
 import pytest
 
-from irtoolkit.collections import egret, plotretrieval, quoter, web
-from irtoolkit.collections.egret import FILES
-from irtoolkit.collections.source import Source
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets import egret, plotretrieval, quoter, web
+from irtoolkit.datasets.egret import FILES
+from irtoolkit.datasets.source import Source
 
 LONG = 10_000_000
 WAYS = ("docs_count", "queries_count", "docs_iter", "queries_iter", "qrels_iter", "docs_store")

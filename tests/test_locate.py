@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from irtoolkit.errors import InputError
-from irtoolkit.ids import Ints, id_array
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints, id_array
 from irtoolkit.retrievers import engine
 from irtoolkit.retrievers.base import Retriever, Scorer, Scores
 from irtoolkit.retrievers.engine import Ties, rank, rank_and_locate
@@ -252,10 +252,10 @@ def test_no_candidates_at_all_are_refused() -> None:
 
 def test_measures_know_what_stands_below_the_cut() -> None:
     """Those of relevant documents are those of the whole ranking; what counts rows is not touched."""
-    from irtoolkit.datasets import load_judgments
-    from irtoolkit.evaluation import evaluate, parse_measures
-    from irtoolkit.retrievers.floor import Random
+    from irtoolkit.datasets.dataset import load_judgments
+    from irtoolkit.retrievers.random import Random
     from irtoolkit.retrievers.task import load_task
+    from irtoolkit.scoring.evaluation import evaluate, parse_measures
 
     for name in ("quoter/sample/en/train", "plotretrieval/sample/val"):
         qrels, _ = load_judgments(name)

@@ -24,15 +24,16 @@ from ir_datasets.formats import (
     TrecQrel,
 )
 
-from irtoolkit.collections.handlers import Docs, Judgments, Queries
-from irtoolkit.errors import InputError
-from irtoolkit.evaluation import evaluate, parse_measures
-from irtoolkit.qrels import Qrels
-from irtoolkit.retrievers import _java, _lucene_index, create
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.handlers import Docs, Judgments, Queries
+from irtoolkit.retrievers import create
 from irtoolkit.retrievers.engine import rank
-from irtoolkit.retrievers.lucene import Lucene
+from irtoolkit.retrievers.lucene import indexing as _lucene_index
+from irtoolkit.retrievers.lucene import java as _java
+from irtoolkit.retrievers.lucene.retriever import Lucene
 from irtoolkit.retrievers.task import load_task
-from irtoolkit.runs import Run
+from irtoolkit.runs import Qrels, Run
+from irtoolkit.scoring.evaluation import evaluate, parse_measures
 
 LACKING = _java.missing()
 with_java = pytest.mark.skipif(LACKING is not None, reason=LACKING or "")
@@ -405,8 +406,8 @@ ENDLESS = """
 import itertools, sys, time
 import ir_datasets
 from ir_datasets.formats import GenericDoc, GenericQuery
-from irtoolkit.collections.handlers import Docs, Queries
-from irtoolkit.retrievers.lucene import Lucene
+from irtoolkit.datasets.handlers import Docs, Queries
+from irtoolkit.retrievers.lucene.retriever import Lucene
 from irtoolkit.retrievers.task import load_task
 
 DOCS = {f"d{i}": GenericDoc(f"d{i}", f"cat word{i}") for i in range(500)}

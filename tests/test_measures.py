@@ -24,15 +24,15 @@ from ir_measures import AP, P, ParamInfo, nDCG
 from ir_measures.measures.base import Agg, Measure
 
 import irtoolkit
-from irtoolkit.errors import InputError
-from irtoolkit.evaluation import evaluate
-from irtoolkit.ids import id_array
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import id_array
 from irtoolkit.measures.base import ColumnarMeasure, ColumnarProvider
 from irtoolkit.measures.judged import Floats, JudgedRun, sums
 from irtoolkit.measures.ndcgp import nDCGp
 from irtoolkit.measures.rplast import RPlast
-from irtoolkit.qrels import Qrel, Qrels
-from irtoolkit.runs import Run, ScoredDoc
+from irtoolkit.runs.qrels import Qrel, Qrels
+from irtoolkit.runs.run import Run, ScoredDoc
+from irtoolkit.scoring.evaluation import evaluate
 
 RunDict = dict[str, dict[str, float]]
 QrelsDict = dict[str, dict[str, int]]

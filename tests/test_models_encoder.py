@@ -26,9 +26,9 @@ from sentence_transformers.sentence_transformer.modules import (
 )
 from tiny import DIMENSIONS, LONGEST, WORDS, config, save, sentence_model, tokenizer
 
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
 from irtoolkit.models import batches, presets
-from irtoolkit.models.applied import Output
+from irtoolkit.models.adapters import Output
 from irtoolkit.models.batches import Batches
 from irtoolkit.models.encoder import Encoder, How
 from irtoolkit.models.presets import Preset, Side

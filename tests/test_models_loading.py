@@ -20,7 +20,7 @@ from sentence_transformers import CrossEncoder, SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, StaticEmbedding, Transformer
 from tiny import DIMENSIONS, LONGEST, WORDS, config, save, sentence_model, tokenizer
 
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
 from irtoolkit.models import presets
 from irtoolkit.models.encoder import Encoder, How
 from irtoolkit.models.loading import device_of, dtype_of

@@ -18,9 +18,9 @@ from sentence_transformers.base.modules import Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Router
 from tiny import DIMENSIONS, WORDS, config, save, sentence_model, tokenizer
 
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading
-from irtoolkit.models.applied import apply
+from irtoolkit.models.adapters import apply
 from irtoolkit.models.modules import (
     MaskPooling,
     SememeTransformer,

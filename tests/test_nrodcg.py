@@ -14,12 +14,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ir_measures import parse_measure
 
-from irtoolkit.errors import InputError
-from irtoolkit.evaluation import evaluate, parse_measures
+from irtoolkit.base.errors import InputError
 from irtoolkit.measures.nrodcg import NRODCG
 from irtoolkit.measures.rank import MedianRank, Rank, StdRank
-from irtoolkit.qrels import Qrels
-from irtoolkit.runs import Run
+from irtoolkit.runs import Qrels, Run
+from irtoolkit.scoring.evaluation import evaluate, parse_measures
 
 Grades = dict[str, dict[str, int]]
 Scores = dict[str, dict[str, float]]

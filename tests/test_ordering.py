@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers import ordering
 from irtoolkit.retrievers._compiled import contenders
 from irtoolkit.retrievers._scan import parts_of

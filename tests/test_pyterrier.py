@@ -10,12 +10,12 @@ import ir_measures
 import pandas as pd
 import pytest
 
-from irtoolkit.datasets import load_judgments
-from irtoolkit.evaluation import evaluate, parse_measures
+from irtoolkit.datasets.dataset import load_judgments
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.task import load_task
 from irtoolkit.runs import Run
+from irtoolkit.scoring.evaluation import evaluate, parse_measures
 
 pt = pytest.importorskip("pyterrier", reason="pyterrier is not installed")
 

@@ -22,17 +22,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_models import ASKED, DOCS, POOLS, register, save
 
-from irtoolkit.datasets import load_judgments
-from irtoolkit.errors import InputError
-from irtoolkit.evaluation import evaluate, parse_measures
-from irtoolkit.experiments.systems import System, find_system, produce
-from irtoolkit.fusion import weighted
-from irtoolkit.models import applied
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import load_judgments
+from irtoolkit.models import adapters as applied
+from irtoolkit.ranking.fusion import weighted
+from irtoolkit.ranking.systems import System, find_system, produce
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lexical import BM25, TFIDF, Lexical
 from irtoolkit.retrievers.ordering import untied
 from irtoolkit.retrievers.task import load_task, view
 from irtoolkit.runs import Run
+from irtoolkit.scoring.evaluation import evaluate, parse_measures
 
 pt = pytest.importorskip("pyterrier", reason="pyterrier is not installed")
 

@@ -18,8 +18,8 @@ import ir_datasets
 import ir_measures
 import pytest
 
-import irtoolkit.collections.quoter as quoter
-from irtoolkit.errors import InputError
+import irtoolkit.datasets.quoter as quoter
+from irtoolkit.base.errors import InputError
 
 SAMPLE = Path(quoter.__file__).parent / "samples" / "quoter"
 NAMES = {"en": "english.txt", "zh": "modern_chinese.txt", "lzh": "ancient_chinese.txt"}

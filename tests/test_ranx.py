@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irtoolkit import fusion
-from irtoolkit.errors import InputError
-from irtoolkit.evaluation import evaluate as ours
-from irtoolkit.evaluation import parse_measures
-from irtoolkit.qrels import Qrels
-from irtoolkit.runs import Run
-from irtoolkit.significance import correct, paired_test
+from irtoolkit.base.errors import InputError
+from irtoolkit.ranking import fusion
+from irtoolkit.runs import Qrels, Run
+from irtoolkit.scoring.evaluation import evaluate as ours
+from irtoolkit.scoring.evaluation import parse_measures
+from irtoolkit.scoring.significance import correct, paired_test
 
 ranx = pytest.importorskip("ranx", reason="ranx is not installed")
 

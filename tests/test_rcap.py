@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irtoolkit.errors import InputError
-from irtoolkit.evaluation import evaluate, parse_measures
+from irtoolkit.base.errors import InputError
 from irtoolkit.experiments.tables import find_table
-from irtoolkit.qrels import Qrels
-from irtoolkit.runs import Run
+from irtoolkit.runs import Qrels, Run
+from irtoolkit.scoring.evaluation import evaluate, parse_measures
 
 Judged = dict[str, dict[str, int]]
 Scored = dict[str, dict[str, float]]

@@ -16,10 +16,11 @@ import ir_datasets
 import pytest
 from conftest import Answer
 
-from irtoolkit.collections import cache, dataset_ids, formats, registered, registering, registry
-from irtoolkit.collections.registering import register_collection
+from irtoolkit.base.errors import InputError
 from irtoolkit.commands import register as command
-from irtoolkit.errors import InputError
+from irtoolkit.datasets import cache, dataset_ids
+from irtoolkit.datasets.local import formats, registered, registering, registry
+from irtoolkit.datasets.local.registering import register_collection
 
 Command = Callable[..., Answer]
 Files = dict[str, str | bytes]
@@ -655,7 +656,7 @@ def test_a_list_that_claims_ids_of_others_is_passed_over(small: Path) -> None:
         content["collections"][name] = content["collections"]["t/x"]
     path.write_text(json.dumps(content))
     done = python(
-        "import irtoolkit, ir_datasets; from irtoolkit.collections import dataset_ids\n"
+        "import irtoolkit, ir_datasets; from irtoolkit.datasets import dataset_ids\n"
         "print([n for n in dataset_ids() if n.startswith('t/')])\n"
         "print(ir_datasets.load('vaswani').docs_namespace)\n"
         "print(type(ir_datasets.load('relic/val').irtoolkit()).__name__)"
@@ -781,7 +782,7 @@ def test_remembered_in_a_new_process(small: Path) -> None:
 def test_the_second_process_parses_nothing(small: Path) -> None:
     register_collection("t/x", small)
     done = python(
-        "import irtoolkit, ir_datasets\nfrom irtoolkit.collections import registered\n"
+        "import irtoolkit, ir_datasets\nfrom irtoolkit.datasets.local import registered\n"
         "registered.write_docs = lambda *args: 1 / 0\nprint(ir_datasets.load('t/x').docs_count())"
     )
     assert done.stdout == "2\n"
@@ -1004,7 +1005,7 @@ def test_a_folder_that_is_only_touched_is_the_same(small: Path) -> None:
 def test_two_processes_lose_nothing(small: Path, locking: str) -> None:
     code = (
         "import sys\nif {blind}: sys.modules['fcntl'] = None\n"
-        "from pathlib import Path\nfrom irtoolkit.collections import registry\n"
+        "from pathlib import Path\nfrom irtoolkit.datasets.local import registry\n"
         "entry = registry.entries()['t/x']\nprint('ready', flush=True)\nsys.stdin.readline()\n"
         "for i in range(25): registry.put(f't/{{sys.argv[1]}}-{{i}}', entry)\n"
         "registry.drop(f't/{{sys.argv[1]}}-0')\n"
@@ -1067,7 +1068,7 @@ MEASURED = """
 import resource
 from pathlib import Path
 import irtoolkit, ir_datasets
-from irtoolkit.collections.registering import register_collection
+from irtoolkit.datasets.local.registering import register_collection
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irtoolkit.commands import FORMATS
-from irtoolkit.report.tables import RENDERERS, TextTable
+from irtoolkit.reports.tables import RENDERERS, TextTable
 
 CELLS = st.one_of(
     st.none(),

@@ -12,9 +12,9 @@ import pytest
 from chromium import Page
 from conftest import Answer
 
-from irtoolkit.datasets import load_dataset
-from irtoolkit.located import read_ranks
+from irtoolkit.datasets.dataset import load_dataset
 from irtoolkit.runs import Run
+from irtoolkit.runs.exact_ranks import read_ranks
 
 Command = Callable[..., Answer]
 BROWSER = chromium.find()
@@ -246,7 +246,7 @@ def test_markup_in_texts_stays_text_in_a_browser(
     browser: Page, irtoolkit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The script's side of escaping: what it writes into the page is never parsed."""
-    from irtoolkit.collections import registered
+    from irtoolkit.datasets.local import registered
 
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))

@@ -22,24 +22,24 @@ from conftest import Answer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irtoolkit.collections import dataset_ids, registered
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import id_array
 from irtoolkit.commands._scoring import score_runs
-from irtoolkit.comparison import compare
-from irtoolkit.datasets import breakdown, load_dataset, load_judgments
-from irtoolkit.errors import InputError
-from irtoolkit.evaluation import Evaluation, evaluate, parse_measures
-from irtoolkit.ids import id_array
-from irtoolkit.located import ranks_path, read_ranks
-from irtoolkit.qrels import Qrels
-from irtoolkit.report import content, figures, page, papers, texts
-from irtoolkit.report.content import Report, compose
-from irtoolkit.report.golds import Golds, first_ranks, threshold
-from irtoolkit.report.overlap import Overlap
-from irtoolkit.report.page import embedded, render
-from irtoolkit.report.pairs import ALPHA, column, letter, lower_is_better
-from irtoolkit.report.palette import DARK, DASHES, LIGHT, MARKS, Scheme, contrast
-from irtoolkit.runs import Run
-from irtoolkit.significance import confidence_interval, correct, paired_test
+from irtoolkit.datasets import dataset_ids
+from irtoolkit.datasets.dataset import breakdown, load_dataset, load_judgments
+from irtoolkit.datasets.local import registered
+from irtoolkit.reports import content, figures, page, papers, texts
+from irtoolkit.reports.content import Report, compose
+from irtoolkit.reports.golds import Golds, first_ranks, threshold
+from irtoolkit.reports.overlap import Overlap
+from irtoolkit.reports.page import embedded, render
+from irtoolkit.reports.pairs import ALPHA, column, letter, lower_is_better
+from irtoolkit.reports.palette import DARK, DASHES, LIGHT, MARKS, Scheme, contrast
+from irtoolkit.runs import Qrels, Run
+from irtoolkit.runs.exact_ranks import ranks_path, read_ranks
+from irtoolkit.scoring.compare import compare
+from irtoolkit.scoring.evaluation import Evaluation, evaluate, parse_measures
+from irtoolkit.scoring.significance import confidence_interval, correct, paired_test
 
 Command = Callable[..., Answer]
 VOID = {"meta", "link", "input", "br", "hr", "img"}

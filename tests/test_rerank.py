@@ -24,22 +24,22 @@ from sentence_transformers import CrossEncoder as Theirs
 from sentence_transformers import MultiVectorEncoder, SentenceTransformer, SparseEncoder
 from tiny_models import save, save_colbert
 
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import id_array
 from irtoolkit.experiments import tables
 from irtoolkit.experiments.reproduce import reproduce
-from irtoolkit.experiments.systems import (
+from irtoolkit.models.presets import presets
+from irtoolkit.ranking.systems import (
     System,
     _with_rest,
     find_reranker,
     find_system,
     produce,
 )
-from irtoolkit.ids import id_array
-from irtoolkit.models.presets import presets
 from irtoolkit.retrievers import retrievers
 from irtoolkit.retrievers.engine import rank
-from irtoolkit.retrievers.floor import Random
 from irtoolkit.retrievers.lexical import BM25
+from irtoolkit.retrievers.random import Random
 from irtoolkit.retrievers.task import Group, Task, load_task
 from irtoolkit.runs import Run
 
@@ -591,8 +591,8 @@ def test_every_preset_is_found_as_what_it_is() -> None:
 
 def test_a_model_that_ranks_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     writer = next(iter(presets().values()))
-    monkeypatch.setattr("irtoolkit.experiments.systems.presets", lambda: {"scribe": writer})
-    monkeypatch.setattr("irtoolkit.experiments.systems.kind_of", lambda name, kind: "writer")
+    monkeypatch.setattr("irtoolkit.ranking.systems.presets", lambda: {"scribe": writer})
+    monkeypatch.setattr("irtoolkit.ranking.systems.kind_of", lambda name, kind: "writer")
     with pytest.raises(InputError, match="scribe is a model of kind writer"):
         find_system("scribe", {})
 

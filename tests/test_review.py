@@ -15,19 +15,18 @@ import ir_measures
 import numpy as np
 import pytest
 
-from irtoolkit import provenance
-from irtoolkit.comparison import compare
-from irtoolkit.errors import InputError
-from irtoolkit.evaluation import evaluate, parse_measures
-from irtoolkit.experiments import systems
-from irtoolkit.experiments.systems import System, find_system, produce
-from irtoolkit.files import atomic_text
-from irtoolkit.located import ranks_path, read_ranks, write_ranks
-from irtoolkit.qrels import Qrels
+from irtoolkit.base import analysis
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import atomic_text
+from irtoolkit.ranking.systems import System, find_system, produce
+from irtoolkit.retrievers import engine, retrievers
 from irtoolkit.retrievers.engine import rank_and_locate
 from irtoolkit.retrievers.task import load_task
-from irtoolkit.runs import Run
-from irtoolkit.significance import correct, effect_size, paired_test
+from irtoolkit.runs import Qrels, Run, provenance
+from irtoolkit.runs.exact_ranks import ranks_path, read_ranks, write_ranks
+from irtoolkit.scoring.compare import compare
+from irtoolkit.scoring.evaluation import evaluate, parse_measures
+from irtoolkit.scoring.significance import correct, effect_size, paired_test
 
 Command = Callable[..., Any]
 QRELS = {"q": {"a": 0, "b": 1, "c": 0, "d": 2}}
@@ -147,13 +146,16 @@ def test_word2vec_needs_positive_sizes(name: str) -> None:
         retriever.scorer(task)
 
 
-def test_code_of_another_state_makes_the_run_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("part", ["engine", "analysis", "retriever"])
+def test_another_format_makes_the_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
+    owner = {"engine": engine, "analysis": analysis, "retriever": retrievers()["random"]}[part]
     system, path = find_system("random", {}), tmp_path / "r.run"
     produce("csfcube/sample", system, path)
     assert produce("csfcube/sample", system, path, reuse=True)[1]
-    monkeypatch.setattr(systems, "code_fingerprint", lambda: "another")
+    attribute = "format" if part == "retriever" else "FORMAT"
+    monkeypatch.setattr(owner, attribute, getattr(owner, attribute) + 1)
     assert not produce("csfcube/sample", system, path, reuse=True)[1]
 
 

@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from ir_measures import AP, RR, P, nDCG
 
 import irtoolkit  # noqa: F401  registers our datasets
-from irtoolkit.errors import InputError
-from irtoolkit.ids import id_array
-from irtoolkit.qrels import Qrel, Qrels
-from irtoolkit.runs import DEFAULT_TAG, Run, ScoredDoc
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import id_array
+from irtoolkit.runs.qrels import Qrel, Qrels
+from irtoolkit.runs.run import DEFAULT_TAG, Run, ScoredDoc
 
 Write = Callable[..., Path]
 Rows = list[tuple[str, str, float]]

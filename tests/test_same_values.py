@@ -15,12 +15,11 @@ import pytest
 import pytrec_eval
 from conftest import ROOT, Answer
 
-from irtoolkit.datasets import load_judgments
-from irtoolkit.evaluation import evaluate, parse_measures
-from irtoolkit.experiments.systems import find_system, produce
-from irtoolkit.qrels import Qrels
+from irtoolkit.datasets.dataset import load_judgments
+from irtoolkit.ranking.systems import find_system, produce
 from irtoolkit.retrievers.ordering import untied
-from irtoolkit.runs import Run
+from irtoolkit.runs import Qrels, Run
+from irtoolkit.scoring.evaluation import evaluate, parse_measures
 
 Command = Callable[..., Answer]
 Values = dict[str, dict[str, float]]
@@ -183,7 +182,7 @@ SYSTEMS = {
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Path]]:
     """Runs as our commands write them, each with the qrels it is for."""
-    from irtoolkit.fusion import create, fuse_files
+    from irtoolkit.ranking.fusion import create, fuse_files
 
     folder = tmp_path_factory.mktemp("same")
     judged = folder / "sample.qrels"

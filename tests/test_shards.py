@@ -23,7 +23,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
 from irtoolkit.models import encoder as encoding
 from irtoolkit.models import shards
 from irtoolkit.models.encoder import Encoder, How

@@ -21,11 +21,11 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 import irtoolkit
-from irtoolkit.comparison import Compared, compare
-from irtoolkit.errors import InputError
-from irtoolkit.evaluation import Evaluation, parse_measures
-from irtoolkit.ids import id_array
-from irtoolkit.significance import (
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import id_array
+from irtoolkit.scoring.compare import Compared, compare
+from irtoolkit.scoring.evaluation import Evaluation, parse_measures
+from irtoolkit.scoring.significance import (
     Correction,
     Test,
     confidence_interval,
@@ -177,7 +177,7 @@ def test_fisher_does_not_depend_on_the_unit(scale: float) -> None:
 def test_fisher_is_the_same_in_another_process_on_any_number_of_threads(threads: str) -> None:
     program = (
         "import numpy as np\n"
-        "from irtoolkit.significance import paired_test\n"
+        "from irtoolkit.scoring.significance import paired_test\n"
         "rng = np.random.default_rng(8)\n"
         "a, b = rng.random(60), rng.random(60)\n"
         "print(repr(paired_test(a, b, 'fisher')))"

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
 from irtoolkit.models import sim
 from irtoolkit.models.sim import PIECES, UNKNOWN, WEIGHTS
 

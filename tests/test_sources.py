@@ -16,8 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irtoolkit.collections import csfcube, github
-from irtoolkit.collections.handlers import (
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import git_blob_id
+from irtoolkit.datasets import csfcube, github
+from irtoolkit.datasets.handlers import (
     Docs,
     Judgments,
     LazySequence,
@@ -26,10 +28,8 @@ from irtoolkit.collections.handlers import (
     Pools,
     Queries,
 )
-from irtoolkit.collections.source import DATA_VARIABLE, Source
-from irtoolkit.collections.strictjson import line_of, read_json, read_jsonl
-from irtoolkit.errors import InputError
-from irtoolkit.files import git_blob_id
+from irtoolkit.datasets.source import DATA_VARIABLE, Source
+from irtoolkit.datasets.strictjson import line_of, read_json, read_jsonl
 
 NAMES = ("a.json", "b.csv")
 HOWTO = "get it at example.org and put it into $IRTOOLKIT_DATA/bench/"

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from irtoolkit.errors import InputError
-from irtoolkit.ids import id_array
-from irtoolkit.spans import Span, positions
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import id_array
+from irtoolkit.base.spans import Span, positions
 
 # Book names that hold what an id is made of, and letters of other alphabets.
 NAMES = st.text("ab:+01-_é漢😀\u00a0", min_size=1, max_size=8) | st.text(

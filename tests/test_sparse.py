@@ -26,8 +26,8 @@ from tiny_models import (
     tokenizer,
 )
 
-from irtoolkit.errors import InputError
-from irtoolkit.models import applied
+from irtoolkit.base.errors import InputError
+from irtoolkit.models import adapters as applied
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.sparse import Sparse
 from irtoolkit.retrievers.task import load_task

@@ -37,13 +37,12 @@ from ir_measures import (
 )
 from ir_measures.measures import Measure
 
-from irtoolkit.errors import InputError
-from irtoolkit.evaluation import evaluate, parse_measures
+from irtoolkit.base.errors import InputError
 from irtoolkit.measures.judged import JudgedRun
 from irtoolkit.measures.ndcgp import nDCGp
 from irtoolkit.measures.standard import STANDARD, vectorised
-from irtoolkit.qrels import Qrels
-from irtoolkit.runs import Run
+from irtoolkit.runs import Qrels, Run
+from irtoolkit.scoring.evaluation import evaluate, parse_measures
 
 RunDict = dict[str, dict[str, float]]
 QrelsDict = dict[str, dict[str, int]]

@@ -21,10 +21,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from irtoolkit.collections import strictjson
-from irtoolkit.collections.strictjson import read_json, read_jsonl, read_members
-from irtoolkit.errors import InputError
-from irtoolkit.files import read_chunks, read_lines
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import read_chunks, read_lines
+from irtoolkit.datasets import strictjson
+from irtoolkit.datasets.strictjson import read_json, read_jsonl, read_members
 
 Write = Callable[..., Path]
 REMEDY = "the release file is damaged: fetch it again"

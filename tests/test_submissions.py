@@ -12,13 +12,12 @@ import pytest
 import yaml
 from conftest import SAMPLE, Answer
 
-from irtoolkit import provenance
-from irtoolkit.checking import check_run, inspect_run
-from irtoolkit.datasets import load_judgments
-from irtoolkit.errors import InputError
-from irtoolkit.evaluation import evaluate, parse_measures
-from irtoolkit.runs import Run
-from irtoolkit.submissions import (
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import load_judgments
+from irtoolkit.runs import Run, provenance
+from irtoolkit.scoring.check import check_run, inspect_run
+from irtoolkit.scoring.evaluation import evaluate, parse_measures
+from irtoolkit.scoring.submit import (
     COMPONENTS,
     header,
     ranked_pools,
@@ -311,7 +310,7 @@ def test_a_parquet_run_is_checked_as_strictly(tmp_path: Path, write: Write) -> N
 @pytest.fixture(scope="module")
 def produced(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of all facets of the sample, with its record."""
-    from irtoolkit.experiments.systems import find_system, produce
+    from irtoolkit.ranking.systems import find_system, produce
 
     path = tmp_path_factory.mktemp("runs") / "bm25.run"
     produce("csfcube/sample", find_system("fabs_bm25", {}, "csfcube/sample"), path, progress=False)

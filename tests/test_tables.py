@@ -12,17 +12,17 @@ import ir_datasets
 import numpy as np
 import pytest
 
-from irtoolkit.datasets import candidates
-from irtoolkit.errors import InputError
-from irtoolkit.evaluation import parse_measures
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import candidates
 from irtoolkit.experiments.rendering import as_json, as_tables
 from irtoolkit.experiments.reproduce import Result
-from irtoolkit.experiments.systems import System, find_system
 from irtoolkit.experiments.tables import FOLDER, Row, _load, find_table, tables
+from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.retrievers import retrievers
 from irtoolkit.retrievers.engine import rank_and_locate
-from irtoolkit.retrievers.floor import Random
+from irtoolkit.retrievers.random import Random
 from irtoolkit.retrievers.task import load_task
+from irtoolkit.scoring.evaluation import parse_measures
 
 Command = Callable[..., Any]
 NEW = ("relic", "egret", "quoter", "quoter-left", "plotretrieval", "plotretrieval-trained")
@@ -39,7 +39,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # A row asks OpenAI, where there is a key.
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     # Nobody's trained models are found.
-    monkeypatch.setattr("irtoolkit.training.places.cache_home", lambda: tmp_path / "cache")
+    monkeypatch.setattr("irtoolkit.training.model_paths.cache_home", lambda: tmp_path / "cache")
 
 
 # -- what the papers print --------------------------------------------------------------------

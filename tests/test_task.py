@@ -26,7 +26,8 @@ from ir_datasets.formats import (
 )
 from ir_datasets.indices import Docstore
 
-from irtoolkit.datasets import (
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import (
     DEFAULT_MEASURES,
     benchmark,
     known_queries,
@@ -34,7 +35,6 @@ from irtoolkit.datasets import (
     load_judgments,
     protocol,
 )
-from irtoolkit.errors import InputError
 from irtoolkit.retrievers.task import Segments, Task, load_task, view
 
 
@@ -554,7 +554,7 @@ def test_a_sample_knows_nothing_of_the_real_release(
     def fetch(url: str) -> bytes:
         raise OSError(f"{url} was asked for")
 
-    monkeypatch.setattr("irtoolkit.collections.github.fetch", fetch)
+    monkeypatch.setattr("irtoolkit.datasets.github.fetch", fetch)
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("IRTOOLKIT_DATA", raising=False)
     assert known_queries("csfcube/sample/method") == _sample_queries()

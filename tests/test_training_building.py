@@ -21,9 +21,9 @@ from sentence_transformers.sentence_transformer.modules import Pooling, StaticEm
 from tiny import config, sentence_model, tokenizer
 from tiny_models import ASKED, DIMENSIONS, DOCS, LONGEST, paired, register, table
 
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading, presets
-from irtoolkit.models.applied import apply
+from irtoolkit.models.adapters import apply
 from irtoolkit.models.presets import SAVED_AS, Preset
 from irtoolkit.retrievers import cross, dense, late, sparse
 from irtoolkit.training.building import build_model, freeze_documents

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
 from irtoolkit.runs import Run
 from irtoolkit.training.building import separator
 from irtoolkit.training.evaluating import make_test
-from irtoolkit.training.places import RECORD, trained_folder
+from irtoolkit.training.model_paths import RECORD, trained_folder
 from irtoolkit.training.recipes import find_recipe, recipes
 from irtoolkit.training.sets import build
 from irtoolkit.training.trainer import How, _split, train

@@ -21,8 +21,8 @@ from scipy.special import log_softmax, softmax
 from sentence_transformers import CrossEncoder
 from tiny import save
 
-from irtoolkit.errors import InputError
-from irtoolkit.training import criteria
+from irtoolkit.base.errors import InputError
+from irtoolkit.training import loss_modules as criteria
 from irtoolkit.training.losses import DOC_FLOPS, LOSSES, QUERY_FLOPS, check, make_loss
 from irtoolkit.training.recipes import Recipe, Stage
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irtoolkit.errors import InputError
-from irtoolkit.ids import Ints
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints
 from irtoolkit.training import negatives
 from irtoolkit.training.negatives import Bars, Documents, Ragged, draw, mine, words_of
 from irtoolkit.training.sets import TrainingSet

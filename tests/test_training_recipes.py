@@ -18,16 +18,16 @@ import pytest
 import tiny_models
 from conftest import Answer
 
-from irtoolkit.errors import InputError
-from irtoolkit.evaluation import parse_measures
+from irtoolkit.base.errors import InputError
 from irtoolkit.experiments import tables
-from irtoolkit.experiments.systems import Training, find_system, of_row
 from irtoolkit.experiments.tables import Row, Table, find_row, find_table
 from irtoolkit.models.presets import SAVED_AS, presets
+from irtoolkit.ranking.systems import Training, find_system, of_row
 from irtoolkit.retrievers import retrievers
 from irtoolkit.retrievers.task import view
+from irtoolkit.scoring.evaluation import parse_measures
 from irtoolkit.training.losses import check
-from irtoolkit.training.places import RECORD, trained_folder
+from irtoolkit.training.model_paths import RECORD, trained_folder
 from irtoolkit.training.recipes import FOLDER, Recipe, find_recipe, recipes, variables
 
 Command = Callable[..., Answer]
@@ -390,7 +390,7 @@ def test_recipes_that_presets_name_are_there(name: str) -> None:
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home for trained models of the test's own."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("irtoolkit.training.places.cache_home", lambda: tmp_path / "cache")
+    monkeypatch.setattr("irtoolkit.training.model_paths.cache_home", lambda: tmp_path / "cache")
     return tmp_path / "cache"
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
 from irtoolkit.training import sampling
 from irtoolkit.training.negatives import Bars, Ragged
 from irtoolkit.training.sampling import Batches

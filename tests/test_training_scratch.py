@@ -13,10 +13,10 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading
-from irtoolkit.models.applied import apply
-from irtoolkit.training import scratch
+from irtoolkit.models.adapters import apply
+from irtoolkit.training import lstm as scratch
 from irtoolkit.training.building import build_model, freeze_documents, separator
 from irtoolkit.training.checkpoints import StagePlace
 from irtoolkit.training.losses import make_loss

@@ -19,14 +19,14 @@ import pytest
 from ir_datasets.formats import BaseQueries, GenericDoc, GenericQuery
 from tiny_models import save
 
-from irtoolkit.collections.handlers import Docs, Judgments, Pools
-from irtoolkit.datasets import candidates
-from irtoolkit.errors import InputError
-from irtoolkit.records import Qrel
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.records import Qrel
+from irtoolkit.base.spans import Span
+from irtoolkit.datasets.dataset import candidates
+from irtoolkit.datasets.handlers import Docs, Judgments, Pools
 from irtoolkit.retrievers.cross import CrossEncoder
 from irtoolkit.retrievers.task import load_task, view
 from irtoolkit.runs import Run
-from irtoolkit.spans import Span
 from irtoolkit.training import sets
 from irtoolkit.training.negatives import words_of
 from irtoolkit.training.recipes import Stage

@@ -18,12 +18,12 @@ import numpy as np
 import pytest
 from transformers import BertForMaskedLM
 
-from irtoolkit.errors import InputError
-from irtoolkit.experiments.systems import System, produce
+from irtoolkit.base.errors import InputError
+from irtoolkit.ranking.systems import System, produce
 from irtoolkit.training.checkpoints import StagePlace, save_whole
 from irtoolkit.training.evaluating import make_test
 from irtoolkit.training.losses import LOSSES
-from irtoolkit.training.places import RECORD, trained_by
+from irtoolkit.training.model_paths import RECORD, trained_by
 from irtoolkit.training.recipes import Recipe, Stage
 from irtoolkit.training.trainer import How, train
 from tests import planted
@@ -329,7 +329,7 @@ def test_want_of_memory_says_what_to_lower(tmp_path: Path) -> None:
         "import resource, sys, torch; torch.set_num_threads(1)\n"
         "import sentence_transformers, irtoolkit.training.loop\n"
         "from irtoolkit.cli import main\n"
-        "from irtoolkit.training.criteria import Sampled\n"
+        "from irtoolkit.training.loss_modules import Sampled\n"
         "whole = Sampled.forward\n"
         "def hungry(self, *rest):\n"
         "    held = torch.ones(1 << 40)\n"

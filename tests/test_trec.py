@@ -13,8 +13,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from irtoolkit import trec
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
+from irtoolkit.runs import trec
 
 Write = Callable[..., Path]
 # line, query, document, rank, score as a float, tag

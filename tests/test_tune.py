@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irtoolkit.errors import InputError
-from irtoolkit.experiments import tuning
-from irtoolkit.experiments.tuning import Point, lower_is_better, parse_grid, tune
+from irtoolkit.base.errors import InputError
+from irtoolkit.experiments import tune as tuning
+from irtoolkit.experiments.tune import Point, lower_is_better, parse_grid, tune
 
 Command = Callable[..., Any]
 DATASET = "relic/sample/val"

@@ -20,7 +20,7 @@ from ir_datasets.formats import (
     GenericScoredDoc,
 )
 
-from irtoolkit.collections.handlers import Docs
+from irtoolkit.datasets.handlers import Docs
 from irtoolkit.models.shards import Output, Rows, Store, key_of, write_shard
 from irtoolkit.retrievers.base import Hits, Retriever
 from irtoolkit.retrievers.task import Task, load_task

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
 
 FORMATS = ("text", "json", "csv", "latex")
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from irtoolkit.checking import read_run, shallow_queries
-from irtoolkit.datasets import DEFAULT_MEASURES, load_judgments, protocol
-from irtoolkit.errors import InputError
-from irtoolkit.evaluation import Evaluation, evaluate, parse_measures
-from irtoolkit.located import Ranks, read_ranks
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import DEFAULT_MEASURES, load_judgments, protocol
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.measures.standard import uses_ranks
 from irtoolkit.runs import Run
+from irtoolkit.runs.exact_ranks import Ranks, read_ranks
+from irtoolkit.scoring.check import read_run, shallow_queries
+from irtoolkit.scoring.evaluation import Evaluation, evaluate, parse_measures
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     import sys
 
-    from irtoolkit.checking import inspect_run
+    from irtoolkit.scoring.check import inspect_run
 
     found = inspect_run(
         args.run, args.dataset, args.depth, whole_pool=args.whole_pool, strictness=args.strictness

@@ -28,9 +28,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit import picking
-    from irtoolkit.collections import choices
-    from irtoolkit.files import sha256
+    from irtoolkit.base.files import sha256
+    from irtoolkit.building import nway as picking
+    from irtoolkit.datasets import nway as choices
 
     if args.run is None:
         picked, how = picking.at_random(args.dataset, args.seed), {"seed": args.seed}

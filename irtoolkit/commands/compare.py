@@ -31,10 +31,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
+    from irtoolkit.base.errors import InputError
     from irtoolkit.commands._scoring import score_runs
-    from irtoolkit.comparison import compare
-    from irtoolkit.errors import InputError
-    from irtoolkit.report.tables import TextTable
+    from irtoolkit.reports.tables import TextTable
+    from irtoolkit.scoring.compare import compare
 
     baseline = args.baseline or args.runs[0]
     # The same file may be spelled in two ways.

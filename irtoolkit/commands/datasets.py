@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.report.tables import TextTable
+    from irtoolkit.reports.tables import TextTable
 
     if args.id is None:
         records = _list()
@@ -51,9 +51,9 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _list() -> list[dict[str, Any]]:
-    from irtoolkit.collections import dataset_ids
-    from irtoolkit.datasets import benchmark, load_dataset
-    from irtoolkit.errors import InputError
+    from irtoolkit.base.errors import InputError
+    from irtoolkit.datasets import dataset_ids
+    from irtoolkit.datasets.dataset import benchmark, load_dataset
 
     records = []
     for dataset_id in dataset_ids():
@@ -82,8 +82,8 @@ def _list() -> list[dict[str, Any]]:
 def _show(dataset_id: str) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from irtoolkit.collections.handlers import Statistic
-    from irtoolkit.datasets import benchmark, load_dataset, protocol
+    from irtoolkit.datasets.dataset import benchmark, load_dataset, protocol
+    from irtoolkit.datasets.handlers import Statistic
 
     dataset = load_dataset(dataset_id)
     about = benchmark(dataset)

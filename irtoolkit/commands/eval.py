@@ -42,9 +42,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
+    from irtoolkit.base.files import atomic_text
     from irtoolkit.commands._scoring import score_runs
-    from irtoolkit.files import atomic_text
-    from irtoolkit.report.tables import Cell, TextTable
+    from irtoolkit.reports.tables import Cell, TextTable
 
     scored = score_runs(args.dataset, args.runs, args.measures)
     figures = {path: evaluation.figures() for path, evaluation in scored.evaluations.items()}
@@ -74,8 +74,8 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _by_part(args: argparse.Namespace, scored: Scored) -> None:
-    from irtoolkit.datasets import breakdown
-    from irtoolkit.report.tables import Cell, TextTable
+    from irtoolkit.datasets.dataset import breakdown
+    from irtoolkit.reports.tables import Cell, TextTable
 
     parts = breakdown(args.dataset, args.by)
     figures = {

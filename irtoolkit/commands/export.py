@@ -27,9 +27,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.datasets import load_dataset
-    from irtoolkit.errors import InputError
-    from irtoolkit.files import atomic_text
+    from irtoolkit.base.errors import InputError
+    from irtoolkit.base.files import atomic_text
+    from irtoolkit.datasets.dataset import load_dataset
 
     dataset = load_dataset(args.dataset)
     kind, lines = LINES[args.what]
@@ -64,8 +64,8 @@ def _pools(dataset: Any) -> Iterator[str]:
 
 
 def _word(name: str) -> str:
-    from irtoolkit.errors import InputError
-    from irtoolkit.ids import is_word
+    from irtoolkit.base.errors import InputError
+    from irtoolkit.base.ids import is_word
 
     if not is_word(name):
         raise InputError(f"the id {name!r} cannot be written as one field of TREC text")

@@ -33,8 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     import json
 
-    from irtoolkit.collections.examples import Clipper, mine
-    from irtoolkit.files import atomic_text
+    from irtoolkit.base.files import atomic_text
+    from irtoolkit.building.examples import Clipper, mine
 
     clipper = Clipper(args.tokenizer, args.tokens)
 

@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.fusion import create, fuse_files
+    from irtoolkit.ranking.fusion import create, fuse_files
 
     given = {"k": args.k, "weights": args.weights, "normalise": args.normalise}
     method = create(args.method, {key: value for key, value in given.items() if value is not None})

@@ -31,7 +31,7 @@ def execute(args: argparse.Namespace) -> None:
     from dataclasses import asdict
 
     from irtoolkit.models.presets import find, missing, presets
-    from irtoolkit.report.tables import TextTable
+    from irtoolkit.reports.tables import TextTable
 
     names = [
         name

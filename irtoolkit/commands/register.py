@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.errors import InputError
+    from irtoolkit.base.errors import InputError
 
     told = [
         f"--{name}"
@@ -69,7 +69,7 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _register(args: argparse.Namespace) -> None:
-    from irtoolkit.collections.registering import register_collection
+    from irtoolkit.datasets.local.registering import register_collection
 
     report = register_collection(
         args.name,
@@ -90,17 +90,17 @@ def _register(args: argparse.Namespace) -> None:
 
 
 def _remove(name: str) -> None:
-    from irtoolkit.collections.registering import remove
+    from irtoolkit.datasets.local.registering import remove
 
     remove(name)
     note(f"{name} is no longer registered")
 
 
 def _list(form: str) -> None:
-    from irtoolkit.collections.registered import Collection
-    from irtoolkit.collections.registry import entries
-    from irtoolkit.errors import InputError
-    from irtoolkit.report.tables import TextTable
+    from irtoolkit.base.errors import InputError
+    from irtoolkit.datasets.local.registered import Collection
+    from irtoolkit.datasets.local.registry import entries
+    from irtoolkit.reports.tables import TextTable
 
     records: list[dict[str, Any]] = []
     for name, entry in entries().items():

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from irtoolkit.commands import note
 
 if TYPE_CHECKING:
-    from irtoolkit.report.content import Report
+    from irtoolkit.reports.content import Report
 
 HELP = "write a comparison of runs as a page, tables and pictures"
 EXAMPLES = (
@@ -68,10 +68,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
+    from irtoolkit.base.errors import InputError
+    from irtoolkit.base.files import atomic_text
     from irtoolkit.commands._scoring import score_runs
-    from irtoolkit.errors import InputError
-    from irtoolkit.files import atomic_text
-    from irtoolkit.report.content import compose
+    from irtoolkit.reports.content import compose
 
     if not args.output and args.figures is None:
         raise InputError("nothing to write", remedy="name a file with -o, or --figures FOLDER")
@@ -99,14 +99,14 @@ def execute(args: argparse.Namespace) -> None:
             out.write(_render(report, form, args.intervals))
         print(path)
     if args.figures is not None:
-        from irtoolkit.report.figures import write_figures
+        from irtoolkit.reports.figures import write_figures
 
         for drawn in write_figures(report, args.figures):
             print(drawn)
 
 
 def _render(report: Report, form: str, intervals: bool) -> str:
-    from irtoolkit.report import page, papers
+    from irtoolkit.reports import page, papers
 
     if form == ".html":
         return page.render(report)
@@ -117,7 +117,7 @@ def _need_matplotlib() -> None:
     """Says that it is missing before the work, not after."""
     from importlib.util import find_spec
 
-    from irtoolkit.errors import needs_extra
+    from irtoolkit.base.errors import needs_extra
 
     if find_spec("matplotlib") is None:
         raise needs_extra("matplotlib", "report")

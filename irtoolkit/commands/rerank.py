@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     from dataclasses import replace
 
-    from irtoolkit.experiments.systems import find_reranker, is_helper, produce
+    from irtoolkit.ranking.systems import find_reranker, is_helper, produce
 
     system = find_reranker(args.system, parse_pairs(args.settings), args.dataset)
     system = replace(system, depth=args.depth)

@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.experiments.systems import find_system, is_helper, produce
+    from irtoolkit.ranking.systems import find_system, is_helper, produce
 
     system = find_system(args.system, parse_pairs(args.settings), args.dataset)
     run, _ = produce(args.dataset, system, args.output, depth=args.depth)

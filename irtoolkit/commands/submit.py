@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.errors import InputError
+    from irtoolkit.base.errors import InputError
 
     form = args.form or _form(args.dataset)
     if form != "trec" and (args.metadata != "none" or args.about):
@@ -65,8 +65,8 @@ def _form(dataset: str) -> str:
 def _relic(args: argparse.Namespace) -> None:
     import json
 
-    from irtoolkit.files import atomic_text
-    from irtoolkit.submissions import relic
+    from irtoolkit.base.files import atomic_text
+    from irtoolkit.scoring.submit import relic
 
     dataset = args.dataset if args.dataset.endswith("/test") else f"{args.dataset}/test"
     answers = relic(dataset, args.runs[0])
@@ -77,14 +77,14 @@ def _relic(args: argparse.Namespace) -> None:
 
 
 def _to_pools(args: argparse.Namespace) -> None:
-    from irtoolkit.submissions import write_ranked_pools
+    from irtoolkit.scoring.submit import write_ranked_pools
 
     for path in write_ranked_pools(args.dataset, args.runs[0], args.output, args.tag):
         note(str(path))
 
 
 def _from_pools(args: argparse.Namespace) -> None:
-    from irtoolkit.submissions import read_ranked_pools
+    from irtoolkit.scoring.submit import read_ranked_pools
 
     run = read_ranked_pools(args.dataset, args.runs, args.tag)
     run.write(args.output)
@@ -92,7 +92,7 @@ def _from_pools(args: argparse.Namespace) -> None:
 
 
 def _trec(args: argparse.Namespace) -> None:
-    from irtoolkit.submissions import write_trec
+    from irtoolkit.scoring.submit import write_trec
 
     run = write_trec(
         args.dataset, args.runs[0], args.output, tag=args.tag, metadata=args.metadata, about=args.about

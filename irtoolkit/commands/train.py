@@ -40,8 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.errors import InputError
-    from irtoolkit.training.places import trained_folder
+    from irtoolkit.base.errors import InputError
+    from irtoolkit.training.model_paths import trained_folder
     from irtoolkit.training.recipes import find_recipe
 
     if args.list:
@@ -74,7 +74,7 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _list() -> None:
-    from irtoolkit.report.tables import TextTable
+    from irtoolkit.reports.tables import TextTable
     from irtoolkit.training.recipes import find_recipe, recipes, variables
 
     rows = []

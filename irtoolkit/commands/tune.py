@@ -35,8 +35,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.experiments.tuning import parse_grid, tune
-    from irtoolkit.report.tables import Cell, TextTable
+    from irtoolkit.experiments.tune import parse_grid, tune
+    from irtoolkit.reports.tables import Cell, TextTable
 
     grid = parse_grid(parse_pairs(args.grid))
     points = tune(

@@ -7,7 +7,7 @@ from typing import Any
 
 from irtoolkit.experiments.reproduce import Result, dataset_of
 from irtoolkit.experiments.tables import Table
-from irtoolkit.report.tables import TextTable
+from irtoolkit.reports.tables import TextTable
 
 
 def as_json(table: Table, results: list[Result], sample: bool = False) -> dict[str, Any]:

@@ -7,15 +7,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from irtoolkit.comparison import compare
-from irtoolkit.datasets import benchmark, load_judgments, protocol
-from irtoolkit.errors import InputError
-from irtoolkit.evaluation import Evaluation, evaluate, parse_measures
-from irtoolkit.experiments.systems import System, of_row, produce
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import benchmark, load_judgments, protocol
 from irtoolkit.experiments.tables import Row, Table
-from irtoolkit.located import Ranks, read_ranks
-from irtoolkit.qrels import Qrels
-from irtoolkit.runs import Run
+from irtoolkit.ranking.systems import System, of_row, produce
+from irtoolkit.runs import Qrels, Run
+from irtoolkit.runs.exact_ranks import Ranks, read_ranks
+from irtoolkit.scoring.compare import compare
+from irtoolkit.scoring.evaluation import Evaluation, evaluate, parse_measures
 
 SAMPLE = "sample"
 

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
 
 FOLDER = Path(__file__).parent
 

@@ -15,7 +15,7 @@ in their files no two scores of a query tie, so that whatever sorts the rows aga
 
 pt.Experiment takes plain means over queries. A benchmark that averages in another way (CSFCube's
 folds) is scored as its paper does by `irtoolkit eval`, or by
-`irtoolkit.evaluation.evaluate(Run.of(frame), ...)`.
+`irtoolkit.scoring.evaluation.evaluate(Run.of(frame), ...)`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import ir_measures
 import numpy as np
 
-from irtoolkit.errors import InputError, needs_extra
+from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.measures.base import ColumnarMeasure
 
 try:
@@ -36,9 +36,9 @@ except ModuleNotFoundError as error:
     raise needs_extra(error.name or "pyterrier", "pyterrier") from None
 
 if TYPE_CHECKING:
-    from irtoolkit.experiments.systems import System
-    from irtoolkit.ids import Ints
-    from irtoolkit.integrations.asking import Asked, Found, Ready
+    from irtoolkit.base.ids import Ints
+    from irtoolkit.ranking.session import Asked, Found, Ready
+    from irtoolkit.ranking.systems import System
 
 Frame = pd.DataFrame
 # What a ranking gives each row.
@@ -61,7 +61,7 @@ class _Transformer(pt.Transformer):
 
     def _find(self) -> System:
         """The system that the settings say."""
-        from irtoolkit.datasets import load_dataset
+        from irtoolkit.datasets.dataset import load_dataset
 
         if self.dataset_id is not None:
             load_dataset(self.dataset_id)  # a name that is none is refused now
@@ -79,7 +79,7 @@ class _Transformer(pt.Transformer):
 
     @property
     def _ready(self) -> Ready:
-        from irtoolkit.integrations.asking import Ready
+        from irtoolkit.ranking.session import Ready
 
         if self._prepared is None:
             self._prepared = Ready(self._ranker, str(self.dataset_id))
@@ -172,7 +172,7 @@ class Retriever(_Transformer):
         return super()._find()
 
     def _named(self, name: str) -> System:
-        from irtoolkit.experiments.systems import find_system
+        from irtoolkit.ranking.systems import find_system
 
         return find_system(name, self.settings, str(self.dataset_id))
 
@@ -243,12 +243,12 @@ class Reranker(_Transformer):
         return replace(super()._find(), first=None)
 
     def _named(self, name: str) -> System:
-        from irtoolkit.experiments.systems import find_reranker
+        from irtoolkit.ranking.systems import find_reranker
 
         return find_reranker(name, self.settings, self.dataset_id or "")
 
     def transform(self, inp: Frame) -> Frame:
-        from irtoolkit.integrations.asking import rank_texts
+        from irtoolkit.ranking.session import rank_texts
 
         bare = self.dataset_id is None
         pt.validate.result_frame(inp, ["query", "text"] if bare else ["query"])
@@ -278,8 +278,8 @@ class Reranker(_Transformer):
 
 def _asked(inp: Frame) -> Iterator[tuple[Asked, Ints]]:
     """Each query of a frame in order of appearance, with the numbers of its rows."""
-    from irtoolkit.ids import encode, offsets_of
-    from irtoolkit.integrations.asking import Asked
+    from irtoolkit.base.ids import encode, offsets_of
+    from irtoolkit.ranking.session import Asked
 
     ids, codes = encode(inp["qid"].astype(str))
     texts = [_text(value, "query") for value in inp["query"]]
@@ -340,7 +340,7 @@ class Provider(pt.datasets.DatasetProvider):
             raise KeyError(str(error)) from error
 
     def list_dataset_names(self) -> list[str]:
-        from irtoolkit.collections import dataset_ids
+        from irtoolkit.datasets import dataset_ids
 
         return dataset_ids()
 
@@ -356,7 +356,7 @@ class Dataset(pt.datasets.Dataset):
     """
 
     def __init__(self, dataset_id: str) -> None:
-        from irtoolkit.datasets import load_dataset
+        from irtoolkit.datasets.dataset import load_dataset
 
         self.dataset_id = dataset_id
         self._dataset = load_dataset(dataset_id)
@@ -430,7 +430,7 @@ class Dataset(pt.datasets.Dataset):
         return lang
 
     def info_url(self) -> str | None:
-        from irtoolkit.datasets import benchmark
+        from irtoolkit.datasets.dataset import benchmark
 
         ours = benchmark(self._dataset)
         return (ours and ours.url) or None

@@ -20,14 +20,13 @@ import numpy as np
 from ir_measures import Measure
 from numpy.typing import NDArray
 
-from irtoolkit.errors import InputError, needs_extra
-from irtoolkit.evaluation import parse_measures
-from irtoolkit.ids import encode, id_array, offsets_of, rank_ids, translate
+from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.ids import encode, id_array, offsets_of, rank_ids, translate
 from irtoolkit.measures.judged import within
-from irtoolkit.qrels import Qrels
 from irtoolkit.retrievers.ordering import separate
-from irtoolkit.runs import DEFAULT_TAG, Run
-from irtoolkit.significance import Correction, correct, paired_test
+from irtoolkit.runs import DEFAULT_TAG, Qrels, Run
+from irtoolkit.scoring.evaluation import parse_measures
+from irtoolkit.scoring.significance import Correction, correct, paired_test
 
 Doubles = NDArray[np.float64]
 Test = Literal["student", "fisher"]
@@ -165,7 +164,7 @@ def fuse(
     params: Mapping[str, Any] | None = None,
     tag: str | None = None,
 ) -> Run:
-    """Fuses runs by any of ranx's methods; `irtoolkit.fusion` has the usual ones without ranx.
+    """Fuses runs by any of ranx's methods; `irtoolkit.ranking.fusion` has the usual ones without ranx.
 
     Args:
         runs: two or more; a query that one of them lacks has no documents in it.
@@ -267,13 +266,13 @@ def compare(
     rounding_digits: int = 3,
     show_percentages: bool = False,
 ) -> Any:
-    """ranx's report of a comparison, its p-values those of `irtoolkit.significance`.
+    """ranx's report of a comparison, its p-values those of `irtoolkit.scoring.significance`.
 
     Args:
         qrels: the judgments.
         runs: by name, or named by their tags, which are numbered where two are alike.
         measures: by ranx's names or ir_measures'.
-        test: "student" or "fisher", see `irtoolkit.significance.paired_test`.
+        test: "student" or "fisher", see `irtoolkit.scoring.significance.paired_test`.
         correction: for the number of pairs that are compared on a measure; ranx itself has none.
         max_p, rounding_digits, show_percentages: see ranx.compare.
 

@@ -10,7 +10,7 @@ import sys
 
 import ir_measures
 
-from irtoolkit.discovery import modules
+from irtoolkit.base.discovery import modules
 from irtoolkit.measures.base import ColumnarMeasure, ColumnarProvider
 
 for _module in modules(sys.modules[__name__]):

@@ -9,8 +9,7 @@ from ir_measures import Metric, providers
 from ir_measures.measures import Measure
 
 from irtoolkit.measures.judged import Floats, JudgedRun
-from irtoolkit.qrels import Qrels
-from irtoolkit.runs import Run
+from irtoolkit.runs import Qrels, Run
 
 
 class ColumnarMeasure(Measure):  # type: ignore[misc]

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from irtoolkit.ids import Ids, Ints, translate
-from irtoolkit.qrels import Qrels
-from irtoolkit.runs import Run
+from irtoolkit.base.ids import Ids, Ints, translate
+from irtoolkit.runs import Qrels, Run
 
 Floats = NDArray[np.float64]
 # Query id to document id to rank over all candidates, from 1.

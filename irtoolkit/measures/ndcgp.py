@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from ir_measures import ParamInfo
 
-from irtoolkit.ids import Ints, offsets_of
+from irtoolkit.base.ids import Ints, offsets_of
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.measures.judged import Floats, JudgedRun, Rows, sums, within
 

@@ -7,10 +7,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from ir_measures import ParamInfo
 
-from irtoolkit.ids import Ints, offsets_of
+from irtoolkit.base.ids import Ints, offsets_of
+from irtoolkit.base.spans import positions
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.measures.judged import Floats, JudgedRun, look_up, sums, within
-from irtoolkit.spans import positions
 
 
 class _NRODCG(ColumnarMeasure):
@@ -26,7 +26,7 @@ class _NRODCG(ColumnarMeasure):
     A query without a relevant passage scores 0.
 
     Raises:
-        InputError: a document id that is no span; see `irtoolkit.spans`.
+        InputError: a document id that is no span; see `irtoolkit.base.spans`.
     """
 
     __name__ = "NRODCG"

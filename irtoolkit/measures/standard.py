@@ -21,7 +21,7 @@ from ir_measures.measures import Measure
 from ir_measures.providers.base import NOT_PROVIDED
 from numpy.typing import NDArray
 
-from irtoolkit.ids import Ints, offsets_of
+from irtoolkit.base.ids import Ints, offsets_of
 from irtoolkit.measures.judged import Floats, JudgedRun, Rows, sums, within
 
 # Measures that need only the ranks of relevant documents: where these were kept beside a run that is

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from irtoolkit.errors import InputError
-from irtoolkit.ids import Ints
-from irtoolkit.models.applied import Applied, Item
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints
+from irtoolkit.models.adapters import Applied, Item
 from irtoolkit.models.shards import Output
 
 # Tokens at once, padding included. On a CPU what fits its cache is fastest; a GPU wants to be full.

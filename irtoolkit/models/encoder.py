@@ -13,10 +13,10 @@ from typing import Any, Literal
 import numpy as np
 from tqdm import tqdm
 
-from irtoolkit.collections.cache import cache_home
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.cache import cache_home
 from irtoolkit.models import loading, presets
-from irtoolkit.models.applied import Applied, Item, apply
+from irtoolkit.models.adapters import Applied, Item, apply
 from irtoolkit.models.batches import Batches
 from irtoolkit.models.loading import Precision
 from irtoolkit.models.presets import Kind, Side
@@ -46,7 +46,7 @@ class How:
         prompt: put before each text; by default the preset's, else the model's own.
         precision: "fp32", "bf16" or "fp16"; "auto" is fp32 on a CPU and bf16 (fp16) on a GPU.
         stored: how vectors are kept on disk; "int8" for token vectors, each with a scale.
-        options: of late interaction; see `irtoolkit.models.applied.apply`.
+        options: of late interaction; see `irtoolkit.models.adapters.apply`.
         device: by default a GPU when there is one.
         batch_tokens: tokens at once; by default by the device.
     """

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from irtoolkit.errors import InputError, needs_extra
+from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.models.presets import SAVED_AS, Kind, read_json
 
 Precision = Literal["auto", "fp32", "bf16", "fp16"]

@@ -16,8 +16,8 @@ from sentence_transformers.base.modules import Module, Transformer
 from sentence_transformers.sentence_transformer.modules import WordEmbeddings
 from torch import Tensor
 
-from irtoolkit.errors import InputError
-from irtoolkit.files import StrPath, atomic_text, read_lines
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath, atomic_text, read_lines
 
 _LEXICON, _VECTORS = "sememes.tsv", "sememes.safetensors"
 

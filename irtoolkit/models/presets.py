@@ -13,8 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from irtoolkit.errors import InputError, needs_extra
-from irtoolkit.files import sha256
+from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.files import sha256
 
 Kind = Literal["dense", "late", "sparse", "cross", "writer", "weigher"]
 Side = Literal["query", "document"]

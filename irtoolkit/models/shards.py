@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from irtoolkit.errors import InputError
-from irtoolkit.files import locked, sha256
-from irtoolkit.ids import Ints
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import locked, sha256
+from irtoolkit.base.ids import Ints
 
 # A text's key: the first bytes of a hash.
 KEY_BYTES = 16

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from irtoolkit.errors import InputError, needs_extra
-from irtoolkit.files import StrPath
+from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.files import StrPath
 
 WEIGHTS, PIECES = "sim.pt", "sim.sp.30k.model"
 URL = "https://www.cs.cmu.edu/~jwieting/beyond_bleu.zip"

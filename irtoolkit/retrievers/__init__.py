@@ -6,8 +6,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from irtoolkit.discovery import modules
-from irtoolkit.errors import InputError
+from irtoolkit.base.discovery import modules
+from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers.base import Retriever
 
 

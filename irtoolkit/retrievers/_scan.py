@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from irtoolkit.ids import Ints
+from irtoolkit.base.ids import Ints
 
 Scores = NDArray[np.floating[Any]]
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from irtoolkit.analysis import Analyzer
-from irtoolkit.ids import Ints
+from irtoolkit.base.analysis import Analyzer
+from irtoolkit.base.ids import Ints
 from irtoolkit.retrievers.base import Scores
 from irtoolkit.retrievers.task import Segments
 

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy.sparse import csr_array
 
-from irtoolkit.analysis import analyzer
-from irtoolkit.datasets import load_dataset
-from irtoolkit.errors import InputError
-from irtoolkit.ids import Ints
+from irtoolkit.base.analysis import analyzer
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints
+from irtoolkit.datasets.dataset import load_dataset
 from irtoolkit.retrievers._terms import Vocabulary, widen
 from irtoolkit.retrievers.base import Block, Scorer, Scores
 from irtoolkit.retrievers.lexical import TFIDF, Collection

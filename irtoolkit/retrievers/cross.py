@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from irtoolkit.errors import InputError
-from irtoolkit.ids import Ints
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints
 from irtoolkit.models.encoder import Encoder
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.retrievers.base import Block, Scorer

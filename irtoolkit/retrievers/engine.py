@@ -8,14 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from tqdm import tqdm
 
-from irtoolkit.errors import InputError
-from irtoolkit.ids import Ints, rank_ids
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints, rank_ids
 from irtoolkit.retrievers._scan import first_unwritable, standing
 from irtoolkit.retrievers.base import Block, Hits, Retriever, Scorer, Scores
 from irtoolkit.retrievers.ordering import Ties, best
 from irtoolkit.retrievers.task import Group, Task
 from irtoolkit.runs import DEFAULT_TAG, Run
 
+# Raised by hand when the same scores give another run: another order of ties, say.
+FORMAT = 1
 # Scores held at once: 2^25 doubles are 256 MiB.
 BLOCK_CELLS = 1 << 25
 # Scores of a block that are looked through at once: 2^21 floats are 8 MiB.

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Literal
 
-from irtoolkit.answers import Answers
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading, presets
+from irtoolkit.models.llm.cache import Answers
 from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.task import Segments
 
@@ -21,7 +21,7 @@ _WINDOW = 200
 
 @dataclass(frozen=True)
 class Rewritten(BM25, ABC):
-    """BM25 over documents that a model has rewritten, each once; see `irtoolkit.answers`.
+    """BM25 over documents that a model has rewritten, each once; see `irtoolkit.models.llm.cache`.
 
     Attributes:
         model: a preset (models.toml), a folder, or a hub id.

@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from irtoolkit.collections.cache import cache_home
-from irtoolkit.errors import InputError, needs_extra
-from irtoolkit.files import atomic_path, locked
-from irtoolkit.ids import Ints
+from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.files import atomic_path, locked
+from irtoolkit.base.ids import Ints
+from irtoolkit.datasets.cache import cache_home
 from irtoolkit.models.loading import device_of
 from irtoolkit.models.shards import Rows
 from irtoolkit.retrievers.base import Block, Hits, Scorer

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import ClassVar, Literal
 
-from irtoolkit.answers import Answers
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
+from irtoolkit.models.llm.cache import Answers
+from irtoolkit.models.llm.writers import FILTERED, LENGTH, Completion, Endpoint, Local, Writer
 from irtoolkit.models.presets import Kind
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.task import Segments, Task
-from irtoolkit.retrievers.writers import FILTERED, LENGTH, Completion, Endpoint, Local, Writer
 
 # The query itself in a prompt; any other name is a field of its record.
 QUERY = "query"
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 class Generated(Retriever):
     """Parameters of retrievers whose queries a language model rewrites; each prompt is asked once.
 
-    Answers are kept as they come (see `irtoolkit.answers`), so that an interrupted run goes on
+    Answers are kept as they come (see `irtoolkit.models.llm.cache`), so that an interrupted run goes on
     where it was, and a repeated one asks nothing.
 
     Attributes:
@@ -44,7 +44,7 @@ class Generated(Retriever):
         mode: whether the answer takes the query's place or follows it.
         unanswered: what to do with a query that gets no text or a withheld one: stop, after all
             others have been asked, or search with the query itself.
-        temperature, max_tokens, seed: see `irtoolkit.retrievers.writers`.
+        temperature, max_tokens, seed: see `irtoolkit.models.llm.writers`.
         key_variable: the environment variable with the endpoint's API key.
         parallel: requests under way at once, or prompts in one batch of a local model.
         timeout: seconds of silence after which a request is given up and made again.

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from irtoolkit.errors import InputError
-from irtoolkit.ids import Ints
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints
 from irtoolkit.models.loading import device_of
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.shards import Rows

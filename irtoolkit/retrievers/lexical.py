@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from irtoolkit.analysis import Stemmer, StopWords, Tokenizer, analyzer, missing
-from irtoolkit.errors import InputError
-from irtoolkit.ids import Ints
+from irtoolkit.base.analysis import Stemmer, StopWords, Tokenizer, analyzer, missing
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints
 from irtoolkit.retrievers._terms import (
     Floats,
     TermScores,
@@ -61,7 +61,7 @@ class Lexical(Retriever):
     Attributes:
         statistics: whose frequencies and average length weigh the terms: each query's candidates',
             or those of the whole corpus.
-        tokenizer: see `irtoolkit.analysis`.
+        tokenizer: see `irtoolkit.base.analysis`.
         stop: the words left out: scikit-learn's English list, Lucene's, or none.
         stem: Porter's stemmer, or none.
     """

@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from irtoolkit.errors import InputError
-from irtoolkit.ids import Ints
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints
 from irtoolkit.retrievers._scan import by_rows, parts_of
 from irtoolkit.retrievers.base import Scores
 from irtoolkit.runs import Run

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy.sparse import csr_array
 
-from irtoolkit.errors import InputError
-from irtoolkit.ids import Ints
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.shards import Rows
 from irtoolkit.retrievers._terms import TermScores

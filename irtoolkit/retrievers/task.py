@@ -9,9 +9,9 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from irtoolkit.datasets import candidates, load_dataset
-from irtoolkit.errors import InputError
-from irtoolkit.ids import Ids, Ints, id_array, translate
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ids, Ints, id_array, translate
+from irtoolkit.datasets.dataset import candidates, load_dataset
 from irtoolkit.runs import Run
 
 # A text in parts: the sentences of an abstract, or one part for a text that is not divided.

@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from irtoolkit.analysis import StopWords, Tokenizer, analyzer
-from irtoolkit.errors import InputError, needs_extra
-from irtoolkit.files import read_lines, sha256
+from irtoolkit.base.analysis import StopWords, Tokenizer, analyzer
+from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.files import read_lines, sha256
 from irtoolkit.retrievers._terms import Vocabulary, document_frequencies
 from irtoolkit.retrievers.base import Retriever, Scorer
 from irtoolkit.retrievers.task import Segments, Task
@@ -35,7 +35,7 @@ class Word2Vec(Retriever):
         min_count: occurrences below which a word has no vector.
         epochs: passes over the training text.
         architecture: gensim's continuous bag of words, or skip-gram.
-        tokenizer: see `irtoolkit.analysis`.
+        tokenizer: see `irtoolkit.base.analysis`.
         stop: the words left out: scikit-learn's English list, Lucene's, or none.
         seed: of training.
     """

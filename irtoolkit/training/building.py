@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from irtoolkit.errors import InputError
-from irtoolkit.models import applied, loading, presets
+from irtoolkit.base.errors import InputError
+from irtoolkit.models import adapters as applied
+from irtoolkit.models import loading, presets
 from irtoolkit.models.presets import COMPARED_AS, Kind, Preset, Side
+from irtoolkit.training.lstm import SCRATCH, encoder_maker
 from irtoolkit.training.recipes import Recipe
-from irtoolkit.training.scratch import SCRATCH, encoder_maker
 
 SIDES: tuple[Side, Side] = ("query", "document")
 # Tokens that a query is filled to (Khattab and Zaharia 2020, §4.1).

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from irtoolkit.training.lstm import SCRATCH
 from irtoolkit.training.recipes import Recipe, Stage
-from irtoolkit.training.scratch import SCRATCH
 
 # What a reader of the card looks for first; the rest is in training.json.
 _SHOWN = (

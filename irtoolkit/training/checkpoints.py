@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from irtoolkit.errors import InputError
-from irtoolkit.files import atomic_text
-from irtoolkit.training.places import comparable
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import atomic_text
+from irtoolkit.training.model_paths import comparable
 
 # In a checkpoint's folder when it is whole.
 _WHOLE = "follower.json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from irtoolkit.ids import Ints
+from irtoolkit.base.ids import Ints
 from irtoolkit.training import negatives
 from irtoolkit.training.recipes import Stage
 from irtoolkit.training.sets import TrainingSet

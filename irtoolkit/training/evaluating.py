@@ -9,17 +9,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from irtoolkit.datasets import load_judgments, protocol
-from irtoolkit.errors import InputError
-from irtoolkit.evaluation import evaluate, parse_measures
-from irtoolkit.ids import Ints
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints
+from irtoolkit.datasets.dataset import load_judgments, protocol
 from irtoolkit.models.presets import COMPARED_AS, Kind
-from irtoolkit.qrels import Qrels
 from irtoolkit.retrievers.base import Block, Retriever, Scorer, Scores
 from irtoolkit.retrievers.cross import single
 from irtoolkit.retrievers.engine import rank_and_locate
 from irtoolkit.retrievers.task import Group, Segments, Task, load_task
 from irtoolkit.retrievers.vectors import prepared
+from irtoolkit.runs import Qrels
+from irtoolkit.scoring.evaluation import evaluate, parse_measures
 from irtoolkit.training.processes import world
 from irtoolkit.training.recipes import Stage
 from irtoolkit.training.sets import TrainingSet

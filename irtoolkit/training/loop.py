@@ -19,11 +19,11 @@ from tqdm import tqdm
 from transformers import TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
-from irtoolkit.errors import InputError
-from irtoolkit.evaluation import lower_is_better
-from irtoolkit.models.applied import own_prompt
+from irtoolkit.base.errors import InputError
+from irtoolkit.models.adapters import own_prompt
 from irtoolkit.models.loading import dtype_of
 from irtoolkit.models.presets import SAVED_AS, Kind
+from irtoolkit.scoring.evaluation import lower_is_better
 from irtoolkit.training.checkpoints import save_whole, saver
 from irtoolkit.training.collating import ROWS, Collator
 from irtoolkit.training.losses import LOSSES, make_loss

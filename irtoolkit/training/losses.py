@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
 from irtoolkit.models.presets import Kind
 from irtoolkit.training.recipes import Recipe, Stage
 
@@ -200,7 +200,7 @@ def _in_batch(case: Case) -> Any:
     """
     from sentence_transformers.sentence_transformer import losses as dense
 
-    from irtoolkit.training import criteria
+    from irtoolkit.training import loss_modules as criteria
 
     how: dict[str, Any] = {"scale": case.stage.scale, "gather_across_devices": criteria.spread()}
     if case.kind == "late":
@@ -230,7 +230,7 @@ def _sampled(case: Case) -> Any:
     N(q) are the row's own negatives alone (QuoteR §5.2, equation 5). With one negative it is the
     pairwise softmax cross-entropy that ColBERT is trained with (Khattab and Zaharia 2020, §3.3).
     """
-    from irtoolkit.training import criteria
+    from irtoolkit.training import loss_modules as criteria
 
     if case.kind == "late":
         return criteria.sampled_tokens(case.model, case.stage.scale)
@@ -242,7 +242,7 @@ def _sampled(case: Case) -> Any:
 
 def _all(case: Case) -> Any:
     """loss = -log softmax(s Q c) at the gold, over all documents Q (QuoteR §5.2, second stage)."""
-    from irtoolkit.training import criteria
+    from irtoolkit.training import loss_modules as criteria
 
     if case.documents is None:
         raise InputError("loss=all needs the vectors of all documents")
@@ -252,7 +252,7 @@ def _all(case: Case) -> Any:
 
 def _triplet(case: Case) -> Any:
     """loss = max( |q - p| - |q - n| + margin, 0 ), Euclidean (Cohan et al. 2020, eq. 1 and 2)."""
-    from irtoolkit.training import criteria
+    from irtoolkit.training import loss_modules as criteria
 
     return _of_vectors(case, criteria.triplet(case.model, case.stage.margin))
 
@@ -265,7 +265,7 @@ def _margin_mse(case: Case) -> Any:
     """
     from sentence_transformers.sentence_transformer import losses as dense
 
-    from irtoolkit.training import criteria
+    from irtoolkit.training import loss_modules as criteria
 
     if case.kind == "late":
         from sentence_transformers.multi_vector_encoder import losses as late
@@ -284,7 +284,7 @@ def _kl(case: Case) -> Any:
     """
     from sentence_transformers.sentence_transformer import losses as dense
 
-    from irtoolkit.training import criteria
+    from irtoolkit.training import loss_modules as criteria
 
     # The scale is the similarity's: sentence-transformers' temperature also multiplies the loss.
     if case.kind == "late":
@@ -322,14 +322,14 @@ def _pairwise(case: Case) -> Any:
 
 def _listwise(case: Case) -> Any:
     """loss = -log softmax(s z)_gold over the logits z of a query's gold and negatives."""
-    from irtoolkit.training import criteria
+    from irtoolkit.training import loss_modules as criteria
 
     return criteria.Listwise(case.model, case.stage.scale)
 
 
 def _of_vectors(case: Case, loss: Any) -> Any:
     """A loss over one vector for a text as it is used: regularised, or in chunks."""
-    from irtoolkit.training import criteria
+    from irtoolkit.training import loss_modules as criteria
 
     if case.kind == "sparse":
         return _regularised(case, loss)
@@ -340,7 +340,7 @@ def _regularised(case: Case, loss: Any) -> Any:
     """A loss with SPLADE's FLOPS regularisers (Formal et al. 2021)."""
     from sentence_transformers.sparse_encoder import losses
 
-    from irtoolkit.training import criteria
+    from irtoolkit.training import loss_modules as criteria
 
     how = {
         "document_regularizer_weight": DOC_FLOPS, "query_regularizer_weight": QUERY_FLOPS,

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from irtoolkit.errors import InputError
-from irtoolkit.ids import Ints, offsets_of
-from irtoolkit.spans import Span
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints, offsets_of
+from irtoolkit.base.spans import Span
 
 if TYPE_CHECKING:
     from irtoolkit.training.sets import TrainingSet

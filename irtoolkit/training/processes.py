@@ -6,7 +6,7 @@ import os
 from datetime import timedelta
 from typing import Any
 
-from irtoolkit.errors import InputError
+from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading
 
 

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from irtoolkit.errors import InputError
-from irtoolkit.files import read_lines
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import read_lines
 from irtoolkit.retrievers.base import parse_settings
 
 Pooling = Literal["own", "cls", "mean", "max", "mask"]

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from irtoolkit.errors import InputError
-from irtoolkit.ids import Ints, offsets_of
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints, offsets_of
 from irtoolkit.training.negatives import Ragged, generator
 from irtoolkit.training.sets import TrainingSet
 

@@ -10,8 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
-from pathlib import Path
+from functools import cached_property, partial
 from typing import Any, overload
 
 import numpy as np
@@ -19,15 +18,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from irtoolkit.collections.cache import Tables, Writer, cache_home, parsed
-from irtoolkit.errors import InputError
-from irtoolkit.files import locked
-from irtoolkit.ids import Ids, Ints, id_array
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import locked
+from irtoolkit.base.ids import Ids, Ints, id_array
+from irtoolkit.datasets.cache import Tables, Writer, cache_home, parsed
 from irtoolkit.retrievers.cross import score_pairs
 from irtoolkit.training.negatives import Bars, Documents, Ragged, mine, too_few
 from irtoolkit.training.recipes import Stage
 from irtoolkit.training.sources import SOURCES, Links, Source
 
+# Raised by hand when the same data and settings make other rows.
+FORMAT = 1
 # Under the cache.
 FOLDER = "training"
 _SCHEMAS = {
@@ -219,19 +220,8 @@ def _key(stage: Stage, source: Source, join: str) -> str:
         stage.query, stage.doc, stage.around, stage.length, stage.near, stage.negatives,
         stage.count, stage.needs_all_documents, join,
     ]  # fmt: skip
-    described = json.dumps([stage.source, settings, source.key(), _code()])
+    described = json.dumps([stage.source, settings, source.key(), FORMAT])
     return hashlib.sha256(described.encode()).hexdigest()[:32]
-
-
-@cache
-def _code() -> str:
-    """A hash of the code that makes rows."""
-    here, digest = Path(__file__).parent, hashlib.sha256()
-    own = [here / f"{name}.py" for name in ("sets", "sources", "negatives", "_compiled")]
-    root = here.parent
-    for path in (*own, root / "spans.py", root / "retrievers" / "task.py"):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
 
 
 class _Sink:

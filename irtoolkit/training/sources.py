@@ -17,18 +17,17 @@ import numpy as np
 from ir_datasets.formats import GenericDoc
 from tqdm import tqdm
 
-from irtoolkit.collections.books import Passage
-from irtoolkit.collections.cache import content_hash
-from irtoolkit.collections.quoter import QuoteQuery as Context
-from irtoolkit.collections.strictjson import TRUNCATED, read_jsonl
-from irtoolkit.datasets import load_dataset, load_judgments
-from irtoolkit.errors import InputError
-from irtoolkit.ids import Ids, Ints, encode, translate
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ids, Ints, encode, translate
+from irtoolkit.base.spans import Span
+from irtoolkit.datasets.books import Passage
+from irtoolkit.datasets.cache import content_hash
+from irtoolkit.datasets.dataset import load_dataset, load_judgments
+from irtoolkit.datasets.quoter import QuoteQuery as Context
+from irtoolkit.datasets.strictjson import TRUNCATED, read_jsonl
 from irtoolkit.models.shards import key_of
-from irtoolkit.qrels import Qrels
 from irtoolkit.retrievers.task import BLOCK_DOCS, load_task, view
-from irtoolkit.runs import Run
-from irtoolkit.spans import Span
+from irtoolkit.runs import Qrels, Run
 from irtoolkit.training.negatives import Ragged, words_of
 from irtoolkit.training.recipes import Stage
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from irtoolkit import provenance
-from irtoolkit.errors import InputError, needs_extra
-from irtoolkit.files import StrPath, sha256
-from irtoolkit.ids import Ints
+from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.files import StrPath, sha256
+from irtoolkit.base.ids import Ints
 from irtoolkit.models import loading, presets
+from irtoolkit.runs import provenance
 from irtoolkit.training import card
 from irtoolkit.training.building import build_model, freeze_documents, separator
 from irtoolkit.training.checkpoints import (
@@ -32,10 +32,10 @@ from irtoolkit.training.checkpoints import (
 )
 from irtoolkit.training.evaluating import Test, make_test
 from irtoolkit.training.losses import LOSSES, check
-from irtoolkit.training.places import RECORD, is_trained
+from irtoolkit.training.lstm import SCRATCH
+from irtoolkit.training.model_paths import RECORD, is_trained
 from irtoolkit.training.processes import agreed, device_of, rank, together, world
 from irtoolkit.training.recipes import Recipe, Stage, verify
-from irtoolkit.training.scratch import SCRATCH
 from irtoolkit.training.sets import TrainingSet, build
 
 

@@ -1,0 +1,1 @@
+"""What the other rooms stand on: errors, ids, files, spans, text analysis."""

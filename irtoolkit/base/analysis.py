@@ -1,0 +1,192 @@
+"""From text to terms: tokenisers, stop words and stemmers, by name.
+
+Tokenisers: "word" is scikit-learn's (two or more word characters), "whitespace" splits at white
+space, "standard" is Lucene's StandardTokenizer (Unicode's word boundaries), "cjk" is what Lucene's
+CJKAnalyzer makes of Chinese and Japanese (overlapping pairs of characters), "jieba" is the Chinese
+segmenter of that name. Lucene's English analyzer is "standard" with the stop words "lucene" and the
+stemmer "porter".
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from typing import Literal
+
+from irtoolkit.base.errors import needs_extra
+
+Tokenizer = Literal["word", "whitespace", "standard", "cjk", "jieba"]
+StopWords = Literal["sklearn", "lucene", "none"]
+Stemmer = Literal["none", "porter"]
+
+# scikit-learn's default token.
+_WORD = re.compile(r"(?u)\b\w\w+\b")
+# Unicode's word boundaries as far as Lucene's tokens show them: letters may be joined by an
+# apostrophe, full stop or colon between them, digits by a comma, semicolon, stop or apostrophe.
+_MARKS = "\u200c\u200d\u00ad\u2060\ufeff" + "".join(
+    chr(code)
+    for first, last in ((0x300, 0x1E00), (0x20D0, 0x2100), (0xA66F, 0xAC00), (0xFB1E, 0xFB1F))
+    for code in range(first, last)
+    if unicodedata.category(chr(code)).startswith("M")
+)
+# Python takes superscripts and fractions for word characters, Unicode's boundaries do not.
+_NO_WORD = "\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2079\u2080-\u2089\u2150-\u215f\u2460-\u249b"
+_MID_LETTER = "[:\u00b7\u0387\u2027\ufe13\ufe55\uff1a.'\u2018\u2019\u2024\ufe52\uff07\uff0e]"
+_MID_NUMBER = "[,;\u037e\u0589\u060c\u060d\u066c\u07f8\u2044\ufe10\ufe14\uff0c\uff1b.'\u2018\u2019\u2024\ufe52\uff07\uff0e]"
+_JOINED = (
+    rf"(?=_*[^\W_{_NO_WORD}])WORD+(?:(?:(?<=[^\W\d_{_MARKS}]){_MID_LETTER}(?=[^\W\d_])"
+    rf"|(?<=\d){_MID_NUMBER}(?=\d))WORD+)*"
+)
+# Han, Hiragana, Katakana and Hangul.
+_EAST = (
+    "\u3006-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+    "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d\uac00-\ud7a3"
+)
+_ALONE = "\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\u3041-\u3096\u309d-\u309f"
+_KATAKANA = "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d"
+_WEST_TOKEN = re.compile(_JOINED.replace("WORD", rf"(?:[^\W{_NO_WORD}]|[{_MARKS}])"))
+_ANY_TOKEN = re.compile(
+    rf"[{_ALONE}]|[{_KATAKANA}]+|"
+    + _JOINED.replace("WORD", rf"(?:[^\W{_NO_WORD}{_ALONE}{_KATAKANA}]|[{_MARKS}])")
+)
+_EAST_RUN = re.compile(rf"[{_EAST}]+")
+_EAST_OR_TOKEN = re.compile(
+    rf"[{_EAST}]+|" + _JOINED.replace("WORD", rf"(?:[^\W{_NO_WORD}{_EAST}]|[{_MARKS}])")
+)
+# Latin as wide as a Han character, and Katakana half as wide.
+_WIDE = re.compile("[\uff01-\uff5e\uff65-\uff9f]+")
+# Lucene cuts what is longer into pieces.
+_LONGEST = 255
+
+# org.apache.lucene.analysis.en.EnglishAnalyzer's.
+_LUCENE_STOP = (
+    "a an and are as at be but by for if in into is it no not of on or such that the their then"
+    " there these they this to was will with"
+)
+
+# Raised by hand when the same text gives other terms.
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Analyzer:
+    """Turns text into terms.
+
+    Attributes:
+        split: lower-cased text to tokens.
+        term: token to term, or None for one that is stopped.
+        lower: text to lower case.
+    """
+
+    split: Callable[[str], list[str]]
+    term: Callable[[str], str | None]
+    lower: Callable[[str], str] = str.lower
+
+    def __call__(self, text: str) -> list[str]:
+        """The terms of a text in order; repeated terms are kept."""
+        terms = map(self.term, self.split(self.lower(text)))
+        return [term for term in terms if term is not None]
+
+
+def analyzer(tokenizer: Tokenizer, stop: StopWords, stem: Stemmer = "none") -> Analyzer:
+    """Lower-cases, splits, drops stop words and stems.
+
+    Raises:
+        InputError: jieba is asked for and not installed.
+    """
+    stopped, stemmed = stop_words(stop), _stemmer(stem)
+
+    def term(token: str) -> str | None:
+        if stem == "porter" and token[-2:] in ("'s", "\u2019s", "\uff07s"):
+            token = token[:-2]  # as Lucene's English analyzer does, before it stops and stems
+        return None if token in stopped else stemmed(token)
+
+    lower = _lower_each if tokenizer in ("standard", "cjk") else str.lower
+    return Analyzer(_tokenizer(tokenizer), term, lower)
+
+
+def missing(tokenizer: Tokenizer) -> str | None:
+    """What a tokenizer lacks to run here, or None."""
+    if tokenizer == "jieba" and find_spec("jieba") is None:
+        return str(needs_extra("jieba", "chinese"))
+    return None
+
+
+@cache
+def stop_words(name: StopWords) -> frozenset[str]:
+    """The words a list stops: scikit-learn's English list, Lucene's, or none."""
+    if name == "none":
+        return frozenset()
+    if name == "lucene":
+        return frozenset(_LUCENE_STOP.split())
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return frozenset(ENGLISH_STOP_WORDS)
+
+
+def _stemmer(name: Stemmer) -> Callable[[str], str]:
+    if name == "none":
+        return str
+    from nltk.stem.porter import PorterStemmer
+
+    # With the departures that its author made later, and Lucene after him: short words are left
+    # alone, -bli and -logi are suffixes.
+    porter = PorterStemmer(PorterStemmer.MARTIN_EXTENSIONS)
+    return lambda token: porter.stem(token, to_lowercase=False)
+
+
+def _tokenizer(name: Tokenizer) -> Callable[[str], list[str]]:
+    if name == "jieba":
+        return _jieba()
+    if name == "standard":
+        return _standard
+    if name == "cjk":
+        return _cjk
+    return _WORD.findall if name == "word" else str.split
+
+
+def _lower_each(text: str) -> str:
+    """Lower case letter by letter, as Lucene has it: without a final sigma or a dotted i in two."""
+    return text.replace("\u03a3", "\u03c3").replace("\u0130", "i").lower()
+
+
+def _standard(text: str) -> list[str]:
+    east = _EAST_RUN.search(text)
+    tokens = (_WEST_TOKEN if east is None else _ANY_TOKEN).findall(text)
+    return _cut(tokens) if len(text) > _LONGEST else tokens
+
+
+def _cut(tokens: list[str]) -> list[str]:
+    return [token[i : i + _LONGEST] for token in tokens for i in range(0, len(token), _LONGEST)]
+
+
+def _cjk(text: str) -> list[str]:
+    tokens: list[str] = []
+    for token in _EAST_OR_TOKEN.findall(_WIDE.sub(_usual_width, text)):
+        if len(token) > 1 and _EAST_RUN.match(token):
+            tokens.extend(token[i : i + 2] for i in range(len(token) - 1))
+        else:
+            tokens.append(token)
+    return _cut(tokens)
+
+
+def _usual_width(match: re.Match[str]) -> str:
+    return unicodedata.normalize("NFKC", match[0]).lower()
+
+
+@cache
+def _jieba() -> Callable[[str], list[str]]:
+    lacking = missing("jieba")
+    if lacking is not None:
+        raise needs_extra("jieba", "chinese")
+    import logging
+
+    import jieba
+
+    jieba.setLogLevel(logging.WARNING)
+    # What holds no word character is punctuation.
+    return lambda text: [token for token in jieba.cut(text) if re.search(r"\w", token)]

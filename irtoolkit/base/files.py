@@ -1,0 +1,209 @@
+"""Reading text strictly and writing files whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TextIO, cast
+
+from irtoolkit.base.errors import InputError
+
+StrPath = str | os.PathLike[str]
+# UTF-8's byte order mark.
+_MARK = b"\xef\xbb\xbf"
+
+
+def is_gzip(path: StrPath) -> bool:
+    return os.fspath(path).endswith(".gz")
+
+
+@contextmanager
+def atomic_path(path: StrPath) -> Iterator[Path]:
+    """Yields a temporary sibling of `path` that replaces it when the block succeeds.
+
+    When the block raises, the temporary file is removed and `path` is left as it was.
+    """
+    target = Path(path)
+    if os.path.islink(target):
+        target = target.resolve()
+    if os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target):
+        yield target  # a device or pipe is written to, not replaced
+        return
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        os.replace(temporary, target)
+    except OSError as error:
+        raise InputError(f"cannot write: {error.strerror or error}", file=target) from error
+    finally:
+        with suppress(OSError):  # where nothing could be written there is nothing to remove
+            temporary.unlink()
+
+
+@contextmanager
+def atomic_text(path: StrPath) -> Iterator[TextIO]:
+    """A UTF-8 text file (gzip when the name ends in .gz) that appears only when complete."""
+    with atomic_path(path) as temporary:
+        if is_gzip(path):
+            # No file name and no time in the header: the same content gives the same bytes.
+            with (
+                open(temporary, "wb") as raw,
+                gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
+                _text(cast(IO[bytes], packed)) as out,
+            ):
+                yield out
+        else:
+            with open(temporary, "w", encoding="utf-8", newline="\n") as out:
+                yield out
+
+
+def _text(raw: IO[bytes]) -> TextIO:
+    return io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
+
+
+def read_lines(path: StrPath) -> Iterator[tuple[int, str]]:
+    """Yields (line number from 1, line without its end) of a UTF-8 text file, plain or .gz.
+
+    A byte order mark is dropped, and CRLF and LF ends are both accepted.
+
+    Raises:
+        InputError: the file is missing, not UTF-8 (with the line), or its gzip stream is damaged.
+    """
+    with _reading(path) as place, _opened(path) as raw:
+        for number, line in enumerate(raw, 1):
+            place.line = number
+            if number == 1:
+                line = line.removeprefix(_MARK)
+            yield number, _utf8(line, path, number).rstrip("\r\n")
+
+
+def read_chunks(path: StrPath, size: int = 1 << 20) -> Iterator[str]:
+    """Yields the text of a UTF-8 file in pieces of about `size` bytes, whatever its lines are.
+
+    Raises:
+        InputError: as `read_lines`.
+    """
+    with _reading(path) as place, _opened(path) as raw:
+        # How far a piece begins into its line, in bytes.
+        into = 0
+        rest, piece = b"", raw.read(size + len(_MARK)).removeprefix(_MARK)
+        while piece or rest:
+            last = not piece
+            data = rest + piece
+            # A character may be cut in two at the end of a piece.
+            cut = len(data) if last else _whole_characters(data)
+            if cut:
+                yield _utf8(data[:cut], path, place.line + 1, into)
+            place.line += data.count(b"\n", 0, cut)
+            into = cut - 1 - newline if (newline := data.rfind(b"\n", 0, cut)) >= 0 else into + cut
+            rest, piece = data[cut:], b"" if last else raw.read(size)
+
+
+def _whole_characters(data: bytes) -> int:
+    """Where the last character of some UTF-8 begins, if it may be cut short; else their length."""
+    for back in range(1, min(4, len(data)) + 1):
+        byte = data[-back]
+        if byte >= 0xC0:
+            return len(data) - back
+        if byte < 0x80:
+            break
+    return len(data)
+
+
+@dataclass
+class _Place:
+    """How many lines have been read."""
+
+    line: int = 0
+
+
+@contextmanager
+def _reading(path: StrPath) -> Iterator[_Place]:
+    """Turns what can go wrong while a file is read into an InputError."""
+    place = _Place()
+    try:
+        yield place
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(
+            f"damaged gzip data: {error}", file=path, line=place.line + 1, remedy="fetch it again"
+        ) from None
+    except OSError as error:
+        raise InputError(f"cannot read: {error.strerror or error}", file=path) from None
+
+
+def _opened(path: StrPath) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(path, "rb") if is_gzip(path) else open(path, "rb"))
+
+
+def _utf8(data: bytes, path: StrPath, line: int, into: int = 0) -> str:
+    """The text of some bytes that begin in a line, so many bytes into it."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        newline = before.rfind(b"\n")
+        column = error.start - newline if newline >= 0 else into + error.start + 1
+        raise InputError(
+            f"not UTF-8: byte 0x{data[error.start]:02x} at column {column}",
+            file=path,
+            line=line + before.count(b"\n"),
+            remedy="convert the file to UTF-8, for example with iconv",
+        ) from None
+
+
+@contextmanager
+def locked(path: StrPath, wait: bool = True) -> Iterator[bool]:
+    """Keeps other processes from the block while this one is in it.
+
+    Args:
+        path: a file that stands for what is locked; made where it is not there.
+        wait: whether to wait for a process that has the lock; without, the block is entered, and
+            told that the lock is another's.
+
+    Raises:
+        InputError: the file cannot be made.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows: two processes would only do the same work twice
+        yield True
+        return
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        file = open(path, "ab")  # noqa: SIM115 closed below
+    except OSError as error:
+        raise InputError(f"cannot write: {error.strerror or error}", file=path) from None
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        # Who had the lock may have removed the file, and a lock on what nobody finds is none.
+        gone = not os.path.exists(path) or not os.path.samestat(
+            os.fstat(file.fileno()), os.stat(path)
+        )
+        if not gone:
+            yield True  # closing the file lets the lock go
+            return
+    with locked(path, wait) as mine:
+        yield mine
+
+
+def sha256(path: StrPath) -> str:
+    """The SHA-256 of a file's bytes, in hexadecimal."""
+    with open(path, "rb") as raw:
+        return hashlib.file_digest(raw, "sha256").hexdigest()
+
+
+def git_blob_id(data: bytes) -> str:
+    """The id git gives to a file of these bytes."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

@@ -1,0 +1,83 @@
+"""Ids of passages of a book: `emma:120+3` is three sentences from the 121st on.
+
+The id alone says where the passage stands, so a TREC run and qrels with no side file are enough
+to compute distances in the book.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ids, Ints
+
+# No book has a thousand million sentences.
+_SPAN = re.compile(r"(?P<book>.+):(?P<start>[0-9]{1,9})\+(?P<length>[1-9][0-9]{0,8})", re.DOTALL)
+
+
+@dataclass(frozen=True, order=True)
+class Span:
+    """Consecutive sentences of a book.
+
+    Attributes:
+        book: its name.
+        start: 0-based index of the first sentence.
+        length: number of sentences, at least 1.
+    """
+
+    book: str
+    start: int
+    length: int
+
+    def __str__(self) -> str:
+        return f"{self.book}:{self.start}+{self.length}"
+
+    @property
+    def stop(self) -> int:
+        """One past the last sentence."""
+        return self.start + self.length
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The span an id names.
+
+        Raises:
+            InputError: the id is not of the form book:start+length.
+        """
+        match = _SPAN.fullmatch(text)
+        if match is None:
+            raise InputError(
+                f"document id {text!r} has no position in a book",
+                remedy="passages are named book:start+length, such as emma:120+3",
+            )
+        return cls(match[1], int(match[2]), int(match[3]))
+
+
+def positions(ids: Ids) -> tuple[Ints, Ints]:
+    """Where passages stand.
+
+    Args:
+        ids: (D,) span ids.
+
+    Returns:
+        (D,) book numbers, equal for equal books, and (D,) twice the mean index of the passage's
+        sentences, which is a whole number: 2·start + length - 1.
+
+    Raises:
+        InputError: an id that is no span.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    parts = pc.extract_regex(pa.array(ids, pa.string()), f"(?s)^{_SPAN.pattern}$")
+    if parts.null_count:
+        for name in ids:
+            Span.parse(name)
+    book, start, length = parts.flatten()
+    codes = book.dictionary_encode().indices.to_numpy().astype(np.int64)
+    middle = 2 * start.cast(pa.int64()).to_numpy() + length.cast(pa.int64()).to_numpy() - 1
+    return codes, middle

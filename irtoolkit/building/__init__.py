@@ -1,0 +1,1 @@
+"""Making a benchmark from raw text."""

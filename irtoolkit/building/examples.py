@@ -1,0 +1,260 @@
+"""Exemplifying units in running text, found by their markers (EgRet §2.1).
+
+A unit is the parenthesised clause that holds "for example" or "e.g.", or else the sentence that
+does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.files import StrPath, read_lines
+from irtoolkit.datasets.strictjson import read_jsonl
+
+# "e. g." only with its second full stop; N.E.G. and http://e.g.com hold no marker.
+MARKER = re.compile(
+    r"\bfor(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)example\b|(?<![\w./])(?:e\.g\b\.?|e\.[^\S\n]g\.)",
+    re.IGNORECASE,
+)
+# A sentence ends at . ! ? or an ellipsis, with closing marks, before what can begin another; or at
+# a blank line, or where a list item begins.
+_END = re.compile(
+    r"(?<![.!?\u2026])[.!?\u2026]++[\"'”’)\]]*+(?=\s+[\"'“‘(\[]*[A-Z0-9À-Þ])|\n\s*\n|\n(?=\s*[-*•–])"
+)
+# What ends in a full stop without ending a sentence: abbreviations, and a capital as an initial.
+_ABBREVIATION = re.compile(
+    r"(?:\b(?i:e\.\s?g|i\.\s?e|etc|vs|cf|al|mr|mrs|ms|dr|prof|st|approx|u\.s|u\.k)|(?<!\S)[A-Z])\.$"
+)
+_BEFORE_NUMBER = re.compile(r"\b(?i:nos?|figs?|pp?|vol|ch)\.$")
+_MARKER_OR_PARENTHESIS = re.compile(rf"{MARKER.pattern}|[()]", re.IGNORECASE)
+# Longer than any abbreviation, so that a look back takes the same time anywhere in a text.
+_LOOK_BACK = 16
+# Tokens of context kept on each side (EgRet §3.1).
+CONTEXT = 256
+WHITESPACE = "whitespace"
+# A clause longer than this is a parenthesis that was never closed where it should have been.
+_LONGEST_CLAUSE = 1000
+
+
+class Example(NamedTuple):
+    """An exemplifying unit of a text, and where it stands; the text itself is not copied."""
+
+    text: str
+    source: str
+    start: int
+    stop: int
+    marker: str
+
+    def context(self, words: int) -> tuple[str, str]:
+        """The last words before the unit and the first after it, between white space."""
+        return _last(self.source, self.start, words), _first(self.source, self.stop, words)
+
+    @property
+    def left(self) -> str:
+        """What stands before the unit."""
+        return self.source[: self.start].strip()
+
+    @property
+    def right(self) -> str:
+        """What stands after the unit."""
+        return self.source[self.stop :].strip()
+
+
+def extract(text: str) -> Iterator[Example]:
+    """Yields the exemplifying units of a text in order; units do not overlap.
+
+    A unit that is nothing but markers is left out, and so is a sentence of which a parenthesised
+    clause is a unit already.
+    """
+    # Most texts hold no marker, and need not be cut up.
+    spans: list[tuple[int, int]] = []
+    clauses: dict[int, tuple[int, int]] = {}
+    done = place = 0
+    seen: tuple[int, int] | None = None
+    for match in MARKER.finditer(text):
+        if not spans:
+            spans, clauses = sentences(text), _clauses(text)
+        while place < len(spans) - 1 and spans[place][1] <= match.start():
+            place += 1
+        span = clauses.get(match.start()) or spans[place]
+        if span == seen or span[0] < done or match.end() > span[1]:
+            continue
+        seen = span
+        start, stop = span
+        unit = text[start:stop].strip()
+        if any(character.isalnum() for character in MARKER.sub("", unit)):
+            done = stop
+            yield Example(unit, text, start, stop, match[0])
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Where the sentences of a text start and stop, without the space between them."""
+    spans, start = [], 0
+    for match in _END.finditer(text):
+        if match[0].startswith(".") and _abbreviated(text, start, match):
+            continue
+        spans.append((start, match.end()))
+        start = match.end()
+    spans.append((start, len(text)))
+    trimmed = []
+    for first, last in spans:
+        piece = text[first:last]
+        if piece.strip():
+            first += len(piece) - len(piece.lstrip())
+            trimmed.append((first, first + len(piece.strip())))
+    return trimmed
+
+
+def _abbreviated(text: str, start: int, match: re.Match[str]) -> bool:
+    """Whether the full stop of a match only ends an abbreviation."""
+    tail = text[max(start, match.start() + 1 - _LOOK_BACK) : match.start() + 1]
+    if _BEFORE_NUMBER.search(tail):
+        return text[match.end() : match.end() + 8].lstrip()[:1].isdigit()
+    return _ABBREVIATION.search(tail) is not None
+
+
+def _clauses(text: str) -> dict[int, tuple[int, int]]:
+    """The innermost pair of parentheses around each marker that stands in one, by its place."""
+    opened: list[int] = []
+    around: dict[int, int] = {}
+    closed: dict[int, int] = {}
+    for match in _MARKER_OR_PARENTHESIS.finditer(text):
+        at = match.start()
+        if match[0] == "(":
+            opened.append(at)
+        elif match[0] == ")":
+            if opened and (start := opened.pop()) in closed:
+                closed[start] = at + 1
+        elif opened:
+            around[at] = opened[-1]
+            # Too far away, until it is found.
+            closed.setdefault(opened[-1], at + _LONGEST_CLAUSE + 1)
+    pairs = ((at, (start, closed[start])) for at, start in around.items())
+    return {at: pair for at, pair in pairs if pair[1] - pair[0] <= _LONGEST_CLAUSE}
+
+
+def clip(text: str, words: int, *, end: bool) -> str:
+    """The first words of a text, or the last ones, between white space."""
+    # Splitting no further than needed keeps a long text cheap.
+    parts = text.rsplit(None, words)[-words:] if end else text.split(None, words)[:words]
+    return " ".join(parts)
+
+
+def _last(text: str, stop: int, words: int) -> str:
+    """The last words before a place; no more of a long text is looked at than they take."""
+    reach = 16 * words
+    while True:
+        found = text[max(0, stop - reach) : stop].split()
+        if len(found) > words or reach >= stop:  # the first of more may be half a word
+            return " ".join(found[-words:])
+        reach *= 4
+
+
+def _first(text: str, start: int, words: int) -> str:
+    """The first words after a place, in the same way."""
+    reach = 16 * words
+    while True:
+        found = text[start : start + reach].split()
+        if len(found) > words or start + reach >= len(text):
+            return " ".join(found[:words])
+        reach *= 4
+
+
+class Clipper:
+    """Cuts a context to the tokens next to its example.
+
+    Tokens are words between white space, or those of a Hugging Face tokenizer.
+    """
+
+    def __init__(self, tokenizer: str = WHITESPACE, tokens: int = CONTEXT) -> None:
+        """Raises InputError when there is no such tokenizer, or fewer than one token is kept."""
+        if tokens < 1:
+            raise InputError(f"contexts of {tokens} tokens", remedy="keep at least one")
+        self._tokens = tokens
+        self._tokenizer = None if tokenizer == WHITESPACE else _pretrained(tokenizer)
+
+    def __call__(self, text: str, *, end: bool) -> str:
+        """The first tokens of a text, or the last ones."""
+        # A word has one token or more, so the tokens that are kept lie within as many words.
+        text = clip(text, self._tokens, end=end)
+        if self._tokenizer is None:
+            return text
+        places = self._tokenizer(
+            text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
+        )["offset_mapping"]
+        if len(places) <= self._tokens:
+            return text
+        cut = text[places[-self._tokens][0] :] if end else text[: places[self._tokens - 1][1]]
+        return cut.strip()
+
+    def around(self, example: Example) -> tuple[str, str]:
+        """What is kept of the text before an example, and of the text after it."""
+        left, right = example.context(self._tokens)
+        return self(left, end=True), self(right, end=False)
+
+
+def _pretrained(name: str) -> Any:
+    try:
+        from transformers import AutoTokenizer
+    except ImportError:
+        raise needs_extra("transformers", "neural") from None
+    try:
+        return AutoTokenizer.from_pretrained(name, use_fast=True)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"no tokenizer {name!r}: {str(error).splitlines()[0]}",
+            remedy="name a folder or a model on the Hugging Face hub",
+        ) from None
+
+
+def mine(files: Iterable[StrPath], clipper: Clipper | None = None) -> Iterator[dict[str, str]]:
+    """Yields the exemplifying units of files, one passage held at a time.
+
+    Args:
+        files: plain text, or JSON lines where the name says so (.jsonl, .jsonl.gz).
+        clipper: cuts the contexts; by default to 256 words.
+
+    Raises:
+        InputError: a file that is not UTF-8, or a JSON line without text.
+    """
+    cut = clipper or Clipper()
+    for file in files:
+        for line, passage in _passages(Path(file)):
+            for number, example in enumerate(extract(passage), 1):
+                left, right = cut.around(example)
+                yield {
+                    "id": f"{Path(file).name}:{line}.{number}",
+                    "text": example.text,
+                    "left": left,
+                    "right": right,
+                    "marker": example.marker,
+                }
+
+
+def _passages(path: Path) -> Iterator[tuple[int, str]]:
+    """The passages of a file, each with the line it begins at."""
+    if path.name.endswith((".jsonl", ".jsonl.gz")):
+        for number, record in read_jsonl(path):
+            text = record.get("text", record.get("answer")) if isinstance(record, dict) else None
+            if not isinstance(text, str):
+                raise InputError(
+                    "no field text or answer", file=path, line=number,
+                    remedy='a line is an object such as {"text": "..."}',
+                )  # fmt: skip
+            yield number, text
+        return
+    begin, lines = 1, list[str]()
+    for number, line in read_lines(path):
+        if line.strip():
+            if not lines:
+                begin = number
+            lines.append(line)
+        elif lines:
+            yield begin, " ".join(lines)
+            lines = []
+    if lines:
+        yield begin, " ".join(lines)

@@ -1,0 +1,196 @@
+"""Passages of books as ir_datasets documents, made from the sentences when they are asked for."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Tuple, overload  # noqa: UP035 ir_datasets compares these
+
+import numpy as np
+import pyarrow as pa
+
+from irtoolkit.base.ids import Ints
+from irtoolkit.base.spans import Span
+from irtoolkit.datasets.cache import Tables, Texts
+
+
+class Passage(NamedTuple):
+    """Consecutive sentences of a book; the id is `book:start+length`."""
+
+    doc_id: str
+    text: str
+    book: str
+    start: int
+    length: int
+    sentences: Tuple[str, ...]  # noqa: UP006
+
+    def default_text(self) -> str:
+        """The sentences, joined by a space."""
+        return self.text
+
+
+@dataclass(frozen=True)
+class Book:
+    """A book in sentences, and which passages of it can be asked for.
+
+    Attributes:
+        name: without white space, so that ids survive TREC files.
+        sentences: in order.
+        starts: length of a passage to the ascending first sentences of all such passages.
+    """
+
+    name: str
+    sentences: Sequence[str]
+    starts: Mapping[int, Ints]
+
+    @cached_property
+    def _stripped(self) -> list[str]:
+        return [sentence.strip() for sentence in self.sentences]
+
+    @cached_property
+    def _marks(self) -> dict[int, bytes]:
+        """For each length of passage a byte for each sentence: whether such a passage starts there."""
+        marks = {}
+        for length, starts in self.starts.items():
+            row = np.zeros(len(self.sentences), dtype=np.uint8)
+            row[starts] = 1
+            marks[length] = row.tobytes()
+        return marks
+
+    def text(self, start: int, length: int) -> str:
+        """The text of a passage."""
+        return " ".join(self._stripped[start : start + length])
+
+    def passage(self, start: int, length: int) -> Passage:
+        """The document of a passage."""
+        sentences = tuple(self._stripped[start : start + length])
+        return Passage(
+            f"{self.name}:{start}+{length}",
+            " ".join(sentences),
+            self.name,
+            start,
+            length,
+            sentences,
+        )
+
+    def has(self, start: int, length: int) -> bool:
+        """Whether this is one of the book's passages."""
+        row = self._marks.get(length)
+        return row is not None and 0 <= start < len(row) and row[start] == 1
+
+    def near(self, gold: Span, window: int, lengths: Iterable[int] | None = None) -> list[Span]:
+        """Its passages whose middle is less than `window` sentences from a gold passage's.
+
+        Of the lengths that are named, or of any.
+        """
+        middle, found = 2 * gold.start + gold.length - 1, []
+        for length in self.starts if lengths is None else lengths:
+            # |2 start + length - 1 - middle| < 2 window, in halves of a sentence
+            low = (middle - length + 1 - 2 * window) // 2 + 1
+            high = -((length - 1 - middle - 2 * window) // 2) - 1
+            found += self._between(length, low, high)
+        return found
+
+    def overlapping(self, span: Span) -> list[Span]:
+        """Its passages that share a sentence with a passage."""
+        found = []
+        for length in self.starts:
+            found += self._between(length, span.start - length + 1, span.stop - 1)
+        return found
+
+    def _between(self, length: int, low: int, high: int) -> list[Span]:
+        """Its passages of a length that start at `low` or later and at `high` or before."""
+        starts = self.starts[length]
+        first, last = np.searchsorted(starts, (low, high + 1))
+        return [Span(self.name, start, length) for start in starts[first:last].tolist()]
+
+
+# The longest `start+length`: what is longer names no sentence of any book.
+_PLACE = 19
+# How books lie in a cache: their sentences end to end, and each book's share of them.
+BOOK_COLUMNS = {"name": pa.string(), "sentences": pa.int64()}
+SENTENCE_COLUMNS = {"text": pa.string()}
+
+
+def sentences_of(tables: Tables) -> dict[str, Texts]:
+    """The sentences of each book of a cache, read when they are asked for."""
+    column, start, found = tables["sentences"]["text"], 0, {}
+    for name, count in zip(*tables["books"].to_pydict().values(), strict=True):
+        found[name] = Texts(column, start, count)
+        start += count
+    return found
+
+
+class Passages(Mapping[str, Passage]):
+    """Every passage of some books by id, without holding any of them."""
+
+    def __init__(self, books: Mapping[str, Book]) -> None:
+        self._books = books
+        self.groups = [
+            (book, length, starts)
+            for book in books.values()
+            for length, starts in book.starts.items()
+        ]
+        self._ends = np.cumsum([len(starts) for _, _, starts in self.groups])
+
+    def __len__(self) -> int:
+        return int(self._ends[-1]) if len(self._ends) else 0
+
+    def __iter__(self) -> Iterator[str]:
+        return (passage.doc_id for passage in self.at(range(len(self))))
+
+    def __getitem__(self, doc_id: str) -> Passage:
+        found = self._find(doc_id)
+        if found is None:
+            raise KeyError(doc_id)
+        return found
+
+    def many(self, doc_ids: Iterable[str]) -> Iterator[Passage]:
+        """The passages of those ids that are here, in the order asked for."""
+        return (found for found in map(self._find, doc_ids) if found is not None)
+
+    def _find(self, doc_id: str) -> Passage | None:
+        # Taken apart by hand: millions are looked up, and what is no span is only not here.
+        name, _, place = doc_id.rpartition(":")
+        start, _, length = place.partition("+")
+        book = self._books.get(name)
+        whole = start.isdecimal() and length.isdecimal() and len(place) <= _PLACE
+        if book is None or not whole:
+            return None
+        if not book.has(int(start), int(length)):
+            return None
+        passage = book.passage(int(start), int(length))
+        return passage if passage.doc_id == doc_id else None  # 007 is no way to write 7
+
+    def at(self, places: Sequence[int]) -> Iterator[Passage]:
+        """The passages at some places of the whole order."""
+        for place in places:
+            group = int(np.searchsorted(self._ends, place, side="right"))
+            book, length, starts = self.groups[group]
+            first = int(self._ends[group]) - len(starts)
+            yield book.passage(int(starts[place - first]), length)
+
+    def values(self) -> "PassageValues":  # type: ignore[override]
+        """The passages in order, as a sequence that can be sliced."""
+        return PassageValues(self, range(len(self)))
+
+
+class PassageValues(Sequence[Passage]):
+    """A slice of all passages."""
+
+    def __init__(self, passages: Passages, places: range) -> None:
+        self._passages, self._places = passages, places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, key: int) -> Passage: ...
+    @overload
+    def __getitem__(self, key: slice) -> "PassageValues": ...
+    def __getitem__(self, key: int | slice) -> "Passage | PassageValues":
+        if isinstance(key, slice):
+            return PassageValues(self._passages, self._places[key])
+        return next(self._passages.at([self._places[key]]))
+
+    def __iter__(self) -> Iterator[Passage]:
+        return self._passages.at(self._places)

@@ -1,0 +1,322 @@
+"""Parsed releases, kept in columns on disk and mapped into memory.
+
+A release is parsed once, in a stream, into Arrow tables, and what is used from then on is their
+file. Its folder is named by a hash of the source files' contents, the columns, and two format
+numbers, so an edited release or a loader that makes other rows never meets stale columns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Generic, TypeVar, overload
+
+import pyarrow as pa
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import sha256
+
+# Raised by hand when the layout of the cached tables changes, or what all loaders share makes other
+# rows of the same files. What one loader changes alone raises the `version` of its kind.
+FORMAT = 1
+CACHE_VARIABLE = "IRTOOLKIT_CACHE"
+# A file changed within the clock's grain of being hashed may change again unseen (as git has it).
+_SETTLED_SECONDS = 2.0
+_BATCH_ROWS = 1 << 13
+_BATCH_CHARACTERS = 1 << 24
+
+Schemas = Mapping[str, Mapping[str, pa.DataType]]
+Tables = dict[str, pa.Table]
+T = TypeVar("T")
+
+
+def cache_home() -> Path:
+    """$IRTOOLKIT_CACHE, else irtoolkit/ in the user's cache folder."""
+    named = os.environ.get(CACHE_VARIABLE)
+    if named:
+        return Path(named).absolute()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "irtoolkit"
+
+
+class Writer:
+    """Takes the rows of some tables as they are parsed, and holds few of them at a time."""
+
+    def __init__(self, folder: Path, schemas: Schemas) -> None:
+        self._tables = {
+            name: _TableWriter(folder / f"{name}.arrow", pa.schema(list(fields.items())))
+            for name, fields in schemas.items()
+        }
+
+    def add(self, table: str, *row: Any) -> None:
+        """Appends one row to a table."""
+        self._tables[table].add(row)
+
+    def close(self) -> None:
+        for table in self._tables.values():
+            table.close()
+
+
+class _TableWriter:
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._schema = schema
+        self._file = pa.ipc.new_file(str(path), schema)
+        self._rows: list[tuple[Any, ...]] = []
+        self._characters = 0
+
+    def add(self, row: tuple[Any, ...]) -> None:
+        self._rows.append(row)
+        self._characters += sum(map(_characters, row))
+        if len(self._rows) >= _BATCH_ROWS or self._characters >= _BATCH_CHARACTERS:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._rows:
+            columns = zip(*self._rows, strict=True)
+            arrays = [
+                pa.array(list(values), field.type)
+                for values, field in zip(columns, self._schema, strict=True)
+            ]
+            self._file.write_batch(pa.record_batch(arrays, schema=self._schema))
+            self._rows, self._characters = [], 0
+
+    def close(self) -> None:
+        self._flush()
+        self._file.close()
+
+
+def _characters(value: Any) -> int:
+    """How long a text is, or the texts of a list are together."""
+    if isinstance(value, str):
+        return len(value)
+    return sum(map(len, value)) if isinstance(value, list) else 0
+
+
+def parsed(
+    kind: str,
+    files: Sequence[Path],
+    schemas: Schemas,
+    parse: Callable[[Writer], None],
+    *,
+    version: int = 1,
+) -> Tables:
+    """The tables of a release: mapped from the cache, or parsed into it first.
+
+    Args:
+        kind: what is parsed, e.g. "quoter-en"; a part of the folder's name.
+        files: everything that `parse` reads.
+        schemas: table name to column name to type.
+        parse: reads the files and adds rows to a Writer. When it raises, nothing is kept.
+        version: of the kind; raised by hand when `parse` makes other rows of the same files.
+    """
+    folder = cache_home() / f"{kind}-{_key(files, schemas, version)}"
+    tables = _open(folder, schemas)
+    if tables is None:
+        with _scratch(folder) as scratch:
+            _fill(scratch, schemas, parse)
+            # Mapped before they are moved: another process may put its own in their place.
+            tables = _open(scratch, schemas)
+            if tables is None:
+                raise OSError(f"cannot read back the columns written to {scratch}")
+            _keep(scratch, folder)
+    return tables
+
+
+def _fill(scratch: Path, schemas: Schemas, parse: Callable[[Writer], None]) -> None:
+    try:
+        writer = Writer(scratch, schemas)
+        try:
+            parse(writer)
+        finally:
+            writer.close()
+    except OSError as error:
+        raise InputError(
+            f"cannot write columns: {error}",
+            file=scratch.parent,
+            remedy=f"make room there, or name another folder in ${CACHE_VARIABLE}",
+        ) from error
+
+
+def _key(files: Sequence[Path], schemas: Schemas, version: int) -> str:
+    columns = {
+        table: {name: str(kind) for name, kind in columns.items()}
+        for table, columns in schemas.items()
+    }
+    digest = hashlib.sha256(f"{FORMAT} {version} {columns}".encode())
+    for path in files:
+        digest.update(f"\n{path.name} {content_hash(path)}".encode())
+    return digest.hexdigest()[:40]
+
+
+def content_hash(path: Path) -> str:
+    """The SHA-256 of a file, remembered on disk for as long as its size and times stay as they are."""
+    status = path.stat()
+    place = f"{path.resolve()}\0{status.st_size}\0{status.st_mtime_ns}\0{status.st_ctime_ns}\0{status.st_ino}"
+    memo = cache_home() / "hashes" / hashlib.sha256(place.encode()).hexdigest()
+    with suppress(OSError, UnicodeDecodeError):
+        known = memo.read_text()
+        if len(known) == 64:
+            return known
+    found = sha256(path)
+    if time.time() - max(status.st_mtime, status.st_ctime) > _SETTLED_SECONDS:
+        with suppress(OSError):
+            memo.parent.mkdir(parents=True, exist_ok=True)
+            memo.write_text(found)
+    return found
+
+
+def _open(folder: Path, schemas: Schemas) -> Tables | None:
+    try:
+        return {
+            name: pa.ipc.open_file(pa.memory_map(str(folder / f"{name}.arrow"))).read_all()
+            for name in schemas
+        }
+    except (OSError, pa.ArrowInvalid):  # not there, or cut short by a full disk
+        return None
+
+
+@contextmanager
+def _scratch(folder: Path) -> Iterator[Path]:
+    """A folder to build in, which goes away unless it was renamed into the cache.
+
+    Where the cache cannot be written the system's temporary folder serves; what is mapped from
+    there outlives its name.
+    """
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name[:24]}-", dir=folder.parent))
+    except OSError:
+        scratch = Path(tempfile.mkdtemp(prefix="irtoolkit-"))
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _keep(scratch: Path, folder: Path) -> None:
+    """Moves finished columns to their place, where that can be done."""
+    if scratch.parent == folder.parent:
+        # There may be what could not be opened, or what another process has just made.
+        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):
+            scratch.rename(folder)
+
+
+class Rows(Sequence[T], Generic[T]):
+    """Rows of a table as records, made when they are asked for."""
+
+    def __init__(
+        self, table: pa.Table, make: Callable[..., T], places: range | None = None
+    ) -> None:
+        """`make` is called with a row's number and its values."""
+        self._table, self._make = table, make
+        self._places = range(len(table)) if places is None else places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, key: int) -> T: ...
+    @overload
+    def __getitem__(self, key: slice) -> Rows[T]: ...
+    def __getitem__(self, key: int | slice) -> T | Rows[T]:
+        if isinstance(key, slice):
+            return Rows(self._table, self._make, self._places[key])
+        place = self._places[key]
+        return next(self._records(range(place, place + 1)))
+
+    def __iter__(self) -> Iterator[T]:
+        for start in range(0, len(self._places), _BATCH_ROWS):
+            yield from self._records(self._places[start : start + _BATCH_ROWS])
+
+    def at(self, places: Sequence[int]) -> Iterator[T]:
+        """The records at some places, in that order."""
+        for start in range(0, len(places), _BATCH_ROWS):
+            yield from self._records([self._places[i] for i in places[start : start + _BATCH_ROWS]])
+
+    def _records(self, places: Sequence[int]) -> Iterator[T]:
+        # Not with Table.take, which joins all chunks of a column before it looks for a row.
+        for run in _runs(places):
+            block = self._table.slice(run.start, len(run))
+            columns = [column.to_pylist() for column in block.columns]
+            yield from map(self._make, run, *columns)
+
+
+def _runs(places: Sequence[int]) -> Iterator[range]:
+    """Places cut where they do not go up by one."""
+    if isinstance(places, range) and places.step == 1:
+        yield places
+        return
+    start = stop = -1
+    for place in places:
+        if place != stop:
+            if start != stop:
+                yield range(start, stop)
+            start = place
+        stop = place + 1
+    if start != stop:
+        yield range(start, stop)
+
+
+class Texts(Sequence[str]):
+    """A stretch of a column of texts, read when the first of them is asked for, and then kept."""
+
+    def __init__(self, column: pa.ChunkedArray, start: int, count: int) -> None:
+        self._column, self._start, self._count = column, start, count
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        texts: list[str] = self._column.slice(self._start, self._count).to_pylist()
+        return texts
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, key: int) -> str: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[str]: ...
+    def __getitem__(self, key: int | slice) -> str | list[str]:
+        return self._texts[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+
+class Records(Mapping[str, T], Generic[T]):
+    """Rows by id: a mapping whose values are records made when they are asked for."""
+
+    def __init__(self, ids: Callable[[], Sequence[str]], rows: Rows[T]) -> None:
+        """`ids` gives the id of each row; it is called once, when the first one is looked up."""
+        self._ids, self._rows = ids, rows
+        self._index: dict[str, int] | None = None
+
+    def _places(self) -> dict[str, int]:
+        if self._index is None:
+            self._index = {name: place for place, name in enumerate(self._ids())}
+        return self._index
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places())
+
+    def __getitem__(self, key: str) -> T:
+        return self._rows[self._places()[key]]
+
+    def values(self) -> Sequence[T]:  # type: ignore[override]
+        """The records in order, as a sequence that can be sliced."""
+        return self._rows
+
+    def many(self, keys: Iterable[str]) -> Iterator[T]:
+        """The records of those ids that are here, in the order asked for."""
+        index = self._places()
+        places = [index[key] for key in keys if key in index]
+        return self._rows.at(places)

@@ -1,0 +1,156 @@
+"""CSFCube: faceted query-by-example over scientific abstracts (Mysore et al. 2021).
+
+Datasets `csfcube` (all 50 queries), `csfcube/background`, `csfcube/method`, `csfcube/result`, and
+the same under `csfcube/sample`, an invented miniature that ships with the package.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import ir_datasets
+
+from irtoolkit.datasets.csfcube_release import (
+    ABSTRACTS,
+    ANNOTATIONS,
+    FACETS,
+    GRADES,
+    POOLS,
+    QUERIES,
+    SPLITS,
+    CSFCubeDoc,
+    CSFCubeQrel,
+    CSFCubeQuery,
+    Release,
+    read_release,
+)
+from irtoolkit.datasets.declare import Paper
+from irtoolkit.datasets.github import download
+from irtoolkit.datasets.handlers import (
+    Docs,
+    Judgments,
+    Pools,
+    Protocol,
+    Queries,
+    Statistic,
+)
+from irtoolkit.datasets.source import Source
+
+NAME = "csfcube"
+MEASURES = ("RPlast(rel=2)", "P(rel=2)@20", "R(rel=2)@20", "nDCGp(p=100)", "nDCGp(p=20)")
+
+REPOSITORY = "iesl/CSFCube"
+COMMIT = "b02a6e48206e9991c3434493b41932914302d096"
+BLOBS = {
+    ABSTRACTS: None,
+    QUERIES: "613b68f69f43a4e5ac1f9ba93db7b65c48322ce7",
+    SPLITS: "aaa7bd5121dc84ef8c2509682fdd372b89987c54",
+    POOLS: "00c3062da6971debba2cdfb63e4e927e0e4bdd64",
+    ANNOTATIONS.format("background"): "5d4efdff9eaa1740865dc354db8f6f8a2eba052f",
+    ANNOTATIONS.format("method"): "41a9dabcb5c41bcfba06e0a6f2c4db2c4f5a3f1b",
+    ANNOTATIONS.format("result"): "ad2fe7d8085781a24fe7beb5df2f0fd99a70c61c",
+}
+
+PAPER = Paper(
+    name=NAME,
+    title="CSFCube",
+    citation="Mysore et al. 2021, NeurIPS Datasets and Benchmarks",
+    url=f"https://github.com/{REPOSITORY}",
+    licence="CC BY-NC 4.0",
+    description="Faceted query-by-example over computer science abstracts, graded 0 to 3.",
+    bibtex="""@inproceedings{mysore2021csfcube,
+  title={{CSFCube} -- A Test Collection of Computer Science Research Articles for Faceted Query by
+         Example},
+  author={Mysore, Sheshera and O'Gorman, Tim and McCallum, Andrew and Zamani, Hamed},
+  booktitle={NeurIPS Datasets and Benchmarks Track (Round 2)},
+  year={2021}
+}""",
+)
+
+
+def statistics(release: Release) -> list[Statistic]:
+    """Table 1 of the paper, computed; beside it what the paper prints."""
+    pairs = [len(release.qrels[query.query_id]) for query in release.queries]
+    grades = [[q.relevance for q in release.qrels[query.query_id]] for query in release.queries]
+    # The paper's "+1" row reads as "+1 or higher": only then do its figures agree with its data.
+    ones = [sum(g >= 1 for g in row) for row in grades]
+    high = [sum(g >= 2 for g in row) for row in grades]
+    rows = [
+        ("Query abstract-facet pairs", len(pairs), 50),
+        ("Unique query abstracts", len({query.doc_id for query in release.queries}), 34),
+        ("Mean candidate pool size", sum(pairs) / len(pairs), 124.9),
+        ("Query-candidate pairs", sum(pairs), 6244),
+        ("Candidates rated +1 or higher per query, min", min(ones), 12),
+        ("Candidates rated +1 or higher per query, max", max(ones), 87),
+        ("Candidates rated +1 or higher per query, avg", sum(ones) / len(ones), 36.9),
+        ("Candidates rated +2/+3 per query, min", min(high), 1),
+        ("Candidates rated +2/+3 per query, max", max(high), 35),
+        ("Candidates rated +2/+3 per query, avg", sum(high) / len(high), 9.8),
+    ]
+    return [Statistic(name, value, paper) for name, value, paper in rows]
+
+
+def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
+    """Declares every CSFCube dataset; opens no file."""
+    for prefix, sample in PAPER.variants():
+        source = PAPER.source(
+            tuple(BLOBS),
+            sample=sample,
+            howto=f"get https://github.com/{REPOSITORY} and put its files into",
+            download=partial(download, REPOSITORY, COMMIT, BLOBS),
+        )
+        load = partial(_load, source)
+        docs = Docs(partial(_docs, load), CSFCubeDoc, NAME, "en")
+        for facet in (None, *FACETS):
+            dataset_id = prefix if facet is None else f"{prefix}/{facet}"
+            add(dataset_id, _dataset(load, docs, source, facet))
+
+
+def _load(source: Source) -> Release:
+    return read_release(source.folder())
+
+
+def _docs(load: Callable[[], Release]) -> dict[str, CSFCubeDoc]:
+    return load().docs
+
+
+def _dataset(
+    load: Callable[[], Release], docs: Docs, source: Source, facet: str | None
+) -> ir_datasets.Dataset:
+    def judgments() -> Iterator[CSFCubeQrel]:
+        release = load()
+        return (row for query in release.of(facet) for row in release.qrels[query.query_id])
+
+    def pools() -> Iterator[tuple[str, list[str]]]:
+        release = load()
+        return (
+            (query.query_id, [row.doc_id for row in release.qrels[query.query_id]])
+            for query in release.of(facet)
+        )
+
+    def protocol() -> Protocol:
+        folds = load().folds[facet or "all"]
+        return Protocol(MEASURES, folds, "mean of the means of the two test folds")
+
+    def table() -> list[Statistic]:
+        release = load()
+        found = statistics(release._replace(queries=release.of(facet)))
+        # The paper's figures are those of all facets together.
+        return found if facet is None else [row.unreported() for row in found]
+
+    def by_facet() -> dict[str, list[str]]:
+        release = load()
+        return {name: [query.query_id for query in release.of(name)] for name in FACETS}
+
+    return ir_datasets.Dataset(
+        docs,
+        Queries(lambda: load().of(facet), CSFCubeQuery, NAME, "en"),
+        Judgments(judgments, CSFCubeQrel, GRADES),
+        Pools(pools),
+        PAPER.about(
+            source,
+            measures=MEASURES,
+            protocol=protocol,
+            statistics=table,
+            breakdowns={"facet": by_facet} if facet is None else None,
+        ),
+    )

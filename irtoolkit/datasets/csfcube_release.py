@@ -1,0 +1,329 @@
+"""The files of a CSFCube release: records, parsing, and what is checked on the way."""
+
+import csv
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, Optional, Tuple  # noqa: UP035 ir_datasets compares these
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import read_lines
+from irtoolkit.datasets.strictjson import TRUNCATED, line_of, read_json, read_jsonl
+
+FACETS = ("background", "method", "result")
+# "background" is what the paper calls background/objective (§3).
+LABELS_OF = {
+    "background": {"background", "objective"},
+    "method": {"method"},
+    "result": {"result"},
+}
+_YEAR = re.compile(r"[0-9]{4}")
+LABELS = {f"{label}_label" for label in ("background", "objective", "method", "result", "other")}
+GRADES = {
+    0: "Unrelated",
+    1: "Related: similar in parts, or at a high level only",
+    2: "Similar: the same kind of thing, with comparable details",
+    3: "Near identical: the same kind of thing, with similar details",
+}
+
+ABSTRACTS = "abstracts-csfcube-preds.jsonl"
+QUERIES = "queries-release.csv"
+SPLITS = "evaluation_splits.json"
+POOLS = "test-pid2pool-csfcube.json"
+ANNOTATIONS = "test-pid2anns-csfcube-{}.json"
+
+
+class CSFCubeDoc(NamedTuple):
+    """A paper: its abstract in sentences, each with the facet predicted for it.
+
+    Labels are background, objective, method, result and other.
+    """
+
+    doc_id: str
+    title: str
+    sentences: Tuple[str, ...]  # noqa: UP006
+    labels: Tuple[str, ...]  # noqa: UP006
+    year: Optional[int]  # noqa: UP045
+
+    @property
+    def abstract(self) -> str:
+        return " ".join(self.sentences)
+
+    def default_text(self) -> str:
+        """Title and abstract."""
+        return f"{self.title} {self.abstract}"
+
+
+class CSFCubeQuery(NamedTuple):
+    """A query paper and a facet of it.
+
+    `sentences`, `labels` and `facet` together are the query of the paper's Definition 1
+    (retrieval by predefined facets); `facet_sentences` alone is that of its Definition 2
+    (retrieval by sentences).
+    """
+
+    query_id: str
+    doc_id: str
+    facet: str
+    title: str
+    sentences: Tuple[str, ...]  # noqa: UP006
+    labels: Tuple[str, ...]  # noqa: UP006
+    facet_sentences: Tuple[str, ...]  # noqa: UP006
+    year: int
+    paper_type: str
+
+    @property
+    def abstract(self) -> str:
+        return " ".join(self.sentences)
+
+    def default_text(self) -> str:
+        """The sentences of the facet."""
+        return " ".join(self.facet_sentences)
+
+
+class CSFCubeQrel(NamedTuple):
+    """An adjudicated grade, with the two annotators' own (-1 where one is missing).
+
+    `sources` names the methods that put the paper into the pool, and "cited".
+    """
+
+    query_id: str
+    doc_id: str
+    relevance: int
+    ratings: Tuple[int, ...]  # noqa: UP006
+    sources: Tuple[str, ...]  # noqa: UP006
+
+
+class Release(NamedTuple):
+    """The parsed files of a release folder."""
+
+    docs: dict[str, CSFCubeDoc]
+    queries: list[CSFCubeQuery]
+    qrels: dict[str, list[CSFCubeQrel]]
+    folds: dict[str, tuple[tuple[str, ...], ...]]
+
+    def of(self, facet: str | None) -> list[CSFCubeQuery]:
+        return [query for query in self.queries if facet in (None, query.facet)]
+
+
+@cache
+def read_release(folder: Path) -> Release:
+    """Parses and checks a release folder.
+
+    Raises:
+        InputError: a file is truncated, mis-encoded or contradicts another; with file and line.
+    """
+    docs = _read_docs(folder / ABSTRACTS)
+    sources = _read_sources(folder / POOLS)
+    qrels = {
+        query_id: rows
+        for facet in FACETS
+        for query_id, rows in _read_grades(folder, facet, docs, sources).items()
+    }
+    queries = _read_queries(folder / QUERIES, docs, qrels)
+    folds = _read_folds(folder / SPLITS, {query.query_id for query in queries})
+    return Release(docs, queries, qrels, folds)
+
+
+def _read_docs(path: Path) -> dict[str, CSFCubeDoc]:
+    docs: dict[str, CSFCubeDoc] = {}
+    for number, record in read_jsonl(path):
+        problem = _doc_problem(record)
+        if problem is None and record["paper_id"] in docs:
+            problem = f"paper {record['paper_id']} stands twice"
+        if problem is not None:
+            raise InputError(problem, file=path, line=number, remedy=TRUNCATED)
+        docs[record["paper_id"]] = CSFCubeDoc(
+            record["paper_id"],
+            record["title"],
+            tuple(record["abstract"]),
+            tuple(label.removesuffix("_label") for label in record["pred_labels"]),
+            (record.get("metadata") or {}).get("year"),
+        )
+    if not docs:
+        raise InputError("no papers", file=path, remedy=TRUNCATED)
+    return docs
+
+
+def _doc_problem(record: Any) -> str | None:
+    if not isinstance(record, dict) or not isinstance(record.get("paper_id"), str):
+        return "not a paper: no paper_id"
+    name = f"paper {record['paper_id']}"
+    if not isinstance(record.get("title"), str):
+        return f"{name} has no title"
+    if not isinstance(record.get("metadata") or {}, dict):
+        return f"{name} has metadata that is no object"
+    lists = [record.get(key) for key in ("abstract", "pred_labels")]
+    if not all(isinstance(x, list) and all(isinstance(s, str) for s in x) for x in lists):
+        return f"{name} needs abstract and pred_labels, both lists of strings"
+    if len(lists[0]) != len(lists[1]):  # type: ignore[arg-type]
+        return f"{name} has {len(lists[0])} sentences and {len(lists[1])} labels"  # type: ignore[arg-type]
+    strange = [label for label in lists[1] if label not in LABELS]  # type: ignore[union-attr]
+    if strange:
+        return f"{name} has the label {strange[0]!r}, not one of {', '.join(sorted(LABELS))}"
+    year = (record.get("metadata") or {}).get("year")
+    if year is not None and type(year) is not int:
+        return f"{name} has the year {year!r}, which is no whole number"
+    return None if lists[0] else f"{name} has no sentences"
+
+
+def _read_sources(path: Path) -> dict[str, dict[str, tuple[str, ...]]]:
+    pools = _object(path)
+    for query, pool in pools.items():
+        lists = _parallel(path, query, pool, ("cands", "cand_source"))
+        if not all(
+            isinstance(doc, str) and isinstance(names, list)
+            for doc, names in zip(*lists, strict=True)
+        ):
+            raise _damaged(
+                path, f"the pool of {query} is not ids beside lists of methods", f'"{query}"'
+            )
+        if len(set(lists[0])) != len(lists[0]):
+            twice = next(doc for doc in lists[0] if lists[0].count(doc) > 1)
+            raise _damaged(
+                path, f"candidate {twice} stands twice in the pool of {query}", f'"{query}"'
+            )
+        pools[query] = {doc: tuple(names) for doc, names in zip(*lists, strict=True)}
+    return pools
+
+
+def _read_grades(
+    folder: Path,
+    facet: str,
+    docs: dict[str, CSFCubeDoc],
+    sources: dict[str, dict[str, tuple[str, ...]]],
+) -> dict[str, list[CSFCubeQrel]]:
+    path = folder / ANNOTATIONS.format(facet)
+    result: dict[str, list[CSFCubeQrel]] = {}
+    for paper, pool in _object(path).items():
+        annotators = sorted(key for key in pool if key.startswith("relevance_ann"))
+        lists = _parallel(path, paper, pool, ("cands", "relevance_adju", *annotators))
+        problem = None
+        if len(annotators) != 2:
+            problem = f"has the ratings of {len(annotators)} annotators, not of two"
+        elif not lists[0]:
+            problem = "has no candidates"
+        rows: dict[str, CSFCubeQrel] = {}
+        for doc, grade, *ratings in zip(*lists, strict=True):
+            fault = None
+            if not isinstance(doc, str) or doc not in docs:
+                fault = f"has no text in {ABSTRACTS}"
+            elif doc in rows:
+                fault = "stands twice"
+            elif not _is_grade(grade, 0):
+                fault = f"has the grade {grade!r}, not one of 0 to 3"
+            elif not all(_is_grade(rating, -1) for rating in ratings):
+                fault = f"has the ratings {ratings}, not each one of -1 to 3"
+            elif doc not in sources.get(paper, {}):
+                fault = f"is not in the pool of {POOLS}"
+            if fault is not None:
+                raise _damaged(path, f"candidate {doc} of {paper} ({facet}) {fault}", f'"{doc}"')
+            rows[doc] = CSFCubeQrel(
+                f"{paper}_{facet}", doc, grade, tuple(ratings), sources[paper][doc]
+            )
+        left_out = [doc for doc in sources.get(paper, {}) if doc in docs and doc not in rows]
+        if problem is None and left_out:
+            problem = f"has no grade for {left_out[0]}, which is in its pool"
+        if problem is not None:
+            raise _damaged(path, f"query {paper} ({facet}) {problem}", f'"{paper}"')
+        result[f"{paper}_{facet}"] = list(rows.values())
+    return result
+
+
+def _is_grade(value: Any, least: int) -> bool:
+    return type(value) is int and least <= value <= max(GRADES)
+
+
+def _read_queries(
+    path: Path, docs: dict[str, CSFCubeDoc], qrels: dict[str, list[CSFCubeQrel]]
+) -> list[CSFCubeQuery]:
+    queries: dict[str, CSFCubeQuery] = {}
+    reader = csv.DictReader(line for _, line in read_lines(path))
+    wanted = ("pid", "facet", "year", "title", "paper type")
+    rows: list[tuple[int, dict[str, str]]] = []
+    try:
+        if reader.fieldnames is None or any(name not in reader.fieldnames for name in wanted):
+            raise InputError(
+                f"the columns are {reader.fieldnames}, not {list(wanted)}",
+                file=path,
+                line=1,
+                remedy=TRUNCATED,
+            )
+        rows.extend((reader.line_num, row) for row in reader)
+    except csv.Error as error:
+        raise InputError(
+            f"not CSV: {error}", file=path, line=reader.line_num or 1, remedy=TRUNCATED
+        ) from None
+    for line, row in rows:
+        query_id = f"{row['pid']}_{row['facet']}"
+        problem = None
+        complete = all(row[name] is not None for name in wanted) and row["paper type"]
+        if not complete or not _YEAR.fullmatch(row["year"]):
+            problem = "the row is incomplete, or its year is no number"
+        elif row["pid"] not in docs:
+            problem = f"query paper {row['pid']} has no text in {ABSTRACTS}"
+        elif query_id not in qrels:
+            problem = f"query {query_id} has no judgments"
+        elif query_id in queries:
+            problem = f"query {query_id} stands twice"
+        if problem is not None:
+            raise InputError(problem, file=path, line=line, remedy=TRUNCATED)
+        doc = docs[row["pid"]]
+        labels = LABELS_OF[row["facet"]]
+        chosen = tuple(
+            s for s, label in zip(doc.sentences, doc.labels, strict=True) if label in labels
+        )
+        if not chosen:
+            raise _damaged(
+                path.with_name(ABSTRACTS),
+                f"query paper {row['pid']} has no sentence labelled {row['facet']}",
+                f'"{row["pid"]}"',
+            )
+        queries[query_id] = CSFCubeQuery(
+            query_id, doc.doc_id, row["facet"], doc.title, doc.sentences, doc.labels, chosen,
+            int(row["year"]), row["paper type"],
+        )  # fmt: skip
+    unlisted = qrels.keys() - queries.keys()
+    if unlisted:
+        raise InputError(f"judged query {min(unlisted)} is not listed", file=path, remedy=TRUNCATED)
+    return sorted(queries.values(), key=lambda query: FACETS.index(query.facet))
+
+
+def _read_folds(path: Path, queries: set[str]) -> dict[str, tuple[tuple[str, ...], ...]]:
+    folds: dict[str, tuple[tuple[str, ...], ...]] = {}
+    splits = _object(path)
+    for facet in (*FACETS, "all"):
+        tests = [splits.get(facet, {}).get(f"fold{i}_test") for i in (1, 2)]
+        expected = {q for q in queries if facet == "all" or q.endswith(f"_{facet}")}
+        listed = [q for fold in tests if isinstance(fold, list) for q in fold]
+        if sorted(map(str, listed)) != sorted(expected) or not all(tests):
+            raise _damaged(
+                path,
+                f"fold1_test and fold2_test of {facet} do not split its {len(expected)} queries in two",
+                f'"{facet}"',
+            )
+        folds[facet] = tuple(tuple(fold) for fold in tests)
+    return folds
+
+
+def _damaged(path: Path, found: str, near: str) -> InputError:
+    """A fault of a file, on the line where some text stands."""
+    return InputError(found, file=path, line=line_of(path, near), remedy=TRUNCATED)
+
+
+def _object(path: Path) -> dict[str, Any]:
+    value = read_json(path)
+    if not isinstance(value, dict) or not all(isinstance(v, dict) for v in value.values()):
+        raise InputError("not an object of objects", file=path, line=1, remedy=TRUNCATED)
+    return value
+
+
+def _parallel(
+    path: Path, paper: str, pool: dict[str, Any], keys: tuple[str, ...]
+) -> list[list[Any]]:
+    lists = [pool.get(key) for key in keys]
+    lengths = [len(x) if isinstance(x, list) else None for x in lists]
+    if None in lengths or len(set(lengths)) != 1:
+        shown = ", ".join(f"{key} {length}" for key, length in zip(keys, lengths, strict=True))
+        raise _damaged(path, f"the lists of {paper} differ in length: {shown}", f'"{paper}"')
+    return lists  # type: ignore[return-value]

@@ -1,0 +1,257 @@
+"""EgRet: retrieve the example masked out of a long-form answer (Wang et al. 2022).
+
+Datasets `egret/{train,dev}` with the context on both sides, and `egret/{split}/left` with only
+what stands before the example; the same under `egret/sample`, an invented miniature that ships
+with the package. The documents are the exemplifying units of train and dev together.
+
+The release is KILT's ELI5: `eli5-train-kilt.jsonl` and `eli5-dev-kilt.jsonl`.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import ir_datasets
+import pyarrow as pa
+from ir_datasets.formats import GenericDoc
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.records import Qrel
+from irtoolkit.building.examples import CONTEXT, extract
+from irtoolkit.datasets.cache import Records, Rows, Tables, Writer, parsed
+from irtoolkit.datasets.declare import Paper
+from irtoolkit.datasets.handlers import Docs, Judgments, Queries, Statistic
+from irtoolkit.datasets.source import Source
+from irtoolkit.datasets.strictjson import TRUNCATED, read_jsonl
+from irtoolkit.datasets.web import download
+
+NAME = "egret"
+SPLITS = ("train", "dev")
+MEASURES = ("R@1", "R@3", "R@5", "R@10", "R@50", "R@100", "Rank")
+GRADES = {1: "the example that stood in the answer"}
+URL = "https://github.com/facebookresearch/KILT"
+PAPER = Paper(
+    name=NAME,
+    title="EgRet",
+    citation="Wang et al. 2022, NAACL",
+    url=URL,
+    licence="see KILT and ELI5",
+    description="Examples masked out of long-form answers, among all examples.",
+    bibtex="""@inproceedings{wang2022modeling,
+  title={Modeling Exemplification in Long-form Question Answering via Retrieval},
+  author={Wang, Shufan and Xu, Fangyuan and Thompson, Laure and Choi, Eunsol and Iyyer, Mohit},
+  booktitle={Proceedings of NAACL},
+  year={2022}
+}""",
+)
+# Addresses and SHA-256 as Hugging Face's kilt_tasks has them.
+FILES = {
+    "eli5-train-kilt.jsonl": (
+        "http://dl.fbaipublicfiles.com/KILT/eli5-train-kilt.jsonl",
+        "66f19183bda5f5185fe98a5fe84925f6802d9b53a5bb12728ded760fd80ef0a0",
+    ),
+    "eli5-dev-kilt.jsonl": (
+        "http://dl.fbaipublicfiles.com/KILT/eli5-dev-kilt.jsonl",
+        "10387a08e3277d3e5722305cef8e739279c83de0218e7b3db76b301949822303",
+    ),
+}
+# Table 1 of the paper, the column ELI5; the lengths are over both splits.
+REPORTED = {"train": 65157, "dev": 1185}
+
+
+class ExampleQuery(NamedTuple):
+    """What stands around an exemplifying unit; `right` is empty in the left-only datasets."""
+
+    query_id: str
+    question: str
+    left: str
+    right: str
+
+    @property
+    def context(self) -> str:
+        """Both sides, joined by a space."""
+        return f"{self.left} {self.right}".strip()
+
+    def with_mask(self, token: str) -> str:
+        """The context with a token where the example stood (§3.1)."""
+        return f"{self.left} {token} {self.right}".strip()
+
+    def default_text(self) -> str:
+        """The context."""
+        return self.context
+
+
+_SCHEMAS = {
+    "units": {
+        "unit_id": pa.string(),
+        "question": pa.string(),
+        "left": pa.string(),
+        "text": pa.string(),
+        "right": pa.string(),
+    },
+    "splits": {"units": pa.int64(), "questions": pa.int64()},
+}
+
+
+class Release:
+    """The exemplifying units of both splits, those of train first.
+
+    A unit's id is its question's, the number of its answer, and its own number in the answer.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self._units = tables["units"]
+        counts = tables["splits"].to_pydict()
+        self.questions = dict(zip(SPLITS, counts["questions"], strict=True))
+        train = counts["units"][0]
+        self._parts = dict(zip(SPLITS, (range(train), range(train, len(self._units))), strict=True))
+        ids = self._units["unit_id"]
+        self.docs: Records[GenericDoc] = Records(
+            ids.to_pylist,
+            Rows(
+                self._units.select(["unit_id", "text"]),
+                lambda _, unit_id, text: GenericDoc(unit_id, text),
+            ),
+        )
+
+    def queries(self, split: str, left_only: bool) -> Rows[ExampleQuery]:
+        """What stands around each unit of a split."""
+
+        def make(_: int, unit_id: str, question: str, left: str, right: str) -> ExampleQuery:
+            return ExampleQuery(unit_id, question, left, "" if left_only else right)
+
+        columns = self._units.select(["unit_id", "question", "left", "right"])
+        return Rows(columns, make, self._parts[split])
+
+    def examples(self, split: str) -> Sequence[GenericDoc]:
+        """The units of a split themselves."""
+        part = self._parts[split]
+        return self.docs.values()[part.start : part.stop]
+
+
+def read_release(folder: Path) -> Release:
+    """Extracts the exemplifying units of both files, or maps what an earlier parse has left.
+
+    Raises:
+        InputError: a line that is no question with answers, or an id twice.
+    """
+    files = [folder / name for name in FILES]
+    return Release(parsed(NAME, files, _SCHEMAS, partial(_parse, files)))
+
+
+def _parse(files: list[Path], out: Writer) -> None:
+    seen: dict[str, Path] = {}
+    for path in files:
+        units = questions = 0
+        for number, record in read_jsonl(path):
+            problem = _problem(record)
+            if problem is None and seen.get(record["id"], path) != path:
+                problem = f"train and dev share a question id: {record['id']}"
+            if problem is None and record["id"] in seen:
+                problem = f"question {record['id']} stands twice"
+            if problem is not None:
+                raise InputError(problem, file=path, line=number, remedy=TRUNCATED)
+            seen[record["id"]] = path
+            questions += 1
+            for unit in _units(record):
+                out.add("units", *unit)
+                units += 1
+        if not questions:
+            raise InputError("no questions", file=path, remedy=TRUNCATED)
+        out.add("splits", units, questions)
+
+
+def _units(record: Any) -> Iterator[tuple[str, str, str, str, str]]:
+    answers = [out["answer"] for out in record["output"] if out.get("answer") is not None]
+    for i, answer in enumerate(answers, 1):
+        for j, example in enumerate(extract(answer), 1):
+            left, right = example.context(CONTEXT)
+            yield f"{record['id']}.{i}.{j}", record["input"], left, example.text, right
+
+
+def _problem(record: Any) -> str | None:
+    if not isinstance(record, dict) or not isinstance(record.get("id"), str):
+        return "not a question: it has no id"
+    if record["id"].split() != [record["id"]]:
+        return f"question id {record['id']!r} is not one word"
+    if not isinstance(record.get("input"), str):
+        return f"question {record['id']} has no input"
+    output = record.get("output")
+    if not isinstance(output, list) or not all(isinstance(item, dict) for item in output):
+        return f"question {record['id']} has no list of outputs"
+    # KILT's records also hold outputs that carry only provenance.
+    if not all(isinstance(item.get("answer", ""), str | None) for item in output):
+        return f"question {record['id']} has an answer that is no text"
+    return None
+
+
+def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
+    """Declares every EgRet dataset; opens no file."""
+    for prefix, sample in PAPER.variants():
+        howto = f"get ELI5 from {URL} and put {' and '.join(FILES)} into"
+        source = PAPER.source(
+            list(FILES), sample=sample, howto=howto, download=partial(download, FILES)
+        )
+        load = partial(_load, source)
+        docs = Docs(lambda load=load: load().docs, GenericDoc, NAME, "en")  # type: ignore[misc]
+        about = PAPER.about(
+            source,
+            measures=MEASURES,
+            statistics=lambda load=load: [Statistic("Examples", len(load().docs))],  # type: ignore[misc]
+            listed=False,
+        )
+        add(prefix, ir_datasets.Dataset(docs, about))
+        for split in SPLITS:
+            for left_only in (False, True):
+                dataset_id = f"{prefix}/{split}" + ("/left" if left_only else "")
+                add(dataset_id, _dataset(load, docs, source, split, left_only))
+
+
+_read = cache(read_release)
+
+
+def _load(source: Source) -> Release:
+    return _read(source.folder())
+
+
+def _dataset(
+    load: Callable[[], Release], docs: Docs, source: Source, split: str, left_only: bool
+) -> ir_datasets.Dataset:
+    def judgments() -> Iterator[Qrel]:
+        return (Qrel(unit.doc_id, unit.doc_id, 1) for unit in load().examples(split))
+
+    return ir_datasets.Dataset(
+        docs,
+        Queries(lambda: load().queries(split, left_only), ExampleQuery, NAME, "en"),
+        Judgments(judgments, Qrel, GRADES),
+        PAPER.about(
+            source,
+            measures=MEASURES,
+            statistics=lambda: statistics(load(), split, left_only),
+            published=REPORTED[split],
+            listed=not left_only,
+        ),
+    )
+
+
+def statistics(release: Release, split: str, left_only: bool) -> list[Statistic]:
+    """The figures of the paper's Table 1 for one split; lengths in words between white space."""
+
+    def mean(texts: Iterator[str]) -> float:
+        lengths = [len(text.split()) for text in texts]
+        return sum(lengths) / max(1, len(lengths))
+
+    queries = release.queries(split, left_only)
+    return [
+        Statistic("Questions", release.questions[split]),
+        Statistic("Examples", len(queries), REPORTED[split]),
+        Statistic("Examples of train and dev", len(release.docs), sum(REPORTED.values())),
+        Statistic("Average left context, words", mean(q.left for q in queries), 123.7),
+        Statistic("Average example, words", mean(e.text for e in release.examples(split)), 23.3),
+        *(
+            []
+            if left_only
+            else [Statistic("Average right context, words", mean(q.right for q in queries), 135.3)]
+        ),
+    ]

@@ -1,0 +1,76 @@
+"""Files of a public GitHub repository at a fixed commit, verified by their git blob ids."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import tempfile
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import git_blob_id
+
+TIMEOUT_SECONDS = 60
+
+
+def download(
+    repository: str, commit: str, blobs: Mapping[str, str | None], folder: Path, *, under: str = ""
+) -> None:
+    """Fetches files into a new folder, all or none.
+
+    Args:
+        repository: owner/name.
+        commit: full commit id.
+        blobs: file name to git blob id; None takes the id from GitHub's listing of the commit.
+        folder: where the files go; it must not exist yet.
+        under: the folder of the repository that holds them, with a slash at its end.
+
+    Raises:
+        OSError: the network or the disk failed.
+        InputError: a file's content is not the blob it must be.
+    """
+    listed = _listing(repository, commit) if None in blobs.values() else {}
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+        whole = Path(scratch) / folder.name
+        whole.mkdir()
+        for name, blob in blobs.items():
+            url = f"https://raw.githubusercontent.com/{repository}/{commit}/{under}{name}"
+            data = fetch(url)
+            wanted = blob or listed.get(under + name, "none that the commit lists")
+            if git_blob_id(data) != wanted:
+                raise InputError(
+                    f"the content is git blob {git_blob_id(data)} instead of {wanted}",
+                    file=url,
+                    remedy="the download was damaged or changed: try again, or report it",
+                )
+            (whole / name).write_bytes(data)
+        try:
+            whole.rename(folder)
+        except OSError:
+            # Another process may have put the same files there meanwhile.
+            if not all((folder / name).is_file() for name in blobs):
+                raise
+
+
+def _listing(repository: str, commit: str) -> dict[str, str]:
+    url = f"https://api.github.com/repos/{repository}/git/trees/{commit}?recursive=1"
+    try:
+        tree = json.loads(fetch(url))
+        return {entry["path"]: entry["sha"] for entry in tree["tree"]}
+    except (ValueError, KeyError, TypeError):
+        raise InputError(
+            "the answer is no listing of a commit", file=url, remedy="try again later"
+        ) from None
+
+
+def fetch(url: str) -> bytes:
+    """The bytes at an https address."""
+    try:
+        with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as answer:
+            data: bytes = answer.read()
+    except http.client.HTTPException as error:
+        raise OSError(f"the connection broke: {error!r}") from None
+    return data

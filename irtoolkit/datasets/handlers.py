@@ -1,0 +1,230 @@
+"""ir_datasets handlers over a release that is parsed when first asked for, and once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, BaseScoredDocs
+from ir_datasets.indices import Docstore
+
+from irtoolkit.base.records import PoolDoc
+from irtoolkit.datasets.books import Passages
+from irtoolkit.datasets.cache import Records
+
+
+class LazySequence:
+    """An iterator that can also be indexed and sliced, as ir_datasets' docs_iter can."""
+
+    def __init__(self, items: Sequence[Any]) -> None:
+        self._items = items
+        self._iterator = iter(items)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._iterator)
+
+    def __getitem__(self, key: int | slice) -> Any:
+        if not isinstance(key, slice):
+            return self._items[key]
+        # ir_datasets also takes fractions of the whole, as in docs_iter()[:1/3].
+        start, stop, step = (
+            int(part * len(self._items)) if isinstance(part, float) else part
+            for part in (key.start, key.stop, key.step)
+        )
+        return LazySequence(self._items[start:stop:step])
+
+
+class MappingDocstore(Docstore):  # type: ignore[misc]
+    """Look-up of documents held in memory."""
+
+    def __init__(self, doc_cls: type, docs: Mapping[str, Any]) -> None:
+        super().__init__(doc_cls)
+        self._docs = docs
+
+    def get_many_iter(self, doc_ids: Iterable[str]) -> Iterator[Any]:
+        if isinstance(self._docs, Records | Passages):
+            return self._docs.many(doc_ids)
+        return (self._docs[doc_id] for doc_id in doc_ids if doc_id in self._docs)
+
+
+class Docs(BaseDocs):  # type: ignore[misc]
+    """Documents from a function that gives {document id: record}."""
+
+    def __init__(
+        self, load: Callable[[], Mapping[str, Any]], cls: type, namespace: str, lang: str | None
+    ) -> None:
+        self._load, self._cls, self._namespace, self._lang = load, cls, namespace, lang
+
+    def docs_iter(self) -> LazySequence:
+        # A mapping may give its values as a sequence, and so spare making all of them.
+        values = self._load().values()
+        return LazySequence(values if isinstance(values, Sequence) else list(values))
+
+    def docs_store(self, options: Any = None) -> MappingDocstore:
+        """Look-up in memory; ir_datasets' options say how files are read, and there are none."""
+        return MappingDocstore(self._cls, self._load())
+
+    def docs_count(self) -> int:
+        return len(self._load())
+
+    def docs_cls(self) -> type:
+        return self._cls
+
+    def docs_namespace(self) -> str:
+        return self._namespace
+
+    def docs_lang(self) -> str | None:
+        return self._lang
+
+
+class Queries(BaseQueries):  # type: ignore[misc]
+    """Queries from a function that gives a sequence of records."""
+
+    def __init__(
+        self, load: Callable[[], Sequence[Any]], cls: type, namespace: str, lang: str | None
+    ) -> None:
+        self._load, self._cls, self._namespace, self._lang = load, cls, namespace, lang
+
+    def queries_iter(self) -> Iterator[Any]:
+        return iter(self._load())
+
+    def queries_count(self) -> int:
+        return len(self._load())
+
+    def queries_cls(self) -> type:
+        return self._cls
+
+    def queries_namespace(self) -> str:
+        return self._namespace
+
+    def queries_lang(self) -> str | None:
+        return self._lang
+
+
+class Judgments(BaseQrels):  # type: ignore[misc]
+    """Qrels from a function that gives an iterable of records."""
+
+    def __init__(
+        self, load: Callable[[], Iterable[Any]], cls: type, definitions: Mapping[int, str]
+    ) -> None:
+        self._load, self._cls, self._definitions = load, cls, dict(definitions)
+
+    def qrels_iter(self) -> Iterator[Any]:
+        return iter(self._load())
+
+    def qrels_cls(self) -> type:
+        return self._cls
+
+    def qrels_defs(self) -> dict[int, str]:
+        return self._definitions
+
+
+class Pools(BaseScoredDocs):  # type: ignore[misc]
+    """Candidate pools from a function that gives (query id, document ids) pairs."""
+
+    def __init__(self, load: Callable[[], Iterable[tuple[str, Sequence[str]]]]) -> None:
+        self._load = load
+
+    def scoreddocs_iter(self) -> Iterator[PoolDoc]:
+        return (PoolDoc(query_id, doc_id) for query_id, ids in self._load() for doc_id in ids)
+
+    def scoreddocs_cls(self) -> type:
+        return PoolDoc
+
+
+class SharedCandidates(BaseScoredDocs):  # type: ignore[misc]
+    """Candidates that many queries share, from a function that gives groups of queries and ids.
+
+    A group is (query ids, ids of the documents that each of them ranks); a query stands in one.
+    `candidate_groups` is what irtoolkit reads: scoreddocs, which every ir_datasets user
+    understands, would list each candidate again for each query.
+    """
+
+    def __init__(self, load: Callable[[], Iterable[tuple[Sequence[str], Sequence[str]]]]) -> None:
+        self._load = load
+
+    def candidate_groups(self) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+        return iter(self._load())
+
+    def scoreddocs_iter(self) -> Iterator[PoolDoc]:
+        return (
+            PoolDoc(query_id, doc_id)
+            for query_ids, doc_ids in self._load()
+            for query_id in query_ids
+            for doc_id in doc_ids
+        )
+
+    def scoreddocs_cls(self) -> type:
+        return PoolDoc
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """One figure of a benchmark's statistics table, as computed and as its paper prints it."""
+
+    name: str
+    value: float
+    reported: float | None = None
+
+    def unreported(self) -> Statistic:
+        """The same without the paper's figure, for data that are not the paper's."""
+        return replace(self, reported=None)
+
+
+# Gives {part: query ids}, in the order that parts are to be shown in.
+Breakdown = Callable[[], Mapping[str, Sequence[str]]]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How a benchmark says it is to be evaluated.
+
+    Attributes:
+        measures: the benchmark's own measures, as ir_measures names, in the order of its tables.
+        folds: sets of query ids; the figure of a measure is the mean of its means over each
+            set. Empty means one set with every judged query.
+        note: what averaging is done, for tables.
+    """
+
+    measures: tuple[str, ...]
+    folds: tuple[tuple[str, ...], ...] = ()
+    note: str = "mean over queries"
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """What a dataset says of itself beyond ir_datasets' own fields; a constituent of it.
+
+    `breakdowns` are named ways of dividing the queries into parts, as {part: query ids}.
+    `gold_of` tells which relevant document of a query is the gold itself, where several are.
+    `published` is how many queries the paper's release has, to tell it from other data.
+    `listed` is off for variants of a dataset that would drown a list of them.
+    """
+
+    name: str
+    title: str
+    paper: str
+    url: str
+    licence: str
+    bibtex: str
+    where: Callable[[], str | None]
+    howto: str
+    protocol_of: Callable[[], Protocol]
+    statistics_of: Callable[[], list[Statistic]]
+    description: str = ""
+    breakdowns: Mapping[str, Breakdown] = field(default_factory=dict)
+    gold_of: Callable[[Any], str] | None = None
+    published: int | None = None
+    listed: bool = True
+
+    def irtoolkit(self) -> Benchmark:
+        """How irtoolkit finds this in any ir_datasets Dataset."""
+        return self
+
+    def documentation(self) -> dict[str, Any]:
+        """ir_datasets' documentation record."""
+        return {"pretty_name": self.title, "desc": self.description, "bibtex": self.bibtex}

@@ -1,0 +1,290 @@
+"""Documents in the formats that collections are handed around in, a document at a time.
+
+TREC SGML: `<DOC>` elements with a `<DOCNO>`; the text is everything else, without tags and with
+character references resolved, as Terrier has it. (Anserini and ir_datasets take only what stands in
+TEXT, TITLE, HEADLINE and seven more, and so nothing at all of a document without them.) Comments,
+DOCHDR, scripts and styles are no text. JSON lines: as BEIR and Pyserini write them. TSV: id, tab,
+text, as MS MARCO has it.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import read_lines
+from irtoolkit.base.ids import is_word
+from irtoolkit.datasets.cache import Schemas, Writer
+from irtoolkit.datasets.strictjson import read_jsonl
+
+DOC_SCHEMA: Schemas = {
+    "docs": {"doc_id": pa.string(), "title": pa.string(), "text": pa.string()},
+}
+# The first of these that the first record has is the field of all records.
+DOC_IDS = ("id", "_id", "docno", "doc_id", "docid")
+DOC_TEXTS = ("text", "contents", "body")
+TITLE = "title"
+
+_TAG = re.compile(r"<[/!?]?[A-Za-z][^<>]*>")
+# What is no text, with all it encloses; DOCNO's content is the id.
+_ENCLOSED = re.compile(r"<(?:(docno|dochdr|script|style)(?:\s[^<>]*)?>|!--)", re.IGNORECASE)
+_CLOSINGS = {
+    "--": re.compile("-->"),
+    **{
+        name: re.compile(rf"</{name}\s*>", re.IGNORECASE)
+        for name in ("docno", "dochdr", "script", "style")
+    },
+}
+_SGML = "a document is <DOC> <DOCNO>id</DOCNO> text </DOC>"
+
+
+class Doc(NamedTuple):
+    """A document as it was found, and the line that it begins on."""
+
+    line: int
+    doc_id: str
+    title: str
+    text: str
+
+
+def write_docs(form: str, files: Sequence[Path], out: Writer) -> None:
+    """Parses and checks documents; of what was read only 8 bytes a document are kept in memory.
+
+    Args:
+        form: a key of `DOC_FORMATS`.
+        files: read in this order.
+        out: gets rows of `DOC_SCHEMA`.
+
+    Raises:
+        InputError: not the format; an id that is missing, is not one word or stands twice; no
+            documents. A document may be empty.
+    """
+    hashes = array("q")
+    for path in files:
+        before = len(hashes)
+        for doc in DOC_FORMATS[form](path):
+            _check_id(doc.doc_id, path, doc.line)
+            hashes.append(hash(doc.doc_id))
+            out.add("docs", doc.doc_id, doc.title, doc.text)
+        if len(hashes) == before:
+            raise InputError("no documents", file=path, remedy=f"give another, or leave it out; {_SGML}"
+                             if form == "trec" else "give another, or leave it out")  # fmt: skip
+    _refuse_twins(form, files, hashes)
+
+
+def _refuse_twins(form: str, files: Sequence[Path], hashes: array[int]) -> None:
+    """Reads the files again if some ids have one hash, for the ids and where they stand."""
+    ordered = np.sort(np.frombuffer(hashes, dtype=np.int64))
+    suspects = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
+    if not suspects:
+        return
+    first: dict[str, str] = {}
+    for path in files:
+        for doc in DOC_FORMATS[form](path):
+            if hash(doc.doc_id) not in suspects:
+                continue
+            if doc.doc_id in first:
+                raise InputError(
+                    f"document {doc.doc_id} stands twice, first at {first[doc.doc_id]}",
+                    file=path,
+                    line=doc.line,
+                    remedy="keep one of the two",
+                )
+            first[doc.doc_id] = f"{path.name}:{doc.line}"
+
+
+def _check_id(doc_id: str, path: Path, line: int) -> None:
+    if not is_word(doc_id):
+        raise InputError(
+            f"the document id {doc_id!r} is not one word",
+            file=path,
+            line=line,
+            remedy="ids stand in TREC runs, whose fields white space separates",
+        )
+
+
+def sgml_elements(path: Path, tag: str, shape: str) -> Iterator[tuple[int, str]]:
+    """Yields (line, content) of each element of a name, which may share lines but do not nest.
+
+    Args:
+        path: UTF-8 text, plain or .gz.
+        tag: the element's name, of any case in the file.
+        shape: how an element should look, for messages.
+
+    Raises:
+        InputError: an element that is not closed or not opened, or text outside of elements.
+    """
+    mark = re.compile(rf"<(/?){tag}(?:\s[^<>]*)?>", re.IGNORECASE)
+    opened, parts, outside = 0, list[str](), list[str]()
+
+    def refuse(found: str, line: int) -> InputError:
+        return InputError(found, file=path, line=line, remedy=shape)
+
+    for number, line in read_lines(path):
+        at = 0
+        for match in mark.finditer(line):
+            (parts if opened else outside).append(line[at : match.start()])
+            at = match.end()
+            if bool(match[1]) != bool(opened):
+                if opened:
+                    raise refuse(f"<{tag}> is not closed: another begins at line {number}", opened)
+                raise refuse(f"</{tag}> without <{tag}>", number)
+            if opened:
+                yield opened, "".join(parts)
+                opened, parts = 0, []
+            else:
+                opened = number
+        (parts if opened else outside).extend((line[at:], "\n"))
+        if not opened and _text_and_names("".join(outside))[0].strip():
+            raise refuse(f"text outside of <{tag}>", number)
+        outside = []
+    if opened:
+        raise refuse(f"<{tag}> is not closed before the file ends", opened)
+
+
+def _sgml_docs(path: Path) -> Iterator[Doc]:
+    for line, content in sgml_elements(path, "DOC", _SGML):
+        body, names = _text_and_names(content)
+        if len(names) != 1:
+            found = f"{len(names)} <DOCNO>" if names else "no <DOCNO>"
+            raise InputError(f"a document with {found}", file=path, line=line, remedy=_SGML)
+        yield Doc(line, html.unescape(names[0]).strip(), "", html.unescape(body).strip())
+
+
+def _text_and_names(content: str) -> tuple[str, list[str]]:
+    """What is text in some mark-up, with spaces for tags, and what its DOCNOs hold.
+
+    Reads the content once, however much in it is opened and never closed.
+    """
+    kept, names, at = list[str](), list[str](), 0
+    unclosed: set[str] = set()
+    while opening := _ENCLOSED.search(content, at):
+        name = (opening[1] or "--").lower()
+        closing = None if name in unclosed else _CLOSINGS[name].search(content, opening.end())
+        if closing is None:
+            unclosed.add(name)
+            kept.append(content[at : opening.end()])
+            at = opening.end()
+            continue
+        kept.extend((content[at : opening.start()], " "))
+        if name == "docno":
+            names.append(content[opening.end() : closing.start()])
+        at = closing.end()
+    kept.append(content[at:])
+    return _TAG.sub(" ", "".join(kept)), names
+
+
+def _json_docs(path: Path) -> Iterator[Doc]:
+    fields: tuple[str, ...] = ()
+    for line, record in json_records(path):
+        fields = fields or doc_fields(record, path, line)
+        yield Doc(
+            line,
+            json_id(record, fields[0], path, line),
+            json_text(record, TITLE, path, line, optional=True).strip(),
+            json_text(record, fields[1], path, line).strip(),
+        )
+
+
+def doc_fields(record: Mapping[str, Any], path: Path, line: int) -> tuple[str, str]:
+    """The fields that hold the id and the text of JSON documents, by the first of them."""
+    return (
+        pick_field(record, DOC_IDS, "a document's id", path, line),
+        pick_field(record, DOC_TEXTS, "a document's text", path, line),
+    )
+
+
+def json_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yields (line, object) of JSON lines."""
+    for line, record in read_jsonl(path):
+        if not isinstance(record, dict):
+            raise InputError(
+                "not a JSON object", file=path, line=line, remedy="one object a line is wanted"
+            )
+        yield line, record
+
+
+def pick_field(
+    record: Mapping[str, Any], names: Sequence[str], what: str, path: Path, line: int
+) -> str:
+    """The first of some field names that a record has."""
+    found = next((name for name in names if name in record), None)
+    if found is None:
+        raise InputError(
+            f"no field holds {what}", file=path, line=line, remedy=f"call it {' or '.join(names)}"
+        )
+    return found
+
+
+def json_id(record: Mapping[str, Any], field: str, path: Path, line: int) -> str:
+    """An id, which may be a whole number."""
+    value = record.get(field)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise _wrong_kind(record, field, "text or a whole number", path, line)
+
+
+def json_text(
+    record: Mapping[str, Any], field: str, path: Path, line: int, *, optional: bool = False
+) -> str:
+    """The text in a field; where it is optional, null and nothing are an empty text."""
+    value = record.get(field)
+    if isinstance(value, str):
+        return value
+    if optional and value is None:
+        return ""
+    raise _wrong_kind(record, field, "text", path, line)
+
+
+def _wrong_kind(
+    record: Mapping[str, Any], field: str, kind: str, path: Path, line: int
+) -> InputError:
+    if field not in record:
+        return InputError(
+            f"no field {field!r}", file=path, line=line, remedy="records above it have one"
+        )
+    shown = repr(record[field])[:40]
+    return InputError(
+        f"the field {field!r} holds {shown}", file=path, line=line, remedy=f"it must be {kind}"
+    )
+
+
+def tsv_rows(path: Path) -> Iterator[tuple[int, str, str]]:
+    """Yields (line, id, text) of tab-separated lines; blank lines are passed over.
+
+    Raises:
+        InputError: a line without a tab, or with more than one.
+    """
+    for number, line in read_lines(path):
+        if not line.strip():
+            continue
+        fields = line.split("\t")
+        if len(fields) != 2:
+            raise InputError(
+                f"{len(fields) - 1} tabs instead of 1",
+                file=path,
+                line=number,
+                remedy="a line is an id, a tab and a text without tabs; write titles as JSON lines",
+            )
+        yield number, fields[0], fields[1].strip()
+
+
+def _tsv_docs(path: Path) -> Iterator[Doc]:
+    return (Doc(line, doc_id, "", text) for line, doc_id, text in tsv_rows(path))
+
+
+DOC_FORMATS: dict[str, Callable[[Path], Iterator[Doc]]] = {
+    "trec": _sgml_docs,
+    "jsonl": _json_docs,
+    "tsv": _tsv_docs,
+}

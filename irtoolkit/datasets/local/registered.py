@@ -1,0 +1,283 @@
+"""Anyone's collection: folders of documents, topics and judgments as ir_datasets ids.
+
+What is registered is known to every process that imports irtoolkit; no file of a collection is
+opened then. When it is used its files must still be those that were checked when it was registered.
+"""
+
+# No `from __future__ import annotations`: ir_datasets compares the annotations of records.
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import ir_datasets
+import pyarrow as pa
+from ir_datasets.formats import GenericDoc, GenericQuery
+
+from irtoolkit.base.discovery import modules
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.records import Qrel
+from irtoolkit.datasets.cache import Records, Rows, content_hash, parsed
+from irtoolkit.datasets.handlers import (
+    Benchmark,
+    Docs,
+    Judgments,
+    Protocol,
+    Queries,
+    Statistic,
+)
+from irtoolkit.datasets.local import registry
+from irtoolkit.datasets.local.folder import Role
+from irtoolkit.datasets.local.formats import DOC_SCHEMA, write_docs
+from irtoolkit.datasets.local.registry import Entry, Part
+from irtoolkit.datasets.local.topics import QREL_SCHEMA, TOPIC_SCHEMA, write_qrels, write_topics
+
+Add = Callable[[str, ir_datasets.Dataset], None]
+
+
+class TitledDoc(NamedTuple):
+    """A document with a title, which may be empty."""
+
+    doc_id: str
+    title: str
+    text: str
+
+    def default_text(self) -> str:
+        """title and text"""
+        return f"{self.title} {self.text}".strip()
+
+
+class TopicQuery(NamedTuple):
+    """A topic with all its texts, any of which may be empty."""
+
+    query_id: str
+    title: str
+    description: str
+    narrative: str
+
+    def default_text(self) -> str:
+        """title; the description where there is none, as in TREC-4"""
+        return self.title or self.description
+
+
+_DOC_RECORDS: dict[tuple[str, ...], type] = {cls._fields: cls for cls in (GenericDoc, TitledDoc)}
+_QUERY_RECORDS: dict[tuple[str, ...], type] = {
+    cls._fields: cls for cls in (GenericQuery, TopicQuery)
+}
+
+
+class Collection:
+    """A registered collection; each part is read when first asked for."""
+
+    def __init__(self, name: str, entry: Entry) -> None:
+        self._name, self._entry = name, entry
+
+    @cached_property
+    def docs(self) -> Records[Any]:
+        """Records by document id."""
+        part = self._entry.docs
+        table = docs_table(part.format, self._checked(part))
+        rows = _rows(table, part.fields, _DOC_RECORDS[part.fields])
+        return Records(lambda: table["doc_id"].to_pylist(), rows)
+
+    @cached_property
+    def queries(self) -> Sequence[Any]:
+        part = self._part("topics")
+        table = topics_table(part.format, self._checked(part)[0])
+        columns = tuple("title" if name == "text" else name for name in part.fields)
+        return _rows(table, columns, _QUERY_RECORDS[part.fields])
+
+    @cached_property
+    def qrels(self) -> Sequence[Qrel]:
+        part = self._part("qrels")
+        return _rows(qrels_table(part.format, self._checked(part)[0]), Qrel._fields, Qrel)
+
+    def where(self) -> str:
+        """The folder.
+
+        Raises:
+            InputError: a file is no longer there.
+        """
+        for part in self._entry.parts().values():
+            self._present(part)
+        return str(self._entry.folder)
+
+    def statistics(self) -> list[Statistic]:
+        """How much there is of everything."""
+        found = [Statistic("Documents", len(self.docs))]
+        if self._entry.topics is not None:
+            found.append(Statistic("Queries", len(self.queries)))
+        if self._entry.qrels is not None:
+            judged = {qrel.query_id for qrel in self.qrels}
+            positive = sum(qrel.relevance > 0 for qrel in self.qrels)
+            found += [
+                Statistic("Judged queries", len(judged)),
+                Statistic("Judgments", len(self.qrels)),
+                Statistic("Judgments above 0", positive),
+            ]
+        return found
+
+    def _part(self, role: Role) -> Part:
+        return self._entry.parts()[role]
+
+    def _present(self, part: Part) -> list[Path]:
+        paths = part.paths(self._entry.folder)
+        for path in paths:
+            if not path.is_file():
+                raise InputError(
+                    f"this file of the registered collection {self._name} is gone",
+                    file=path,
+                    remedy=f"put it back, or irtoolkit register --remove {self._name}",
+                )
+        return paths
+
+    def _checked(self, part: Part) -> list[Path]:
+        """The files of a part, which are what they were when they were registered."""
+        paths = self._present(part)
+        for path, known in zip(paths, part.files.values(), strict=True):
+            if file_hash(path) != known:
+                raise InputError(
+                    f"changed since {self._name} was registered",
+                    file=path,
+                    remedy=f"irtoolkit register --remove {self._name}, then register it again",
+                )
+        return paths
+
+
+def _rows(table: pa.Table, columns: Sequence[str], make: Callable[..., Any]) -> Rows[Any]:
+    return Rows(table.select(list(columns)), lambda _, *values: make(*values))
+
+
+def docs_table(form: str, files: Sequence[Path]) -> pa.Table:
+    """Documents as columns, checked; errors as for `write_docs`."""
+    write = partial(write_docs, form, files)
+    return parsed(f"docs-{form}", files, DOC_SCHEMA, write)["docs"]
+
+
+def topics_table(form: str, path: Path) -> pa.Table:
+    """Topics as columns, checked; errors as for `write_topics`."""
+    return parsed(
+        f"topics-{form}", [path], TOPIC_SCHEMA, partial(write_topics, form, path)
+    )["topics"]  # fmt: skip
+
+
+def qrels_table(form: str, path: Path) -> pa.Table:
+    """Judgments as columns, checked in themselves; errors as for `write_qrels`."""
+    return parsed(f"qrels-{form}", [path], QREL_SCHEMA, partial(write_qrels, form, path))["qrels"]
+
+
+def file_hash(path: Path) -> str:
+    """`content_hash`, whose failure is an InputError."""
+    try:
+        return content_hash(path)
+    except OSError as error:
+        raise InputError(f"cannot read: {error.strerror or error}", file=path) from None
+
+
+def dataset(name: str, entry: Entry) -> ir_datasets.Dataset:
+    """The ir_datasets Dataset of a registered collection; opens no file."""
+    collection = Collection(name, entry)
+    parts: list[Any] = [
+        Docs(lambda: collection.docs, _DOC_RECORDS[entry.docs.fields], name, entry.lang)
+    ]
+    if entry.topics is not None:
+        cls = _QUERY_RECORDS[entry.topics.fields]
+        parts.append(Queries(lambda: collection.queries, cls, name, entry.lang))
+    if entry.qrels is not None:
+        parts.append(Judgments(lambda: collection.qrels, Qrel, {}))
+    return ir_datasets.Dataset(*parts, _about(name, collection))
+
+
+def _about(name: str, collection: Collection) -> Benchmark:
+    def protocol() -> Protocol:
+        from irtoolkit.datasets.dataset import DEFAULT_MEASURES
+
+        return Protocol(DEFAULT_MEASURES)
+
+    return Benchmark(
+        name=name,
+        title=f"{name} (registered)",
+        paper="not stated",
+        url="not stated",
+        licence="not stated",
+        bibtex="",
+        where=collection.where,
+        howto="register its folder: irtoolkit register NAME FOLDER",
+        description="A collection that was registered on this machine.",
+        protocol_of=protocol,
+        statistics_of=collection.statistics,
+    )
+
+
+def owner_of(name: str) -> str | None:
+    """Whose an id is, if it is anybody's."""
+    package = sys.modules["irtoolkit.datasets"]
+    ours = {getattr(module, "NAME", None) for module in modules(package)}
+    # Reserved as a whole, since some of our modules may register theirs only later.
+    if name.split("/")[0] in ours:
+        return "irtoolkit's own"
+    try:
+        ir_datasets.registry[name]
+    except KeyError:
+        return None
+    except Exception:  # a pattern's, which cannot be made of the rest of the name
+        pass
+    return "ir_datasets' own"
+
+
+_ours: set[str] = set()
+_add_to_ir_datasets: Add | None = None
+
+
+def announce(name: str, entry: Entry) -> None:
+    """Makes a collection an ir_datasets id in this process, unless it is one."""
+    if name not in _ours and _add_to_ir_datasets is not None:
+        _add_to_ir_datasets(name, dataset(name, entry))
+        _ours.add(name)
+
+
+def withdraw(name: str) -> None:
+    """Takes the id of a registered collection back in this process."""
+    if name in _ours:
+        # ir_datasets has no way to do so.
+        ir_datasets.registry._registered.pop(name, None)
+        _ids().remove(name)
+        _ours.discard(name)
+
+
+def _ids() -> list[str]:
+    return sys.modules["irtoolkit.datasets"]._registered  # type: ignore[no-any-return]
+
+
+def register(add: Add) -> None:
+    """Declares every registered collection; opens the list of them and no other file.
+
+    What is wrong with the list is logged, as ir_datasets logs, and never raised: nothing that
+    imports ir_datasets may fail of it.
+    """
+    global _add_to_ir_datasets
+    _add_to_ir_datasets = add
+    log = ir_datasets.log.easy()
+
+    def report(problem: InputError) -> None:
+        log.warn(f"irtoolkit: {problem}")
+
+    try:
+        known = registry.entries(report)
+    except OSError as error:  # ir_datasets' home cannot be made
+        report(InputError(f"no registered collections: {error}"))
+        return
+    for name, entry in known.items():
+        owner = owner_of(name)
+        if owner is not None:
+            report(
+                InputError(
+                    f"the registered collection {name} is passed over: the id is {owner}",
+                    file=registry.registry_path(),
+                    remedy=f"irtoolkit register --remove {name}",
+                )
+            )
+            continue
+        announce(name, entry)

@@ -1,0 +1,193 @@
+"""Checking a folder of documents, topics and judgments, as strictly as our own benchmarks are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from ir_datasets.formats import GenericDoc, GenericQuery
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.records import Qrel
+from irtoolkit.datasets.local import folder as folders
+from irtoolkit.datasets.local import registry
+from irtoolkit.datasets.local.folder import Found, Role
+from irtoolkit.datasets.local.registered import (
+    TitledDoc,
+    TopicQuery,
+    announce,
+    docs_table,
+    file_hash,
+    owner_of,
+    qrels_table,
+    topics_table,
+    withdraw,
+)
+from irtoolkit.datasets.local.registry import Entry, Part
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a registration found.
+
+    Attributes:
+        entry: what is remembered.
+        new: whether it was not known before.
+        notes: what was taken for what, and what else a person should know, one line each.
+    """
+
+    entry: Entry
+    new: bool
+    notes: tuple[str, ...]
+
+
+def register_collection(
+    name: str,
+    folder: Path,
+    given: Mapping[Role, Sequence[str] | None] | None = None,
+    *,
+    lang: str | None = None,
+    lenient: bool = False,
+) -> Report:
+    """Checks a collection and makes it an ir_datasets id, here and in every later process.
+
+    Args:
+        name: the id it is to have.
+        folder: where its files are.
+        given: see `irtoolkit.datasets.local.folder.find`.
+        lang: language code.
+        lenient: whether documents may be judged that are not in the collection.
+
+    Raises:
+        InputError: the name is no id or is taken, or anything is wrong with a file; nothing is
+            remembered then.
+    """
+    if name not in registry.entries():
+        _refuse_name(name)
+    if lang is not None and not registry.is_lang(lang):
+        raise InputError(f"{lang!r} is no language code", remedy="--lang takes en, de, zh-Hant")
+    folder = Path(os.path.abspath(folder))  # resolve() would put a link's target in its place
+    found = folders.find(folder, given or {})
+    entry, notes = _examine(folder, found, lang, lenient=lenient)
+    new = registry.put(name, entry)
+    if owner_of(name) is None:
+        announce(name, entry)
+    told = [_told(role, found.get(role)) for role in folders.ROLES]
+    unused = folders.unused_fields(found["docs"])
+    if unused:
+        told.append(f"fields of the documents that are not used: {', '.join(unused)}")
+    return Report(entry, new, (*told, *notes))
+
+
+def remove(name: str) -> None:
+    """Forgets a registered collection; its files are left alone.
+
+    Raises:
+        InputError: no collection of that name is registered.
+    """
+    registry.drop(name)
+    withdraw(name)
+
+
+def _told(role: Role, found: Found | None) -> str:
+    if found is None:
+        return f"{role}: none"
+    more = f" and {len(found.files) - 1} more" if len(found.files) > 1 else ""
+    return f"{role}: {found.files[0]}{more} ({folders.FORMAT_NAMES[found.form]})"
+
+
+def _refuse_name(name: str) -> None:
+    if not registry.is_name(name):
+        raise InputError(
+            f"{name!r} is no id",
+            remedy="use letters, digits and - _ . in parts joined by /, each beginning with a"
+            " letter or digit",
+        )
+    owner = owner_of(name)
+    if owner is not None:
+        raise InputError(f"the id {name} is {owner}", remedy="choose another name")
+
+
+def _examine(
+    folder: Path, found: Mapping[Role, Found], lang: str | None, *, lenient: bool
+) -> tuple[Entry, tuple[str, ...]]:
+    """Reads everything; the entry, and what a person should know."""
+    import pyarrow.compute as pc  # slow to import, and this module is imported by all
+
+    taken = found["docs"]
+    docs = docs_table(taken.form, taken.files)
+    title, text = docs["title"], docs["text"]
+    titled = pc.any(pc.not_equal(title, "")).as_py()
+    empty = pc.sum(pc.and_(pc.equal(title, ""), pc.equal(text, ""))).as_py()
+    record = TitledDoc if titled else GenericDoc
+    entry = Entry(folder, lang, _remembered(folder, taken, len(docs), record))
+    notes = [f"{empty} documents have no text"] if empty else []
+    if "topics" in found:
+        taken = found["topics"]
+        topics = topics_table(taken.form, taken.files[0])
+        longer = any(pc.any(pc.not_equal(topics[c], "")).as_py() for c in topics.column_names[2:])
+        query = TopicQuery if longer else GenericQuery
+        entry = replace(entry, topics=_remembered(folder, taken, len(topics), query))
+    if "qrels" in found:
+        taken = found["qrels"]
+        if "topics" not in found:
+            raise InputError(
+                "judgments, but no topics that they are of",
+                file=taken.files[0],
+                remedy="name them with --topics FILE, or say --qrels none",
+            )
+        qrels = qrels_table(taken.form, taken.files[0])
+        notes += _cross_check(taken.files[0], qrels, topics, docs, lenient=lenient)
+        entry = replace(entry, qrels=_remembered(folder, taken, len(qrels), Qrel))
+    return entry, tuple(notes)
+
+
+def _remembered(folder: Path, found: Found, count: int, record: Any) -> Part:
+    files = {
+        str(path.relative_to(folder) if path.is_relative_to(folder) else path): file_hash(path)
+        for path in found.files
+    }
+    return Part(found.form, files, count, record._fields)
+
+
+def _cross_check(
+    path: Path, qrels: pa.Table, topics: pa.Table, docs: pa.Table, *, lenient: bool
+) -> list[str]:
+    """Holds judgments against what they judge; what a person should know of them."""
+    asked, judged = set(topics["query_id"].to_pylist()), set(qrels["query_id"].to_pylist())
+    if not judged <= asked:
+        query, line = _first(qrels, "query_id", judged - asked)
+        raise InputError(
+            f"topic {query} is not among the topics",
+            file=path,
+            line=line,
+            remedy="take its judgments out, or name the topics they are of with --topics",
+        )
+    unknown = set(qrels["doc_id"].to_pylist())
+    for chunk in docs["doc_id"].chunks:
+        unknown.difference_update(chunk.to_pylist())
+    if unknown and not lenient:
+        doc, line = _first(qrels, "doc_id", unknown)
+        raise InputError(
+            f"document {doc} is not in the collection"
+            + (f", nor are {len(unknown) - 1} others" if len(unknown) > 1 else ""),
+            file=path,
+            line=line,
+            remedy="add what is missing, or allow it with --lenient",
+        )
+    notes = []
+    if unknown:
+        notes.append(f"{len(unknown)} judged documents are not in the collection")
+    if len(asked) > len(judged):
+        notes.append(f"{len(asked) - len(judged)} of {len(asked)} topics have no judgments")
+    return notes
+
+
+def _first(qrels: pa.Table, column: str, wanted: set[str]) -> tuple[str, int]:
+    """The first judgment of some ids: the id, and its line."""
+    rows = zip(qrels[column].to_pylist(), qrels["line"].to_pylist(), strict=True)
+    return next((name, line) for name, line in rows if name in wanted)

@@ -1,0 +1,232 @@
+"""Topics and judgments in the formats that collections are handed around in.
+
+Topics: TREC SGML, where the fields of a `<top>` end at their closing tags or at the next field, and
+fields beside title, description and narrative are passed over; JSON lines, as BEIR has them; TSV, id and text. Judgments: TREC's four columns, or BEIR's three under
+a header.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import read_lines
+from irtoolkit.base.ids import is_word
+from irtoolkit.datasets.cache import Schemas, Writer
+from irtoolkit.datasets.local.formats import (
+    json_id,
+    json_records,
+    json_text,
+    pick_field,
+    sgml_elements,
+    tsv_rows,
+)
+from irtoolkit.runs import trec
+
+TOPIC_SCHEMA: Schemas = {
+    "topics": dict.fromkeys(("query_id", "title", "description", "narrative"), pa.string()),
+}
+QREL_SCHEMA: Schemas = {
+    "qrels": {
+        "query_id": pa.string(),
+        "doc_id": pa.string(),
+        "relevance": pa.int64(),
+        "line": pa.int64(),
+    },
+}
+TOPIC_IDS = ("id", "_id", "qid", "query_id")
+TOPIC_TEXTS = ("text", "query", "title")
+BEIR_HEADER = ["query-id", "corpus-id", "score"]
+
+_SGML = "a topic is <top> <num> id <title> text </top>"
+_FIELDS = ("num", "title", "desc", "narr")
+_TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)[^<>]*>")
+# Tags inside of a field's text; any other begins a field.
+_MARKUP = re.compile("a|b|br|div|em|i|li|ol|p|span|strong|sub|sup|u|ul")
+# What the classic topics print before a field's text.
+_LABELS = {
+    "num": re.compile(r"\s*(?:Number|Topic)\s*:"),
+    "title": re.compile(r"\s*(?:Topic|Title)\s*:"),
+    "desc": re.compile(r"\s*Description\s*(?::|\n)"),
+    "narr": re.compile(r"\s*Narrative\s*(?::|\n)"),
+}
+_GRADE = re.compile(r"[+-]?[0-9]{1,9}")
+
+
+class Topic(NamedTuple):
+    """A topic as it was found, and the line that it begins on."""
+
+    line: int
+    query_id: str
+    title: str
+    description: str = ""
+    narrative: str = ""
+
+
+def write_topics(form: str, path: Path, out: Writer) -> None:
+    """Parses and checks topics into rows of `TOPIC_SCHEMA`.
+
+    Raises:
+        InputError: not the format (a key of `TOPIC_FORMATS`); an id that is missing, is not one
+            word or stands twice; a topic with neither title nor description; no topics.
+    """
+    lines: dict[str, int] = {}
+    for topic in TOPIC_FORMATS[form](path):
+        name, problem, remedy = topic.query_id, None, ""
+        if not is_word(name):
+            problem = f"the topic id {name!r} is not one word"
+            remedy = "ids stand in TREC runs, whose fields white space separates"
+        elif name in lines:
+            problem = f"topic {name} stands twice, first at line {lines[name]}"
+            remedy = "keep one of the two"
+        elif not (topic.title or topic.description):
+            problem, remedy = f"topic {name} has no text", "give it one, or take it out"
+        if problem is not None:
+            raise InputError(problem, file=path, line=topic.line, remedy=remedy)
+        lines[name] = topic.line
+        out.add("topics", *topic[1:])
+    if not lines:
+        raise InputError(
+            "no topics",
+            file=path,
+            remedy=f"{_SGML}; TREC XML is not read: write id, tab, text instead"
+            if form == "trec"
+            else "give another file",
+        )
+
+
+def _sgml_topics(path: Path) -> Iterator[Topic]:
+    for line, content in sgml_elements(path, "top", _SGML):
+        fields = _fields(content, path, line)
+        if "num" not in fields:
+            raise InputError("a topic without <num>", file=path, line=line, remedy=_SGML)
+        yield Topic(line, *(fields.get(name, "") for name in _FIELDS))
+
+
+def _fields(content: str, path: Path, first: int) -> dict[str, str]:
+    """The fields of a topic by tag, tidied; those of other names are left out."""
+    found: dict[str, list[str]] = {}
+    current: str | None = None
+    at = 0
+
+    def take(text: str) -> None:
+        if current is not None:
+            found[current].append(text)
+        elif text.strip():
+            raise InputError(
+                "text outside of a topic's fields",
+                file=path,
+                line=first + content.count("\n", 0, at + len(text) - len(text.lstrip())),
+                remedy=_SGML,
+            )
+
+    for tag in _TAG.finditer(content):
+        take(content[at : tag.start()])
+        at = tag.end()
+        name = tag[2].lower()
+        if _MARKUP.fullmatch(name):
+            continue
+        if tag[1]:
+            current = None if name == current else current
+        else:
+            if name in found and name in _FIELDS:
+                line = first + content.count("\n", 0, tag.start())
+                raise InputError(
+                    f"a second <{name}> in one topic", file=path, line=line, remedy=_SGML
+                )
+            found.setdefault(name, [])
+            current = name
+    take(content[at:])
+    return {name: _tidy(name, " ".join(found[name])) for name in _FIELDS if name in found}
+
+
+def _tidy(name: str, text: str) -> str:
+    label = _LABELS[name].match(text)
+    return " ".join(html.unescape(text[label.end() :] if label else text).split())
+
+
+def _json_topics(path: Path) -> Iterator[Topic]:
+    fields: tuple[str, ...] = ()
+    for line, record in json_records(path):
+        fields = fields or (
+            pick_field(record, TOPIC_IDS, "a topic's id", path, line),
+            pick_field(record, TOPIC_TEXTS, "a topic's text", path, line),
+        )
+        others = (
+            " ".join(json_text(record, name, path, line, optional=True).split())
+            for name in ("description", "narrative")
+        )
+        text = " ".join(json_text(record, fields[1], path, line).split())
+        yield Topic(line, json_id(record, fields[0], path, line), text, *others)
+
+
+def _tsv_topics(path: Path) -> Iterator[Topic]:
+    return (Topic(*row) for row in tsv_rows(path))
+
+
+TOPIC_FORMATS: dict[str, Callable[[Path], Iterator[Topic]]] = {
+    "trec": _sgml_topics,
+    "jsonl": _json_topics,
+    "tsv": _tsv_topics,
+}
+
+
+def write_qrels(form: str, path: Path, out: Writer) -> None:
+    """Parses and checks judgments into rows of `QREL_SCHEMA`.
+
+    Raises:
+        InputError: not the format (a key of `QREL_FORMATS`), a grade that is no small whole
+            number, a document judged twice for a topic, or no judgments.
+    """
+    for row in QREL_FORMATS[form](path):
+        out.add("qrels", *row)
+
+
+def _trec_qrels(path: Path) -> Iterator[tuple[str, str, int, int]]:
+    columns = trec.read_qrels(path)
+    rows = zip(columns.queries, columns.docs, columns.grades, columns.lines, strict=True)
+    for query, doc, grade, line in rows:
+        yield columns.query_ids[query], columns.doc_ids[doc], int(grade), int(line)
+
+
+def _beir_qrels(path: Path) -> Iterator[tuple[str, str, int, int]]:
+    lines: dict[tuple[str, str], int] = {}
+    header = True
+    for number, line in read_lines(path):
+        if not line.strip():
+            continue
+        if header:
+            header = False
+            continue
+        fields = line.split("\t")
+        problem = None
+        if len(fields) != len(BEIR_HEADER):
+            problem = f"{len(fields) - 1} tabs instead of {len(BEIR_HEADER) - 1}"
+        elif not (is_word(fields[0]) and is_word(fields[1])):
+            problem = "an id that is not one word"
+        elif not _GRADE.fullmatch(fields[2]) or abs(int(fields[2])) > trec.MAX_GRADE:
+            problem = f"score {fields[2]!r} is not a whole number up to {trec.MAX_GRADE}"
+        elif (fields[0], fields[1]) in lines:
+            first = lines[fields[0], fields[1]]
+            problem = (
+                f"document {fields[1]} is judged twice for topic {fields[0]}, first at line {first}"
+            )
+        if problem is not None:
+            remedy = f"a line is: {', tab, '.join(BEIR_HEADER)}"
+            raise InputError(problem, file=path, line=number, remedy=remedy)
+        lines[fields[0], fields[1]] = number
+        yield fields[0], fields[1], int(fields[2]), number
+    if not lines:
+        raise InputError("no judgments", file=path, remedy="give another file")
+
+
+QREL_FORMATS: dict[str, Callable[[Path], Iterator[tuple[str, str, int, int]]]] = {
+    "trec": _trec_qrels,
+    "beir": _beir_qrels,
+}

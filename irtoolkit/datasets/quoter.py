@@ -1,0 +1,283 @@
+"""QuoteR: recommend the quote that fits a context (Qi et al. 2022).
+
+Datasets `quoter/{en,zh,lzh}/{train,val,test}`: English, modern and classical Chinese; each also
+with one side of the context only, as `quoter/{language}/{split}/{left,right}`; all of these also
+lower-cased, as `quoter/{language}/lower/...`; the same under `quoter/sample`, invented miniatures
+that ship with the package. A query ranks every quote of its language, which `quoter/{language}`
+holds. The authors' code lower-cases whole lines before it tells quotes apart, so that quotes which
+differ in case only are one document there, and here under `lower`.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+import ir_datasets
+import pyarrow as pa
+from ir_datasets.formats import GenericDoc
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import read_lines
+from irtoolkit.base.records import Qrel
+from irtoolkit.datasets.cache import Records, Rows, Tables, Writer, parsed
+from irtoolkit.datasets.declare import Paper
+from irtoolkit.datasets.github import download
+from irtoolkit.datasets.handlers import Docs, Judgments, Queries, Statistic
+from irtoolkit.datasets.source import Source
+from irtoolkit.datasets.strictjson import TRUNCATED
+
+NAME = "quoter"
+SPLITS = ("train", "val", "test")
+FILES = {"en": "english.txt", "zh": "modern_chinese.txt", "lzh": "ancient_chinese.txt"}
+# Lines of the published files: where validation and test begin, and how many there are (§4).
+PUBLISHED = {
+    "en": (101171, 113942, 126713),
+    "zh": (32472, 36657, 40842),
+    "lzh": (93031, 104784, 116537),
+}
+# §6.3. NDCG@5 has one gold quote, so any discount that is 1/log2(rank + 1) gives it.
+MEASURES = ("RR", "nDCG@5", "MedianRank", "Rank", "StdRank", "R@1", "R@10", "R@100")
+GRADES = {1: "the quote that stood in the context"}
+REPOSITORY = "thunlp/QuoteR"
+COMMIT = "7c42dbd49cc88103928b6ed40688fb444e7cde9a"
+# The ids of the files are taken from GitHub's listing of the commit.
+BLOBS: dict[str, str | None] = dict.fromkeys(FILES.values())
+URL = f"https://github.com/{REPOSITORY}"
+PAPER = Paper(
+    name=NAME,
+    title="QuoteR",
+    citation="Qi et al. 2022, ACL",
+    url=URL,
+    licence="see the repository",
+    description="Quotes for the contexts they were taken out of, among all quotes of the language.",
+    bibtex="""@inproceedings{qi2022quoter,
+  title={{QuoteR}: A Benchmark of Quote Recommendation for Writing},
+  author={Qi, Fanchao and Yang, Yanhui and Yi, Jing and Cheng, Zhili and Liu, Zhiyuan and
+          Sun, Maosong},
+  booktitle={Proceedings of ACL},
+  year={2022}
+}""",
+)
+# Table 1 of the paper: contexts and quotes of each split, and of the whole.
+REPORTED = {
+    "en": {"train": (101171, 6008), "val": (12771, 6108), "test": (12771, 6108),
+           "all": (126713, 6108)},
+    "zh": {"train": (32472, 2904), "val": (4185, 3004), "test": (4185, 3004), "all": (40842, 3004)},
+    "lzh": {"train": (93031, 4338), "val": (11753, 4438), "test": (11753, 4438),
+            "all": (116537, 4438)},
+}  # fmt: skip
+# Quotes that train lacks do not come up in it; the other bounds of Figure 2 are not in print.
+BANDS = (0, 1, 5, 10, 20, 50, 100, 150)
+Side = Literal["left", "right"]
+
+
+class QuoteQuery(NamedTuple):
+    """A context that a quote has been taken out of; the id is its language and line number."""
+
+    query_id: str
+    left: str
+    right: str
+
+    @property
+    def context(self) -> str:
+        """Both sides, joined by a space."""
+        return f"{self.left} {self.right}".strip()
+
+    def with_mask(self, token: str) -> str:
+        """The context with a token where the quote stood (§5.1)."""
+        return f"{self.left} {token} {self.right}".strip()
+
+    def default_text(self) -> str:
+        """Both sides of the context."""
+        return self.context
+
+
+_SCHEMAS = {
+    "quotes": {"text": pa.string()},
+    "contexts": {"left": pa.string(), "quote": pa.int32(), "right": pa.string()},
+}
+
+
+class Release:
+    """One language: its quotes, numbered by first appearance, and its contexts in file order."""
+
+    def __init__(self, lang: str, tables: Tables) -> None:
+        self._lang, self._contexts = lang, tables["contexts"]
+        self.golds: list[int] = self._contexts["quote"].to_pylist()
+        quotes = tables["quotes"]
+        self.quotes: Records[GenericDoc] = Records(
+            lambda: [self.quote_id(number) for number in range(len(quotes))],
+            Rows(quotes, lambda number, text: GenericDoc(self.quote_id(number), text)),
+        )
+
+    def quote_id(self, number: int) -> str:
+        """The document id of a quote."""
+        return f"{self._lang}-q{number + 1}"
+
+    def query_id(self, number: int) -> str:
+        """The query id of a context: its language and line."""
+        return f"{self._lang}-{number + 1}"
+
+    def part(self, split: str) -> range:
+        """The contexts of a split: the published lines, or 8:1:1 for a file of another size."""
+        lines = len(self._contexts)
+        first, second, total = PUBLISHED[self._lang]
+        if lines != total:
+            first, second = lines * 8 // 10, lines * 9 // 10
+        return {
+            "train": range(first),
+            "val": range(first, second),
+            "test": range(second, lines),
+        }[split]
+
+    def queries(self, split: str, side: Side | None) -> Rows[QuoteQuery]:
+        """The contexts of a split, or one side of them."""
+
+        def make(number: int, left: str, _: int, right: str) -> QuoteQuery:
+            shown = (left if side != "right" else "", right if side != "left" else "")
+            return QuoteQuery(self.query_id(number), *shown)
+
+        return Rows(self._contexts, make, self.part(split))
+
+    def judgments(self, split: str) -> Iterator[Qrel]:
+        """The quote that each context of a split was taken from."""
+        for number in self.part(split):
+            yield Qrel(self.query_id(number), self.quote_id(self.golds[number]), 1)
+
+    def by_frequency(self, split: str) -> dict[str, list[str]]:
+        """The queries of a split by how often train has their quote (§6.5, Figure 2)."""
+        seen = Counter(self.golds[number] for number in self.part("train"))
+        parts: dict[str, list[str]] = {}
+        for low, high in zip(BANDS, (*BANDS[1:], None), strict=True):
+            name = (
+                f"{low}+" if high is None else str(low) if high == low + 1 else f"{low}-{high - 1}"
+            )
+            parts[f"{name} in train"] = [
+                self.query_id(number)
+                for number in self.part(split)
+                if low <= seen[self.golds[number]]
+                and (high is None or seen[self.golds[number]] < high)
+            ]
+        return {name: members for name, members in parts.items() if members}
+
+
+def read_release(path: Path, lang: str, lower: bool = False) -> Release:
+    """Parses and checks one language's file, or maps what an earlier parse has left.
+
+    Args:
+        path: the file.
+        lang: en, zh or lzh.
+        lower: whether to lower-case everything, before quotes are told apart.
+
+    Raises:
+        InputError: a line that is not left context, quote, right context, or an empty quote.
+    """
+    kind = f"quoter-{lang}" + ("-lower" if lower else "")
+    return Release(lang, parsed(kind, [path], _SCHEMAS, partial(_parse, path, lower)))
+
+
+def _parse(path: Path, lower: bool, out: Writer) -> None:
+    numbers: dict[str, int] = {}
+    line_number = 0
+    for line_number, line in read_lines(path):
+        fields = [field.strip() for field in (line.lower() if lower else line).split("\t")]
+        problem = None
+        if len(fields) != 3:
+            problem = f"{len(fields) - 1} tabs instead of 2"
+        elif not fields[1]:
+            problem = "an empty quote"
+        elif not (fields[0] or fields[2]):
+            problem = "a quote without context"
+        if problem is not None:
+            raise InputError(
+                f"{problem}: a line is left context, quote, right context",
+                file=path,
+                line=line_number,
+                remedy=TRUNCATED,
+            )
+        left, quote, right = fields
+        if quote not in numbers:
+            numbers[quote] = len(numbers)
+            out.add("quotes", quote)
+        out.add("contexts", left, numbers[quote], right)
+    if not line_number:
+        raise InputError("no contexts", file=path, remedy=TRUNCATED)
+
+
+def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
+    """Declares every QuoteR dataset; opens no file."""
+    for prefix, sample in PAPER.variants():
+        for lang, file in FILES.items():
+            source = PAPER.source(
+                [file],
+                sample=sample,
+                howto=f"get the data from {URL} and put {file} into",
+                download=partial(download, REPOSITORY, COMMIT, BLOBS, under="data/"),
+            )
+            for lower in (False, True):
+                name = f"{prefix}/{lang}" + ("/lower" if lower else "")
+                load = partial(_load, source, lang, lower)
+                docs = Docs(lambda load=load: load().quotes, GenericDoc, f"{NAME}/{lang}", lang)  # type: ignore[misc]
+                about = PAPER.about(
+                    source,
+                    measures=MEASURES,
+                    statistics=lambda load=load: [Statistic("Quotes", len(load().quotes))],  # type: ignore[misc]
+                    listed=False,
+                )
+                add(name, ir_datasets.Dataset(docs, about))
+                for split in SPLITS:
+                    whole = _dataset(load, docs, source, lang, split, None, listed=not lower)
+                    add(f"{name}/{split}", whole)
+                    for side in get_args(Side):
+                        view = _dataset(load, docs, source, lang, split, side, listed=False)
+                        add(f"{name}/{split}/{side}", view)
+
+
+_read = cache(read_release)
+
+
+def _load(source: Source, lang: str, lower: bool) -> Release:
+    return _read(source.folder() / FILES[lang], lang, lower)
+
+
+def _dataset(
+    load: Callable[[], Release],
+    docs: Docs,
+    source: Source,
+    lang: str,
+    split: str,
+    side: Side | None,
+    *,
+    listed: bool,
+) -> ir_datasets.Dataset:
+    return ir_datasets.Dataset(
+        docs,
+        Queries(lambda: load().queries(split, side), QuoteQuery, f"{NAME}/{lang}", lang),
+        Judgments(lambda: load().judgments(split), Qrel, GRADES),
+        PAPER.about(
+            source,
+            measures=MEASURES,
+            statistics=lambda: statistics(load(), lang, split),
+            published=REPORTED[lang][split][0],
+            breakdowns={"frequency": lambda: load().by_frequency(split)},
+            listed=listed,
+        ),
+    )
+
+
+def statistics(release: Release, lang: str, split: str) -> list[Statistic]:
+    """The figures of the paper's Table 1 for one language and split."""
+    seen = {release.golds[number] for number in release.part("train")}
+    asked = [release.golds[number] for number in release.part(split)]
+    contexts, quotes = REPORTED[lang]["all"]
+    here, asked_for = REPORTED[lang][split]
+    return [
+        Statistic("Contexts", len(release.golds), contexts),
+        Statistic("Quotes", len(release.quotes), quotes),
+        Statistic("Contexts of the split", len(asked), here),
+        Statistic("Quotes of the split", len(set(asked)), asked_for),
+        Statistic("Quotes of the split that train lacks", len(set(asked) - seen),
+                  0 if split == "train" else 100),
+    ]  # fmt: skip

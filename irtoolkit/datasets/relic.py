@@ -1,0 +1,171 @@
+"""RELiC: retrieve the quotation masked out of literary criticism (Thai et al. 2022).
+
+Datasets `relic/{train,val,test}` with four sentences of context on each side, and
+`relic/{split}/{left}-{right}` with fewer, from `0-1` to `4-4`; the same under `relic/sample`, an
+invented miniature that ships with the package. The test split of the release hides its gold, so
+`relic/test` has no qrels.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+
+import ir_datasets
+import numpy as np
+
+from irtoolkit.base.records import Qrel
+from irtoolkit.base.spans import Span
+from irtoolkit.datasets.books import Passage
+from irtoolkit.datasets.declare import Paper
+from irtoolkit.datasets.handlers import (
+    Docs,
+    Judgments,
+    Queries,
+    SharedCandidates,
+    Statistic,
+)
+from irtoolkit.datasets.relic_release import MAX_CONTEXT, Release, RelicQuery, read_release
+from irtoolkit.datasets.source import Source
+
+NAME = "relic"
+SPLITS = ("train", "val", "test")
+HIDDEN = "test"
+GRADES = {
+    0: "a passage near the quotation, listed for distance-aware measures",
+    1: "the quotation",
+}
+# Recall at six depths and the mean rank over all candidates (§3.1).
+MEASURES = ("R@1", "R@3", "R@5", "R@10", "R@50", "R@100", "Rank")
+# Passages whose middle is nearer than this to the quotation's are judged, at grade 0.
+NEAR = 5
+URL = "https://relic.cs.umass.edu"
+PAPER = Paper(
+    name=NAME,
+    title="RELiC",
+    citation="Thai et al. 2022, ACL",
+    url=URL,
+    licence="see the dataset's page",
+    description="Quotations masked out of literary criticism, among all passages of that length"
+    " in the book.",
+    bibtex="""@inproceedings{thai2022relic,
+  title={{RELiC}: Retrieving Evidence for Literary Claims},
+  author={Thai, Katherine and Chang, Yapei and Krishna, Kalpesh and Iyyer, Mohit},
+  booktitle={Proceedings of ACL},
+  year={2022}
+}""",
+)
+# Table 1 of the paper, which counts the windows by split and the rest over all of them.
+REPORTED = {"train": 71395, "val": 9036, "test": 9034}
+
+
+def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
+    """Declares every RELiC dataset; opens no file."""
+    for prefix, sample in PAPER.variants():
+        for split in SPLITS:
+            howto = f"get the dataset from {URL} and put its json files into"
+            source = PAPER.source([f"{split}.json"], sample=sample, howto=howto)
+            load = partial(_load, source, split)
+            docs = Docs(lambda load=load: load().passages, Passage, NAME, "en")  # type: ignore[misc]
+            whole = _dataset(load, docs, source, split, MAX_CONTEXT, MAX_CONTEXT, listed=True)
+            add(f"{prefix}/{split}", whole)
+            for left in range(MAX_CONTEXT + 1):
+                for right in range(MAX_CONTEXT + 1):
+                    if left or right:
+                        view = _dataset(load, docs, source, split, left, right, listed=False)
+                        add(f"{prefix}/{split}/{left}-{right}", view)
+
+
+_read = cache(read_release)
+
+
+def _load(source: Source, split: str) -> Release:
+    return _read(source.folder() / f"{split}.json", split == HIDDEN)
+
+
+def _dataset(
+    load: Callable[[], Release],
+    docs: Docs,
+    source: Source,
+    split: str,
+    left: int,
+    right: int,
+    *,
+    listed: bool,
+) -> ir_datasets.Dataset:
+    def candidates() -> Iterator[tuple[list[str], list[str]]]:
+        release = load()
+        asking = release.asking()
+        for book, length, starts in release.passages.groups:
+            members = asking.get((book.name, length))
+            if members:
+                yield members, [str(Span(book.name, start, length)) for start in starts.tolist()]
+
+    def by_book() -> dict[str, list[str]]:
+        parts: dict[str, list[str]] = {}
+        for (book, _), members in load().asking().items():
+            parts.setdefault(book, []).extend(members)
+        return parts
+
+    def by_length() -> dict[str, list[str]]:
+        parts: dict[str, list[str]] = {}
+        for (_, length), members in sorted(load().asking().items(), key=lambda item: item[0][1]):
+            parts.setdefault(f"{length} sentence{'s' * (length > 1)}", []).extend(members)
+        return parts
+
+    judgments = None
+    if split != HIDDEN:
+        judgments = Judgments(lambda: _qrels(load()), Qrel, GRADES)
+    return ir_datasets.Dataset(
+        docs,
+        Queries(lambda: load().queries(left, right), RelicQuery, NAME, "en"),
+        judgments,
+        SharedCandidates(candidates),
+        PAPER.about(
+            source,
+            measures=MEASURES,
+            statistics=lambda: statistics(load(), split),
+            published=REPORTED[split],
+            breakdowns={"book": by_book, "length": by_length},
+            listed=listed,
+        ),
+    )
+
+
+def _qrels(release: Release) -> Iterator[Qrel]:
+    for query_id, gold in release.golds():
+        yield Qrel(query_id, str(gold), 1)
+        for near in release.books[gold.book].near(gold, NEAR, [gold.length]):
+            if near != gold:
+                yield Qrel(query_id, str(near), 0)
+
+
+def statistics(release: Release, split: str) -> list[Statistic]:
+    """The figures of the paper's Table 1 that one split gives."""
+    windows = [window.query for window in release.windows()]
+    context = [len(q.left) + len(q.right) for q in windows]
+    sizes = [len(release.books[q.book].starts[q.length]) for q in windows]
+    words = [len(q.context.split()) for q in windows]
+    golds = [release.books[g.book].text(g.start, g.length) for _, g in release.golds()]
+    return [
+        Statistic("Windows", len(windows), REPORTED[split]),
+        Statistic("Primary sources", len(release.books), 79),
+        Statistic("Average sentences of context", _mean(context)),
+        Statistic("Average query length, words", _mean(words), 154.1),
+        Statistic("Average quotation length, sentences", _mean([q.length for q in windows])),
+        *([Statistic("Average quotation length, words", _mean([len(g.split()) for g in golds]))]
+          if golds else []),
+        Statistic("Average candidate length, words", _candidate_words(release), 45.5),
+        Statistic("Average number of candidates per query", _mean(sizes), 10648.8),
+    ]  # fmt: skip
+
+
+def _candidate_words(release: Release) -> float:
+    """The mean length of all passages, from running sums over the sentences."""
+    total = 0
+    for book, length, starts in release.passages.groups:
+        sums = np.cumsum([0, *(len(sentence.split()) for sentence in book.sentences)])
+        total += int((sums[starts + length] - sums[starts]).sum())
+    return total / len(release.passages)
+
+
+def _mean(values: list[int]) -> float:
+    return sum(values) / len(values)

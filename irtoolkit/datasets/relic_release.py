@@ -1,0 +1,239 @@
+"""The files of a RELiC release: windows of criticism, and the books they quote."""
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, Optional, Tuple  # noqa: UP035 ir_datasets compares these
+
+import numpy as np
+import pyarrow as pa
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints
+from irtoolkit.base.spans import Span
+from irtoolkit.datasets.books import (
+    BOOK_COLUMNS,
+    SENTENCE_COLUMNS,
+    Book,
+    Passages,
+    sentences_of,
+)
+from irtoolkit.datasets.cache import Rows, Tables, Writer, parsed
+from irtoolkit.datasets.strictjson import TRUNCATED, line_of_key, read_members
+
+# Sentences of criticism on either side that the release may hold.
+MAX_CONTEXT = 4
+_CANDIDATES = re.compile(r"([1-9][0-9]{0,3})_sentences?")
+
+
+class RelicQuery(NamedTuple):
+    """A window of literary criticism around a quotation that is left out.
+
+    `left` and `right` are the sentences before and after it, `book` and `length` say which
+    passages can be the answer: all of so many sentences in that book.
+    """
+
+    query_id: str
+    book: str
+    length: int
+    left: Tuple[str, ...]  # noqa: UP006
+    right: Tuple[str, ...]  # noqa: UP006
+
+    @property
+    def context(self) -> str:
+        """The sentences on both sides, joined; what lexical systems search with (§3.2)."""
+        return " ".join((*self.left, *self.right))
+
+    def with_mask(self, token: str) -> str:
+        """The context with a token where the quotation stood, e.g. a model's own mask token."""
+        return " ".join((*self.left, token, *self.right))
+
+    def default_text(self) -> str:
+        """The context without a mark for the quotation."""
+        return self.context
+
+    def clipped(self, left: int, right: int) -> "RelicQuery":
+        """The same query with at most so many sentences on each side of the quotation."""
+        return self._replace(left=self.left[len(self.left) - left :] if left < len(self.left) else self.left,
+                             right=self.right[:right])  # fmt: skip
+
+
+class Window(NamedTuple):
+    """A query, and where its quotation stands; None where the release hides it."""
+
+    query: RelicQuery
+    gold: Optional[Span]  # noqa: UP045
+
+
+_SCHEMAS = {
+    "books": BOOK_COLUMNS,
+    "sentences": SENTENCE_COLUMNS,
+    "candidates": {"book": pa.int32(), "length": pa.int32(), "starts": pa.list_(pa.int32())},
+    "windows": {
+        "query_id": pa.string(),
+        "book": pa.int32(),
+        "length": pa.int32(),
+        "gold": pa.int32(),
+        "left": pa.list_(pa.string()),
+        "right": pa.list_(pa.string()),
+    },
+}
+
+
+class Release:
+    """One split: its books, all their passages, and the windows of criticism about them."""
+
+    def __init__(self, tables: Tables) -> None:
+        sentences = sentences_of(tables)
+        starts: dict[str, dict[int, Ints]] = {name: {} for name in sentences}
+        self._names = list(sentences)
+        for batch in tables["candidates"].to_batches():
+            # Array.to_numpy would import pandas wherever it is installed.
+            offsets = np.from_dlpack(batch["starts"].offsets)
+            values = np.from_dlpack(batch["starts"].values).astype(np.int64)
+            pairs = zip(batch["book"].to_pylist(), batch["length"].to_pylist(), strict=True)
+            for i, (book, length) in enumerate(pairs):
+                starts[self._names[book]][length] = values[offsets[i] : offsets[i + 1]]
+        self.books = {name: Book(name, sentences[name], starts[name]) for name in sentences}
+        self.passages = Passages(self.books)
+        self._windows = tables["windows"]
+
+    def windows(self) -> Rows[Window]:
+        """The windows, whole."""
+
+        def make(_: int, query_id: str, book: int, length: int, gold: int | None,
+                 left: list[str], right: list[str]) -> Window:  # fmt: skip
+            name = self._names[book]
+            query = RelicQuery(query_id, name, length, tuple(left), tuple(right))
+            return Window(query, None if gold is None else Span(name, gold, length))
+
+        return Rows(self._windows, make)
+
+    def queries(self, left: int, right: int) -> Rows[RelicQuery]:
+        """The queries with at most so many sentences on each side."""
+
+        def make(_: int, query_id: str, book: int, length: int, gold: int | None,
+                 before: list[str], after: list[str]) -> RelicQuery:  # fmt: skip
+            name = self._names[book]
+            whole = RelicQuery(query_id, name, length, tuple(before), tuple(after))
+            return whole.clipped(left, right)
+
+        return Rows(self._windows, make)
+
+    def asking(self) -> dict[tuple[str, int], list[str]]:
+        """The ids of the queries that rank the passages of each length in each book."""
+        asking: dict[tuple[str, int], list[str]] = {}
+        columns = (self._windows[name].to_pylist() for name in ("query_id", "book", "length"))
+        for query_id, book, length in zip(*columns, strict=True):
+            asking.setdefault((self._names[book], length), []).append(query_id)
+        return asking
+
+    def golds(self) -> Iterator[tuple[str, Span]]:
+        """The quotation of each query, where the release shows it."""
+        columns = (self._windows[n].to_pylist() for n in ("query_id", "book", "gold", "length"))
+        for query_id, book, gold, length in zip(*columns, strict=True):
+            if gold is not None:
+                yield query_id, Span(self._names[book], gold, length)
+
+
+def read_release(path: Path, hidden: bool) -> Release:
+    """Parses and checks one split file, or maps what an earlier parse has left.
+
+    Args:
+        path: train.json, val.json or test.json.
+        hidden: whether gold indices must be null, as in the released test split; otherwise they
+            must not be.
+
+    Raises:
+        InputError: the file is truncated, mis-encoded or contradicts itself; with file and line.
+    """
+    kind = "relic-hidden" if hidden else "relic"
+    return Release(parsed(kind, [path], _SCHEMAS, partial(_parse, path, hidden)))
+
+
+def _parse(path: Path, hidden: bool, out: Writer) -> None:
+    seen: set[str] = set()
+    number = -1
+    for number, (line, name, record) in enumerate(read_members(path, "an object of books")):
+        book = _book(path, name, record, line)
+        out.add("books", name, len(book.sentences))
+        for sentence in book.sentences:
+            out.add("sentences", sentence)
+        for length, starts in book.starts.items():
+            out.add("candidates", number, length, starts)
+        for query_id, quote in record["quotes"].items():
+            problem = _problem(quote, book, hidden)
+            if problem is None and query_id in seen:
+                problem = "stands in two books"
+            if problem is None and query_id.split() != [query_id]:
+                problem = "is not one word"
+            if problem is not None:
+                raise InputError(
+                    f"quote {query_id} of {name} {problem}",
+                    file=path,
+                    line=line_of_key(path, query_id, last=query_id in seen),
+                    remedy=TRUNCATED,
+                )
+            seen.add(query_id)
+            left, start, length, right = quote
+            out.add("windows", query_id, number, length, start, left, right)
+    if number < 0:
+        raise InputError("not an object of books", file=path, line=1, remedy=TRUNCATED)
+    if not seen:
+        raise InputError("no windows", file=path, remedy=TRUNCATED)
+
+
+def _book(path: Path, name: str, record: Any, line: int) -> Book:
+    def refuse(problem: str) -> InputError:
+        return InputError(f"book {name} {problem}", file=path, line=line, remedy=TRUNCATED)
+
+    if name.split() != [name] or ":" in name:
+        raise refuse("has a name with white space or a colon")
+    keys = {"quotes": dict, "sentences": list, "candidates": dict}
+    if not isinstance(record, dict) or any(
+        not isinstance(record.get(k), t) for k, t in keys.items()
+    ):
+        raise refuse("needs quotes, sentences and candidates")
+    sentences = record["sentences"]
+    if not all(isinstance(sentence, str) for sentence in sentences):
+        raise refuse("has a sentence that is no text")
+    starts: dict[int, Ints] = {}
+    for key, listed in record["candidates"].items():
+        match = _CANDIDATES.fullmatch(key)
+        if match is None or not isinstance(listed, list):
+            raise refuse(f"has candidates {key!r}, not lists named 1_sentence and so on")
+        length = int(match[1])
+        if length in starts:
+            raise refuse(f"has candidates of {length} sentences twice")
+        if not all(type(start) is int for start in listed):
+            raise refuse(f"has candidates {key} that are no whole numbers")
+        if listed and (min(listed) < 0 or max(listed) + length > len(sentences)):
+            raise refuse(f"has a candidate in {key} that ends past its {len(sentences)} sentences")
+        found = np.unique(np.array(listed, dtype=np.int64))
+        if len(found) != len(listed):
+            raise refuse(f"has a candidate twice in {key}")
+        starts[length] = found
+    return Book(name, tuple(sentences), starts)
+
+
+def _problem(quote: Any, book: Book, hidden: bool) -> str | None:
+    if not isinstance(quote, list) or len(quote) != 4:
+        return "is not [left sentences, index, length, right sentences]"
+    left, start, length, right = quote
+    if left == [] and right == []:
+        return "has no context"
+    for side in (left, right):
+        if not isinstance(side, list) or not all(isinstance(s, str) for s in side):
+            return "has a context that is no list of sentences"
+        if len(side) > MAX_CONTEXT:
+            return f"has {len(side)} sentences on one side, more than {MAX_CONTEXT}"
+    if type(length) is not int or length not in book.starts:
+        return f"is {length!r} sentences long, for which the book has no candidates"
+    if hidden:
+        return None if start is None else "shows its gold index, which this split hides"
+    if type(start) is not int:
+        return f"has the gold index {start!r}, where this split needs a number"
+    if not book.has(start, length):
+        return f"has the gold index {start}, which is not one of the book's candidates"
+    return None

@@ -1,0 +1,79 @@
+"""Large files at fixed addresses, verified by their SHA-256 and fetched in pieces."""
+
+from __future__ import annotations
+
+import http.client
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+
+from tqdm import tqdm
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import sha256
+from irtoolkit.datasets.github import TIMEOUT_SECONDS
+
+_PIECE = 1 << 20
+
+
+def download(files: Mapping[str, tuple[str, str]], folder: Path) -> None:
+    """Fetches files into a new folder, all or none.
+
+    What an interrupted download has left lies beside it, and the next one goes on from there.
+
+    Args:
+        files: file name to address and SHA-256.
+        folder: where the files go; it must not exist yet.
+
+    Raises:
+        OSError: the network or the disk failed.
+        InputError: a file's content is not what it must be.
+    """
+    staging = folder.with_name(f".{folder.name}.part")
+    staging.mkdir(parents=True, exist_ok=True)
+    for name, (url, wanted) in files.items():
+        if (staging / name).is_file():
+            continue
+        part = staging / f"{name}.part"
+        _fetch(url, part)
+        found = sha256(part)
+        if found != wanted:
+            part.unlink()
+            raise InputError(
+                f"the content has SHA-256 {found} instead of {wanted}",
+                file=url,
+                remedy="the download was damaged or changed: try again, or report it",
+            )
+        part.rename(staging / name)
+    staging.rename(folder)
+
+
+def _fetch(url: str, part: Path) -> None:
+    """Appends to a partly fetched file what it lacks."""
+    have = part.stat().st_size if part.exists() else 0
+    asked = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
+    try:
+        with urllib.request.urlopen(asked, timeout=TIMEOUT_SECONDS) as answer:
+            # A server that knows no ranges sends the whole file again.
+            resumed = have > 0 and answer.status == http.HTTPStatus.PARTIAL_CONTENT
+            total = int(answer.headers.get("Content-Length") or 0)
+            with (
+                open(part, "ab" if resumed else "wb") as out,
+                tqdm(total=total or None, unit="B", unit_scale=True, desc=part.stem,
+                     disable=None) as bar,
+            ):  # fmt: skip
+                got = 0
+                while piece := answer.read(_PIECE):
+                    out.write(piece)
+                    got += len(piece)
+                    bar.update(len(piece))
+            # Reading in pieces, http.client takes a connection that breaks for the end.
+            if got < total:
+                raise OSError(f"the connection broke after {got:,} of {total:,} bytes")
+    except urllib.error.HTTPError as error:
+        if error.code != http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            raise
+        # The file is here whole already; its hash will tell.
+    except http.client.HTTPException as error:
+        raise OSError(f"the connection broke: {error!r}") from None

@@ -1,0 +1,158 @@
+"""Choosing a system's settings on a training or validation split."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath, atomic_text
+from irtoolkit.datasets.dataset import load_judgments, protocol
+from irtoolkit.ranking.systems import find_system, fingerprint, made_of, relevant_documents
+from irtoolkit.retrievers.engine import rank_and_locate
+from irtoolkit.scoring.evaluation import evaluate, lower_is_better, parse_measures
+
+# No grid has more values of one setting than this.
+_MOST = 10_000
+
+
+@dataclass(frozen=True)
+class Point:
+    """One choice of settings, and what it is worth."""
+
+    settings: dict[str, Any]
+    figures: dict[str, float]
+
+
+def parse_grid(pairs: Mapping[str, str]) -> dict[str, list[str]]:
+    """The values of each setting: "0.5,0.9,1.2" lists them, "0.1:2.0:0.1" counts them up.
+
+    Raises:
+        InputError: a range that is none.
+    """
+    return {key: list(_values(key, text)) for key, text in pairs.items()}
+
+
+def _values(key: str, text: str) -> Iterator[str]:
+    for part in text.split(","):
+        if ":" not in part:
+            yield part
+            continue
+        try:
+            # Decimal, so that 0.1 added up ten times is 1.0.
+            first, last, step = (Decimal(number) for number in part.split(":"))
+            if not (first.is_finite() and last.is_finite() and step.is_finite()):
+                raise ValueError(part)
+            rises = step > 0 and last >= first and (last - first) / step <= _MOST
+        except (ValueError, InvalidOperation):
+            raise InputError(f"grid {key}={part} is not FIRST:LAST:STEP") from None
+        if not rises:
+            raise InputError(f"grid {key}={part} does not count up from the first to the last")
+        for i in range(int((last - first) / step) + 1):
+            yield str(first + i * step)
+
+
+def tune(
+    dataset_id: str,
+    system: str,
+    grid: Mapping[str, Sequence[str]],
+    *,
+    fixed: Mapping[str, Any] | None = None,
+    measures: str | Sequence[str] | None = None,
+    depth: int = 1000,
+    log: StrPath | None = None,
+) -> list[Point]:
+    """Evaluates a system at every point of a grid.
+
+    Args:
+        dataset_id: a dataset with qrels; not the one to be reported on.
+        system: as for `find_system`.
+        grid: setting to values.
+        fixed: further settings.
+        measures: by default the dataset's own.
+        depth: rows of each ranking that measures see; the ranks of relevant documents are exact.
+        log: a JSON file that points are kept in as they come; those it has are not measured again.
+
+    Returns:
+        The points, best first by the first measure.
+
+    Raises:
+        InputError: an unknown dataset, system, setting or measure, or a value that is not of its kind.
+    """
+    for key in grid:
+        if key in (fixed or {}):
+            raise InputError(f"setting {key} is both fixed and in the grid")
+    qrels, dataset = load_judgments(dataset_id)
+    plan = protocol(dataset)
+    parsed = parse_measures(measures if measures is not None else plan.measures)
+    points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+    # A value that is none of its kind is refused now, not after hours.
+    systems = [find_system(system, {**(fixed or {}), **point}, dataset_id) for point in points]
+    if systems and systems[0].first is not None:
+        raise InputError(
+            f"system {system} ranks again what {systems[0].first.name} has found",
+            remedy="tune one of the two retrievers",
+        )
+    tasks: dict[Any, Any] = {}
+    data: dict[Any, str] = {}
+    for made in systems:
+        if made.task not in tasks:
+            tasks[made.task] = made.load(dataset_id)
+    wanted = relevant_documents(dataset_id)
+    about = {
+        "dataset": dataset_id, "system": system, "fixed": dict(fixed or {}), "depth": depth,
+        "measures": list(parsed),
+    }  # fmt: skip
+    known = _read(log, about)
+    judged = str(sorted((row.query_id, row.doc_id, row.relevance) for row in qrels))
+    found: list[Point] = []
+    for point, made in tqdm(list(zip(points, systems, strict=True)), desc="grid", disable=None):
+        task, corpus = tasks[made.task], made.retriever.reads_corpus()
+        # Points mostly share their texts, which are hashed once.
+        if (made.task, corpus) not in data:
+            data[made.task, corpus] = fingerprint(task, corpus=corpus)
+        decided = made_of(made, task, data[made.task, corpus])
+        decides = json.dumps([decided, judged], sort_keys=True, default=str)
+        key = f"{json.dumps(point, sort_keys=True)} {sha256(decides.encode()).hexdigest()}"
+        if key not in known:
+            ranking = rank_and_locate(
+                task, made.retriever, wanted,
+                depth=depth, ties=made.task.ties, progress=False,
+            )  # fmt: skip
+            evaluation = evaluate(ranking.run, qrels, parsed, plan.folds, ranking.ranks)
+            known[key] = evaluation.figures()
+            _write(log, about, known)
+        found.append(Point(point, known[key]))
+    name = next(iter(parsed))
+    sign = 1 if lower_is_better(name) else -1
+    return sorted(found, key=lambda point: sign * point.figures[name])
+
+
+def _read(log: StrPath | None, about: dict[str, Any]) -> dict[str, dict[str, float]]:
+    if log is None or not Path(log).is_file():
+        return {}
+    try:
+        data = json.loads(Path(log).read_text("utf-8"))
+        kept: dict[str, dict[str, float]] = data["points"]
+        if data["about"] != about:
+            raise InputError(
+                "the points of another grid search", file=log, remedy="name another file"
+            )
+    except (ValueError, KeyError, TypeError):
+        raise InputError("no log of a grid search", file=log, remedy="name another file") from None
+    return kept
+
+
+def _write(log: StrPath | None, about: dict[str, Any], points: dict[str, dict[str, float]]) -> None:
+    if log is not None:
+        with atomic_text(log) as out:
+            json.dump({"about": about, "points": points}, out, indent=1)
+            out.write("\n")

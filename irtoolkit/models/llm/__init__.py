@@ -1,0 +1,1 @@
+"""Language models that write texts, and the store of what they wrote."""

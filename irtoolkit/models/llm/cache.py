@@ -1,0 +1,121 @@
+"""What a model has said of each text, kept on disk as it comes.
+
+Answers are lines of JSON, appended in batches; whoever is interrupted goes on with the texts that
+have no answer yet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from tqdm import tqdm
+
+from irtoolkit.base.files import locked
+from irtoolkit.datasets.cache import cache_home
+
+
+class Answers:
+    """The answers of one model under one set of parameters."""
+
+    def __init__(self, kind: str, parameters: Mapping[str, Any]) -> None:
+        """`kind` is a part of the file's name, `parameters` everything that decides an answer."""
+        described = json.dumps(dict(parameters), sort_keys=True, default=str)
+        name = hashlib.sha256(described.encode()).hexdigest()[:32]
+        self.path = cache_home() / "answers" / f"{kind}-{name}.jsonl"
+        self._known: dict[str, Any] = {}
+
+    def __getitem__(self, text: str) -> Any:
+        return self._known[_key(text)]
+
+    def fill(
+        self,
+        texts: Iterable[str],
+        ask: Callable[[list[str]], list[Any]],
+        batch_size: int,
+        progress: bool = True,
+    ) -> None:
+        """Asks for the answers that are not here yet, a batch at a time, and keeps them.
+
+        Args:
+            texts: what answers are wanted for.
+            ask: gives one answer, of what JSON can hold, for each text of a batch.
+            batch_size: texts asked about at once.
+            progress: whether to show a progress bar on a terminal.
+
+        Raises:
+            InputError: the cache folder cannot be written.
+        """
+
+        def batches(lacking: list[str]) -> Iterator[list[tuple[str, Any]]]:
+            for start in range(0, len(lacking), batch_size):
+                batch = lacking[start : start + batch_size]
+                yield list(zip(batch, ask(batch), strict=True))
+
+        self.gather(texts, batches, progress)
+
+    def gather(
+        self,
+        texts: Iterable[str],
+        ask: Callable[[list[str]], Iterable[Sequence[tuple[str, Any]]]],
+        progress: bool = True,
+    ) -> None:
+        """Asks for the answers that are not here yet, and keeps each as soon as it comes.
+
+        Args:
+            texts: what answers are wanted for.
+            ask: called with the texts that lack an answer, if any, it yields (text, answer) in any
+                order, in portions; a portion that was yielded is never lost.
+            progress: whether to show a progress bar on a terminal.
+
+        Raises:
+            InputError: the cache folder cannot be written.
+        """
+        wanted = {_key(text): text for text in texts}
+        with self._opened() as file:
+            lacking = [key for key in wanted if key not in self._known]
+            if not lacking:
+                return
+            # Long texts first: what will not fit into memory shows at once.
+            lacking.sort(key=lambda key: (-len(wanted[key]), key))
+            with tqdm(
+                total=len(lacking), desc=self.path.name.split("-")[0], unit="text",
+                disable=None if progress else True,
+            ) as bar:  # fmt: skip
+                for portion in ask([wanted[key] for key in lacking]):
+                    for text, answer in portion:
+                        key = _key(text)
+                        self._known[key] = answer
+                        file.write(json.dumps([key, answer], ensure_ascii=False) + "\n")
+                    file.flush()
+                    bar.update(len(portion))
+
+    @contextmanager
+    def _opened(self) -> Iterator[IO[str]]:
+        """The file to append to, read so far, and kept from other processes meanwhile."""
+        with locked(self.path), open(self.path, "a+", encoding="utf-8") as file:
+            self._read(file)
+            yield file
+
+    def _read(self, file: IO[str]) -> None:
+        whole = 0
+        with open(self.path, "rb") as raw:
+            for line in raw:
+                try:
+                    key, answer = json.loads(line)
+                except (ValueError, TypeError):
+                    break
+                if not line.endswith(b"\n"):
+                    break  # cut off by what interrupted its writing
+                self._known[key] = answer
+                whole += len(line)
+        if whole < Path(self.path).stat().st_size:
+            file.truncate(whole)
+
+
+def _key(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

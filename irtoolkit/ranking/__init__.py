@@ -1,0 +1,1 @@
+"""Systems by name, the runs they produce, free-text sessions, fusion."""

@@ -1,0 +1,376 @@
+"""A system that is asked a few queries at a time, and keeps what it has prepared.
+
+`irtoolkit retrieve` knows all queries beforehand. Others come with queries as they have them: one
+by one, in batches, rewritten, or with candidates of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import ir_datasets
+import numpy as np
+from ir_datasets.formats import GenericDoc, GenericQuery
+from numpy.typing import NDArray
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ids, Ints, id_array, rank_ids
+from irtoolkit.datasets.dataset import load_dataset
+from irtoolkit.datasets.handlers import Docs, Queries
+from irtoolkit.ranking.systems import System
+from irtoolkit.retrievers.base import Block, Retriever, Scorer
+from irtoolkit.retrievers.cross import CrossEncoder
+from irtoolkit.retrievers.engine import rank
+from irtoolkit.retrievers.generated import Generated
+from irtoolkit.retrievers.neural import Neural
+from irtoolkit.retrievers.ordering import untied
+from irtoolkit.retrievers.task import DEFAULT_VIEW, Group, Task, view
+from irtoolkit.runs import Run
+
+# What stands for a dataset's id where there is none.
+FRAME = "the frame"
+
+
+class Asked(NamedTuple):
+    """A query as it came; `doc_ids` are its candidates, where whoever asks names them."""
+
+    query_id: str
+    text: str
+    doc_ids: Sequence[str] | None = None
+
+
+class Found(NamedTuple):
+    """What is ranked for a query, best first: (n,) ids and (n,) scores, as a run has them."""
+
+    doc_ids: Ids
+    scores: NDArray[np.float32]
+
+
+class Ready:
+    """A system on a collection.
+
+    A query that is the dataset's by its id ranks the candidates that the dataset has for it. Where
+    its text is the dataset's too, the system is shown the record through its own view, as
+    `irtoolkit retrieve` does; any other text is taken as it is. A query that is not the dataset's
+    ranks the whole corpus, unless it names its candidates.
+
+    The collection is prepared for all queries of the dataset when the first is asked, and kept.
+    For other texts it is prepared again, once for all that are asked together. Models that read
+    pairs of texts, and language models, are given what is asked alone.
+    """
+
+    def __init__(self, system: System, dataset_id: str) -> None:
+        self._system = system
+        self._first = None if system.first is None else Ready(system.first, dataset_id)
+        self._dataset = load_dataset(dataset_id)
+        self._task = task = _load(system, dataset_id, self._dataset)
+        has_queries = self._dataset.has_queries()
+        self._records = list(self._dataset.queries_iter()) if has_queries else []
+        self._place = {query_id: place for place, query_id in enumerate(task.query_ids)}
+        self._pools: list[Ints] = [np.empty(0, np.int64)] * len(task.query_ids)
+        for group in task.groups:
+            for query in group.queries:
+                self._pools[query] = group.docs
+        # In this order ids are sorted fast, however often.
+        self._rank = rank_ids(task.doc_ids)
+        self._order = np.argsort(self._rank)
+        self._sorted = task.doc_ids[self._order]
+        whole = (group.docs for group in task.groups if len(group.docs) == len(task.doc_ids))
+        self._whole = next(whole, np.arange(len(task.doc_ids)))
+        self._scorers: dict[bool, Scorer] = {}
+        self._of_texts: tuple[Any, Scorer] | None = None
+
+    def rank(
+        self, asked: Sequence[Asked], *, depth: int | None = None, progress: bool = False
+    ) -> list[Found]:
+        """What is found for each query, in their order.
+
+        Args:
+            asked: queries with distinct ids; either all name their candidates or none does.
+            depth: rows kept for each; None keeps all.
+            progress: whether to show a bar on a terminal.
+
+        Raises:
+            InputError: the system cannot run here; a query that is not the dataset's, where each
+                query has candidates of its own; or a document that is no candidate of its query.
+        """
+        lacking = self._system.missing()
+        if lacking is not None:
+            raise InputError(lacking)
+        if self._first is not None and any(query.doc_ids is None for query in asked):
+            shown = self._first.rank(asked, depth=self._system.depth, progress=progress)
+            asked = [
+                query._replace(doc_ids=found.doc_ids.tolist())
+                for query, found in zip(asked, shown, strict=True)
+            ]
+        results: dict[str, Found] = {}
+        own = [self._is_own(query) for query in asked]
+        for known in (True, False):
+            part = [query for query, is_own in zip(asked, own, strict=True) if is_own == known]
+            if part:
+                results |= self._rank_alike(part, known, depth, progress)
+        return [results[query.query_id] for query in asked]
+
+    def _is_own(self, query: Asked) -> bool:
+        """Whether the text is the dataset's for this query."""
+        place = self._place.get(query.query_id)
+        if place is None:
+            return False
+        views = {DEFAULT_VIEW, self._task.query_view}
+        texts = (" ".join(view(self._records[place], name)) for name in views)
+        return _squeezed(query.text) in map(_squeezed, texts)
+
+    def _rank_alike(
+        self, asked: Sequence[Asked], own: bool, depth: int | None, progress: bool
+    ) -> dict[str, Found]:
+        """Ranks queries that are all the dataset's own, or all texts."""
+        task, docs = self._narrowed(asked, own)
+        picked = asked[0].doc_ids is not None
+        if picked:
+            for query in asked:
+                self._refuse_strange(query)
+            task = task.among(_run_of(asked))
+            docs = self._numbers(task.doc_ids)
+        retriever = self._system.retriever
+        # These read no more than is asked, and remember on disk what they have made of it.
+        sparing = (Neural, Generated) if picked else (CrossEncoder, Generated)
+        if not isinstance(retriever, sparing):
+            retriever = self._prepared(asked, own, picked, docs)
+        return _ranked(task, retriever, self._system, depth, progress)
+
+    def _narrowed(self, asked: Sequence[Asked], own: bool) -> tuple[Task, Ints]:
+        """The task of these queries alone, and the place of each of its documents in the whole one."""
+        groups = self._groups(asked)
+        places = [self._rank[group.docs] for group in groups]
+        shown = np.zeros(len(self._sorted), dtype=bool)
+        for docs in places:
+            shown[docs] = True
+        kept, numbers = np.flatnonzero(shown), np.cumsum(shown) - 1
+        groups = tuple(
+            replace(group, docs=numbers[docs]) for group, docs in zip(groups, places, strict=True)
+        )
+        task = self._asking(asked, own, groups, self._sorted[kept], picked=True)
+        return task, self._order[kept]
+
+    def _groups(self, asked: Sequence[Asked]) -> tuple[Group, ...]:
+        """Queries in the order asked, by the documents of the whole task that they may rank."""
+        pools = [self._pool(query) for query in asked]
+        members: dict[int, list[int]] = {}
+        for place, pool in enumerate(pools):
+            members.setdefault(id(pool), []).append(place)
+        return tuple(Group(np.array(places), pools[places[0]]) for places in members.values())
+
+    def _pool(self, query: Asked) -> Ints:
+        place = self._place.get(query.query_id)
+        if place is not None:
+            return self._pools[place]
+        if query.doc_ids is None and self._dataset.has_scoreddocs():
+            raise InputError(
+                f"query {query.query_id!r} is none of {self._task.dataset_id}, where each query has"
+                " candidates of its own",
+                remedy="ask by the ids of its queries, or rank candidates that you name",
+            )
+        return self._whole
+
+    def _numbers(self, doc_ids: Ids) -> Ints:
+        """The number of each document, or -1 where it is not there."""
+        if not len(self._sorted):
+            return np.full(len(doc_ids), -1)
+        at = np.minimum(np.searchsorted(self._sorted, doc_ids), len(self._sorted) - 1)
+        return np.where(self._sorted[at] == doc_ids, self._order[at], -1)
+
+    def _refuse_strange(self, query: Asked) -> None:
+        """Refuses candidates that the query does not have in the dataset."""
+        doc_ids = id_array(query.doc_ids or ())
+        numbers, pool = self._numbers(doc_ids), self._pool(query)
+        name = self._task.dataset_id
+        if (numbers < 0).any():
+            raise InputError(f"document {doc_ids[np.argmin(numbers)]} is no candidate in {name}")
+        if pool is self._whole:
+            return
+        strange = ~np.isin(numbers, pool)
+        if strange.any():
+            raise InputError(
+                f"document {doc_ids[np.argmax(strange)]} is no candidate of query"
+                f" {query.query_id} in {name}",
+                remedy="a query under an id of your own may have any",
+            )
+
+    def _asking(
+        self, asked: Sequence[Asked], own: bool, groups: tuple[Group, ...], doc_ids: Ids, picked: bool
+    ) -> Task:  # fmt: skip
+        """A task of other queries over documents of this one."""
+        records = (
+            [self._records[self._place[query.query_id]] for query in asked]
+            if own
+            else [GenericQuery(query.query_id, query.text) for query in asked]
+        )
+        parts = [self._dataset.docs_handler(), _handler(records)]
+        if self._dataset.has_scoreddocs():
+            parts.append(self._dataset.scoreddocs_handler())
+        return replace(
+            self._task,
+            query_ids=id_array([query.query_id for query in asked]),
+            doc_ids=doc_ids,
+            groups=groups,
+            query_view=self._task.query_view if own else DEFAULT_VIEW,
+            picked=picked,
+            _dataset=ir_datasets.Dataset(*parts),
+        )
+
+    def _prepared(self, asked: Sequence[Asked], own: bool, picked: bool, docs: Ints) -> Retriever:
+        """The retriever as far as it is prepared already, for a task with these documents."""
+        make = self._system.retriever.scorer
+        if own:
+            if picked not in self._scorers:
+                task = replace(self._task, picked=True) if picked else self._task
+                self._scorers[picked] = _keeping(make(task))
+            queries = np.array([self._place[query.query_id] for query in asked])
+            return _Prepared(self._scorers[picked], queries, docs)
+        key = (picked, [(query.query_id, query.text) for query in asked])
+        if self._of_texts is None or self._of_texts[0] != key:
+            groups = self._groups(asked)
+            task = self._asking(asked, own, groups, self._task.doc_ids, picked)
+            self._of_texts = key, _keeping(make(task))
+        return _Prepared(self._of_texts[1], np.arange(len(asked)), docs)
+
+
+def rank_texts(
+    system: System,
+    asked: Sequence[Asked],
+    texts: Sequence[Sequence[str]],
+    *,
+    progress: bool = False,
+) -> list[Found]:
+    """Ranks texts that come with their queries; their corpus is what is asked at once.
+
+    Args:
+        system: what ranks.
+        asked: queries with distinct ids, each with its candidates.
+        texts: the text of each candidate; one document may have other texts for other queries.
+        progress: whether to show a bar on a terminal.
+
+    Raises:
+        InputError: the system cannot run here, or wants more of a record than its text.
+    """
+    lacking = system.missing()
+    if lacking is not None:
+        raise InputError(lacking)
+    names: dict[tuple[str, str], str] = {}
+    versions: dict[str, int] = {}
+    groups = []
+    index: dict[str, int] = {}
+    for place, (query, shown) in enumerate(zip(asked, texts, strict=True)):
+        docs = []
+        for doc_id, text in zip(query.doc_ids or (), shown, strict=True):
+            if (doc_id, text) not in names:
+                number = versions[doc_id] = versions.get(doc_id, -1) + 1
+                # No id is moved past another one by this.
+                names[doc_id, text] = f"{doc_id}\0{number}" if number else doc_id
+            docs.append(index.setdefault(names[doc_id, text], len(index)))
+        groups.append(Group(np.array([place]), np.array(docs, dtype=np.int64)))
+    records = {name: GenericDoc(name, text) for (_, text), name in names.items()}
+    task = Task(
+        FRAME,
+        id_array([query.query_id for query in asked]),
+        id_array(list(index)),
+        tuple(groups),
+        system.task.query,
+        system.task.doc,
+        picked=True,
+        _dataset=ir_datasets.Dataset(
+            Docs(lambda: records, GenericDoc, FRAME, None),
+            _handler([GenericQuery(query.query_id, query.text) for query in asked]),
+        ),
+    )
+    found = _ranked(task, system.retriever, system, None, progress)
+    plain = {name: doc_id for (doc_id, _), name in names.items()}
+    return [
+        Found(id_array([plain[name] for name in one.doc_ids]), one.scores)
+        for one in (found[query.query_id] for query in asked)
+    ]
+
+
+def _ranked(
+    task: Task, retriever: Retriever, system: System, depth: int | None, progress: bool
+) -> dict[str, Found]:
+    if not any(len(group.docs) for group in task.groups):
+        nothing = Found(id_array([]), np.empty(0, np.float32))
+        return dict.fromkeys(task.query_ids, nothing)
+    run = rank(
+        task, retriever, depth=depth, ties=system.task.ties, tag=system.name, progress=progress
+    )
+    run = untied(run)  # as in a file, whoever sorts again finds this order
+    bounds = zip(run.query_ids, run.offsets[:-1], run.offsets[1:], strict=True)
+    return {
+        query_id: Found(run.doc_ids[run.docs[start:end]], run.scores[start:end])
+        for query_id, start, end in bounds
+    }
+
+
+@dataclass(frozen=True)
+class _Prepared(Retriever):
+    """A retriever with its scorer made, which numbers queries and documents in another way.
+
+    Attributes:
+        scorer_of_all: what it has made.
+        queries, docs: the number there of each that the task has.
+    """
+
+    scorer_of_all: Scorer
+    queries: Ints
+    docs: Ints
+
+    def scorer(self, task: Task) -> Scorer:
+        def candidates(docs: Ints) -> Block:
+            block = self.scorer_of_all(self.docs[docs])
+            return lambda queries: block(self.queries[queries])
+
+        return candidates
+
+
+def _keeping(scorer: Scorer) -> Scorer:
+    """A scorer that keeps its last candidate set: of a corpus that all queries rank, the only one."""
+    last: tuple[Ints, Block] | None = None
+
+    def candidates(docs: Ints) -> Block:
+        nonlocal last
+        if last is None or not np.array_equal(last[0], docs):
+            last = docs, scorer(docs)
+        return last[1]
+
+    return candidates
+
+
+def _load(system: System, dataset_id: str, dataset: Any) -> Task:
+    """The system's task; of a corpus without queries, one that waits for some."""
+    if dataset.has_queries() or not dataset.has_docs():
+        return system.load(dataset_id)
+    doc_ids = id_array([doc.doc_id for doc in dataset.docs_iter()])
+    if not len(doc_ids):
+        raise InputError(f"dataset {dataset_id} has no docs, so there is nothing to rank")
+    return Task(
+        dataset_id, id_array([]), doc_ids, (), system.task.query, system.task.doc, _dataset=dataset
+    )
+
+
+def _run_of(asked: Sequence[Asked]) -> Run:
+    """The candidates as a run, in their order."""
+    return Run.from_rows(
+        (
+            (query.query_id, doc_id, -place)
+            for query in asked
+            for place, doc_id in enumerate(query.doc_ids or ())
+        ),
+        tag="given",
+    )
+
+
+def _handler(records: Sequence[Any]) -> Any:
+    return Queries(lambda: records, type(records[0]), FRAME, None)
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split())

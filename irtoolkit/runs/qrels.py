@@ -1,0 +1,132 @@
+"""Relevance judgments, columnar."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath, atomic_text
+from irtoolkit.base.ids import Ids, Ints, encode, is_word, offsets_of
+from irtoolkit.base.records import Qrel
+from irtoolkit.runs import trec
+
+
+@dataclass(frozen=True, eq=False)
+class Qrels:
+    """Graded judgments grouped by query; those of query i are `offsets[i]:offsets[i + 1]`.
+
+    Attributes:
+        query_ids: (Q,) judged queries, in order of first appearance.
+        doc_ids: (D,) distinct document ids that `docs` points into.
+        offsets: (Q+1,) positions in `docs` and `grades`.
+        docs: (M,) indices into `doc_ids`.
+        grades: (M,) integer grades.
+    """
+
+    query_ids: Ids
+    doc_ids: Ids
+    offsets: Ints
+    docs: Ints
+    grades: Ints
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[tuple[str, str, int]]) -> Qrels:
+        """Builds qrels from (query id, document id, grade) rows.
+
+        Raises:
+            InputError: a document judged twice for a query, or a grade that is no whole number.
+        """
+        listed = [(row[0], row[1], row[2]) for row in rows]
+        seen: set[tuple[str, str]] = set()
+        for query_id, doc_id, grade in listed:
+            if (query_id, doc_id) in seen:
+                raise InputError(f"document {doc_id} is judged twice for query {query_id}")
+            seen.add((query_id, doc_id))
+            if not _is_grade(grade):
+                raise InputError(
+                    f"grade {grade!r} of {doc_id} for {query_id} is not a whole number"
+                )
+        query_ids, queries = encode(row[0] for row in listed)
+        doc_ids, docs = encode(row[1] for row in listed)
+        grades = np.array([int(row[2]) for row in listed], dtype=np.int64)
+        return cls._grouped(query_ids, queries, doc_ids, docs, grades)
+
+    @classmethod
+    def of(cls, qrels: Any) -> Qrels:
+        """Qrels from anything ir_measures takes as qrels, or an ir_datasets dataset."""
+        if isinstance(qrels, Qrels):
+            return qrels
+        if isinstance(qrels, Mapping):
+            return cls.from_rows(
+                (str(q), str(d), g) for q, docs in qrels.items() for d, g in docs.items()
+            )
+        if hasattr(qrels, "itertuples"):
+            if "qid" in qrels.columns:
+                names = ("qid", "docno", "label")
+            else:
+                names = ("query_id", "doc_id", "relevance")
+            return cls.from_rows(
+                zip(qrels[names[0]].astype(str), qrels[names[1]].astype(str), qrels[names[2]], strict=True)
+            )  # fmt: skip
+        if hasattr(qrels, "qrels_iter"):
+            qrels = qrels.qrels_iter()
+        return cls.from_rows((row.query_id, row.doc_id, row.relevance) for row in qrels)
+
+    @classmethod
+    def read(cls, path: StrPath) -> Qrels:
+        """Reads TREC qrels; errors as for `irtoolkit.runs.trec.read_qrels`."""
+        columns = trec.read_qrels(path)
+        return cls._grouped(
+            columns.query_ids, columns.queries, columns.doc_ids, columns.docs, columns.grades
+        )
+
+    @classmethod
+    def _grouped(
+        cls, query_ids: Ids, queries: Ints, doc_ids: Ids, docs: Ints, grades: Ints
+    ) -> Qrels:
+        order = np.argsort(queries, kind="stable")
+        offsets = offsets_of(queries[order], len(query_ids))
+        return cls(query_ids, doc_ids, offsets, docs[order], grades[order])
+
+    def __len__(self) -> int:
+        """Number of judgments."""
+        return len(self.docs)
+
+    def __iter__(self) -> Iterator[Qrel]:
+        for i, query_id in enumerate(self.query_ids):
+            for row in range(self.offsets[i], self.offsets[i + 1]):
+                yield Qrel(query_id, self.doc_ids[self.docs[row]], int(self.grades[row]))
+
+    def as_dict(self) -> dict[str, dict[str, int]]:
+        """{query id: {document id: grade}}, as pytrec_eval takes it."""
+        result: dict[str, dict[str, int]] = {query_id: {} for query_id in self.query_ids}
+        for qrel in self:
+            result[qrel.query_id][qrel.doc_id] = qrel.relevance
+        return result
+
+    def write(self, path: StrPath) -> None:
+        """Writes TREC qrels, in order; the file appears only when complete.
+
+        Raises:
+            InputError: an id that is empty or holds white space; or the disk refuses.
+        """
+        for name in (*self.query_ids, *self.doc_ids):
+            if not is_word(name):
+                raise InputError(
+                    f"the id {name!r} cannot be written as one field of TREC text", file=path
+                )
+        with atomic_text(path) as out:
+            for qrel in self:
+                out.write(f"{qrel.query_id} 0 {qrel.doc_id} {qrel.relevance}\n")
+
+
+def _is_grade(value: Any) -> bool:
+    """Whether a value is a whole number of 64 bits: an int, or a float that is one."""
+    try:
+        return bool(abs(value) < 2**63 and int(value) == value)
+    except (TypeError, ValueError, OverflowError):
+        return False

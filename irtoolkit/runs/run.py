@@ -1,0 +1,325 @@
+"""Runs: columnar rankings, and TREC text and Parquet in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath, atomic_path, atomic_text
+from irtoolkit.base.ids import Ids, Ints, encode, id_array, is_word, offsets_of, rank_ids
+from irtoolkit.base.records import ScoredDoc
+from irtoolkit.runs import trec
+
+DEFAULT_TAG = "irtoolkit"
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A ranking of documents for each of a set of queries.
+
+    Rows are grouped by query and stand in trec_eval's order: score descending, ties by document
+    id descending. The rows of query i are `offsets[i]:offsets[i + 1]`.
+
+    Attributes:
+        query_ids: (Q,) distinct query ids.
+        doc_ids: (D,) distinct document ids that `docs` points into.
+        offsets: (Q+1,) row numbers.
+        docs: (N,) indices into `doc_ids`.
+        scores: (N,) float32, trec_eval's precision.
+        tag: the name of the system.
+    """
+
+    query_ids: Ids
+    doc_ids: Ids
+    offsets: Ints
+    docs: NDArray[np.int32]
+    scores: NDArray[np.float32]
+    tag: str = DEFAULT_TAG
+
+    # -- making -------------------------------------------------------------------------------
+
+    @classmethod
+    def from_columns(
+        cls,
+        query_ids: Ids,
+        queries: Ints,
+        doc_ids: Ids,
+        docs: NDArray[np.integer[Any]],
+        scores: ArrayLike,
+        tag: str = DEFAULT_TAG,
+    ) -> Run:
+        """Builds a run from parallel columns in any row order.
+
+        Args:
+            query_ids: (Q,) ids that `queries` points into.
+            queries: (N,) index of each row's query.
+            doc_ids: (D,) ids that `docs` points into.
+            docs: (N,) index of each row's document.
+            scores: (N,) finite scores; kept in single precision.
+            tag: the name of the system; one word.
+
+        Raises:
+            InputError: a score that is not finite in single precision, or a repeated document.
+        """
+        with np.errstate(over="ignore"):
+            single = np.asarray(scores, dtype=np.float32)
+        bad = np.flatnonzero(~np.isfinite(single))
+        if len(bad):
+            raise InputError(
+                f"score {np.asarray(scores)[bad[0]]} of document {doc_ids[docs[bad[0]]]}"
+                f" for query {query_ids[queries[bad[0]]]} is not a finite single-precision number"
+            )
+        places = rank_ids(doc_ids)
+        if not _in_order(queries, single, docs, places):
+            order = np.lexsort((-places[docs], -single, queries))
+            queries, docs, single = queries[order], docs[order], single[order]
+        offsets = offsets_of(queries, len(query_ids))
+        run = cls.ordered(query_ids, offsets, doc_ids, docs.astype(np.int32), single, tag)
+        pairs = queries * (len(doc_ids) + 1) + docs
+        pairs.sort()
+        twin = np.flatnonzero(pairs[1:] == pairs[:-1])
+        if len(twin):
+            query, doc = divmod(int(pairs[twin[0]]), len(doc_ids) + 1)
+            raise InputError(f"document {doc_ids[doc]} stands twice for query {query_ids[query]}")
+        return run
+
+    @classmethod
+    def ordered(
+        cls, query_ids: Ids, offsets: Ints, doc_ids: Ids, docs: NDArray[np.int32],
+        scores: NDArray[np.float32], tag: str = DEFAULT_TAG,
+    ) -> Run:  # fmt: skip
+        """Builds a run from rows that stand in its order already, no document twice for a query.
+
+        Raises:
+            InputError: the tag is not one word.
+        """
+        if not is_word(tag):
+            raise InputError(
+                f"run tag {tag!r} is not one word", remedy="use letters, digits, - . _"
+            )
+        return cls(query_ids, doc_ids, offsets, docs, scores, tag)
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[tuple[str, str, float]], tag: str = DEFAULT_TAG) -> Run:
+        """Builds a run from (query id, document id, score) rows in any order."""
+        listed = [(row[0], row[1], row[2]) for row in rows]
+        query_ids, queries = encode(row[0] for row in listed)
+        doc_ids, docs = encode(row[1] for row in listed)
+        scores = np.array([row[2] for row in listed], dtype=np.float64)
+        return cls.from_columns(query_ids, queries, doc_ids, docs, scores, tag)
+
+    @classmethod
+    def of(cls, run: Any) -> Run:
+        """A Run from anything ir_measures takes as one.
+
+        Accepts a Run, {query id: {document id: score}}, a DataFrame with query_id, doc_id and
+        score (or PyTerrier's qid, docno, score) columns, or an iterable of ScoredDoc-like tuples.
+        """
+        if isinstance(run, Run):
+            return run
+        if isinstance(run, Mapping):
+            return cls.from_rows(
+                (str(q), str(d), s) for q, docs in run.items() for d, s in docs.items()
+            )
+        if hasattr(run, "itertuples"):
+            names = ("qid", "docno") if "qid" in run.columns else ("query_id", "doc_id")
+            return cls.from_rows(
+                zip(run[names[0]].astype(str), run[names[1]].astype(str), run["score"], strict=True)
+            )
+        return cls.from_rows((row.query_id, row.doc_id, row.score) for row in run)
+
+    @classmethod
+    def read(cls, path: StrPath) -> Run:
+        """Reads TREC text (.run, .run.gz, ...) or Parquet, by the file's name.
+
+        Raises:
+            InputError: see `irtoolkit.runs.trec.read_run`; or no such Parquet columns.
+        """
+        if str(path).endswith(".parquet"):
+            return cls._read_parquet(path)
+        return cls.from_trec(trec.read_run(path))
+
+    @classmethod
+    def from_trec(cls, columns: trec.RunColumns) -> Run:
+        """Builds a run from the parsed rows of a file, which have at least one."""
+        return cls.from_columns(
+            columns.query_ids,
+            columns.queries,
+            columns.doc_ids,
+            columns.docs,
+            columns.scores,
+            str(columns.tags[columns.tag[0]]),
+        )
+
+    # -- using --------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self.docs)
+
+    def __iter__(self) -> Iterator[ScoredDoc]:
+        """Rows in order, as ir_measures takes them."""
+        for i, query_id in enumerate(self.query_ids):
+            rows = slice(self.offsets[i], self.offsets[i + 1])
+            for doc, score in zip(self.docs[rows], self.scores[rows].tolist(), strict=True):
+                yield ScoredDoc(query_id, self.doc_ids[doc], score)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Run) and self.as_dict() == other.as_dict()
+
+    def __repr__(self) -> str:
+        return f"Run({self.tag!r}, {len(self.query_ids)} queries, {len(self)} rows)"
+
+    def ranking(self, query_id: str) -> list[ScoredDoc]:
+        """The rows of one query, best first; empty when the run does not have it."""
+        at = self._index.get(query_id)
+        if at is None:
+            return []
+        rows = slice(self.offsets[at], self.offsets[at + 1])
+        names = self.doc_ids[self.docs[rows]]
+        return [
+            ScoredDoc(query_id, d, s)
+            for d, s in zip(names, self.scores[rows].tolist(), strict=True)
+        ]
+
+    def as_dict(self) -> dict[str, dict[str, float]]:
+        """{query id: {document id: score}} in rank order, as pytrec_eval takes it."""
+        result: dict[str, dict[str, float]] = {query_id: {} for query_id in self.query_ids}
+        for row in self:
+            result[row.query_id][row.doc_id] = row.score
+        return result
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {query_id: i for i, query_id in enumerate(self.query_ids)}
+
+    @cached_property
+    def queries(self) -> Ints:
+        """(N,) index of each row's query."""
+        return np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets))
+
+    @cached_property
+    def ranks(self) -> Ints:
+        """(N,) rank of each row within its query, from 1."""
+        return np.arange(1, len(self) + 1) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
+
+    def head(self, depth: int) -> Run:
+        """The first `depth` rows of each query."""
+        keep = self.ranks <= depth
+        return replace(
+            self,
+            offsets=offsets_of(self.queries[keep], len(self.query_ids)),
+            docs=self.docs[keep],
+            scores=self.scores[keep],
+        )
+
+    # -- writing ------------------------------------------------------------------------------
+
+    def write(self, path: StrPath) -> None:
+        """Writes TREC text or Parquet, by the file's name; the file appears only when complete.
+
+        Scores are the shortest decimals that read back to the same float32.
+
+        Raises:
+            InputError: an id that is empty or holds white space, in TREC text; or the disk refuses.
+        """
+        if str(path).endswith(".parquet"):
+            self._write_parquet(path)
+            return
+        for name in (*self.query_ids, *self.doc_ids):
+            if not is_word(name):
+                raise InputError(
+                    f"the id {name!r} cannot be written as one field of TREC text",
+                    file=path,
+                    remedy="rename it, or write Parquet",
+                )
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        queries = pa.array([f"{name} Q0" for name in self.query_ids], pa.string())
+        docs, tag = pa.array(self.doc_ids, pa.string()), pa.scalar(f"{self.tag}\n")
+        with atomic_text(path) as out:
+            for start in range(0, len(self), 1 << 20):
+                rows = slice(start, start + (1 << 20))
+                lines = pc.binary_join_element_wise(
+                    queries.take(pa.array(self.queries[rows])),
+                    docs.take(pa.array(self.docs[rows])),
+                    pa.array(self.ranks[rows]).cast(pa.string()),
+                    pa.array(self.scores[rows]).cast(pa.string()),
+                    tag,
+                    " ",
+                )
+                # The lines stand end to end in the array's memory: no text object is made of them.
+                _, offsets, data = lines.buffers()
+                size = np.frombuffer(offsets, dtype=np.int32)[len(lines)]
+                out.buffer.write(memoryview(data)[:size])
+
+    @staticmethod
+    def _column(names: Ids, codes: NDArray[np.integer[Any]]) -> Any:
+        import pyarrow as pa
+
+        return pa.DictionaryArray.from_arrays(codes.astype(np.int32), pa.array(names, pa.string()))
+
+    def _write_parquet(self, path: StrPath) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        table = pa.table(
+            {
+                "query_id": self._column(self.query_ids, self.queries),
+                "doc_id": self._column(self.doc_ids, self.docs),
+                "rank": pa.array(self.ranks.astype(np.int32)),
+                "score": pa.array(self.scores),
+            }
+        ).replace_schema_metadata({"tag": self.tag})
+        with atomic_path(path) as temporary:
+            pq.write_table(table, temporary)
+
+    @classmethod
+    def _read_parquet(cls, path: StrPath) -> Run:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        def refuse(found: str) -> InputError:
+            remedy = "it needs the columns query_id, doc_id and score"
+            return InputError(f"not a Parquet run: {found}", file=path, remedy=remedy)
+
+        try:
+            table = pq.read_table(path, columns=["query_id", "doc_id", "score"])
+            text = pa.dictionary(pa.int32(), pa.string())
+            coded = [table[name].cast(text).unify_dictionaries() for name in ("query_id", "doc_id")]
+            scores = table["score"].cast(pa.float64())
+        except (pa.ArrowException, OSError, KeyError) as error:
+            raise refuse(str(error).splitlines()[0]) from None
+        if not len(table):
+            raise InputError("no rows", file=path, remedy="a run needs at least one row")
+        if any(column.null_count for column in (*coded, scores)):
+            raise refuse("a value is missing")
+        ids, codes = zip(*(_decode(column.combine_chunks()) for column in coded), strict=True)
+        tag = (table.schema.metadata or {}).get(b"tag", DEFAULT_TAG.encode()).decode()
+        try:
+            return cls.from_columns(ids[0], codes[0], ids[1], codes[1], scores.to_numpy(), tag)
+        except InputError as error:
+            raise InputError(error.found, file=path, remedy=error.remedy) from None
+
+
+def _decode(column: Any) -> tuple[Ids, Ints]:
+    names = id_array(column.dictionary.to_pylist())
+    return names, column.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _in_order(
+    queries: Ints, scores: NDArray[np.float32], docs: NDArray[np.integer[Any]], places: Ints
+) -> bool:
+    """Whether rows already stand in the order a run has: most files do, and sorting is dear."""
+    same = queries[1:] == queries[:-1]
+    lower = np.where(same, scores[1:] < scores[:-1], queries[1:] > queries[:-1])
+    tied = np.flatnonzero(~lower)
+    above, below = places[docs[tied]], places[docs[tied + 1]]
+    return bool(np.all(same[tied] & (scores[tied + 1] == scores[tied]) & (below < above)))

@@ -1,0 +1,1 @@
+"""From runs and judgments to figures, tests, checks and submissions."""

@@ -1,0 +1,206 @@
+"""From a run and qrels to per-query values, and to the one figure a benchmark reports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ir_measures
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ids
+from irtoolkit.measures.base import ColumnarMeasure
+from irtoolkit.measures.judged import Floats, JudgedRun, Ranks
+from irtoolkit.measures.standard import vectorised
+from irtoolkit.runs import Qrels, Run
+from irtoolkit.runs.trec import MAX_GRADE
+
+# A measure's name, its parameters in parentheses (which may hold spaces), and its cut.
+_MEASURE = re.compile(r"[^\s(]+(?:\([^)]*\))?\S*")
+
+
+def parse_measures(text: str | Sequence[str]) -> dict[str, ir_measures.Measure]:
+    """Measures by the names they were asked for under, in order.
+
+    Args:
+        text: ir_measures names separated by white space, or a sequence of them.
+
+    Raises:
+        InputError: an unknown measure, or parameters it does not take.
+    """
+    if isinstance(text, str):
+        names, rest = _MEASURE.findall(text), _MEASURE.sub("", text).strip()
+        if rest:
+            raise InputError(f"measures {text!r} hold a stray {rest!r}")
+    else:
+        names = list(text)
+    if not names:
+        raise InputError("no measures given", remedy='for example "nDCG@10 AP"')
+    return {name: _parse(name) for name in names}
+
+
+def _parse(name: str) -> ir_measures.Measure:
+    try:
+        measure = ir_measures.parse_measure(name)
+        measure.validate_params()
+    except NameError:
+        from difflib import get_close_matches
+
+        near = get_close_matches(re.split(r"[(@]", name)[0], ir_measures.measures.registry, 3)
+        raise InputError(
+            f"no measure {name!r}",
+            remedy=f"did you mean {', '.join(near)}?" if near else "see ir-measur.es for names",
+        ) from None
+    except (ValueError, AssertionError, KeyError, TypeError) as error:
+        # ir_measures shows a parameter that is not there as a bare object.
+        lacks = "it needs a cutoff, as in P@10" if "cutoff=<object" in str(error) else str(error)
+        raise InputError(f"measure {name!r} is not valid: {lacks}") from None
+    if measure.params.get("cutoff", 1) < 1:
+        raise InputError(f"measure {name!r} is not valid: its cut is below 1")
+    return measure
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What one run scores.
+
+    Attributes:
+        measures: the measures by name.
+        query_ids: (Q,) the judged queries.
+        values: (measures, Q) value of each measure for each query.
+        folds: index arrays into the queries; a measure's figure is the mean of its means.
+    """
+
+    measures: dict[str, ir_measures.Measure]
+    query_ids: Ids
+    values: NDArray[np.float64]
+    folds: tuple[NDArray[np.intp], ...]
+
+    def per_query(self, name: str) -> NDArray[np.float64]:
+        """(Q,) the values of one measure."""
+        row: NDArray[np.float64] = self.values[list(self.measures).index(name)]
+        return row
+
+    def figures(self) -> dict[str, float]:
+        """The benchmark's figure for each measure, 0..1 for the usual ones."""
+        return {name: self._figure(name) for name in self.measures}
+
+    def over(self, query_ids: Collection[str]) -> dict[str, float]:
+        """The figures of some of the queries, without folds."""
+        wanted = set(query_ids)
+        rows = np.array([i for i, name in enumerate(self.query_ids) if name in wanted], np.intp)
+        return {name: self._aggregate(name, rows) for name in self.measures}
+
+    def _figure(self, name: str) -> float:
+        return float(np.mean([self._aggregate(name, fold) for fold in self.folds]))
+
+    def _aggregate(self, name: str, rows: NDArray[np.intp]) -> float:
+        aggregator = self.measures[name].aggregator()
+        for value in self.per_query(name)[rows].tolist():
+            aggregator.add(value)
+        return float(aggregator.result())
+
+
+def evaluate(
+    run: Run,
+    qrels: Qrels,
+    measures: dict[str, ir_measures.Measure],
+    folds: Sequence[Sequence[str]] = (),
+    ranks: Ranks | None = None,
+) -> Evaluation:
+    """Scores a run for every judged query, as trec_eval would: a missing query counts as zero.
+
+    Args:
+        run: the ranking.
+        qrels: the judgments.
+        measures: from `parse_measures`.
+        folds: sets of query ids to average over, as a benchmark's protocol declares them.
+        ranks: exact ranks of relevant documents over all candidates, where they are known.
+
+    Raises:
+        InputError: a measure that nothing installed computes, a fold's query without qrels, or
+            grades that trec_eval cannot take.
+    """
+    if not all(isinstance(measure, ColumnarMeasure) for measure in measures.values()):
+        _refuse_high_grades(qrels)
+    ours = {name: found for name, m in measures.items() if (found := _vectorised(m)) is not None}
+    values = {}
+    if ours:
+        judged = JudgedRun.lay(run, qrels, ranks)
+        values = {name: compute(judged) for name, compute in ours.items()}
+    others = {name: measure for name, measure in measures.items() if name not in ours}
+    values |= _by_ir_measures(run, qrels, others)
+    position = {query_id: i for i, query_id in enumerate(qrels.query_ids)}
+    for fold in folds:
+        for query_id in fold:
+            if query_id not in position:
+                raise InputError(f"query {query_id} of the protocol's folds has no judgments")
+    parts = [[position[q] for q in fold] for fold in folds] or [list(range(len(position)))]
+    return Evaluation(
+        measures,
+        qrels.query_ids,
+        np.array([values[name] for name in measures]),
+        tuple(np.array(part, dtype=np.intp) for part in parts),
+    )
+
+
+def _refuse_high_grades(qrels: Qrels) -> None:
+    if np.abs(qrels.grades).max(initial=0) > MAX_GRADE:
+        raise InputError(
+            f"a grade of {np.abs(qrels.grades).max()}, on which trec_eval hangs",
+            remedy=f"use grades up to {MAX_GRADE}",
+        )
+
+
+def _vectorised(measure: ir_measures.Measure) -> Callable[[JudgedRun], Floats] | None:
+    """What computes a measure on arrays, if anything does."""
+    return measure.per_query if isinstance(measure, ColumnarMeasure) else vectorised(measure)
+
+
+def _by_ir_measures(
+    run: Run, qrels: Qrels, measures: dict[str, ir_measures.Measure]
+) -> dict[str, NDArray[np.float64]]:
+    if not measures:
+        return {}
+    best = np.full(len(qrels.query_ids), -1)
+    np.maximum.at(best, np.repeat(np.arange(len(best)), np.diff(qrels.offsets)), qrels.grades)
+    if (best < 0).any():
+        raise InputError(
+            f"query {qrels.query_ids[np.argmin(best)]} has only negative grades, on which"
+            " trec_eval crashes or hangs",
+            remedy="leave the query out of the qrels, or judge one of its documents 0",
+        )
+    position = {query_id: i for i, query_id in enumerate(qrels.query_ids)}
+    found: dict[Any, NDArray[np.float64]] = {
+        measure: np.full(len(position), measure.DEFAULT, dtype=np.float64)
+        for measure in measures.values()
+    }
+    try:
+        for metric in ir_measures.iter_calc(list(found), qrels.as_dict(), _untied(run)):
+            if metric.query_id in position:
+                found[metric.measure][position[metric.query_id]] = metric.value
+    except Exception as error:  # a provider may run anything, a Perl script among them
+        names = ", ".join(measures)
+        raise InputError(
+            f"ir_measures cannot compute {names}: {' '.join(str(error).split())}"
+        ) from error
+    return {name: found[measure] for name, measure in measures.items()}
+
+
+def lower_is_better(measure: ir_measures.Measure | str) -> bool:
+    """Whether a smaller value of a measure is a better one: so for ranks, and for nothing else."""
+    return str(measure).partition("(")[0].endswith("Rank")
+
+
+def _untied(run: Run) -> dict[str, dict[str, float]]:
+    """The run with its order as scores: ir_measures' providers disagree on how ties are broken."""
+    # Positive, as some providers take an unlisted document for one with a score of 0.
+    scores = iter((len(run) - run.ranks + 1).tolist())
+    untied: dict[str, dict[str, float]] = {query_id: {} for query_id in run.query_ids}
+    for row in run:
+        untied[row.query_id][row.doc_id] = float(next(scores))
+    return untied
