@@ -27,8 +27,8 @@ from ir_datasets.formats import (
 from ir_datasets.indices import Docstore
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.benchmark import DEFAULT_MEASURES
 from irtoolkit.datasets.dataset import (
-    DEFAULT_MEASURES,
     benchmark,
     known_queries,
     load_dataset,

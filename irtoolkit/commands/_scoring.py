@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.dataset import DEFAULT_MEASURES, load_judgments, protocol
+from irtoolkit.datasets.benchmark import DEFAULT_MEASURES
+from irtoolkit.datasets.dataset import load_judgments, protocol
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.measures.standard import uses_ranks
 from irtoolkit.runs import Run

@@ -82,15 +82,15 @@ def _list() -> list[dict[str, Any]]:
 def _show(dataset_id: str) -> dict[str, Any]:
     from dataclasses import asdict
 
+    from irtoolkit.datasets.benchmark import Statistic
     from irtoolkit.datasets.dataset import benchmark, load_dataset, protocol
-    from irtoolkit.datasets.handlers import Statistic
 
     dataset = load_dataset(dataset_id)
     about = benchmark(dataset)
     shown: dict[str, Any] = {"id": dataset_id}
     if about is not None:
         shown |= {
-            "title": about.title, "paper": about.paper, "url": about.url,
+            "title": about.title, "paper": about.citation, "url": about.url,
             "licence": about.licence, "where": about.where() or f"not here: {about.howto}",
         }  # fmt: skip
         if about.where() is None:  # asking for more would start a download

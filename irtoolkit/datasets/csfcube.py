@@ -5,10 +5,12 @@ the same under `csfcube/sample`, an invented miniature that ships with the packa
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 import ir_datasets
 
+from irtoolkit.datasets.benchmark import Benchmark, Folds, Statistic
 from irtoolkit.datasets.csfcube_release import (
     ABSTRACTS,
     ANNOTATIONS,
@@ -23,15 +25,12 @@ from irtoolkit.datasets.csfcube_release import (
     Release,
     read_release,
 )
-from irtoolkit.datasets.declare import Paper
 from irtoolkit.datasets.github import download
 from irtoolkit.datasets.handlers import (
     Docs,
     Judgments,
     Pools,
-    Protocol,
     Queries,
-    Statistic,
 )
 from irtoolkit.datasets.source import Source
 
@@ -50,13 +49,15 @@ BLOBS = {
     ANNOTATIONS.format("result"): "ad2fe7d8085781a24fe7beb5df2f0fd99a70c61c",
 }
 
-PAPER = Paper(
+BENCHMARK = Benchmark(
     name=NAME,
     title="CSFCube",
     citation="Mysore et al. 2021, NeurIPS Datasets and Benchmarks",
     url=f"https://github.com/{REPOSITORY}",
     licence="CC BY-NC 4.0",
     description="Faceted query-by-example over computer science abstracts, graded 0 to 3.",
+    measures=MEASURES,
+    averaging="mean of the means of the two test folds",
     bibtex="""@inproceedings{mysore2021csfcube,
   title={{CSFCube} -- A Test Collection of Computer Science Research Articles for Faceted Query by
          Example},
@@ -91,8 +92,8 @@ def statistics(release: Release) -> list[Statistic]:
 
 def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
     """Declares every CSFCube dataset; opens no file."""
-    for prefix, sample in PAPER.variants():
-        source = PAPER.source(
+    for prefix, sample in BENCHMARK.variants():
+        source = BENCHMARK.source(
             tuple(BLOBS),
             sample=sample,
             howto=f"get https://github.com/{REPOSITORY} and put its files into",
@@ -127,9 +128,8 @@ def _dataset(
             for query in release.of(facet)
         )
 
-    def protocol() -> Protocol:
-        folds = load().folds[facet or "all"]
-        return Protocol(MEASURES, folds, "mean of the means of the two test folds")
+    def folds() -> Folds:
+        return load().folds[facet or "all"]
 
     def table() -> list[Statistic]:
         release = load()
@@ -146,11 +146,10 @@ def _dataset(
         Queries(lambda: load().of(facet), CSFCubeQuery, NAME, "en"),
         Judgments(judgments, CSFCubeQrel, GRADES),
         Pools(pools),
-        PAPER.about(
-            source,
-            measures=MEASURES,
-            protocol=protocol,
-            statistics=table,
-            breakdowns={"facet": by_facet} if facet is None else None,
-        ),
+        replace(
+            BENCHMARK,
+            folds=folds,
+            statistics_of=table,
+            breakdowns={"facet": by_facet} if facet is None else {},
+        ).at(source),
     )

@@ -10,11 +10,8 @@ import ir_datasets
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets import dataset_ids
-from irtoolkit.datasets.handlers import Benchmark, Protocol
+from irtoolkit.datasets.benchmark import DEFAULT_MEASURES, Benchmark, EvaluationProtocol
 from irtoolkit.runs import Qrels
-
-# What to measure where a dataset does not say.
-DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
 
 
 def load_dataset(dataset_id: str) -> Any:
@@ -41,10 +38,10 @@ def benchmark(dataset: Any) -> Benchmark | None:
     return dataset.irtoolkit() if hasattr(dataset, "irtoolkit") else None
 
 
-def protocol(dataset: Any) -> Protocol:
+def protocol(dataset: Any) -> EvaluationProtocol:
     """How the dataset is to be evaluated: its own protocol, or usual measures and plain means."""
     ours = benchmark(dataset)
-    return Protocol(DEFAULT_MEASURES) if ours is None else ours.protocol_of()
+    return EvaluationProtocol(DEFAULT_MEASURES) if ours is None else ours.protocol_of()
 
 
 def breakdown(dataset_id: str, name: str) -> dict[str, list[str]]:

@@ -8,6 +8,7 @@ The release is KILT's ELI5: `eli5-train-kilt.jsonl` and `eli5-dev-kilt.jsonl`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,9 +20,9 @@ from ir_datasets.formats import GenericDoc
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.records import Qrel
 from irtoolkit.building.examples import CONTEXT, extract
+from irtoolkit.datasets.benchmark import Benchmark, Statistic
 from irtoolkit.datasets.cache import Records, Rows, Tables, Writer, parsed
-from irtoolkit.datasets.declare import Paper
-from irtoolkit.datasets.handlers import Docs, Judgments, Queries, Statistic
+from irtoolkit.datasets.handlers import Docs, Judgments, Queries
 from irtoolkit.datasets.source import Source
 from irtoolkit.datasets.strictjson import TRUNCATED, read_jsonl
 from irtoolkit.datasets.web import download
@@ -31,13 +32,14 @@ SPLITS = ("train", "dev")
 MEASURES = ("R@1", "R@3", "R@5", "R@10", "R@50", "R@100", "Rank")
 GRADES = {1: "the example that stood in the answer"}
 URL = "https://github.com/facebookresearch/KILT"
-PAPER = Paper(
+BENCHMARK = Benchmark(
     name=NAME,
     title="EgRet",
     citation="Wang et al. 2022, NAACL",
     url=URL,
     licence="see KILT and ELI5",
     description="Examples masked out of long-form answers, among all examples.",
+    measures=MEASURES,
     bibtex="""@inproceedings{wang2022modeling,
   title={Modeling Exemplification in Long-form Question Answering via Retrieval},
   author={Wang, Shufan and Xu, Fangyuan and Thompson, Laure and Choi, Eunsol and Iyyer, Mohit},
@@ -188,19 +190,18 @@ def _problem(record: Any) -> str | None:
 
 def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
     """Declares every EgRet dataset; opens no file."""
-    for prefix, sample in PAPER.variants():
+    for prefix, sample in BENCHMARK.variants():
         howto = f"get ELI5 from {URL} and put {' and '.join(FILES)} into"
-        source = PAPER.source(
+        source = BENCHMARK.source(
             list(FILES), sample=sample, howto=howto, download=partial(download, FILES)
         )
         load = partial(_load, source)
         docs = Docs(lambda load=load: load().docs, GenericDoc, NAME, "en")  # type: ignore[misc]
-        about = PAPER.about(
-            source,
-            measures=MEASURES,
-            statistics=lambda load=load: [Statistic("Examples", len(load().docs))],  # type: ignore[misc]
+        about = replace(
+            BENCHMARK,
+            statistics_of=lambda load=load: [Statistic("Examples", len(load().docs))],  # type: ignore[misc]
             listed=False,
-        )
+        ).at(source)
         add(prefix, ir_datasets.Dataset(docs, about))
         for split in SPLITS:
             for left_only in (False, True):
@@ -225,13 +226,12 @@ def _dataset(
         docs,
         Queries(lambda: load().queries(split, left_only), ExampleQuery, NAME, "en"),
         Judgments(judgments, Qrel, GRADES),
-        PAPER.about(
-            source,
-            measures=MEASURES,
-            statistics=lambda: statistics(load(), split, left_only),
+        replace(
+            BENCHMARK,
+            statistics_of=lambda: statistics(load(), split, left_only),
             published=REPORTED[split],
             listed=not left_only,
-        ),
+        ).at(source),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, BaseScoredDocs
@@ -160,71 +159,3 @@ class SharedCandidates(BaseScoredDocs):  # type: ignore[misc]
 
     def scoreddocs_cls(self) -> type:
         return PoolDoc
-
-
-@dataclass(frozen=True)
-class Statistic:
-    """One figure of a benchmark's statistics table, as computed and as its paper prints it."""
-
-    name: str
-    value: float
-    reported: float | None = None
-
-    def unreported(self) -> Statistic:
-        """The same without the paper's figure, for data that are not the paper's."""
-        return replace(self, reported=None)
-
-
-# Gives {part: query ids}, in the order that parts are to be shown in.
-Breakdown = Callable[[], Mapping[str, Sequence[str]]]
-
-
-@dataclass(frozen=True)
-class Protocol:
-    """How a benchmark says it is to be evaluated.
-
-    Attributes:
-        measures: the benchmark's own measures, as ir_measures names, in the order of its tables.
-        folds: sets of query ids; the figure of a measure is the mean of its means over each
-            set. Empty means one set with every judged query.
-        note: what averaging is done, for tables.
-    """
-
-    measures: tuple[str, ...]
-    folds: tuple[tuple[str, ...], ...] = ()
-    note: str = "mean over queries"
-
-
-@dataclass(frozen=True)
-class Benchmark:
-    """What a dataset says of itself beyond ir_datasets' own fields; a constituent of it.
-
-    `breakdowns` are named ways of dividing the queries into parts, as {part: query ids}.
-    `gold_of` tells which relevant document of a query is the gold itself, where several are.
-    `published` is how many queries the paper's release has, to tell it from other data.
-    `listed` is off for variants of a dataset that would drown a list of them.
-    """
-
-    name: str
-    title: str
-    paper: str
-    url: str
-    licence: str
-    bibtex: str
-    where: Callable[[], str | None]
-    howto: str
-    protocol_of: Callable[[], Protocol]
-    statistics_of: Callable[[], list[Statistic]]
-    description: str = ""
-    breakdowns: Mapping[str, Breakdown] = field(default_factory=dict)
-    gold_of: Callable[[Any], str] | None = None
-    published: int | None = None
-    listed: bool = True
-
-    def irtoolkit(self) -> Benchmark:
-        """How irtoolkit finds this in any ir_datasets Dataset."""
-        return self
-
-    def documentation(self) -> dict[str, Any]:
-        """ir_datasets' documentation record."""
-        return {"pretty_name": self.title, "desc": self.description, "bibtex": self.bibtex}

@@ -19,7 +19,8 @@ import ir_datasets
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
-from irtoolkit.datasets.handlers import Judgments, Pools, Protocol, Queries, Statistic
+from irtoolkit.datasets.benchmark import Statistic
+from irtoolkit.datasets.handlers import Judgments, Pools, Queries
 from irtoolkit.datasets.strictjson import read_jsonl
 
 _ID = re.compile(r"^(.+)/(?:([2-9]|[1-9][0-9]{1,2})-way|proxy)$")
@@ -143,9 +144,9 @@ def _derived(dataset_id: str, groups: tuple[str, str | None]) -> ir_datasets.Dat
             about,
             title=f"{about.title}, {ways} candidates",
             description=f"The gold among {ways} candidates.",
-            protocol_of=lambda: Protocol(
-                MEASURES, note="accuracy: the share of queries whose gold comes first"
-            ),
+            measures=MEASURES,
+            averaging="accuracy: the share of queries whose gold comes first",
+            folds=tuple,
             statistics_of=statistics,
             breakdowns={},
             listed=False,

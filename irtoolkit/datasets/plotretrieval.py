@@ -12,6 +12,7 @@ The published files are not out, so this layout is ours: `books/<book>.json` wit
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Tuple  # noqa: UP035 ir_datasets compares these
@@ -25,6 +26,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.base.records import Qrel
 from irtoolkit.base.spans import Span
+from irtoolkit.datasets.benchmark import Benchmark, Statistic
 from irtoolkit.datasets.books import (
     BOOK_COLUMNS,
     SENTENCE_COLUMNS,
@@ -34,13 +36,11 @@ from irtoolkit.datasets.books import (
     sentences_of,
 )
 from irtoolkit.datasets.cache import Rows, Tables, Writer, parsed
-from irtoolkit.datasets.declare import Paper
 from irtoolkit.datasets.handlers import (
     Docs,
     Judgments,
     Queries,
     SharedCandidates,
-    Statistic,
 )
 from irtoolkit.datasets.source import Source
 from irtoolkit.datasets.strictjson import TRUNCATED, read_json, read_jsonl
@@ -58,13 +58,14 @@ GRADES = {
 MEASURES = (
     "RR@1", "RR@10", "RR@100", "RCap@1", "RCap@10", "RCap@100", "NRODCG@1", "NRODCG@10", "NRODCG@100",
 )  # fmt: skip
-PAPER = Paper(
+BENCHMARK = Benchmark(
     name=NAME,
     title="PlotRetrieval",
     citation="Xu et al. 2023",
     url="",
     licence="not published",
     description="Plot passages for readers' abstract descriptions of them.",
+    measures=MEASURES,
     bibtex="""@article{xu2023plot,
   title={Plot Retrieval as an Assessment of Abstract Semantic Association},
   author={Xu, Shicheng and Pang, Liang and Li, Jiangnan and Yu, Mo and Meng, Fandong and
@@ -271,7 +272,7 @@ def _sentences(path: Path, book: str) -> list[str]:
 
 def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
     """Declares every PlotRetrieval dataset; opens no file."""
-    for prefix, sample in PAPER.variants():
+    for prefix, sample in BENCHMARK.variants():
         for split in SPLITS:
             name = f"{prefix}/{split}"
             for dataset_id, dataset in _datasets(name, split, CHUNK, sample):
@@ -290,7 +291,7 @@ def _datasets(
         f"the authors have not published their files: make books/*.json and queries-{split}.jsonl,"
         " as the documentation of irtoolkit.datasets.plotretrieval says, and put them into"
     )
-    source = PAPER.source([f"queries-{split}.jsonl"], sample=sample, howto=howto)
+    source = BENCHMARK.source([f"queries-{split}.jsonl"], sample=sample, howto=howto)
     load = partial(_load, source, split, size)
     docs = Docs(lambda: load().passages, Passage, NAME, "en")
     for own_book in (False, True):
@@ -337,15 +338,14 @@ def _dataset(
         Queries(lambda: load().queries(), PlotQuery, NAME, "en"),
         Judgments(lambda: _qrels(load()), Qrel, GRADES),
         SharedCandidates(candidates) if own_book else None,
-        PAPER.about(
-            source,
-            measures=MEASURES,
-            statistics=lambda: statistics(load(), split),
+        replace(
+            BENCHMARK,
+            statistics_of=lambda: statistics(load(), split),
             published=QUERIES.get(split),
             gold_of=lambda query: query.spans[0],
             breakdowns={"book": lambda: load().asking()},
             listed=listed,
-        ),
+        ).at(source),
     )
 
 

@@ -10,6 +10,7 @@ differ in case only are one document there, and here under `lower`.
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
@@ -21,10 +22,10 @@ from ir_datasets.formats import GenericDoc
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
 from irtoolkit.base.records import Qrel
+from irtoolkit.datasets.benchmark import Benchmark, Statistic
 from irtoolkit.datasets.cache import Records, Rows, Tables, Writer, parsed
-from irtoolkit.datasets.declare import Paper
 from irtoolkit.datasets.github import download
-from irtoolkit.datasets.handlers import Docs, Judgments, Queries, Statistic
+from irtoolkit.datasets.handlers import Docs, Judgments, Queries
 from irtoolkit.datasets.source import Source
 from irtoolkit.datasets.strictjson import TRUNCATED
 
@@ -45,13 +46,14 @@ COMMIT = "7c42dbd49cc88103928b6ed40688fb444e7cde9a"
 # The ids of the files are taken from GitHub's listing of the commit.
 BLOBS: dict[str, str | None] = dict.fromkeys(FILES.values())
 URL = f"https://github.com/{REPOSITORY}"
-PAPER = Paper(
+BENCHMARK = Benchmark(
     name=NAME,
     title="QuoteR",
     citation="Qi et al. 2022, ACL",
     url=URL,
     licence="see the repository",
     description="Quotes for the contexts they were taken out of, among all quotes of the language.",
+    measures=MEASURES,
     bibtex="""@inproceedings{qi2022quoter,
   title={{QuoteR}: A Benchmark of Quote Recommendation for Writing},
   author={Qi, Fanchao and Yang, Yanhui and Yi, Jing and Cheng, Zhili and Liu, Zhiyuan and
@@ -208,9 +210,9 @@ def _parse(path: Path, lower: bool, out: Writer) -> None:
 
 def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
     """Declares every QuoteR dataset; opens no file."""
-    for prefix, sample in PAPER.variants():
+    for prefix, sample in BENCHMARK.variants():
         for lang, file in FILES.items():
-            source = PAPER.source(
+            source = BENCHMARK.source(
                 [file],
                 sample=sample,
                 howto=f"get the data from {URL} and put {file} into",
@@ -220,12 +222,11 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
                 name = f"{prefix}/{lang}" + ("/lower" if lower else "")
                 load = partial(_load, source, lang, lower)
                 docs = Docs(lambda load=load: load().quotes, GenericDoc, f"{NAME}/{lang}", lang)  # type: ignore[misc]
-                about = PAPER.about(
-                    source,
-                    measures=MEASURES,
-                    statistics=lambda load=load: [Statistic("Quotes", len(load().quotes))],  # type: ignore[misc]
+                about = replace(
+                    BENCHMARK,
+                    statistics_of=lambda load=load: [Statistic("Quotes", len(load().quotes))],  # type: ignore[misc]
                     listed=False,
-                )
+                ).at(source)
                 add(name, ir_datasets.Dataset(docs, about))
                 for split in SPLITS:
                     whole = _dataset(load, docs, source, lang, split, None, listed=not lower)
@@ -256,14 +257,13 @@ def _dataset(
         docs,
         Queries(lambda: load().queries(split, side), QuoteQuery, f"{NAME}/{lang}", lang),
         Judgments(lambda: load().judgments(split), Qrel, GRADES),
-        PAPER.about(
-            source,
-            measures=MEASURES,
-            statistics=lambda: statistics(load(), lang, split),
+        replace(
+            BENCHMARK,
+            statistics_of=lambda: statistics(load(), lang, split),
             published=REPORTED[lang][split][0],
             breakdowns={"frequency": lambda: load().by_frequency(split)},
             listed=listed,
-        ),
+        ).at(source),
     )
 
 

@@ -7,6 +7,7 @@ invented miniature that ships with the package. The test split of the release hi
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache, partial
 
 import ir_datasets
@@ -14,14 +15,13 @@ import numpy as np
 
 from irtoolkit.base.records import Qrel
 from irtoolkit.base.spans import Span
+from irtoolkit.datasets.benchmark import Benchmark, Statistic
 from irtoolkit.datasets.books import Passage
-from irtoolkit.datasets.declare import Paper
 from irtoolkit.datasets.handlers import (
     Docs,
     Judgments,
     Queries,
     SharedCandidates,
-    Statistic,
 )
 from irtoolkit.datasets.relic_release import MAX_CONTEXT, Release, RelicQuery, read_release
 from irtoolkit.datasets.source import Source
@@ -38,7 +38,7 @@ MEASURES = ("R@1", "R@3", "R@5", "R@10", "R@50", "R@100", "Rank")
 # Passages whose middle is nearer than this to the quotation's are judged, at grade 0.
 NEAR = 5
 URL = "https://relic.cs.umass.edu"
-PAPER = Paper(
+BENCHMARK = Benchmark(
     name=NAME,
     title="RELiC",
     citation="Thai et al. 2022, ACL",
@@ -46,6 +46,7 @@ PAPER = Paper(
     licence="see the dataset's page",
     description="Quotations masked out of literary criticism, among all passages of that length"
     " in the book.",
+    measures=MEASURES,
     bibtex="""@inproceedings{thai2022relic,
   title={{RELiC}: Retrieving Evidence for Literary Claims},
   author={Thai, Katherine and Chang, Yapei and Krishna, Kalpesh and Iyyer, Mohit},
@@ -59,10 +60,10 @@ REPORTED = {"train": 71395, "val": 9036, "test": 9034}
 
 def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
     """Declares every RELiC dataset; opens no file."""
-    for prefix, sample in PAPER.variants():
+    for prefix, sample in BENCHMARK.variants():
         for split in SPLITS:
             howto = f"get the dataset from {URL} and put its json files into"
-            source = PAPER.source([f"{split}.json"], sample=sample, howto=howto)
+            source = BENCHMARK.source([f"{split}.json"], sample=sample, howto=howto)
             load = partial(_load, source, split)
             docs = Docs(lambda load=load: load().passages, Passage, NAME, "en")  # type: ignore[misc]
             whole = _dataset(load, docs, source, split, MAX_CONTEXT, MAX_CONTEXT, listed=True)
@@ -119,14 +120,13 @@ def _dataset(
         Queries(lambda: load().queries(left, right), RelicQuery, NAME, "en"),
         judgments,
         SharedCandidates(candidates),
-        PAPER.about(
-            source,
-            measures=MEASURES,
-            statistics=lambda: statistics(load(), split),
+        replace(
+            BENCHMARK,
+            statistics_of=lambda: statistics(load(), split),
             published=REPORTED[split],
             breakdowns={"book": by_book, "length": by_length},
             listed=listed,
-        ),
+        ).at(source),
     )
 
 

@@ -290,7 +290,7 @@ def _facts(dataset: Any, queries: int) -> tuple[tuple[str, str], ...]:
     if ours is not None:
         facts = [
             ("Task", ours.description or ours.title), ("Benchmark", ours.title),
-            ("Paper", ours.paper), ("Licence of the data", ours.licence), *facts,
+            ("Paper", ours.citation), ("Licence of the data", ours.licence), *facts,
         ]  # fmt: skip
         count = dataset.queries_count() if dataset.has_queries() else queries
         if ours.published is not None and count != ours.published:

@@ -19,15 +19,9 @@ from ir_datasets.formats import GenericDoc, GenericQuery
 from irtoolkit.base.discovery import modules
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.records import Qrel
+from irtoolkit.datasets.benchmark import Benchmark, Statistic
 from irtoolkit.datasets.cache import Records, Rows, content_hash, parsed
-from irtoolkit.datasets.handlers import (
-    Benchmark,
-    Docs,
-    Judgments,
-    Protocol,
-    Queries,
-    Statistic,
-)
+from irtoolkit.datasets.handlers import Docs, Judgments, Queries
 from irtoolkit.datasets.local import registry
 from irtoolkit.datasets.local.folder import Role
 from irtoolkit.datasets.local.formats import DOC_SCHEMA, write_docs
@@ -191,22 +185,16 @@ def dataset(name: str, entry: Entry) -> ir_datasets.Dataset:
 
 
 def _about(name: str, collection: Collection) -> Benchmark:
-    def protocol() -> Protocol:
-        from irtoolkit.datasets.dataset import DEFAULT_MEASURES
-
-        return Protocol(DEFAULT_MEASURES)
-
     return Benchmark(
         name=name,
         title=f"{name} (registered)",
-        paper="not stated",
+        citation="not stated",
         url="not stated",
         licence="not stated",
         bibtex="",
         where=collection.where,
         howto="register its folder: irtoolkit register NAME FOLDER",
         description="A collection that was registered on this machine.",
-        protocol_of=protocol,
         statistics_of=collection.statistics,
     )
 

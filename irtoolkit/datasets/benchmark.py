@@ -1,0 +1,155 @@
+"""The record of a benchmark that each of its datasets carries, and how it is evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.datasets.source import DATA_VARIABLE, Source, sample_source
+
+# What is measured when a dataset does not say.
+DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
+
+# Gives {part: query ids}; the order of the parts is the order they are shown in.
+Breakdown = Callable[[], Mapping[str, Sequence[str]]]
+# Sets of query ids.
+Folds = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """One figure of a benchmark's statistics table.
+
+    Attributes:
+        name: What is counted or averaged.
+        value: The figure computed from the data.
+        reported: The figure that the benchmark's paper prints, if it prints one.
+    """
+
+    name: str
+    value: float
+    reported: float | None = None
+
+    def unreported(self) -> Statistic:
+        """The same figure without the paper's, for data that are not the paper's."""
+        return replace(self, reported=None)
+
+
+@dataclass(frozen=True)
+class EvaluationProtocol:
+    """How a benchmark is evaluated.
+
+    Attributes:
+        measures: The benchmark's own measures as ir_measures names, in the order of its tables.
+        folds: Sets of query ids. A measure's figure is the mean of its means over each set. Empty
+            means one set with every judged query.
+        note: How values are averaged, in words for tables.
+    """
+
+    measures: tuple[str, ...] = DEFAULT_MEASURES
+    folds: Folds = ()
+    note: str = "mean over queries"
+
+
+def _nowhere() -> str | None:
+    return None
+
+
+def _no_statistics() -> list[Statistic]:
+    return []
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A published benchmark, and what one of its datasets adds to it.
+
+    A benchmark's module states the benchmark once. Each dataset is that record with its own facts
+    (`dataclasses.replace`) at the place of its files (`at`), and carries it as one of ir_datasets'
+    constituents, so that `dataset.irtoolkit()` returns it.
+
+    Attributes:
+        name: The first part of the benchmark's ids and the name of its folder in $IRTOOLKIT_DATA.
+        title: The benchmark's name in print.
+        citation: Authors, year and venue of the paper.
+        url: Where the release is published.
+        licence: The licence of the release.
+        bibtex: The paper's BibTeX entry.
+        description: The task in one sentence.
+        measures: The benchmark's own measures as ir_measures names, in the order of its tables.
+        averaging: How values are averaged, in words for tables.
+        folds: Returns the sets of query ids that are averaged separately; none by default.
+        statistics_of: Computes the statistics table of the dataset.
+        breakdowns: Named ways to divide the queries into parts.
+        gold_of: Returns the id of the gold document of a query of which several are relevant.
+        published: The number of queries in the published release, to tell it from other data.
+        listed: Whether `irtoolkit datasets` gives the dataset a row of its own.
+        where: Returns the folder of the files, or None while they are not on this machine.
+        howto: What to get and where to put it.
+    """
+
+    name: str
+    title: str
+    citation: str
+    url: str
+    licence: str
+    bibtex: str
+    description: str
+    measures: tuple[str, ...] = DEFAULT_MEASURES
+    averaging: str = "mean over queries"
+    folds: Callable[[], Folds] = tuple
+    statistics_of: Callable[[], list[Statistic]] = _no_statistics
+    breakdowns: Mapping[str, Breakdown] = field(default_factory=dict)
+    gold_of: Callable[[Any], str] | None = None
+    published: int | None = None
+    listed: bool = True
+    where: Callable[[], str | None] = _nowhere
+    howto: str = ""
+
+    def protocol_of(self) -> EvaluationProtocol:
+        """The evaluation protocol; opens the files of a dataset that has folds."""
+        return EvaluationProtocol(self.measures, self.folds(), self.averaging)
+
+    def variants(self) -> Iterator[tuple[str, bool]]:
+        """Yields the first part of the ids, and whether they name the invented sample."""
+        yield self.name, False
+        yield f"{self.name}/sample", True
+
+    def source(
+        self,
+        files: Sequence[str],
+        *,
+        sample: bool,
+        howto: str,
+        download: Callable[[Path], None] | None = None,
+    ) -> Source:
+        """The place of a dataset's files; `howto` ends with "into" and gets the folder's name."""
+        if sample:
+            return sample_source(self.name, tuple(files))
+        remedy = f"{howto} ${DATA_VARIABLE}/{self.name}/"
+        return Source(self.name, tuple(files), remedy, download=download)
+
+    def at(self, source: Source) -> Benchmark:
+        """The record of a dataset whose files are there.
+
+        The sample's record has none of the paper's figures: they describe other data.
+        """
+        placed = replace(self, where=source.where, howto=source.howto)
+        if not source.sample:
+            return placed
+        return replace(
+            placed,
+            title=f"{self.title} (invented sample)",
+            licence="Apache-2.0",
+            statistics_of=lambda: [row.unreported() for row in self.statistics_of()],
+            published=None,
+        )
+
+    def irtoolkit(self) -> Benchmark:
+        """The record itself; ir_datasets' Dataset forwards this call to its constituent."""
+        return self
+
+    def documentation(self) -> dict[str, Any]:
+        """ir_datasets' documentation record."""
+        return {"pretty_name": self.title, "desc": self.description, "bibtex": self.bibtex}
