@@ -1,0 +1,351 @@
+"""The documentation: its commands run, its examples come out, its tables are the code's, its links hold.
+
+A page is read as its reader would: the blocks marked `sh` and `python` are run in order in one folder,
+and where a block marked `text` follows, it is what they print. A line that ends in "# needs: ..." says
+what a reader must have first, and is left out here.
+"""
+
+from __future__ import annotations
+
+import glob
+import importlib.util
+import io
+import re
+import shlex
+import socket
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import pytest
+
+from irtoolkit.datasets import dataset_ids
+from irtoolkit.models.presets import find, missing, presets
+from irtoolkit.retrievers import retrievers
+from irtoolkit.retrievers.base import Retriever
+from irtoolkit.retrievers.lexical import FORMS
+from tests.conftest import ROOT, Answer
+
+Command = Callable[..., Answer]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+NEEDS = "# needs: "
+# A collection that the README registers, as whoever runs the tests may have done.
+OWN = "npl"
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
+
+
+def load_generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+generate = load_generator()
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def written_by_hand(page: Path) -> bool:
+    return not page.read_text("utf-8").startswith(generate.HEAD)
+
+
+class Block(NamedTuple):
+    """A fenced block of a page, and what the block after it says is printed."""
+
+    kind: str
+    text: str
+    line: int
+    printed: str | None
+
+
+def blocks(page: str) -> Iterator[Block]:
+    found = list(_FENCE.finditer(page))
+    for match, after in zip(found, [*found, None][1:], strict=True):
+        if match[1] not in ("sh", "python"):
+            continue
+        told = after and after[1] == "text" and not page[match.end() : after.start()].strip()
+        line = page[: match.start()].count("\n") + 2
+        yield Block(match[1], match[2], line, after[2] if told and after else None)
+
+
+def commands(block: Block) -> Iterator[tuple[int, list[str]]]:
+    """(line, arguments) of each of our commands that nothing is needed for."""
+    for number, line in enumerate(block.text.splitlines(), block.line):
+        if NEEDS in line or block.kind != "sh":
+            continue
+        for part in line.split(" && "):
+            if part.startswith("irtoolkit "):
+                words = shlex.split(part, comments=True)[1:]
+                words = ["npl-of-a-reader" if word == OWN else word for word in words]
+                yield number, [n for word in words for n in (sorted(glob.glob(word)) or [word])]
+
+
+def runs_something(page: Path) -> bool:
+    found = blocks(page.read_text("utf-8")) if written_by_hand(page) else ()
+    return any(block.kind == "python" or any(commands(block)) for block in found)
+
+
+@pytest.fixture
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader's folder, with a collection of their own in it, no release and no network."""
+
+    def refuse(*args: Any) -> None:
+        raise OSError("the tests have no network")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("IRTOOLKIT_DATA", raising=False)
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    folder = tmp_path / "data" / "npl"
+    folder.mkdir(parents=True)
+    texts = {
+        "1": "compact memories have flexible capacities",
+        "2": "an electronic analogue computer",
+    }
+    doc = "<DOC>\n<DOCNO>{}</DOCNO>\n{}\n</DOC>\n"
+    top = "<top>\n<num>1</num><title>\ncompact memories\n</title>\n</top>\n"
+    (folder / "doc-text.trec").write_text("".join(doc.format(*item) for item in texts.items()))
+    (folder / "query-text.trec").write_text(top)
+    (folder / "query_light.trec").write_text(top)
+    (folder / "qrels").write_text("1 0 1 1\n")
+
+
+@pytest.mark.usefixtures("reader")
+@pytest.mark.parametrize("page", [page for page in PAGES if runs_something(page)], ids=name_of)
+def test_a_page_does_what_it_says(irtoolkit: Command, page: Path) -> None:
+    names: dict[str, Any] = {"__name__": "page"}
+    for block in blocks(page.read_text("utf-8")):
+        # The models that a line names; one that is marked is left out anyway.
+        asked = {word for _, args in commands(block) for word in args} & presets().keys()
+        lacking = [lack for name in sorted(asked) if (lack := missing(find(name))) is not None]
+        if lacking:
+            pytest.skip(f"from line {block.line} on: {lacking[0]}")
+        printed = io.StringIO()
+        if block.kind == "python":
+            code = compile("\n" * (block.line - 1) + block.text, str(page), "exec")
+            with redirect_stdout(printed):
+                exec(code, names)
+        for number, args in commands(block):
+            answer = irtoolkit(*args)
+            assert answer.status == 0, f"{name_of(page)}:{number}: {answer.err}"
+            printed.write(answer.out)
+        if block.printed is not None:
+            assert printed.getvalue().split("\n") == block.printed.split("\n"), block.line
+
+
+def test_most_lines_are_run() -> None:
+    pages = [page.read_text("utf-8") for page in PAGES if written_by_hand(page)]
+    found = [args for page in pages for block in blocks(page) for _, args in commands(block)]
+    assert len(found) >= 50
+    wanted = "retrieve eval compare check export choices submit tune reproduce register"
+    assert {*wanted.split()} <= {args[0] for args in found}
+
+
+def test_every_line_of_ours_is_a_command_or_says_what_it_needs() -> None:
+    for page in PAGES:
+        for match in _FENCE.finditer(page.read_text("utf-8")):
+            if match[1] == "sh":
+                for line in match[2].splitlines():
+                    assert " needs " not in line, f"{name_of(page)}: {line}: write '{NEEDS}...'"
+                    assert not line.endswith("\\"), f"{name_of(page)}: {line}: one line a command"
+
+
+# -- what is read off the code --------------------------------------------------------------------
+
+
+def test_generated_pages_are_up_to_date() -> None:
+    assert list(generate.outdated()) == [], "run: python docs/generate.py"
+
+
+def test_generating_is_repeatable() -> None:
+    assert generate.pages() == generate.pages()
+
+
+@dataclass(frozen=True)
+class Above:
+    """A base.
+
+    Attributes:
+        model, other: of the base.
+    """
+
+    model: str = ""
+    other: int | None = None
+
+
+@dataclass(frozen=True)
+class Below(Above):
+    """A class, with `code_*` and trec_eval, $HOME and <b>.
+
+    Attributes:
+        model: its own; see `Above`.
+        kind: of two
+            lines.
+
+    Raises:
+        InputError: never.
+    """
+
+    name: ClassVar[str] = "below"
+
+    kind: Literal["a", "b"] = "a"
+    on: bool = True
+    prompt: str = "two\nlines"
+    many: tuple[str, ...] = field(default_factory=lambda: ("x",))
+
+
+def test_settings_come_from_fields_and_docstrings_of_all_bases() -> None:
+    rows = generate.settings_table(Below).splitlines()[2:]
+    assert rows == [
+        "| `kind` | `a` | `a`, `b` | of two lines. |",
+        "| `on` | `true` | `true`, `false` | see above |",
+        "| `prompt` | `two\\nlines` | text | see above |",
+        "| `many` | `('x',)` | tuple[str, ...] | see above |",
+        "| `model` |  | text | its own; of the base. |",
+        "| `other` | `none` | whole number or `none` | of the base. |",
+    ]
+
+
+def test_docstrings_become_markdown() -> None:
+    assert generate.documented(Below.__doc__) == (
+        "A class, with `code_*` and trec_eval, &#36;HOME and &lt;b>.\n\n"
+        "Attributes:\n\n- `model`: its own; see `Above`.\n- `kind`: of two lines.\n\n"
+        "Raises:\n\n- `InputError`: never."
+    )
+    assert generate.escaped("*a* _b_ a_b") == r"\*a\* \_b\_ a_b"
+    assert (
+        generate.escaped("`irtoolkit.runs.run.Run`")
+        == "[`irtoolkit.runs.run.Run`](reference/runs.md)"
+    )
+
+
+def test_a_new_retriever_gets_a_section_until_somebody_writes_one() -> None:
+    made = generate.filled("none.md", {"new": ("| a |\n", "What it does.")})
+    assert made == "\n## new\n\nWhat it does.\n\n" + generate.marked("new", "| a |\n")
+
+
+def test_the_reference_has_what_is_public_and_nothing_else() -> None:
+    pages = generate.reference_pages()
+    runs = pages["reference/runs.md"]
+    assert "## Run\n" in runs
+    assert "### Run.read\n\n```py\nRun.read(path: StrPath) -> Run\n```" in runs
+    assert not re.search(r"^#+ (\w+\.)?_", "".join(pages.values()), re.MULTILINE)
+    assert "### NRODCG\n" in pages["reference/measures.md"]
+    assert "reference/commands.md" not in pages
+    assert "- 0; 2 on bad input" not in pages["reference/cli.md"]
+    assert "- Exit status: 0; 2 on bad input" in pages["reference/cli.md"]
+
+
+def sections(page: str) -> dict[str, str]:
+    """Heading to what stands below it, for headings of the second level."""
+    parts = re.split(r"^## (.+)\n", page, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def test_every_setting_is_explained() -> None:
+    """In a docstring, and so in the table; or in the text of the section, or a base's section."""
+    text = (DOCS / "retrievers.md").read_text("utf-8")
+    said = sections(re.sub(r"<!-- table: .*?<!-- end of table -->", "", text, flags=re.DOTALL))
+    unsaid = []
+    for name, cls in retrievers().items():
+        bases = [base.__dict__["name"] for base in cls.__mro__ if base.__dict__.get("name")]
+        prose = "".join(said[part] for part in [*bases, "Term matching"])
+        for row in generate.settings_table(cls).splitlines()[2:]:
+            setting = row.split("`")[1]
+            if row.endswith("| see above |") and f"`{setting}`" not in prose:
+                unsaid.append(f"{name}: {setting}")
+    assert unsaid == []
+
+
+def test_the_forms_of_bm25_are_those_of_the_code() -> None:
+    page = sections((DOCS / "retrievers.md").read_text("utf-8"))["bm25"]
+    shown = {}
+    for line in page.splitlines():
+        row = [cell.strip(" `") for cell in line.split("|")]
+        if len(row) == 8 and row[1] in FORMS:
+            shown[row[1]] = (float(row[4]), float(row[5]))
+    assert shown == {name: (form.k1, form.b) for name, form in FORMS.items()}
+
+
+def test_every_retriever_and_measure_is_written_about_by_hand() -> None:
+    for page, made in (("retrievers.md", generate.retriever_blocks()),
+                       ("measures.md", generate.measure_blocks())):  # fmt: skip
+        assert made.keys() <= sections((DOCS / page).read_text("utf-8")).keys()
+    assert {"bm25", "dense"} <= generate.retriever_blocks().keys()
+    assert all(issubclass(cls, Retriever) for cls in retrievers().values())
+
+
+def test_every_benchmark_has_a_page() -> None:
+    names = {name.partition("/")[0] for name in dataset_ids() if "/sample" in name}
+    assert {path.stem for path in (DOCS / "benchmarks").glob("*.md")} >= names
+
+
+# -- figures --------------------------------------------------------------------------------------
+
+
+def reported(name: str) -> list[set[float]]:
+    """The figures that a paper prints in each row of its table, all groups together."""
+    table = tomllib.loads((ROOT / "irtoolkit" / "experiments" / f"{name}.toml").read_text("utf-8"))
+    return [{figure for figures in row.get("reported", {}).values() for figure in figures}
+            for row in table["row"]]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["relic", "quoter", "plotretrieval", "egret"])
+def test_reported_figures_are_those_of_the_experiment_tables(name: str) -> None:
+    page = (DOCS / "benchmarks" / f"{name}.md").read_text("utf-8")
+    lines = sections(page)["What the paper reports"].splitlines()
+    cells = [line.split("|")[2:-1] for line in lines if line.startswith("| ")][1:]
+    assert len(cells) >= 7
+    for row in cells:
+        figures = {float(cell) for cell in row if re.fullmatch(r" \d+(\.\d+)? ", cell)}
+        assert len(figures) >= 3
+        assert any(figures <= printed for printed in reported(name)), row
+
+
+def test_csfcube_s_figures_are_the_readme_s_and_the_paper_s() -> None:
+    page = (DOCS / "benchmarks" / "csfcube.md").read_text("utf-8")
+    rows = [
+        line for line in sections(page)["Measured beside the paper"].splitlines() if "| 1" in line
+    ]
+    assert len(rows) >= 6
+    assert set(rows) <= set((ROOT / "README.md").read_text("utf-8").splitlines())
+    for row in rows:
+        printed = {float(figure) for figure in re.findall(r"\((\d+\.\d+)\)", row)}
+        assert any(printed <= known for known in reported("csfcube")), row
+
+
+# -- links ----------------------------------------------------------------------------------------
+
+
+def anchors(page: str) -> set[str]:
+    """What GitHub makes of the headings."""
+    found: set[str] = set()
+    for heading in re.findall(r"^#+ (.+)$", _FENCE.sub("", page), re.MULTILINE):
+        slug = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        number = sum(1 for other in found if re.fullmatch(rf"{re.escape(slug)}(-\d+)?", other))
+        found.add(f"{slug}-{number}" if number else slug)
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_hold(page: Path) -> None:
+    text = page.read_text("utf-8")
+    for target in re.findall(r"\]\(([^)\s]+)\)", _FENCE.sub("", text)):
+        if re.match(r"https?://", target):
+            continue
+        file, _, anchor = target.partition("#")
+        found = (page.parent / file).resolve() if file else page
+        assert found.exists(), target
+        assert found.is_relative_to(ROOT), target
+        if anchor:
+            assert anchor in anchors(found.read_text("utf-8")), target

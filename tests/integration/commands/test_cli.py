@@ -1,0 +1,1434 @@
+"""The command line: its contract of names, formats, exit statuses and one-line errors."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import enum
+import glob
+import gzip
+import io
+import itertools
+import json
+import os
+import re
+import shlex
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import ir_datasets
+import ir_measures
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from ir_datasets.formats import (
+    BaseDocs,
+    BaseQrels,
+    BaseQueries,
+    BaseScoredDocs,
+    GenericDoc,
+    GenericQrel,
+    GenericQuery,
+    GenericScoredDoc,
+)
+from ir_datasets.indices import Docstore
+from scipy import stats
+
+import irtoolkit as package
+from irtoolkit import commands
+from irtoolkit.base.discovery import modules
+from irtoolkit.datasets import dataset_ids
+from tests.conftest import ROOT, SAMPLE, Answer
+
+Command = Callable[..., Answer]
+Write = Callable[..., Path]
+COMMANDS = {module.__name__.rpartition(".")[2]: module for module in modules(commands)}
+SAMPLE_IDS = (
+    "csfcube/sample",
+    *(f"csfcube/sample/{f}" for f in ("background", "method", "result")),
+)
+REAL_IDS = tuple(name.replace("/sample", "") for name in SAMPLE_IDS)
+DEFAULTS = ["RPlast(rel=2)", "P(rel=2)@20", "R(rel=2)@20", "nDCGp(p=100)", "nDCGp(p=20)"]
+
+
+@pytest.fixture(autouse=True)
+def fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every test runs in a folder of its own, with no real release and no network.
+
+    Returns the addresses that something tried to fetch.
+    """
+    tried: list[str] = []
+
+    def refuse(url: str) -> bytes:
+        tried.append(url)
+        raise OSError("the tests have no network")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("IRTOOLKIT_DATA", raising=False)
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("irtoolkit.datasets.github.fetch", refuse)
+    return tried
+
+
+@pytest.fixture(scope="module")
+def real_release(real_csfcube: Path) -> Path:
+    """The real release by a path that holds in any folder."""
+    return real_csfcube.resolve()
+
+
+@pytest.fixture
+def runs(irtoolkit: Command) -> list[str]:
+    """Three runs of the sample, by the names they have in the current folder."""
+    names = {"fabs_bm25": "bm25.run", "tfidf": "tfidf.run", "random": "random.run"}
+    for system, name in names.items():
+        assert irtoolkit("retrieve", "csfcube/sample", system, "-o", name).status == 0
+    return list(names.values())
+
+
+def refused(answer: Answer, *parts: object) -> None:
+    """The command ended with status 2, one line on stderr that holds every part, and no output."""
+    assert answer.status == 2, answer
+    assert answer.out == ""
+    assert len(answer.err.splitlines()) == 1, answer.err
+    for part in parts:
+        assert str(part) in answer.err
+
+
+def listing(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder with its bytes, hidden files too."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def shell(*args: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """`python -m irtoolkit` in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "irtoolkit", *args],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=options.pop("stdout", subprocess.PIPE),
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+
+
+def sample_pools() -> dict[str, dict[str, int]]:
+    """Query id to {candidate: grade}, read from the sample's own files, in their order."""
+    pools = {}
+    for facet in ("background", "method", "result"):
+        text = (SAMPLE / f"test-pid2anns-csfcube-{facet}.json").read_text("utf-8")
+        for paper, pool in json.loads(text).items():
+            grades = zip(pool["cands"], pool["relevance_adju"], strict=True)
+            pools[f"{paper}_{facet}"] = dict(grades)
+    return pools
+
+
+def sample_papers() -> dict[str, dict[str, Any]]:
+    """Paper id to its record, read from the sample's own file."""
+    lines = (SAMPLE / "abstracts-csfcube-preds.jsonl").read_text("utf-8").splitlines()
+    return {record["paper_id"]: record for record in map(json.loads, lines)}
+
+
+def rows_of(path: str | Path) -> list[list[str]]:
+    """The fields of a TREC file, plain or .gz."""
+    data = Path(path).read_bytes()
+    text = (gzip.decompress(data) if str(path).endswith(".gz") else data).decode("utf-8")
+    return [line.split() for line in text.splitlines()]
+
+
+def as_dict(path: str | Path) -> dict[str, dict[str, float]]:
+    """A TREC run as ir_measures takes it."""
+    run: dict[str, dict[str, float]] = {}
+    for query, _, doc, _, score, _ in rows_of(path):
+        run.setdefault(query, {})[doc] = float(score)
+    return run
+
+
+def csv_rows(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+# -- help, versions, bad arguments ---------------------------------------------------------------
+
+
+def test_there_are_the_seven_commands_of_the_contract() -> None:
+    names = {"datasets", "retrieve", "eval", "compare", "check", "export", "reproduce"}
+    assert names <= COMMANDS.keys()
+
+
+def test_help_lists_every_command_with_its_line(irtoolkit: Command) -> None:
+    answer = irtoolkit("--help")
+    assert answer.status == 0
+    for name, module in COMMANDS.items():
+        assert re.search(rf"^ +{name}\s+{re.escape(module.HELP)}", answer.out, re.MULTILINE), name
+
+
+# The commands of other packages, which show their own help.
+OTHERS = ("ir_datasets", "ir_measures")
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in OTHERS])
+def test_help_of_a_command_shows_its_examples(irtoolkit: Command, name: str) -> None:
+    answer = irtoolkit(name, "--help")
+    assert (answer.status, answer.err) == (0, "")
+    assert COMMANDS[name].EXAMPLES
+    shown = [line.strip() for line in answer.out.partition("examples:\n")[2].splitlines()]
+    assert shown == list(COMMANDS[name].EXAMPLES)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_examples_begin_with_their_own_command(name: str) -> None:
+    assert all(line.startswith(f"irtoolkit {name}") for line in COMMANDS[name].EXAMPLES)
+
+
+def runnable() -> Iterator[str]:
+    """The examples that need no real release; some have tests of their own."""
+    real = {name for name in dataset_ids() if "/sample" not in name}
+    for name, module in COMMANDS.items():
+        if name not in ("reproduce", "register", "choices"):
+            yield from (
+                line
+                for line in module.EXAMPLES
+                if real.isdisjoint(shlex.split(line))
+                and not {"pools", "pools/*.json"} & set(line.split())
+            )
+
+
+@pytest.mark.parametrize("line", list(runnable()))
+def test_every_example_runs_as_it_is_printed(irtoolkit: Command, line: str) -> None:
+    Path("book.txt").write_text("Some birds cannot fly. For example, no penguin has ever tried.")
+    Path("answers.jsonl.gz").write_bytes(gzip.compress(b'{"text": "Many can (e.g. owls)."}'))
+    for made in COMMANDS["retrieve"].EXAMPLES:
+        assert irtoolkit(*shlex.split(made)[1:]).status == 0
+    words = shlex.split(line)[1:]
+    args = [name for word in words for name in (sorted(glob.glob(word)) or [word])]
+    before = listing(Path())
+    answer = irtoolkit(*args)
+    assert answer.status == 0, answer.err
+    outputs = [words[i + 1] for i, word in enumerate(words) if word in ("-o", "--per-query")]
+    assert answer.out or outputs
+    for name in outputs:
+        assert Path(name).stat().st_size
+    made_files = {name.removesuffix(".ir-metadata.yml") for name in listing(Path())}
+    assert made_files - set(before) <= set(outputs)
+
+
+def test_most_examples_were_run() -> None:
+    assert len(list(runnable())) >= 10
+
+
+def test_version(irtoolkit: Command) -> None:
+    answer = irtoolkit("--version")
+    assert (answer.status, answer.out) == (0, f"irtoolkit {package.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    ("args", "found"),
+    [
+        ([], "COMMAND"),
+        (["rank"], "'rank'"),
+        (["--loud", "datasets"], "--loud"),
+        (["datasets", "--loud"], "--loud"),
+        (["datasets", "csfcube/sample", "more"], "more"),
+        (["datasets", "--format", "html"], "'html'"),
+        (["eval", "csfcube/sample"], "RUN"),
+        (["retrieve", "csfcube/sample", "bm25"], "--output"),
+        (["retrieve", "csfcube/sample", "bm25", "-o", "x.run", "--depth", "ten"], "'ten'"),
+        (["compare", "csfcube/sample", "a.run", "b.run"], "--measure"),
+        (["compare", "x", "a", "b", "--measure", "AP", "--test", "sign"], "'sign'"),
+        (["compare", "x", "a", "b", "--measure", "AP", "--correction", "fdr"], "'fdr'"),
+        (["check"], "RUN"),
+        (["export", "csfcube/sample", "runs"], "'runs'"),
+        (["reproduce"], "EXPERIMENT"),
+    ],
+)
+def test_bad_arguments_are_one_line_that_names_the_help(
+    irtoolkit: Command, args: list[str], found: str
+) -> None:
+    refused(irtoolkit(*args), found, "--help")
+
+
+def test_bad_input_is_one_line_without_a_traceback(irtoolkit: Command) -> None:
+    answer = irtoolkit("datasets", "csfcube/sampel")
+    refused(answer, "'csfcube/sampel'", "csfcube/sample")
+    assert answer.err.startswith("irtoolkit: ")
+
+
+@pytest.mark.parametrize(
+    "args", [["--debug", "datasets", "nothing-like-it"], ["datasets", "nothing-like-it", "--debug"]]
+)
+def test_debug_shows_the_traceback_before_the_same_line(
+    irtoolkit: Command, args: list[str]
+) -> None:
+    plain = irtoolkit("datasets", "nothing-like-it")
+    answer = irtoolkit(*args)
+    assert answer.status == 2
+    assert answer.err.startswith("Traceback (most recent call last):")
+    assert answer.err.endswith(plain.err)
+    assert "Traceback" not in plain.err
+
+
+def test_debug_changes_nothing_where_all_is_well(irtoolkit: Command) -> None:
+    assert irtoolkit("--debug", "datasets") == irtoolkit("datasets")
+
+
+def test_an_interrupt_is_status_130(irtoolkit: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def execute(args: argparse.Namespace) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("irtoolkit.commands.datasets.execute", execute)
+    answer = irtoolkit("datasets")
+    assert (answer.status, answer.out) == (130, "")
+    assert answer.err.count("\n") == 1
+    assert "interrupted" in answer.err
+
+
+def test_an_interrupted_export_leaves_the_old_file(
+    irtoolkit: Command, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lines(dataset: Any) -> Iterator[str]:
+        yield "half"
+        raise KeyboardInterrupt
+
+    write("topics.tsv", "whole\n")
+    monkeypatch.setitem(COMMANDS["export"].LINES, "topics", ("queries", lines))
+    answer = irtoolkit("export", "csfcube/sample", "topics", "-o", "topics.tsv")
+    assert answer.status == 130
+    assert listing(tmp_path) == {"topics.tsv": b"whole\n"}
+
+
+def test_the_module_runs_as_a_program(irtoolkit: Command) -> None:
+    done = shell("datasets", "csfcube/sample", "--format", "json")
+    inside = irtoolkit("datasets", "csfcube/sample", "--format", "json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == json.loads(inside.out)
+
+
+def test_the_module_gives_the_exit_status_to_the_shell() -> None:
+    done = shell("datasets", "nothing-like-it")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_module_says_the_version() -> None:
+    assert shell("--version").stdout == f"irtoolkit {package.__version__}\n"
+
+
+@pytest.mark.parametrize("args", [["export", "csfcube/sample", "docs"], ["datasets"]])
+def test_a_reader_that_went_away_ends_the_command_quietly(args: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = shell(*args, stdout=writer)
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+# -- datasets ------------------------------------------------------------------------------------
+
+
+def test_datasets_lists_every_id_with_counts_and_place(irtoolkit: Command) -> None:
+    records = json.loads(irtoolkit("datasets", "--format", "json").out)
+    by_id = {record["id"]: record for record in records}
+    assert {*SAMPLE_IDS, *REAL_IDS} <= by_id.keys()
+    pools, papers = sample_pools(), sample_papers()
+    for name in SAMPLE_IDS:
+        facet = name.rpartition("/")[2]
+        record = by_id[name]
+        assert record["queries"] == sum(q.endswith(f"_{facet}") or facet == "sample" for q in pools)
+        assert record["docs"] == len(papers)
+        assert record["licence"] == "Apache-2.0"
+        assert Path(record["where"]).samefile(SAMPLE)
+        assert record["how to get it"] is None
+
+
+def test_datasets_that_are_not_here_say_how_to_get_them(
+    irtoolkit: Command, fetched: list[str]
+) -> None:
+    records = json.loads(irtoolkit("datasets", "--format", "json").out)
+    for record in records:
+        if record["id"] in REAL_IDS:
+            assert (record["queries"], record["docs"], record["where"]) == (None, None, None)
+            assert "https://github.com/iesl/CSFCube" in record["how to get it"]
+            assert "$IRTOOLKIT_DATA/csfcube" in record["how to get it"]
+    assert fetched == []
+
+
+def test_one_dataset_that_is_not_here_says_how_to_get_it_and_fetches_nothing(
+    irtoolkit: Command, fetched: list[str], tmp_path: Path
+) -> None:
+    answer = irtoolkit("datasets", "csfcube")
+    assert answer.status in (0, 2)
+    assert "https://github.com/iesl/CSFCube" in answer.out + answer.err
+    assert fetched == []
+    assert listing(tmp_path) == {}
+
+
+def test_a_release_that_cannot_be_fetched_is_one_line_that_says_where_to_put_it(
+    irtoolkit: Command, fetched: list[str], tmp_path: Path
+) -> None:
+    answer = irtoolkit("retrieve", "csfcube", "random", "-o", "x.run")
+    refused(
+        answer, "the tests have no network", "https://github.com/iesl/CSFCube", "IRTOOLKIT_DATA"
+    )
+    assert fetched
+    assert listing(tmp_path) == {}
+
+
+def test_datasets_finds_a_release_in_the_named_folder(irtoolkit: Command, release: Path) -> None:
+    records = json.loads(irtoolkit("datasets", "--format", "json").out)
+    (record,) = (record for record in records if record["id"] == "csfcube")
+    assert record["where"] == str(release)
+    assert (record["queries"], record["docs"]) == (len(sample_pools()), len(sample_papers()))
+    assert record["licence"] == "CC BY-NC 4.0"
+
+
+@pytest.mark.parametrize("missing", ["queries-release.csv", "test-pid2pool-csfcube.json"])
+def test_an_incomplete_release_is_named(irtoolkit: Command, release: Path, missing: str) -> None:
+    (release / missing).unlink()
+    listed = irtoolkit("datasets")
+    assert listed.status == 0
+    (line,) = (line for line in listed.out.splitlines() if line.startswith("csfcube "))
+    assert str(release) in line
+    assert missing in line
+    refused(irtoolkit("datasets", "csfcube"), release, missing)
+
+
+def test_a_damaged_release_is_named_in_the_list(irtoolkit: Command, release: Path) -> None:
+    with open(release / "abstracts-csfcube-preds.jsonl", "a") as out:
+        out.write('{"paper_id": "1", "title"')
+    answer = irtoolkit("datasets", "--format", "json")
+    assert answer.status == 0
+    (record,) = (r for r in json.loads(answer.out) if r["id"] == "csfcube")
+    assert f"abstracts-csfcube-preds.jsonl:{len(sample_papers()) + 1}:" in record["how to get it"]
+
+
+def test_one_dataset_shows_the_statistics_of_the_papers_table(irtoolkit: Command) -> None:
+    shown = json.loads(irtoolkit("datasets", "csfcube/sample", "--format", "json").out)
+    pools = sample_pools()
+    ones = [sum(g >= 1 for g in pool.values()) for pool in pools.values()]
+    high = [sum(g >= 2 for g in pool.values()) for pool in pools.values()]
+    sizes = [len(pool) for pool in pools.values()]
+    figures = [s["value"] for s in shown.pop("statistics")]
+    assert figures == pytest.approx(
+        [
+            len(pools), len({q.partition("_")[0] for q in pools}),
+            statistics.mean(sizes), sum(sizes),
+            min(ones), max(ones), statistics.mean(ones),
+            min(high), max(high), statistics.mean(high),
+        ]
+    )  # fmt: skip
+    assert shown["id"] == "csfcube/sample"
+    assert shown["licence"] == "Apache-2.0"
+    assert shown["measures"].split() == DEFAULTS
+    assert "fold" in shown["averaging"]
+
+
+def test_only_the_real_collection_stands_beside_the_papers_figures(
+    irtoolkit: Command, release: Path
+) -> None:
+    def reported(name: str) -> list[Any]:
+        shown = json.loads(irtoolkit("datasets", name, "--format", "json").out)
+        return [s["reported"] for s in shown["statistics"]]
+
+    # Table 1 of the paper.
+    assert reported("csfcube") == [50, 34, 124.9, 6244, 12, 87, 36.9, 1, 35, 9.8]
+    assert set(reported("csfcube/method")) == {None}
+    assert set(reported("csfcube/sample")) == {None}
+
+
+def test_statistics_of_the_real_collection(
+    irtoolkit: Command, real_release: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IRTOOLKIT_DATA", str(real_release.parent))
+    shown = json.loads(irtoolkit("datasets", "csfcube", "--format", "json").out)
+    values = [s["value"] for s in shown["statistics"]]
+    assert [round(value, 1) for value in values[:-1]] == [50, 34, 124.9, 6244, 12, 87, 36.9, 1, 35]
+
+
+@pytest.mark.parametrize("args", [["datasets"], ["datasets", "csfcube/sample"]])
+def test_the_same_table_in_every_format(irtoolkit: Command, args: list[str]) -> None:
+    content = json.loads(irtoolkit(*args, "--format", "json").out)
+    rows = content["statistics"] if len(args) > 1 else content
+    first = "name" if len(args) > 1 else "id"
+    text, latex = (irtoolkit(*args, "--format", form).out for form in ("text", "latex"))
+    table = csv_rows(irtoolkit(*args, "--format", "csv").out)
+    assert [row[0] for row in table[1:]] == [row[first] for row in rows]
+    assert {len(row) for row in table} == {len(table[0])}
+    for row in rows:
+        assert row[first] in text
+        assert re.search(rf"^{re.escape(row[first])} & ", latex, re.MULTILINE)
+    assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 1
+
+
+# -- retrieve ------------------------------------------------------------------------------------
+
+
+def test_retrieve_ranks_every_pool_whole(irtoolkit: Command) -> None:
+    answer = irtoolkit("retrieve", "csfcube/sample", "bm25", "-o", "new/folder/x.run")
+    rows = rows_of("new/folder/x.run")
+    pools = sample_pools()
+    assert (answer.status, answer.out) == (0, "")
+    assert f"6 queries, {len(rows)} rows" in answer.err
+    assert {(row[0], row[2]) for row in rows} == {(q, d) for q in pools for d in pools[q]}
+    for query, group in itertools.groupby(rows, key=lambda row: row[0]):
+        listed = list(group)
+        assert [int(row[3]) for row in listed] == list(range(1, len(pools[query]) + 1))
+        assert sorted(listed, key=lambda row: (float(row[4]), row[2]), reverse=True) == listed
+    assert {(row[1], row[5]) for row in rows} == {("Q0", "bm25")}
+
+
+def test_retrieve_writes_one_run_in_three_forms(irtoolkit: Command) -> None:
+    for name in ("x.run", "x.run.gz", "x.parquet"):
+        assert irtoolkit("retrieve", "csfcube/sample", "tfidf", "-o", name).status == 0
+    rows = rows_of("x.run")
+    assert rows_of("x.run.gz") == rows
+    table = pq.read_table("x.parquet").to_pydict()
+    columns = zip(table["query_id"], table["doc_id"], table["rank"], table["score"], strict=True)
+    expected = [(r[0], r[2], int(r[3]), float(np.float32(r[4]))) for r in rows]
+    assert list(columns) == expected
+
+
+@pytest.mark.parametrize("depth", [1, 7, 1000])
+def test_depth_keeps_the_top(irtoolkit: Command, depth: int) -> None:
+    irtoolkit("retrieve", "csfcube/sample", "bm25", "-o", "all.run")
+    irtoolkit("retrieve", "csfcube/sample", "bm25", "-o", "top.run", "--depth", depth)
+    expected = [row for row in rows_of("all.run") if int(row[3]) <= depth]
+    assert rows_of("top.run") == expected
+
+
+@pytest.mark.parametrize("depth", [0, -3])
+def test_a_depth_below_one_is_refused(irtoolkit: Command, tmp_path: Path, depth: int) -> None:
+    args = ("retrieve", "csfcube/sample", "bm25", "-o", "x.run", f"--depth={depth}")
+    refused(irtoolkit(*args), depth)
+    assert listing(tmp_path) == {}
+
+
+def test_settings_decide_the_ranking_and_stand_in_the_note(irtoolkit: Command) -> None:
+    base = ("retrieve", "csfcube/sample", "bm25", "-o")
+    irtoolkit(*base, "default.run")
+    answer = irtoolkit(*base, "set.run", "--set", "k1=2.5", "b=0", "--set", "form=okapi")
+    assert {"k1=2.5", "b=0.0", "form=okapi"} <= set(answer.err.replace(";", " ").split())
+    assert rows_of("set.run") != rows_of("default.run")
+    irtoolkit(*base, "again.run", "--set", "k1=0.9", "b=0.4", "form=lucene")
+    assert rows_of("again.run") == rows_of("default.run")
+
+
+def test_a_paper_named_in_its_own_pool_is_dropped_on_request(irtoolkit: Command) -> None:
+    pools = sample_pools()
+    own = {(query, query.partition("_")[0]) for query in pools} & {
+        (query, doc) for query in pools for doc in pools[query]
+    }
+    assert own
+    base = ("retrieve", "csfcube/sample", "tfidf", "-o")
+    irtoolkit(*base, "keep.run", "--set", "self=keep")
+    irtoolkit(*base, "drop.run", "--set", "self=drop")
+    keep, drop = ({(r[0], r[2]) for r in rows_of(name)} for name in ("keep.run", "drop.run"))
+    assert keep - drop == own
+
+
+@pytest.mark.parametrize(
+    ("settings", "found"),
+    [
+        (["k1"], ["'k1'", "KEY=VALUE"]),
+        (["=1.2"], ["'=1.2'", "KEY=VALUE"]),
+        (["k1=1", "k1=2"], ["k1", "twice"]),
+        (["k1=1", "--set", "k1=2"], ["k1", "twice"]),
+        (["k2=1"], ["'k2'", "k1", "self"]),
+        (["k1=high"], ["k1=high", "number"]),
+        (["form=bm25"], ["form=bm25", "okapi", "lucene"]),
+        (["self=maybe"], ["self=maybe", "keep", "drop"]),
+        (["ties=first"], ["ties=first", "trec", "pool"]),
+        (["query=headline"], ["'headline'", "facet_sentences"]),
+        (["doc=headline"], ["'headline'", "abstract"]),
+        (["query=year"], ["'year'"]),
+    ],
+)
+def test_bad_settings_are_refused_by_name(
+    irtoolkit: Command, tmp_path: Path, settings: list[str], found: list[str]
+) -> None:
+    answer = irtoolkit("retrieve", "csfcube/sample", "bm25", "-o", "x.run", "--set", *settings)
+    refused(answer, *found)
+    assert listing(tmp_path) == {}
+
+
+def test_an_unknown_system_is_answered_with_those_there_are(irtoolkit: Command) -> None:
+    answer = irtoolkit("retrieve", "csfcube/sample", "bm42", "-o", "x.run")
+    refused(answer, "'bm42'", "bm25", "tfidf", "random", "fabs_bm25", "SPECTER-ID")
+
+
+def test_a_system_that_nothing_can_run_says_why(irtoolkit: Command) -> None:
+    answer = irtoolkit("retrieve", "quoter/sample/en/lower/test", "NNQR", "-o", "x.run")
+    refused(answer, "NNQR", "no recipe")
+
+
+UNWRITABLE = {
+    "retrieve": ["retrieve", "csfcube/sample", "random", "-o", "{}"],
+    "export": ["export", "csfcube/sample", "qrels", "-o", "{}"],
+    "per-query": ["eval", "csfcube/sample", "ok.run", "--per-query", "{}"],
+    "reproduce": ["reproduce", "csfcube", "--sample", "--systems", "random", "--out", "{}"],
+}
+
+
+@pytest.mark.parametrize("target", ["file/x.run", "folder"])
+@pytest.mark.parametrize("name", UNWRITABLE)
+def test_output_that_cannot_be_written_is_refused_and_leaves_nothing(
+    irtoolkit: Command, write: Write, tmp_path: Path, name: str, target: str
+) -> None:
+    if (name, target) == ("reproduce", "folder"):
+        target = "file"
+    write("file", "in the way")
+    (tmp_path / "folder").mkdir()
+    irtoolkit("retrieve", "csfcube/sample", "random", "-o", "ok.run")
+    before = listing(tmp_path)
+    answer = irtoolkit(*[word.format(target) for word in UNWRITABLE[name]])
+    assert answer.status == 2
+    last = answer.err.splitlines()[-1]
+    assert last.startswith(f"irtoolkit: {target}")
+    assert "cannot write" in last
+    assert listing(tmp_path) == before
+
+
+def test_the_record_beside_a_run_says_how_it_was_made(irtoolkit: Command) -> None:
+    irtoolkit("retrieve", "csfcube/sample", "fabs_bm25", "-o", "x.run.gz", "--set", "k1=1.2")
+    record = yaml.safe_load(Path("x.run.gz.ir-metadata.yml").read_text("utf-8"))
+    assert record["tag"] == "fabs_bm25"
+    assert record["data"]["test collection"]["name"] == "csfcube/sample"
+    made = record["irtoolkit"]
+    assert (made["system"], made["retriever"], made["depth"]) == ("fabs_bm25", "bm25", None)
+    settings = {"k1": 1.2, "b": 0.75, "form": "okapi", "self": "keep", "query": "facet_sentences"}
+    assert settings.items() <= made["settings"].items()
+    assert settings.items() <= record["method"]["retrieval"][0].items()
+    assert record["resources"]["seconds"] >= 0
+    versions = record["platform"]["software"]["libraries"]
+    assert versions["numpy"] == metadata.version("numpy")
+    assert versions["ir-measures"] == metadata.version("ir-measures")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", record["date"])
+
+
+# -- datasets of others --------------------------------------------------------------------------
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+class PaintedDoc(NamedTuple):
+    """A document with a field that is no JSON, as ir_datasets' argsme and clueweb have."""
+
+    doc_id: str
+    text: str
+    colour: Colour
+
+    def default_text(self) -> str:
+        return self.text
+
+
+class Docs(BaseDocs):  # type: ignore[misc]
+    def __init__(self, rows: list[Any]) -> None:
+        self.rows = rows
+
+    def docs_iter(self) -> Iterator[Any]:
+        return iter(self.rows)
+
+    def docs_count(self) -> int:
+        return len(self.rows)
+
+    def docs_store(self) -> Store:
+        return Store(self.rows)
+
+
+class Store(Docstore):  # type: ignore[misc]
+    def __init__(self, rows: list[Any]) -> None:
+        super().__init__(GenericDoc)
+        self.rows = rows
+
+    def get_many_iter(self, doc_ids: Any) -> Iterator[Any]:
+        wanted = set(doc_ids)
+        return (row for row in self.rows if row.doc_id in wanted)
+
+
+class Queries(BaseQueries):  # type: ignore[misc]
+    def __init__(self, *rows: tuple[str, str]) -> None:
+        self.rows = [GenericQuery(*row) for row in rows]
+
+    def queries_iter(self) -> Iterator[Any]:
+        return iter(self.rows)
+
+
+class Qrels(BaseQrels):  # type: ignore[misc]
+    def __init__(self, *rows: tuple[str, str, int]) -> None:
+        self.rows = [GenericQrel(*row) for row in rows]
+
+    def qrels_iter(self) -> Iterator[Any]:
+        return iter(self.rows)
+
+
+class Pools(BaseScoredDocs):  # type: ignore[misc]
+    def __init__(self, *rows: tuple[str, str]) -> None:
+        self.rows = [GenericScoredDoc(*row, 0.0) for row in rows]
+
+    def scoreddocs_iter(self) -> Iterator[Any]:
+        return iter(self.rows)
+
+
+TEXTS = [("d1", "the cat sat on the mat"), ("d2", "dog bites man"), ("d3", "cat and cat\tand dog")]
+DOCS = Docs([GenericDoc(*row) for row in TEXTS])
+
+
+@pytest.fixture
+def register(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Makes a dataset known to ir_datasets until the test is over."""
+
+    def add(name: str, *handlers: Any) -> None:
+        monkeypatch.setitem(ir_datasets.registry._registered, name, ir_datasets.Dataset(*handlers))
+
+    return add
+
+
+@pytest.fixture
+def toy(register: Callable[..., None]) -> str:
+    """A dataset that is not one of ours, without pools."""
+    qrels = Qrels(("q1", "d1", 1), ("q1", "d3", 2), ("q2", "d2", 1), ("q2", "d3", 0))
+    register("irtk-toy", DOCS, Queries(("q1", "cat"), ("q2", "dog\tand\nman")), qrels)
+    return "irtk-toy"
+
+
+def test_the_whole_corpus_is_ranked_where_a_dataset_has_no_pools(
+    irtoolkit: Command, toy: str
+) -> None:
+    assert irtoolkit("retrieve", toy, "bm25", "-o", "x.run").status == 0
+    rows = rows_of("x.run")
+    assert {(r[0], r[2]) for r in rows} == set(itertools.product(["q1", "q2"], ["d1", "d2", "d3"]))
+    # "cat" stands twice in d3, once in d1, not in d2.
+    assert [r[2] for r in rows if r[0] == "q1"] == ["d3", "d1", "d2"]
+
+
+def test_scoreddocs_are_the_candidates_where_there_are_any(
+    irtoolkit: Command, register: Callable[..., None]
+) -> None:
+    pools = Pools(("q1", "d2"), ("q1", "d1"), ("q2", "d3"), ("elsewhere", "d1"))
+    register("irtk-pooled", DOCS, Queries(("q1", "cat"), ("q2", "dog")), pools)
+    assert irtoolkit("retrieve", "irtk-pooled", "bm25", "-o", "x.run").status == 0
+    assert {(r[0], r[2]) for r in rows_of("x.run")} == {("q1", "d1"), ("q1", "d2"), ("q2", "d3")}
+    exported = irtoolkit("export", "irtk-pooled", "pools").out
+    assert exported == "q1 d2\nq1 d1\nq2 d3\nelsewhere d1\n"
+
+
+def test_another_dataset_is_scored_with_usual_measures_and_plain_means(
+    irtoolkit: Command, toy: str, write: Write
+) -> None:
+    path = write("x.run", "q1 Q0 d3 1 2 t\nq1 Q0 d2 2 1 t\nq2 Q0 d3 1 2 t\nq2 Q0 d2 2 1 t\n")
+    (figures,) = json.loads(irtoolkit("eval", toy, path, "--format", "json").out).values()
+    # q1 finds one of two relevant at rank 1; q2 its only one at rank 2.
+    ideal = 2 + 1 / np.log2(3)
+    expected = {
+        "nDCG@10": (2 / ideal + 1 / np.log2(3)) / 2,
+        "AP": (1 / 2 + 1 / 2) / 2,
+        "RR": (1 + 1 / 2) / 2,
+        "P@10": (1 / 10 + 1 / 10) / 2,
+        "R@100": (1 / 2 + 1) / 2,
+    }
+    assert figures == pytest.approx(expected)
+
+
+def test_another_dataset_can_be_shown(irtoolkit: Command, toy: str) -> None:
+    shown = json.loads(irtoolkit("datasets", toy, "--format", "json").out)
+    assert shown["id"] == toy
+    assert {"name": "docs", "value": 3, "reported": None} in shown["statistics"]
+
+
+def test_what_a_dataset_lacks_is_named(
+    irtoolkit: Command, register: Callable[..., None], toy: str, write: Write
+) -> None:
+    register("irtk-docs", DOCS)
+    run = write("x.run", "q1 Q0 d1 1 1 t\n")
+    refused(irtoolkit("export", toy, "pools"), toy, "pools")
+    refused(irtoolkit("export", "irtk-docs", "topics"), "irtk-docs", "topics")
+    refused(irtoolkit("retrieve", "irtk-docs", "bm25", "-o", "y.run"), "irtk-docs", "queries")
+    refused(irtoolkit("eval", "irtk-docs", run), "irtk-docs", "qrels")
+    refused(irtoolkit("retrieve", toy, "bm25", "-o", "y.run", "--set", "self=drop"), toy)
+
+
+@pytest.mark.parametrize("lacking", ["queries", "docs"])
+def test_check_takes_a_dataset_that_lacks_something(
+    irtoolkit: Command, register: Callable[..., None], write: Write, lacking: str
+) -> None:
+    handlers = {"docs": DOCS, "queries": Queries(("q1", "cat"))}
+    register("irtk-part", *(handler for kind, handler in handlers.items() if kind != lacking))
+    run = write("x.run", "q1 Q0 d1 1 1 t\n")
+    answer = irtoolkit("check", run, "--dataset", "irtk-part")
+    # There is nothing to hold the topics, or the documents, against: said, or passed over.
+    assert (answer.status == 0) == (answer.err == "")
+
+
+def test_documents_with_fields_that_are_no_json_are_exported_or_refused(
+    irtoolkit: Command, register: Callable[..., None]
+) -> None:
+    register("irtk-painted", Docs([PaintedDoc("d1", "a text", Colour.RED)]))
+    answer = irtoolkit("export", "irtk-painted", "docs")
+    if answer.status:
+        refused(answer, "irtk-painted")
+    else:
+        assert json.loads(answer.out)["text"] == "a text"
+
+
+def test_a_dataset_that_cannot_be_downloaded_is_one_line(
+    irtoolkit: Command, register: Callable[..., None]
+) -> None:
+    class Far(Queries):
+        def queries_iter(self) -> Iterator[Any]:
+            raise RuntimeError("All download sources failed")  # as ir_datasets does
+
+    register("irtk-far", Far())
+    refused(irtoolkit("export", "irtk-far", "topics"), "All download sources failed")
+
+
+# -- eval ----------------------------------------------------------------------------------------
+
+
+def test_eval_prints_the_benchmarks_measures_under_the_names_given(
+    irtoolkit: Command, runs: list[str]
+) -> None:
+    names = [f"./{runs[0]}", runs[1]]
+    answer = irtoolkit("eval", "csfcube/sample", *names, "--format", "json")
+    figures = json.loads(answer.out)
+    assert list(figures) == names
+    for row in figures.values():
+        assert list(row) == DEFAULTS
+        assert all(type(value) is float and 0 <= value <= 1 for value in row.values())
+
+
+def test_measures_keep_the_users_spelling(irtoolkit: Command, runs: list[str]) -> None:
+    asked = "NDCG@5 MAP P(rel=2)@5 nDCGp RPlast(rel=3)"
+    base = ("eval", "csfcube/sample", runs[0], "--measures")
+    spelled = json.loads(irtoolkit(*base, asked, "--format", "json").out)[runs[0]]
+    assert list(spelled) == asked.split()
+    usual = json.loads(irtoolkit(*base, "nDCG@5 AP nDCGp(p=20)", "--format", "json").out)[runs[0]]
+    assert [spelled[name] for name in ("NDCG@5", "MAP", "nDCGp")] == list(usual.values())
+
+
+def test_a_figure_is_the_mean_of_the_means_of_the_folds(irtoolkit: Command, release: Path) -> None:
+    pools = sample_pools()
+    queries = sorted(pools)
+    folds = (queries[:4], queries[4:])  # of unequal size, or it could be the plain mean
+    splits = json.loads((release / "evaluation_splits.json").read_text("utf-8"))
+    splits["all"] |= {"fold1_test": folds[0], "fold2_test": folds[1]}
+    (release / "evaluation_splits.json").write_text(json.dumps(splits), "utf-8")
+    irtoolkit("retrieve", "csfcube", "bm25", "-o", "x.run")
+    top = {query: list(docs)[:5] for query, docs in as_dict("x.run").items()}
+    precision = {q: sum(pools[q][d] >= 1 for d in top[q]) / 5 for q in queries}
+    means = [statistics.mean(precision[q] for q in fold) for fold in folds]
+    assert means[0] != means[1]
+    answer = irtoolkit("eval", "csfcube", "x.run", "--measures", "P@5", "--format", "json")
+    assert json.loads(answer.out) == {"x.run": {"P@5": pytest.approx(statistics.mean(means))}}
+
+
+def test_per_query_values_are_those_of_ir_measures(irtoolkit: Command, runs: list[str]) -> None:
+    asked = ["P(rel=2)@5", "nDCG@10", "AP(rel=2)", "RR", "nDCGp(p=20)", "RPlast(rel=2)"]
+    answer = irtoolkit(
+        "eval", "csfcube/sample", *runs, "--measures", " ".join(asked), "--per-query", "new/pq.tsv"
+    )
+    assert answer.status == 0
+    header, *lines = Path("new/pq.tsv").read_text("utf-8").splitlines()
+    assert header.split("\t") == ["run", "query_id", "measure", "value"]
+    found = {tuple(row[:3]): float(row[3]) for row in (line.split("\t") for line in lines)}
+    measures = {name: ir_measures.parse_measure(name) for name in asked}
+    pools = sample_pools()
+    expected = {}
+    for path in runs:
+        for metric in ir_measures.iter_calc(list(measures.values()), pools, as_dict(path)):
+            (name,) = (n for n, measure in measures.items() if measure == metric.measure)
+            expected[path, metric.query_id, name] = metric.value
+    assert len(lines) == len(found) == len(runs) * len(pools) * len(asked)
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+QRELS = "q1 0 a 0\nq1 0 b 1\nq1 0 c 2\nq2 0 d 1\nq3 0 e 1\n"
+RANKED = "q1 Q0 b 1 3 t\nq1 Q0 a 2 2 t\nq1 Q0 c 3 1 t\nq2 Q0 x 1 1 t\nq2 Q0 d 2 0.5 t\n"
+
+
+def test_a_qrels_file_stands_in_for_a_dataset(irtoolkit: Command, write: Write) -> None:
+    qrels, run = write("my.qrels", QRELS), write("x.run", RANKED)
+    answer = irtoolkit("eval", qrels, run, "--measures", "RR P@2 AP R(rel=2)@2", "--format", "json")
+    # q3 is judged and not in the run: zero for every measure.
+    expected = {
+        "RR": (1 + 1 / 2) / 3,
+        "P@2": (1 / 2 + 1 / 2) / 3,
+        "AP": ((1 + 2 / 3) / 2 + 1 / 2) / 3,
+        "R(rel=2)@2": 0,
+    }
+    assert json.loads(answer.out) == {str(run): pytest.approx(expected)}
+    default = json.loads(irtoolkit("eval", qrels, run, "--format", "json").out)
+    assert list(default[str(run)]) == ["nDCG@10", "AP", "RR", "P@10", "R@100"]
+
+
+def test_equal_scores_are_ordered_by_id_descending(irtoolkit: Command, write: Write) -> None:
+    qrels = write("my.qrels", "q 0 a 1\nq 0 b 0\n")
+    run = write("x.run", "q Q0 a 1 1.0 t\nq Q0 b 2 1.0 t\n")
+    answer = irtoolkit("eval", qrels, run, "--measures", "RR", "--format", "json")
+    assert json.loads(answer.out) == {str(run): {"RR": 0.5}}
+
+
+@pytest.mark.parametrize("facet", ["background", "method", "result"])
+def test_a_run_of_the_whole_is_scored_on_a_part(
+    irtoolkit: Command, runs: list[str], fetched: list[str], facet: str
+) -> None:
+    part = f"csfcube/sample/{facet}"
+    irtoolkit("retrieve", part, "fabs_bm25", "-o", "part.run")
+    whole, alone = (
+        irtoolkit("eval", part, name, "--format", "json") for name in (runs[0], "part.run")
+    )
+    assert whole.status == 0, whole.err
+    assert json.loads(whole.out)[runs[0]] == json.loads(alone.out)["part.run"]
+    assert fetched == []
+
+
+def test_the_sample_does_not_know_the_topics_of_the_real_collection(
+    irtoolkit: Command, release: Path, write: Write
+) -> None:
+    """A sample id never resolves to real data, whatever stands in IRTOOLKIT_DATA."""
+    for path in release.iterdir():
+        if path.suffix != ".md":
+            path.write_text(path.read_text("utf-8").replace("910000057", "57"), "utf-8")
+    doc = next(iter(sample_pools()["910000057_method"]))
+    run = write("x.run", f"57_method Q0 {doc} 1 1 t\n")
+    assert irtoolkit("eval", "csfcube", run).status == 0
+    for dataset in SAMPLE_IDS:
+        refused(irtoolkit("eval", dataset, run), f"{run}:1:", "topic 57_method")
+
+
+@pytest.mark.parametrize("form", ["text", "json", "csv", "latex"])
+def test_a_shallow_run_is_noted_beside_the_output_and_not_in_it(
+    irtoolkit: Command, form: str
+) -> None:
+    irtoolkit("retrieve", "csfcube/sample", "bm25", "-o", "deep.run")
+    irtoolkit("retrieve", "csfcube/sample", "bm25", "-o", "shallow.run", "--depth", 5)
+    answer = irtoolkit("eval", "csfcube/sample", "deep.run", "shallow.run", "--format", form)
+    assert answer.status == 0
+    (line,) = answer.err.splitlines()
+    assert line.startswith("note: shallow.run")
+    assert "6 queries" in line
+    assert "note" not in answer.out
+    quiet = ("--measures", "P@5 AP")
+    assert irtoolkit("eval", "csfcube/sample", "shallow.run", *quiet).err == ""
+
+
+def test_one_candidate_left_out_is_noted(irtoolkit: Command, runs: list[str], write: Write) -> None:
+    *lines, last = Path(runs[0]).read_text("utf-8").splitlines(keepends=True)
+    answer = irtoolkit("eval", "csfcube/sample", write("x.run", "".join(lines)))
+    assert answer.status == 0
+    assert f"1 queries, the first {last.split()[0]}" in answer.err
+    assert irtoolkit("eval", "csfcube/sample", runs[0]).err == ""
+
+
+def test_csv_holds_what_json_holds(irtoolkit: Command, runs: list[str]) -> None:
+    figures = json.loads(irtoolkit("eval", "csfcube/sample", *runs, "--format", "json").out)
+    header, *rows = csv_rows(irtoolkit("eval", "csfcube/sample", *runs, "--format", "csv").out)
+    assert header == ["run", *DEFAULTS]
+    assert {row[0]: [float(v) for v in row[1:]] for row in rows} == {
+        name: list(values.values()) for name, values in figures.items()
+    }
+
+
+def test_text_rounds_and_says_how_it_was_averaged(irtoolkit: Command, runs: list[str]) -> None:
+    figures = json.loads(irtoolkit("eval", "csfcube/sample", *runs, "--format", "json").out)
+    title, header, _, *lines = irtoolkit("eval", "csfcube/sample", *runs).out.splitlines()
+    assert "csfcube/sample" in title
+    assert "fold" in title
+    assert header.split() == ["run", *DEFAULTS]
+    expected = [[name, *(f"{v:.4f}" for v in row.values())] for name, row in figures.items()]
+    assert [line.split() for line in lines] == expected
+
+
+def test_latex_escapes_names(irtoolkit: Command) -> None:
+    irtoolkit("retrieve", "csfcube/sample", "bm25", "-o", "my_best_run&co.run")
+    args = ("--measures", "P@5 nDCGp(p=20)", "--format", "latex")
+    body = irtoolkit("eval", "csfcube/sample", "my_best_run&co.run", *args).out
+    assert r"my\_best\_run\&co.run & " in body
+    assert r"run & P@5 & nDCGp(p=20) \\" in body
+
+
+def test_the_same_run_twice_is_refused(irtoolkit: Command, runs: list[str]) -> None:
+    refused(irtoolkit("eval", "csfcube/sample", runs[0], runs[1], runs[0]), "twice")
+    args = ("compare", "csfcube/sample", runs[0], runs[0], "--measure", "AP")
+    refused(irtoolkit(*args), "twice")
+
+
+@pytest.mark.parametrize(
+    ("measures", "found"),
+    [
+        ("nDCG@10 nDGC@10", "'nDGC@10'"),
+        ("nDCG@", "nDCG@"),
+        ("nDCG@10.5", "nDCG@10.5"),
+        ("nDCGp(p=0)", "nDCGp(p=0)"),
+        ("nDCGp(p=101)", "nDCGp(p=101)"),
+        ("RPlast(rel=x)", "RPlast(rel=x)"),
+        ("AP(rel=2", "AP(rel=2"),
+        ("AP(p=3)", "AP(p=3)"),
+        ("", "no measures"),
+        ("  ", "no measures"),
+    ],
+)
+def test_a_measure_that_is_none_is_refused(
+    irtoolkit: Command, runs: list[str], measures: str, found: str
+) -> None:
+    refused(irtoolkit("eval", "csfcube/sample", runs[0], "--measures", measures), found)
+
+
+def test_a_measure_without_its_cut_is_refused_in_words(irtoolkit: Command, runs: list[str]) -> None:
+    answer = irtoolkit("eval", "csfcube/sample", runs[0], "--measures", "P(rel=2)")
+    refused(answer, "P(rel=2)", "cutoff")
+    assert "object at 0x" not in answer.err
+
+
+@pytest.mark.parametrize("measure", ["nDCG@0", "P@0", "R(rel=2)@0", "AP(rel=0)", "P(rel=0)@5"])
+def test_a_measure_that_its_library_cannot_take_is_refused(
+    irtoolkit: Command, runs: list[str], measure: str
+) -> None:
+    # In a process of its own: pytrec_eval ends the whole process on some of these.
+    done = shell("eval", "csfcube/sample", runs[0], "--measures", measure)
+    refused(Answer(done.returncode, done.stdout, done.stderr), measure)
+
+
+@pytest.mark.skipif(find_spec("pyndeval") is not None, reason="what computes the measure is here")
+def test_a_measure_that_nothing_here_computes_is_one_line(
+    irtoolkit: Command, runs: list[str]
+) -> None:
+    answer = irtoolkit("eval", "csfcube/sample", runs[0], "--measures", "alpha_nDCG@10")
+    refused(answer, "nDCG", "pyndeval")
+
+
+# -- bad files -----------------------------------------------------------------------------------
+
+QUERY = "910000057_method"
+POOL = list(sample_pools()[QUERY])
+OUTSIDE = next(doc for doc in sample_papers() if doc not in POOL)
+FIRST = f"{QUERY} Q0 {POOL[0]} 1 3.0 t"
+LAST = f"{QUERY} Q0 {POOL[2]} 3 1.0 t"
+
+# The second line of a run, and what is said of it.
+BAD_LINES = {
+    "five fields": (f"{QUERY} Q0 {POOL[1]} 2 2.0", "5 fields"),
+    "seven fields": (f"{QUERY} Q0 {POOL[1]} 2 2.0 t t", "7 fields"),
+    "words for a score": (f"{QUERY} Q0 {POOL[1]} 2 abc t", "'abc'"),
+    "score NaN": (f"{QUERY} Q0 {POOL[1]} 2 NaN t", "'NaN'"),
+    "score inf": (f"{QUERY} Q0 {POOL[1]} 2 inf t", "'inf'"),
+    "score -inf": (f"{QUERY} Q0 {POOL[1]} 2 -inf t", "'-inf'"),
+    "score beyond float32": (f"{QUERY} Q0 {POOL[1]} 2 -1e39 t", "'-1e39'"),
+    "rank with a point": (f"{QUERY} Q0 {POOL[1]} 2.0 2.0 t", "'2.0'"),
+    "duplicate": (f"{QUERY} Q0 {POOL[0]} 2 2.0 t", "line 1"),
+    "unknown topic": (f"910000057_title Q0 {POOL[1]} 2 2.0 t", "910000057_title"),
+    "unknown document": (f"{QUERY} Q0 999999999 2 2.0 t", "999999999"),
+    "outside the pool": (f"{QUERY} Q0 {OUTSIDE} 2 2.0 t", f"{OUTSIDE} is outside the pool"),
+    "latin-1": (f"{QUERY} Q0 {POOL[1]} 2 2.0 caf\xe9", "0xe9"),
+    "rank against score": (f"{QUERY} Q0 {POOL[1]} 2 3.5 t", "rank 2"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_LINES)
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+def test_eval_refuses_a_bad_run_with_its_line(
+    irtoolkit: Command, write: Write, name: str, packed: bool
+) -> None:
+    line, found = BAD_LINES[name]
+    data = "\n".join([FIRST, line, LAST, ""]).encode("latin-1")
+    path = write("bad.run.gz", gzip.compress(data)) if packed else write("bad.run", data)
+    refused(irtoolkit("eval", "csfcube/sample", path), f"{path}:2: ", found)
+
+
+@pytest.mark.parametrize("name", BAD_LINES)
+def test_compare_and_check_refuse_it_too(
+    irtoolkit: Command, write: Write, runs: list[str], name: str
+) -> None:
+    line, found = BAD_LINES[name]
+    path = write("bad.run", "\n".join([FIRST, line, LAST, ""]).encode("latin-1"))
+    compared = irtoolkit("compare", "csfcube/sample", runs[0], path, "--measure", "P@5")
+    refused(compared, f"{path}:2: ", found)
+    checked = irtoolkit("check", path, "--dataset", "csfcube/sample")
+    assert (checked.status, checked.out) == (2, "")
+    assert any(
+        said.startswith(f"{path}:2: ") and found in said for said in checked.err.splitlines()
+    )
+
+
+@pytest.mark.parametrize("name", ["empty.run", "empty.run.gz"])
+@pytest.mark.parametrize("content", ["", "\n", " \n\n"])
+def test_an_empty_run_is_refused(irtoolkit: Command, write: Write, name: str, content: str) -> None:
+    data = content.encode()
+    path = write(name, gzip.compress(data) if name.endswith(".gz") else data)
+    refused(irtoolkit("eval", "csfcube/sample", path), path, "no rows")
+    assert irtoolkit("check", path).status == 2
+
+
+def test_files_that_cannot_be_read_are_refused(irtoolkit: Command, write: Write) -> None:
+    (Path() / "folder").mkdir()
+    write("text.parquet", "no parquet")
+    write("cut.run.gz", gzip.compress(FIRST.encode() * 100)[:-9])
+    for name in ("missing.run", "missing.parquet", "folder", "text.parquet", "cut.run.gz"):
+        refused(irtoolkit("eval", "csfcube/sample", name), name)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: "\ufeff" + text,
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: "\ufeff" + text.replace("\n", "\r\n"),
+        lambda text: text.replace(" ", "\t"),
+        lambda text: text.replace(" ", "   "),
+        lambda text: text.replace("\n", "\n\n"),
+        lambda text: text.rstrip("\n"),
+    ],
+    ids=["BOM", "CRLF", "BOM and CRLF", "tabs", "wide spaces", "blank lines", "no last newline"],
+)
+def test_harmless_forms_of_a_run_score_the_same(
+    irtoolkit: Command, write: Write, runs: list[str], change: Callable[[str], str]
+) -> None:
+    other = write("other.run", change(Path(runs[0]).read_text("utf-8")))
+    figures = json.loads(
+        irtoolkit("eval", "csfcube/sample", runs[0], other, "--format", "json").out
+    )
+    assert figures[str(other)] == figures[runs[0]]
+    assert irtoolkit("check", other, "--dataset", "csfcube/sample").status == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("q1 0 b 1.5", "'1.5'"),
+        ("q1 0 b 1000000000", "'1000000000'"),
+        ("q1 0 b high", "'high'"),
+        ("q1 0 b", "3 fields"),
+        ("q1 0 b 1 1", "5 fields"),
+        ("q1 0 a 1", "line 1"),
+        ("q1 0 caf\xe9 1", "0xe9"),
+    ],
+)
+def test_bad_qrels_are_refused_with_their_line(
+    irtoolkit: Command, write: Write, line: str, found: str
+) -> None:
+    qrels = write("my.qrels", f"q1 0 a 1\n{line}\nq2 0 a 1\n".encode("latin-1"))
+    refused(irtoolkit("eval", qrels, write("x.run", RANKED)), f"{qrels}:2: ", found)
+
+
+def test_empty_qrels_are_refused(irtoolkit: Command, write: Write) -> None:
+    qrels = write("my.qrels", "")
+    refused(irtoolkit("eval", qrels, write("x.run", RANKED)), qrels, "no rows")
+
+
+# -- compare -------------------------------------------------------------------------------------
+
+MEASURE = "nDCGp(p=20)"
+
+
+def per_query(irtoolkit: Command, paths: list[str], measure: str) -> dict[str, np.ndarray]:
+    """Values of a measure for each run, in one order of queries, as `eval` writes them."""
+    args = ("--measures", measure, "--per-query", "pq.tsv")
+    assert irtoolkit("eval", "csfcube/sample", *paths, *args).status == 0
+    lines = [line.split("\t") for line in Path("pq.tsv").read_text("utf-8").splitlines()[1:]]
+    return {p: np.array([float(v) for name, _, _, v in sorted(lines) if name == p]) for p in paths}
+
+
+def p_value(a: np.ndarray, b: np.ndarray, test: str) -> float:
+    """The p that scipy, or counting all sign patterns, gives."""
+    if test == "student":
+        return float(stats.ttest_rel(a, b).pvalue)
+    if test == "wilcoxon":
+        return float(stats.wilcoxon(a, b).pvalue)
+    d = a - b
+    sums = [abs(np.dot(d, signs)) for signs in itertools.product((1, -1), repeat=len(d))]
+    return sum(bool(s >= abs(d.sum()) - 1e-12) for s in sums) / len(sums)
+
+
+@pytest.mark.parametrize("test", ["student", "fisher", "wilcoxon"])
+def test_compare_tests_what_eval_measured(irtoolkit: Command, runs: list[str], test: str) -> None:
+    args = ("--measure", MEASURE, "--test", test, "--correction", "none", "--format", "json")
+    answer = json.loads(irtoolkit("compare", "csfcube/sample", *runs, *args).out)
+    values = per_query(irtoolkit, runs, MEASURE)
+    figures = json.loads(irtoolkit("eval", "csfcube/sample", *runs, "--format", "json").out)
+    assert (answer["dataset"], answer["measure"]) == ("csfcube/sample", MEASURE)
+    assert (answer["baseline"], answer["test"]) == (runs[0], test)
+    base, *others = answer["systems"]
+    assert [row["system"] for row in answer["systems"]] == runs
+    tested = ("difference", "p_value", "corrected", "effect", "wins", "losses")
+    assert {base[key] for key in tested} == {None}
+    for row in others:
+        d = values[row["system"]] - values[runs[0]]
+        assert row["figure"] == figures[row["system"]][MEASURE]
+        assert row["difference"] == pytest.approx(row["figure"] - base["figure"])
+        expected = p_value(values[row["system"]], values[runs[0]], test)
+        assert row["p_value"] == row["corrected"] == pytest.approx(expected)
+        assert row["effect"] == pytest.approx(statistics.mean(d) / statistics.stdev(d))
+        assert (row["wins"], row["losses"]) == ((d > 0).sum(), (d < 0).sum())
+    for row in answer["systems"]:
+        assert row["low"] <= values[row["system"]].mean() <= row["high"]
+        assert values[row["system"]].min() <= row["low"]
+        assert row["high"] <= values[row["system"]].max()
+
+
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "none"])
+def test_compare_corrects_over_the_comparisons(
+    irtoolkit: Command, runs: list[str], correction: str
+) -> None:
+    irtoolkit("retrieve", "csfcube/sample", "random", "-o", "r1.run", "--set", "seed=1")
+    args = ("--measure", "AP", "--correction", correction, "--format", "json")
+    answer = json.loads(irtoolkit("compare", "csfcube/sample", *runs, "r1.run", *args).out)
+    tested = answer["systems"][1:]
+    raw = [row["p_value"] for row in tested]
+    n = len(raw)
+    expected = {
+        "none": raw,
+        "bonferroni": [min(1, n * p) for p in raw],
+        # Step-down: the k-th smallest is multiplied by n - k, and none is below a smaller one's.
+        "holm": [
+            min(1, max((n - sum(r < q for r in raw)) * q for q in raw if q <= p)) for p in raw
+        ],
+    }
+    assert [row["corrected"] for row in tested] == pytest.approx(expected[correction])
+    assert answer["correction"] == correction
+
+
+def test_the_baseline_is_the_first_run_or_the_one_that_is_named(
+    irtoolkit: Command, runs: list[str]
+) -> None:
+    def compared(*args: str) -> dict[str, dict[str, Any]]:
+        base = ("compare", "csfcube/sample", "--measure", "AP", "--format", "json")
+        return {row["system"]: row for row in json.loads(irtoolkit(*base, *args).out)["systems"]}
+
+    a, b, c = runs
+    first = compared(a, b, c)
+    named = compared(b, a, c, "--baseline", a)
+    beside = compared(b, c, "--baseline", a)
+    assert first == named == beside
+    assert list(named) == [b, a, c]
+    other = compared(a, b, c, "--baseline", b)
+    assert other[a]["difference"] == pytest.approx(-first[b]["difference"])
+    assert other[a]["p_value"] == pytest.approx(first[b]["p_value"])
+    assert compared(b, "--baseline", a)[b]["p_value"] == first[b]["p_value"]
+
+
+def test_compare_in_every_format(irtoolkit: Command, runs: list[str]) -> None:
+    base = ("compare", "csfcube/sample", *runs, "--measure", "AP", "--format")
+    systems = json.loads(irtoolkit(*base, "json").out)["systems"]
+    header, *rows = csv_rows(irtoolkit(*base, "csv").out)
+    assert header[:2] == ["run", "AP"]
+    assert [[float(v) if v else None for v in row[1:]] for row in rows] == [
+        list(system.values())[1:] for system in systems
+    ]
+    title, heads, _, *lines = irtoolkit(*base, "text").out.splitlines()
+    assert f"baseline {runs[0]}" in title
+    assert "p(student)" in heads
+    assert [line.split()[0] for line in lines] == runs
+    assert lines[0].split().count("-") == 6
+    latex = irtoolkit(*base, "latex").out
+    assert len(re.findall(r" \\\\$", latex, re.MULTILINE)) == 1 + len(runs)
+
+
+def test_compare_refuses_what_is_no_comparison(irtoolkit: Command, runs: list[str]) -> None:
+    base = ("compare", "csfcube/sample")
+    refused(irtoolkit(*base, runs[0], "--measure", "AP"), "one run")
+    refused(irtoolkit(*base, runs[0], "--measure", "AP", "--baseline", runs[0]), "one run")
+    refused(irtoolkit(*base, *runs, "--measure", "AP P@5"), "one measure", "2")
+    refused(irtoolkit(*base, *runs, "--measure", ""), "no measures")
+    refused(irtoolkit(*base, *runs, "--measure", "AP", "--baseline", "no.run"), "no.run")
+
+
+def test_equal_runs_do_not_differ(irtoolkit: Command, runs: list[str], write: Write) -> None:
+    twin = str(write("twin.run", Path(runs[0]).read_bytes()))
+    args = ("compare", "csfcube/sample", runs[0], twin, "--measure", "AP", "--format", "json")
+    row = json.loads(irtoolkit(*args).out)["systems"][1]
+    assert (row["difference"], row["p_value"], row["effect"]) == (0, 1, 0)
+    assert (row["wins"], row["losses"]) == (0, 0)
+
+
+def test_json_is_json_where_the_effect_has_no_bound(irtoolkit: Command, write: Write) -> None:
+    """The same gap on every query makes Cohen's d infinite; JSON has no word for that."""
+    qrels = write("my.qrels", "q1 0 a 1\nq2 0 a 1\nq3 0 a 1\n")
+    good = write("good.run", "".join(f"q{i} Q0 a 1 2 t\nq{i} Q0 b 2 1 t\n" for i in (1, 2, 3)))
+    poor = write("poor.run", "".join(f"q{i} Q0 b 1 2 t\nq{i} Q0 a 2 1 t\n" for i in (1, 2, 3)))
+    answer = irtoolkit("compare", qrels, poor, good, "--measure", "RR", "--format", "json")
+    assert answer.status == 0
+
+    def refuse(word: str) -> None:
+        pytest.fail(f"{word} is no JSON")
+
+    parsed = json.loads(answer.out, parse_constant=refuse)
+    assert parsed["systems"][1]["difference"] == 0.5
+
+
+# -- check ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["x.run", "x.run.gz", "x.parquet"])
+def test_check_counts_a_clean_run(irtoolkit: Command, name: str) -> None:
+    irtoolkit("retrieve", "csfcube/sample", "bm25", "-o", name)
+    rows = sum(map(len, sample_pools().values()))
+    for more in ([], ["--dataset", "csfcube/sample"], ["--depth", "21"]):
+        answer = irtoolkit("check", name, *more)
+        assert (answer.status, answer.err) == (0, "")
+        assert answer.out == f"{name}: 6 topics, {rows} rows, no problems\n"
+
+
+def test_check_names_every_problem_with_its_line(irtoolkit: Command, write: Write) -> None:
+    lines = [
+        FIRST,
+        f"{QUERY} Q0 {POOL[1]} 2 2.5",
+        f"{QUERY} Q0 {POOL[1]} 2 abc t",
+        f"{QUERY} Q0 {POOL[0]} 4 2.0 t",
+        f"{QUERY} Q0 {POOL[3]} 5 1.5 u",
+        f"{QUERY} Q0 {POOL[4]} 6 1.75 t",
+    ]
+    path = write("bad.run", "\n".join(lines) + "\n")
+    answer = irtoolkit("check", path)
+    assert (answer.status, answer.out) == (2, "")
+    *problems, total = answer.err.splitlines()
+    expected = {2: "5 fields", 3: "'abc'", 4: "twice", 5: "second tag 'u'", 6: "higher score"}
+    assert len(problems) == len(expected)
+    for line, found in expected.items():
+        assert any(p.startswith(f"{path}:{line}: ") and found in p for p in problems), line
+    assert total == f"irtoolkit: {path}: {len(expected)} problems"
+
+
+def test_check_holds_a_run_against_a_dataset(irtoolkit: Command, write: Write) -> None:
+    lines = [
+        FIRST,
+        f"{QUERY} Q0 {OUTSIDE} 2 2.0 t",
+        f"{QUERY} Q0 none 3 1.0 t",
+        f"nobody Q0 {POOL[0]} 1 1.0 t",
+    ]
+    path = write("bad.run", "\n".join(lines) + "\n")
+    assert irtoolkit("check", path).status == 0
+    answer = irtoolkit("check", path, "--dataset", "csfcube/sample", "--depth", "2")
+    expected = {
+        f"{path}:2: ": f"document {OUTSIDE} is outside the pool",
+        f"{path}:3: document none": "not one of csfcube/sample",
+        f"{path}:3: query": "3 documents",
+        f"{path}:4: ": "topic nobody",
+        f"{path}:4: 5 topics": "of csfcube/sample are missing",
+    }
+    *problems, total = answer.err.splitlines()
+    for start, found in expected.items():
+        assert any(p.startswith(start) and found in p for p in problems), (start, problems)
+    assert total.endswith(f"{len(expected)} problems")
+
+
+def test_check_wants_q0_in_the_second_field(irtoolkit: Command, write: Write) -> None:
+    path = write("bad.run", FIRST.replace("Q0", "0") + "\n" + LAST.replace("Q0", "Q1") + "\n")
+    answer = irtoolkit("check", path)
+    assert answer.status == 2
+    assert "'Q1'" in answer.err
+    assert irtoolkit("check", write("zero.run", FIRST.replace("Q0", "0") + "\n")).status == 0
+
+
+def test_check_goes_on_where_every_row_is_bad(irtoolkit: Command, write: Write) -> None:
+    path = write("bad.run", "one\ntwo words\n")
+    answer = irtoolkit("check", path)
+    assert answer.status == 2
+    assert f"{path}:1: 1 fields" in answer.err
+    assert f"{path}:2: 2 fields" in answer.err
+
+
+@pytest.mark.parametrize("name", ["missing.run", "missing.parquet", "missing.run.gz"])
+def test_check_says_that_there_is_no_file(irtoolkit: Command, name: str) -> None:
+    answer = irtoolkit("check", name)
+    assert answer.status == 2
+    assert answer.err.startswith(f"{name}: ")
+
+
+def test_check_refuses_an_unknown_dataset(irtoolkit: Command, runs: list[str]) -> None:
+    refused(irtoolkit("check", runs[0], "--dataset", "csfcube/simple"), "csfcube/simple")
+
+
+# -- export --------------------------------------------------------------------------------------
+
+
+def exported(irtoolkit: Command, what: str, dataset: str = "csfcube/sample") -> list[str]:
+    answer = irtoolkit("export", dataset, what)
+    assert (answer.status, answer.err) == (0, "")
+    assert answer.out.endswith("\n")
+    return answer.out.removesuffix("\n").split("\n")
+
+
+def test_exported_docs_are_the_records(irtoolkit: Command) -> None:
+    records = [json.loads(line) for line in exported(irtoolkit, "docs")]
+    assert records == [
+        {
+            "doc_id": paper["paper_id"],
+            "title": paper["title"],
+            "sentences": paper["abstract"],
+            "labels": [label.removesuffix("_label") for label in paper["pred_labels"]],
+            "year": paper["metadata"]["year"],
+        }
+        for paper in sample_papers().values()
+    ]
+
+
+def test_exported_topics_are_the_sentences_of_the_facet(irtoolkit: Command) -> None:
+    found = dict(line.split("\t") for line in exported(irtoolkit, "topics"))
+    papers = sample_papers()
+    expected = {}
+    for query in sample_pools():
+        paper, _, facet = query.partition("_")
+        labels = (
+            {"background_label", "objective_label"} if facet == "background" else {f"{facet}_label"}
+        )
+        pairs = zip(papers[paper]["abstract"], papers[paper]["pred_labels"], strict=True)
+        expected[query] = " ".join(" ".join(s for s, label in pairs if label in labels).split())
+    assert found == expected
+
+
+def test_a_topic_is_one_line_whatever_its_text_holds(irtoolkit: Command, toy: str) -> None:
+    assert exported(irtoolkit, "topics", toy) == ["q1\tcat", "q2\tdog and man"]
+
+
+@pytest.mark.parametrize("facet", ["", "background", "method", "result"])
+def test_exported_qrels_and_pools_are_the_annotations(irtoolkit: Command, facet: str) -> None:
+    dataset = f"csfcube/sample/{facet}".rstrip("/")
+    pools = {q: pool for q, pool in sample_pools().items() if q.endswith(facet)}
+    qrels = [tuple(line.split(" ")) for line in exported(irtoolkit, "qrels", dataset)]
+    # A part keeps the file's order; the whole goes facet by facet, each in the file's order.
+    assert sorted(qrels) == sorted(
+        (query, "0", doc, str(grade))
+        for query, pool in pools.items()
+        for doc, grade in pool.items()
+    )
+    listed = [line.split(" ") for line in exported(irtoolkit, "pools", dataset)]
+    for query, pool in pools.items():
+        assert [doc for name, doc in listed if name == query] == list(pool)
+    assert len(listed) == len(qrels)
+
+
+def test_exported_qrels_score_as_their_dataset_does(irtoolkit: Command, runs: list[str]) -> None:
+    irtoolkit("export", "csfcube/sample/method", "qrels", "-o", "my.qrels")
+    args = (runs[0], "--measures", "AP nDCGp(p=20)", "--format", "json")
+    # Its two folds hold one query each, so the mean of means is the plain mean.
+    by_file = irtoolkit("eval", "my.qrels", *args)
+    irtoolkit("retrieve", "csfcube/sample/method", "fabs_bm25", "-o", runs[0])
+    by_id = irtoolkit("eval", "csfcube/sample/method", *args)
+    assert json.loads(by_file.out)[runs[0]] == pytest.approx(json.loads(by_id.out)[runs[0]])
+
+
+@pytest.mark.parametrize("what", ["docs", "topics", "qrels", "pools"])
+def test_a_file_holds_what_is_printed_and_the_same_bytes_each_time(
+    irtoolkit: Command, what: str
+) -> None:
+    printed = "\n".join(exported(irtoolkit, what)) + "\n"
+    for name in ("plain", "a.gz", "b.gz"):
+        answer = irtoolkit("export", "csfcube/sample", what, "-o", f"new/{name}")
+        assert (answer.status, answer.out) == (0, "")
+    assert Path("new/plain").read_text("utf-8") == printed
+    assert gzip.decompress(Path("new/a.gz").read_bytes()).decode("utf-8") == printed
+    assert Path("new/a.gz").read_bytes() == Path("new/b.gz").read_bytes()
+
+
+def test_export_refuses_an_unknown_dataset(irtoolkit: Command, tmp_path: Path) -> None:
+    refused(irtoolkit("export", "csfcube/simple", "docs", "-o", "x"), "csfcube/sample")
+    assert listing(tmp_path) == {}

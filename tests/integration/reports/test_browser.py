@@ -1,0 +1,280 @@
+"""Reports in a real browser: nothing fails, and a pressed query shows its texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from irtoolkit.datasets.dataset import load_dataset
+from irtoolkit.runs import Run
+from irtoolkit.runs.exact_ranks import read_ranks
+from tests import chromium
+from tests.chromium import Page
+from tests.conftest import Answer
+
+Command = Callable[..., Answer]
+BROWSER = chromium.find()
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    assert BROWSER is not None
+    with chromium.browsing(BROWSER, tmp_path_factory.mktemp("profile")) as page:
+        yield page
+
+
+@pytest.fixture
+def reported(irtoolkit: Command, tmp_path: Path) -> Callable[..., tuple[Path, list[Path]]]:
+    """Runs systems and reports them: (page, runs)."""
+
+    def make(dataset_id: str, systems: list[str], *options: str) -> tuple[Path, list[Path]]:
+        depth = ["--depth", "30"] if "relic" in dataset_id else []
+        paths = [tmp_path / f"{system}.run" for system in systems]
+        for system, path in zip(systems, paths, strict=True):
+            assert irtoolkit("retrieve", dataset_id, system, "-o", path, *depth).status == 0
+        out = tmp_path / "report.html"
+        answer = irtoolkit("report", dataset_id, *paths, "-o", out, *options)
+        assert answer.status == 0, answer.err
+        return out, paths
+
+    return make
+
+
+def text(page: Page, selector: str) -> str:
+    found: str = page.run(f"document.querySelector({json.dumps(selector)}).textContent")
+    return found
+
+
+def read_query(page: Page, dataset_id: str, paths: list[Path], place: int) -> None:
+    """Presses a query of the list, and finds all its texts beside it."""
+    name = page.run(f"document.querySelectorAll('.queries .id')[{place}].textContent")
+    page.click(f".queries li:nth-child({place + 1}) button")
+    assert page.run("document.activeElement.id") == "detail"
+    assert text(page, "#detail h3") == f"Query {name}"
+    assert page.run("document.querySelectorAll('.queries [aria-current=true]').length") == 1
+    dataset = load_dataset(dataset_id)
+    query = next(q for q in dataset.queries_iter() if q.query_id == name)
+    whole = query.with_mask("[\u2026]") if hasattr(query, "with_mask") else query.default_text()
+    assert text(page, "#detail .asked") == whole
+    tops = [[row.doc_id for row in Run.read(path).ranking(name)[:10]] for path in paths]
+    docs = dataset.docs_store().get_many([doc_id for top in tops for doc_id in top])
+    for i, top in enumerate(tops):
+        column = f".columns > section:nth-child({i + 1})"
+        ids = page.run(
+            f"[...document.querySelectorAll('{column} .doc .top span:nth-child(2)')].map(e => e.textContent)"
+        )
+        assert ids == top
+        bodies = page.run(
+            f"[...document.querySelectorAll('{column} .doc')].map(e => [...e.querySelectorAll('p')].map(p => p.textContent).join(' '))"
+        )
+        for doc_id, body in zip(top, bodies, strict=True):
+            known = docs[doc_id].default_text() if doc_id in docs else "has no text"
+            assert known[:300] in body
+    gold = {
+        r.doc_id
+        for r in dataset.qrels_iter()
+        if r.query_id == name
+        and r.relevance >= page.run("JSON.parse(document.getElementById('data').textContent).rel")
+    }
+    shown = set(
+        page.run(
+            "[...document.querySelectorAll('#detail > .doc .top span:first-child, #detail > details .doc .top span:first-child')].map(e => e.textContent)"
+        )
+    )
+    assert shown <= gold
+    assert len(shown) == min(10, len(gold))
+
+
+def look(page: Page, path: Path, dataset_id: str, paths: list[Path]) -> None:
+    """What holds of any page with several systems."""
+    page.problems.clear()
+    page.requests.clear()
+    page.size(1280, 900)
+    page.go(path)
+    data: dict[str, Any] = json.loads(
+        path.read_text("utf-8").partition('id="data">')[2].partition("</script>")[0]
+    )
+    read_query(page, dataset_id, paths, 1)
+    read_query(page, dataset_id, paths, 3)
+    # The charts follow what is chosen, and so do the tables of parts.
+    for measure in range(len(data["measures"])):
+        page.run(
+            f"{{const s = document.getElementById('pairs-measure'); s.value = {measure}; s.dispatchEvent(new Event('change'))}}"
+        )
+        assert page.run("document.getElementById('queries-measure').value") == str(measure)
+        lower = data["measures"][measure]["lower"]
+        one, two = data["values"][measure][:2]
+        signs = [(b - a if lower else a - b) for a, b in zip(one, two, strict=True)]
+        wins, losses = sum(s > 0 for s in signs), sum(s < 0 for s in signs)
+        names = [system["name"] for system in data["systems"]]
+        words = text(page, "#bars-title")
+        queries = ["1 query" if n == 1 else f"{n} queries" for n in (wins, losses)]
+        assert f"{names[0]} is better for {queries[0]}, {names[1]} for {queries[1]}" in words
+        drawn = page.run(
+            "[...document.querySelectorAll('#bars .bar')].map(e => (e.getAttribute('d').match(/M/g) || []).length)"
+        )
+        if len(signs) <= 200:
+            assert drawn == [wins, losses]
+        parts = page.run(
+            "[...document.querySelectorAll('#parts [data-measure]')].filter(e => e.offsetParent).map(e => e.dataset.measure)"
+        )
+        assert parts
+        assert set(parts) == {str(measure)}
+        assert page.run("document.querySelectorAll('#scatter .spot').length") >= 1
+        for number in page.run(
+            "[...document.querySelectorAll('#bars path, #scatter path')].map(e => e.getAttribute('d'))"
+        ):
+            assert "NaN" not in number
+            assert "Infinity" not in number
+    untitled = page.run(
+        "[...document.querySelectorAll('svg')].filter(e => !e.querySelector('title')?.textContent.trim()).length"
+    )
+    assert untitled == 0
+    ids = page.run("[...document.querySelectorAll('[id]')].map(e => e.id)")
+    assert len(ids) == len(set(ids))
+    # On a telephone nothing but tables and columns of documents is wider than the screen.
+    page.size(390, 844, phone=True)
+    page.go(path)
+    assert page.run("document.documentElement.scrollWidth") == 390
+    page.size(1280, 900)
+    assert page.problems == []
+    assert set(page.requests) == {path.resolve().as_uri()}
+
+
+def test_csfcube_s_sample(browser: Page, reported: Any) -> None:
+    path, paths = reported("csfcube/sample", ["fabs_bm25", "fabs_tfidf", "random"])
+    look(browser, path, "csfcube/sample", paths)
+
+
+def test_relic_s_sample(browser: Page, reported: Any) -> None:
+    path, paths = reported("relic/sample/val", ["bm25", "tfidf"])
+    look(browser, path, "relic/sample/val", paths)
+    ranks = [read_ranks(run) for run in paths]
+    name = text(browser, "#detail h3").removeprefix("Query ")
+    shown = browser.run(
+        "[...document.querySelectorAll('#detail tbody tr td:nth-child(3)')].map(e => e.textContent)"
+    )
+    assert shown == [f"{next(iter(r[name].values())):,}" for r in ranks if r is not None]
+
+
+def test_the_real_csfcube(real_csfcube: Path, browser: Page, reported: Any) -> None:
+    path, paths = reported("csfcube", ["fabs_bm25", "fabs_tfidf", "random"])
+    look(browser, path, "csfcube", paths)
+
+
+def test_real_data_in_relic_s_form(real_data: Path, browser: Page, reported: Any) -> None:
+    if not (real_data / "relic").is_dir():
+        pytest.skip(f"{real_data} has no relic release")
+    path, paths = reported("relic/val", ["bm25", "tfidf"])
+    look(browser, path, "relic/val", paths)
+
+
+def test_queries_are_found_and_reached_with_the_keyboard(browser: Page, reported: Any) -> None:
+    path, _ = reported("relic/sample/val", ["bm25", "tfidf"])
+    browser.size(1280, 900)
+    browser.go(path)
+    assert browser.run("document.querySelectorAll('.queries .id').length") == 75
+    browser.run("document.getElementById('find').focus()")
+    wanted = browser.run("document.querySelectorAll('.queries .id')[40].textContent")
+    browser.call("Input.insertText", text=wanted)
+    names = browser.run("[...document.querySelectorAll('.queries .id')].map(e => e.textContent)")
+    assert wanted in names
+    assert len(names) < 75
+    # From the search to the order, to the list, and into it.
+    for _ in range(2):
+        browser.key("Tab", 9)
+    if browser.run("document.activeElement.tagName") != "BUTTON":
+        browser.key("Tab", 9)
+    assert browser.run("document.activeElement.closest('.queries') !== null")
+    chosen = browser.run("document.activeElement.querySelector('.id').textContent")
+    browser.key("Enter", 13)
+    assert text(browser, "#detail h3") == f"Query {chosen}"
+    assert browser.run("decodeURIComponent(location.hash)") == f"#query={chosen}"
+
+
+def test_a_link_opens_its_query(browser: Page, reported: Any) -> None:
+    path, _ = reported("csfcube/sample", ["bm25", "tfidf"])
+    names = [q.query_id for q in load_dataset("csfcube/sample").queries_iter()]
+    browser.go(path, f"#query={names[4]}")
+    assert text(browser, "#detail h3") == f"Query {names[4]}"
+    browser.go(path, "#query=nothing%")
+    assert text(browser, "#detail h3").startswith("Query ")
+
+
+def test_pressing_a_chart_opens_the_query_told_below_it(browser: Page, reported: Any) -> None:
+    path, _ = reported("relic/sample/val", ["bm25", "tfidf"], "--chart", "Rank")
+    browser.size(1280, 900)
+    browser.go(path)
+    browser.run("document.querySelector('#bars svg').scrollIntoView({block: 'center'})")
+    x, y = browser.run(
+        "(() => {const b = document.querySelector('#bars svg').getBoundingClientRect(); return [b.x + b.width * 0.95, b.y + b.height / 2]})()"
+    )
+    browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+    said = text(browser, "#bars-said")
+    for kind in ("mousePressed", "mouseReleased"):
+        browser.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+    name = text(browser, "#detail h3").removeprefix("Query ")
+    assert said.startswith(f"{name}: bm25 ")
+    assert "\u2212" in said
+
+
+def test_a_page_is_printed_with_its_open_query(browser: Page, reported: Any) -> None:
+    path, _ = reported("csfcube/sample", ["bm25", "tfidf"])
+    browser.go(path)
+    printed = browser.pdf()
+    assert printed.startswith(b"%PDF")
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    try:
+        for gone in ("nav", ".controls", ".queries"):
+            assert browser.run(f"document.querySelector('{gone}').offsetParent") is None
+            assert (
+                browser.run(f"getComputedStyle(document.querySelector('{gone}')).display") == "none"
+            )
+        assert browser.run("document.querySelector('#detail').offsetHeight") > 100
+        ground = browser.run("getComputedStyle(document.body).backgroundColor")
+        assert ground == "rgb(255, 255, 255)"
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="")
+
+
+def test_markup_in_texts_stays_text_in_a_browser(
+    browser: Page, irtoolkit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The script's side of escaping: what it writes into the page is never parsed."""
+    from irtoolkit.datasets.local import registered
+
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    bad = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">"
+    folder = tmp_path / "markup"
+    folder.mkdir()
+    (folder / "docs.jsonl").write_text(
+        "".join(
+            json.dumps({"id": f"<i>{i}", "title": bad, "text": f"whale {bad}"}) + "\n"
+            for i in range(2)
+        )
+    )
+    (folder / "topics.jsonl").write_text(json.dumps({"id": "<b>", "text": f"whale {bad}"}) + "\n")
+    (folder / "qrels").write_text("<b> 0 <i>1 1\n")
+    (tmp_path / "a.run").write_text("<b> Q0 <i>0 1 2 <u>\n<b> Q0 <i>1 2 1 <u>\n")
+    (tmp_path / "b.run").write_text("<b> Q0 <i>1 1 2 <s>\n")
+    try:
+        files = ["--docs", "docs.jsonl", "--topics", "topics.jsonl", "--qrels", "qrels"]
+        assert irtoolkit("register", "markup", folder, *files).status == 0
+        out = tmp_path / "x.html"
+        answer = irtoolkit("report", "markup", tmp_path / "a.run", tmp_path / "b.run", "-o", out)
+        assert answer.status == 0, answer.err
+        browser.problems.clear()
+        browser.go(out)
+        browser.click(".queries button")
+        assert text(browser, "#detail .asked") == f"whale {bad}"
+        assert browser.run("document.title") == "markup: <u>, <s>"
+        assert browser.run("document.querySelectorAll('img, b, i, u, s').length") == 0
+        assert browser.problems == []
+    finally:
+        registered.withdraw("markup")

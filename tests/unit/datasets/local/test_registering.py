@@ -1,0 +1,1158 @@
+"""Anyone's collection as an ir_datasets id: formats, checks, and what is remembered."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import ir_datasets
+import pytest
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.commands import register as command
+from irtoolkit.datasets import cache, dataset_ids
+from irtoolkit.datasets.local import formats, registered, registering, registry
+from irtoolkit.datasets.local.registering import register_collection
+from tests.conftest import Answer
+
+Command = Callable[..., Answer]
+Files = dict[str, str | bytes]
+
+DOCS = """<DOC>
+<DOCNO> D-1 </DOCNO>
+<TITLE>Foxes</TITLE>
+<TEXT>
+the quick &amp; brown fox
+</TEXT>
+</DOC>
+<doc>
+<docno>D-2</docno>
+lazy dogs
+</doc>
+"""
+CLASSIC = """
+<top>
+
+<num> Number: 301
+<title> International Organized Crime
+
+<desc> Description:
+Identify organizations that participate in
+international crime.
+
+<narr> Narrative:
+A relevant document names one.
+
+</top>
+
+<top>
+<num> Number: 302
+<dom> Domain: Medicine
+<title> Poliomyelitis <i>and</i> Post-Polio
+<desc> Description:
+Is the disease under control?
+<narr> Narrative:
+Relevant is &quot;control&quot;.
+</top>
+"""
+CLOSED = "<top>\n<num>1</num><title>\nFOXES AND\nDOGS\n</title>\n</top>\n"
+QRELS = "1 0 D-1 1\n1 0 D-2 0\n"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Every test has a list of collections and a cache of its own, and takes back its ids."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("IRTOOLKIT_DATA", raising=False)
+    before = dataset_ids()
+    yield tmp_path / "home"
+    for name in set(dataset_ids()) - set(before):
+        registered.withdraw(name)
+    assert dataset_ids() == before
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Callable[..., Path]:
+    """Makes a folder of files: folder({"docs.trec": "..."}, name="mine")."""
+
+    def make(files: Files, name: str = "mine") -> Path:
+        for file, content in files.items():
+            path = tmp_path / name / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return tmp_path / name
+
+    return make
+
+
+@pytest.fixture
+def small(folder: Callable[..., Path]) -> Path:
+    """A sound collection."""
+    return folder({"docs.trec": DOCS, "topics.txt": CLOSED, "qrels": QRELS})
+
+
+def python(code: str, *, status: int = 0) -> subprocess.CompletedProcess[str]:
+    """Runs code in a new process that has imported what it names."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == status, done.stderr
+    return done
+
+
+def docs_of(path: Path, **given: Any) -> list[Any]:
+    register_collection("t/docs", path, {"topics": ["none"], "qrels": ["none"], **given})
+    return list(ir_datasets.load("t/docs").docs_iter())
+
+
+def topics_of(make: Callable[..., Path], content: str | bytes, name: str = "topics.x") -> list[Any]:
+    register_collection("t/topics", make({"docs.tsv": "d1\ta\n", name: content}))
+    return list(ir_datasets.load("t/topics").queries_iter())
+
+
+def qrels_of(make: Callable[..., Path], content: str | bytes, name: str = "qrels.x") -> list[Any]:
+    files: Files = {"docs.tsv": "d1\ta\nd2\tb\n", "topics.tsv": "q1\tx\nq2\ty\n", name: content}
+    register_collection("t/qrels", make(files))
+    return list(ir_datasets.load("t/qrels").qrels_iter())
+
+
+def refused(act: Callable[[], object], *parts: object, line: int | None = None) -> InputError:
+    """It raises an InputError with every part in its text, a remedy, and this line."""
+    with pytest.raises(InputError) as caught:
+        act()
+    error = caught.value
+    for part in parts:
+        assert str(part) in str(error), error
+    assert error.line == line, error
+    assert error.remedy, error
+    assert "\n" not in str(error)
+    assert registry.entries() == {}
+    assert not [name for name in dataset_ids() if name.startswith("t/")]
+    return error
+
+
+# Documents
+
+
+def test_trec_documents(folder: Callable[..., Path]) -> None:
+    first, second = docs_of(folder({"docs.trec": DOCS}))
+    assert (first.doc_id, second) == ("D-1", ("D-2", "lazy dogs"))
+    assert first.text.split() == ["Foxes", "the", "quick", "&", "brown", "fox"]
+    assert first.default_text() == first.text
+
+
+def test_what_is_no_text_of_a_trec_document(folder: Callable[..., Path]) -> None:
+    markup = (
+        "<DOC><DOCNO>1</DOCNO><DOCHDR>\nhttp://x.y 200\n</DOCHDR>a<b>c</b><!-- not\nthis -->"
+        "<script>var x;</script> 1 < 2 &lt;p&gt; <F P=101>é</F></DOC>"
+    )
+    (doc,) = docs_of(folder({"docs.trec": markup}))
+    assert doc.text.split() == ["a", "c", "1", "<", "2", "<p>", "é"]
+
+
+def test_trec_documents_that_share_a_line(folder: Callable[..., Path]) -> None:
+    line = "<root><DOC><DOCNO>1</DOCNO>a</DOC> <DOC><DOCNO>2</DOCNO>b</DOC></root>\n"
+    assert docs_of(folder({"docs.trec": line})) == [("1", "a"), ("2", "b")]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "said"),
+    [
+        ("<DOC>\n<DOCNO>1</DOCNO>\na\n", 1, "<DOC> is not closed before the file ends"),
+        ("\n<DOC>\n<DOCNO>1</DOCNO>a\n<DOC>\n", 2, "another begins at line 4"),
+        ("<DOC>\n<DOCNO>1</DOCNO>a\n</DOC>\n</DOC>\n", 4, "</DOC> without <DOC>"),
+        ("<DOC>\na\n</DOC>\n", 1, "no <DOCNO>"),
+        ("<DOC>\n<DOCNO>1\n</DOC>\n", 1, "no <DOCNO>"),
+        ("<DOC><DOCNO>1</DOCNO><DOCNO>2</DOCNO></DOC>", 1, "2 <DOCNO>"),
+        ("<DOC><DOCNO> </DOCNO>a</DOC>", 1, "'' is not one word"),
+        ("<DOC><DOCNO>a b</DOCNO>a</DOC>", 1, "'a b' is not one word"),
+        ("<DOC><DOCNO>1</DOCNO>a</DOC>\nstray\n", 2, "text outside of <DOC>"),
+        ("<top><num>1</num></top>\n", 1, "text outside of <DOC>"),
+        ("<html>\n</html>\n", None, "no documents"),
+    ],
+)
+def test_damaged_trec_documents(
+    folder: Callable[..., Path], content: str, line: int | None, said: str
+) -> None:
+    path = folder({"docs.trec": content})
+    refused(lambda: docs_of(path), path / "docs.trec", said, line=line)
+
+
+def test_json_documents_with_titles(folder: Callable[..., Path]) -> None:
+    rows = [
+        {"_id": "1", "title": "Foxes", "text": "quick", "metadata": {"url": "x"}},
+        {"_id": 2, "title": None, "text": " slow "},
+        {"_id": "3", "text": ""},
+    ]
+    text = "\n\n".join(map(json.dumps, rows))
+    found = docs_of(folder({"corpus.jsonl": text}))
+    assert found == [("1", "Foxes", "quick"), ("2", "", "slow"), ("3", "", "")]
+    assert [doc.default_text() for doc in found] == ["Foxes quick", "slow", ""]
+    dataset = ir_datasets.load("t/docs")
+    assert dataset.docs_cls()._fields == ("doc_id", "title", "text")
+    assert dataset.docs_cls().__annotations__ == dict.fromkeys(dataset.docs_cls()._fields, str)
+
+
+@pytest.mark.parametrize("name", formats.DOC_IDS)
+@pytest.mark.parametrize("text", formats.DOC_TEXTS)
+def test_json_field_names(folder: Callable[..., Path], name: str, text: str) -> None:
+    path = folder({"docs.json": json.dumps({name: "1", text: "a"})})
+    assert docs_of(path) == [("1", "a")]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "said"),
+    [
+        ('{"id": "1", "text": "a"}\n{"id": "2", "te', 2, "not JSON"),
+        ('{"text": "a"}', 1, "no field holds a document's id"),
+        ('\n{"id": "1", "abstract": "a"}', 2, "no field holds a document's text"),
+        ('{"id": "1", "text": "a"}\n{"id": "2", "contents": "a"}', 2, "no field 'text'"),
+        ('{"id": "1", "text": "a"}\n{"_id": "2", "text": "a"}', 2, "no field 'id'"),
+        ('{"id": "1", "text": ["a"]}', 1, "'text' holds ['a']"),
+        ('{"id": "1", "text": null}', 1, "'text' holds None"),
+        ('{"id": 1.5, "text": "a"}', 1, "'id' holds 1.5"),
+        ('{"id": true, "text": "a"}', 1, "'id' holds True"),
+        ('{"id": "1", "text": "a", "title": 3}', 1, "'title' holds 3"),
+        ('{"id": "1", "id": "2", "text": "a"}', 1, "stands twice in one object"),
+        ('{"id": "", "text": "a"}', 1, "not one word"),
+        ('{"id": "1", "text": "\\ud800"}', 1, "surrogate"),
+        ('{"id": "1", "text": "a"}\n["2", "b"]', 2, "not a JSON object"),
+        ('[{"id": "1", "text": "a"}]', 1, "JSON array must become JSON lines"),
+    ],
+)
+def test_damaged_json_documents(
+    folder: Callable[..., Path], content: str, line: int, said: str
+) -> None:
+    path = folder({"docs.jsonl": content})
+    refused(lambda: docs_of(path), path / "docs.jsonl", said, line=line)
+
+
+def test_tsv_documents(folder: Callable[..., Path]) -> None:
+    path = folder({"collection.tsv": "0\tthe presence of\n\n7\t\n"})
+    assert docs_of(path) == [("0", "the presence of"), ("7", "")]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "said"),
+    [
+        ("1\ta\n2\ta\tb\n", 2, "2 tabs instead of 1"),
+        ("1\ta\nb\n", 2, "0 tabs instead of 1"),
+        ("1\ta\n \tb\n", 2, "' ' is not one word"),
+        ("plain text\n", 1, "no format that docs have"),
+    ],
+)
+def test_damaged_tsv_documents(
+    folder: Callable[..., Path], content: str, line: int, said: str
+) -> None:
+    path = folder({"docs.tsv": content})
+    refused(lambda: docs_of(path), path / "docs.tsv", said, line=line)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("\n", "\r\n").encode(),
+        lambda text: b"\xef\xbb\xbf" + text.encode(),
+        lambda text: b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode(),
+        lambda text: text.rstrip("\n").encode(),
+        lambda text: b"\n\n" + text.encode(),
+    ],
+    ids=["CRLF", "BOM", "BOM and CRLF", "no last line end", "blank lines"],
+)
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gz"])
+def test_line_ends_marks_and_gzip_change_nothing(
+    folder: Callable[..., Path], change: Callable[[str], bytes], packed: bool
+) -> None:
+    files = {
+        "docs.jsonl": '{"id": "1", "text": "a"}\n{"id": "2", "text": "b"}\n',
+        "topics.tsv": "1\tx\n2\ty\n",
+        "qrels.tsv": "query-id\tcorpus-id\tscore\n1\t1\t2\n2\t2\t0\n",
+    }
+    pack = gzip.compress if packed else bytes
+    path = folder({name + ".gz" * packed: pack(change(text)) for name, text in files.items()})
+    register_collection("t/same", path)
+    dataset = ir_datasets.load("t/same")
+    assert list(dataset.docs_iter()) == [("1", "a"), ("2", "b")]
+    assert list(dataset.queries_iter()) == [("1", "x"), ("2", "y")]
+    assert list(dataset.qrels_iter()) == [("1", "1", 2), ("2", "2", 0)]
+
+
+def test_trec_files_with_other_line_ends(folder: Callable[..., Path]) -> None:
+    files = {"docs.trec": DOCS, "topics": CLASSIC, "qrels": "301 0 D-1 1\n"}
+    register_collection("t/lf", folder({**files}))
+    crlf = {name: text.replace("\n", "\r\n") for name, text in files.items()}
+    register_collection("t/crlf", folder({**crlf}, "crlf"))
+    first, second = ir_datasets.load("t/lf"), ir_datasets.load("t/crlf")
+    assert list(first.docs_iter()) == list(second.docs_iter())
+    assert list(first.queries_iter()) == list(second.queries_iter())
+
+
+@pytest.mark.parametrize("name", ["docs.trec", "topics.txt", "qrels"])
+def test_not_utf8(small: Path, name: str) -> None:
+    path = small / name
+    path.write_bytes(path.read_bytes() + b"caf\xe9\n")
+    lines = path.read_bytes().count(b"\n")
+    act = lambda: register_collection("t/x", small)  # noqa: E731
+    refused(act, path, "not UTF-8: byte 0xe9", "iconv", line=lines)
+
+
+@pytest.mark.parametrize("name", ["docs.trec", "topics.txt", "qrels"])
+def test_empty_files(small: Path, name: str) -> None:
+    (small / name).write_text("\n")
+    refused(lambda: register_collection("t/x", small), small / name, "an empty file")
+
+
+def test_damaged_gzip(folder: Callable[..., Path]) -> None:
+    path = folder({"docs.trec.gz": gzip.compress(DOCS.encode() * 500)[:-20]})
+    with pytest.raises(InputError, match="damaged gzip data") as caught:
+        docs_of(path)
+    assert caught.value.file == str(path / "docs.trec.gz")
+    assert 1 < (caught.value.line or 0) <= 500 * DOCS.count("\n") + 1
+    assert registry.entries() == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second", "line"),
+    [
+        ("docs{}.tsv", "1\ta\n2\tb\n", "3\tc\n\n1\td\n", 3),
+        ("docs{}.jsonl", '{"id": 1, "text": "a"}', '\n{"id": "1", "text": "b"}', 2),
+        ("docs{}.trec", "<DOC>\n<DOCNO>1</DOCNO></DOC>", "<DOC>\n<DOCNO>1</DOCNO></DOC>", 1),
+    ],
+)
+def test_duplicate_documents(
+    folder: Callable[..., Path], name: str, first: str, second: str, line: int
+) -> None:
+    path = folder({name.format(1): first, name.format(2): second})
+    said = f"document 1 stands twice, first at {name.format(1)}:1"
+    error = refused(lambda: docs_of(path), said, "keep one", line=line)
+    assert error.file == str(path / name.format(2))
+
+
+def test_ids_of_one_hash_are_not_duplicates(
+    folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(formats, "hash", lambda text: 7, raising=False)
+    assert docs_of(folder({"docs.tsv": "1\ta\n2\tb\n3\tc\n"})) == [
+        ("1", "a"),
+        ("2", "b"),
+        ("3", "c"),
+    ]
+
+
+def test_a_document_of_ten_megabytes_on_one_line(folder: Callable[..., Path]) -> None:
+    text = "word " * 2_000_000
+    content = f"<DOC><DOCNO>1</DOCNO>{text}</DOC><DOC><DOCNO>2</DOCNO>b</DOC>"
+    found = docs_of(folder({"docs.trec": content}))
+    assert [len(doc.text) for doc in found] == [len(text) - 1, 1]
+
+
+@pytest.mark.parametrize("opened", ["<!-- ", "<script>", "<DOCHDR>", "<a ", "<", "&lt", "<docno "])
+def test_mark_up_that_is_never_closed_takes_no_time(
+    folder: Callable[..., Path], opened: str
+) -> None:
+    content = f"<DOC><DOCNO>1</DOCNO>text{opened * 200_000}</DOC>"
+    (doc,) = docs_of(folder({"docs.trec": content}))
+    assert doc.text.startswith("text")
+
+
+def test_an_empty_document_is_allowed_and_told(small: Path, irtoolkit: Command) -> None:
+    (small / "docs.trec").write_text(DOCS + "<DOC><DOCNO>D-3</DOCNO><TEXT> </TEXT></DOC>\n")
+    answer = irtoolkit("register", "t/x", small)
+    assert "1 documents have no text" in answer.err
+    assert ir_datasets.load("t/x").docs_store().get("D-3").text == ""
+
+
+def test_several_files_and_folders_of_documents(folder: Callable[..., Path]) -> None:
+    path = folder({"docs/b/2.trec": "<DOC><DOCNO>2</DOCNO></DOC>", "docs/1.trec": DOCS,
+                   "docs/README": "no document", "docs/.hidden": "no document"})  # fmt: skip
+    assert [doc.doc_id for doc in docs_of(path)] == ["D-1", "D-2", "2"]
+    registering.remove("t/docs")
+    assert [doc.doc_id for doc in docs_of(path, docs=["docs/b"])] == ["2"]
+    registering.remove("t/docs")
+    named = docs_of(path, docs=["docs/b/2.trec", "docs/1.trec"])
+    assert [doc.doc_id for doc in named] == ["2", "D-1", "D-2"]
+
+
+def test_documents_of_two_formats(folder: Callable[..., Path]) -> None:
+    path = folder({"docs/1.trec": DOCS, "docs/2.tsv": "1\ta\n"})
+    refused(lambda: docs_of(path), path / "docs/2.tsv", "TSV, where 1.trec is TREC")
+
+
+# Topics
+
+
+def test_classic_topics_without_closing_tags(folder: Callable[..., Path]) -> None:
+    first, second = topics_of(folder, CLASSIC)
+    assert first == (
+        "301",
+        "International Organized Crime",
+        "Identify organizations that participate in international crime.",
+        "A relevant document names one.",
+    )
+    assert first._fields == ("query_id", "title", "description", "narrative")
+    assert first.default_text() == "International Organized Crime"
+    assert second.title == "Poliomyelitis and Post-Polio"
+    assert second.narrative == 'Relevant is "control".'
+
+
+def test_closed_topics(folder: Callable[..., Path]) -> None:
+    (topic,) = topics_of(folder, CLOSED)
+    assert topic == ("1", "FOXES AND DOGS")
+    assert topic.default_text() == topic.text == "FOXES AND DOGS"
+
+
+def test_a_topic_without_a_title_is_its_description(folder: Callable[..., Path]) -> None:
+    text = "<top>\n<num> Number: 201\n<desc> Description:\nWhat is done?\n</top>"
+    (topic,) = topics_of(folder, text)
+    assert topic == ("201", "", "What is done?", "")
+    assert topic.default_text() == "What is done?"
+
+
+def test_json_topics(folder: Callable[..., Path]) -> None:
+    rows = [{"_id": "q1", "text": "a  b", "metadata": {}}, {"_id": 2, "text": "c"}]
+    text = "\n".join(map(json.dumps, rows))
+    assert topics_of(folder, text, "queries.jsonl") == [("q1", "a b"), ("2", "c")]
+
+
+def test_json_topics_with_descriptions(folder: Callable[..., Path]) -> None:
+    row = {"qid": "1", "title": "a", "description": "b", "narrative": None}
+    assert topics_of(folder, json.dumps(row)) == [("1", "a", "b", "")]
+
+
+def test_tsv_topics(folder: Callable[..., Path]) -> None:
+    assert topics_of(folder, "1\ta b\n2\tc\n") == [("1", "a b"), ("2", "c")]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "said"),
+    [
+        ("<top>\n<num>1\n<title>a\n", 1, "<top> is not closed before the file ends"),
+        ("<top>\n<num>1<title>a\n<top>\n", 1, "another begins at line 3"),
+        ("<top>\n<title>a\n</top>", 1, "a topic without <num>"),
+        ("<top>\n<num>1\n</top>", 1, "topic 1 has no text"),
+        ("<top>\n<num>1</num>\n<title> </title></top>", 1, "topic 1 has no text"),
+        ("<top>\n<num>Number: 1 2\n<title>a</top>", 1, "'1 2' is not one word"),
+        ("<top><num>1<title>a</top>\n<top><num>1<title>b</top>", 2, "first at line 1"),
+        ("<top>\n<num>1</num>\n\n stray\n<title>a</top>", 4, "outside of a topic's fields"),
+        ("<top>\n<num>1\n<title>a\n<title>b\n</top>", 4, "a second <title>"),
+        ("<top><num>1<title>a</top>\nstray\n", 2, "text outside of <top>"),
+        ("<topics>\n</topics>", None, "no topics"),
+        ("1\ta\n2\n", 2, "0 tabs"),
+        ("1\ta\n2\t\n", 2, "topic 2 has no text"),
+        ("1\ta\n1\tb\n", 2, "topic 1 stands twice"),
+        ("1\ta\n2 3\tb\n", 2, "'2 3' is not one word"),
+        ('{"_id": "1", "text": "a"}\n{"_id": "2"}', 2, "no field 'text'"),
+        ('{"_id": "1", "text": "a"}\n{"_id": "2", "text": " "}', 2, "topic 2 has no text"),
+        ('{"_id": "1", "body": "a"}', 1, "no field holds a topic's text"),
+        ('{"_id": "1", "text": "a', 1, "not JSON"),
+        ("what is this\n", 1, "no format that topics have"),
+    ],
+)
+def test_damaged_topics(
+    folder: Callable[..., Path], content: str, line: int | None, said: str
+) -> None:
+    error = refused(lambda: topics_of(folder, content), said, line=line)
+    assert error.file is not None
+    assert error.file.endswith("topics.x")
+
+
+# Judgments
+
+
+def test_trec_qrels(folder: Callable[..., Path]) -> None:
+    found = qrels_of(folder, "q1 0 d1 2\nq2\t0\td2\t-1\n")
+    assert found == [("q1", "d1", 2), ("q2", "d2", -1)]
+
+
+def test_beir_qrels(folder: Callable[..., Path]) -> None:
+    found = qrels_of(folder, "query-id\tcorpus-id\tscore\nq1\td2\t1\n")
+    assert found == [("q1", "d2", 1)]
+
+
+BEIR = "query-id\tcorpus-id\tscore\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "said"),
+    [
+        ("q1 0 d1 1\nq1 0 d2\n", 2, "3 fields instead of 4"),
+        ("q1 0 d1 1\nq1 0 d2 1.5\n", 2, "'1.5' is not a whole number"),
+        ("q1 0 d1 1\nq1 0 d1 0\n", 2, "stands twice"),
+        ("q1\td1\t1\n", 1, "3 fields instead of 4"),
+        (BEIR + "q1\td1\t1\n\nq1\td2\n", 4, "1 tabs instead of 2"),
+        (BEIR + "q1\td1\tx\n", 2, "'x' is not a whole number"),
+        (BEIR + "q1\td1\t1.0\n", 2, "'1.0' is not a whole number"),
+        (BEIR + "q1\td1\t99999\n", 2, "'99999' is not a whole number up to 1000"),
+        (BEIR + "q1\td1\t1\nq1\td1\t1\n", 3, "judged twice for topic q1, first at line 2"),
+        (BEIR + "q 1\td1\t1\n", 2, "not one word"),
+        (BEIR, None, "no judgments"),
+        ("q1 0 d1 1\nq9 0 d1 1\nq9 0 d2 1\n", 2, "topic q9 is not among the topics"),
+        ("q1 0 d1 1\nq1 0 d8 1\nq2 0 d9 1\n", 2, "document d8 is not in the collection, nor are 1"),
+        (BEIR + "q1\td1\t1\n\nq9\td1\t1\n", 4, "topic q9 is not among the topics"),
+    ],
+)
+def test_damaged_qrels(
+    folder: Callable[..., Path], content: str, line: int | None, said: str
+) -> None:
+    error = refused(lambda: qrels_of(folder, content), said, line=line)
+    assert error.file is not None
+    assert error.file.endswith("qrels.x")
+
+
+def test_judged_documents_that_are_not_there_can_be_allowed(
+    small: Path, irtoolkit: Command
+) -> None:
+    with open(small / "qrels", "a") as out:
+        out.write("1 0 D-9 1\n")
+    answer = irtoolkit("register", "t/x", small)
+    assert (answer.status, answer.out) == (2, "")
+    assert f"{small / 'qrels'}:3: document D-9 is not in the collection" in answer.err
+    assert "--lenient" in answer.err
+    answer = irtoolkit("register", "t/x", small, "--lenient")
+    assert answer.status == 0
+    assert "1 judged documents are not in the collection" in answer.err
+    assert ir_datasets.load("t/x").qrels.asdict() == {"1": {"D-1": 1, "D-2": 0, "D-9": 1}}
+
+
+def test_qrels_without_topics(folder: Callable[..., Path]) -> None:
+    path = folder({"docs.trec": DOCS, "qrels": QRELS})
+    said = ("judgments, but no topics", "--topics FILE", "--qrels none")
+    refused(lambda: register_collection("t/x", path), path / "qrels", *said)
+
+
+def test_topics_without_judgments_are_told(small: Path, irtoolkit: Command) -> None:
+    (small / "topics.txt").write_text(CLOSED + CLASSIC)
+    assert "2 of 3 topics have no judgments" in irtoolkit("register", "t/x", small).err
+
+
+# What is taken for what
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"corpus.jsonl": '{"_id": "D-1", "text": ""}', "queries.jsonl": '{"_id": 1, "text": "x"}',
+         "qrels/test.tsv": BEIR + "1\tD-1\t1\n"},
+        {"collection.tsv": "D-1\ta\n", "queries.dev.tsv": "1\tx\n", "qrels.dev.tsv": "1\t0\tD-1\t1\n"},
+        {"msmarco-docs.tsv.gz": gzip.compress(b"D-1\ta\n"), "msmarco-doctrain-queries.tsv": "1\tx\n",
+         "msmarco-doctrain-qrels.tsv": "1 0 D-1 1"},
+        {"a.sgml": DOCS, "b.sgml": CLOSED, "c": QRELS, "README.md": "# Docs", "notes.md": "a\tb",
+         "paper.pdf": b"%PDF \xff\xfe", "blob": b"\x00\xff"},
+        {"fb01": DOCS, "fb02": "<DOC><DOCNO>D-3</DOCNO></DOC>", "topics.1": CLOSED, "qrels.1": QRELS},
+        {"documents/x": DOCS, "topics/t": CLOSED, "judgments/j": QRELS, "docs.md": "x", ".docs": "x"},
+    ],
+    ids=["BEIR", "MS MARCO", "MS MARCO documents", "content", "parts", "folders"],
+)  # fmt: skip
+def test_files_are_found(folder: Callable[..., Path], files: Files) -> None:
+    report = register_collection("t/x", folder(files))
+    assert set(report.entry.parts()) == {"docs", "topics", "qrels"}
+    dataset = ir_datasets.load("t/x")
+    assert dataset.docs_store().get("D-1").doc_id == "D-1"
+    assert next(dataset.queries_iter()).query_id == next(dataset.qrels_iter()).query_id == "1"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"topics2.txt": CLOSED}, "its topics may be topics.txt or topics2.txt (say which with "
+         "--topics FILE, or --topics none)"),
+        ({"queries.tsv": "1\tx"}, "its topics may be queries.tsv or topics.txt"),
+        ({"qrels.test": QRELS}, "its qrels may be qrels or qrels.test (say which with --qrels FILE"),
+        ({"docs.jsonl": "{}"}, "its docs may be docs.jsonl or docs.trec (say which with --docs FILE)"),
+        ({"corpus/1": DOCS, "corpus/2": DOCS}, "its docs may be corpus/1 and 1 more or docs.trec"),
+    ],
+)  # fmt: skip
+def test_a_choice_is_refused(
+    small: Path, folder: Callable[..., Path], more: Files, said: str
+) -> None:
+    folder(more)
+    refused(lambda: register_collection("t/x", small), small, said)
+
+
+def test_a_choice_is_made_by_name(small: Path, folder: Callable[..., Path]) -> None:
+    folder({"topics2.txt": CLASSIC})
+    register_collection("t/x", small, {"topics": ["topics2.txt"], "qrels": ["none"]})
+    dataset = ir_datasets.load("t/x")
+    assert (dataset.queries_count(), dataset.has_qrels()) == (2, False)
+
+
+def test_files_outside_of_the_folder(
+    small: Path, folder: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder({"t.tsv": "1\tfrom elsewhere\n"}, "other")
+    register_collection("t/x", small, {"topics": ["other/t.tsv"]})
+    assert list(ir_datasets.load("t/x").queries_iter()) == [("1", "from elsewhere")]
+    files = registry.entries()["t/x"].parts()["topics"].files
+    assert list(files) == [str(tmp_path / "other" / "t.tsv")]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"docs": ["nothing"]}, "no file 'nothing' for --docs"),
+        ({"docs": ["none"]}, "no documents found"),
+        ({"docs": ["docs.trec", "docs.trec"]}, "given twice"),
+        ({"docs": ["empty"]}, "an empty folder"),
+        ({"topics": ["two"]}, "2 files for --topics"),
+    ],
+)
+def test_names_that_name_nothing(
+    small: Path, folder: Callable[..., Path], given: Any, said: str
+) -> None:
+    folder({"two/1": CLOSED, "two/2": CLOSED})
+    (small / "empty").mkdir()
+    refused(lambda: register_collection("t/x", small, given), said)
+
+
+def test_folders_that_are_none(small: Path, tmp_path: Path) -> None:
+    refused(lambda: register_collection("t/x", tmp_path / "no"), tmp_path / "no", "no such folder")
+    file = small / "qrels"
+    refused(lambda: register_collection("t/x", file), file, "not a folder")
+    (tmp_path / "bare").mkdir()
+    refused(lambda: register_collection("t/x", tmp_path / "bare"), "no documents found", "--docs")
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    "name", ["", "a b", "/a", "a/", "a//b", "../a", ".a", "a/../b", "ä", "a:b", "-a", "a\n"]
+)
+def test_names_that_are_no_ids(small: Path, name: str) -> None:
+    refused(lambda: register_collection(name, small), "is no id", "letters, digits")
+
+
+@pytest.mark.parametrize("name", ["vaswani", "msmarco-passage/dev/small", "beir/scifact/test"])
+def test_ids_of_ir_datasets_are_taken(small: Path, name: str) -> None:
+    theirs = ir_datasets.load(name)
+    refused(lambda: register_collection(name, small), f"the id {name} is ir_datasets' own")
+    assert ir_datasets.load(name) is theirs
+
+
+def test_ids_of_patterns_are_taken(small: Path) -> None:
+    assert "clirmatrix/af" not in list(ir_datasets.registry)
+    refused(lambda: register_collection("clirmatrix/af", small), "ir_datasets' own")
+
+
+@pytest.mark.parametrize(
+    "name", ["csfcube", "csfcube/sample", "relic/val", "relic/of-my-own", "quoter"]
+)
+def test_our_own_ids_are_taken(small: Path, name: str) -> None:
+    refused(lambda: register_collection(name, small), f"the id {name} is irtoolkit's own")
+
+
+def test_a_list_that_claims_ids_of_others_is_passed_over(small: Path) -> None:
+    register_collection("t/x", small)
+    path = registry.registry_path()
+    content = json.loads(path.read_text())
+    for name in ("vaswani", "relic/val", "clirmatrix/af", "t/y", "../t"):
+        content["collections"][name] = content["collections"]["t/x"]
+    path.write_text(json.dumps(content))
+    done = python(
+        "import irtoolkit, ir_datasets; from irtoolkit.datasets import dataset_ids\n"
+        "print([n for n in dataset_ids() if n.startswith('t/')])\n"
+        "print(ir_datasets.load('vaswani').docs_namespace)\n"
+        "print(type(ir_datasets.load('relic/val').irtoolkit()).__name__)"
+    )
+    ids, theirs, ours = done.stdout.splitlines()
+    assert ids == "['t/x', 't/y']"
+    assert "Vaswani" in theirs
+    assert ours == "Benchmark"
+    for name in ("vaswani", "relic/val", "clirmatrix/af", "../t"):
+        assert any(name in line and str(path) in line for line in done.stderr.splitlines())
+
+
+@pytest.mark.parametrize("lang", ["english!", "e", "en_US", ""])
+def test_languages_that_are_none(small: Path, lang: str) -> None:
+    refused(lambda: register_collection("t/x", small, lang=lang), "is no language code")
+
+
+# The dataset
+
+
+def test_the_dataset_is_whole(small: Path) -> None:
+    register_collection("t/x", small, lang="en")
+    dataset = ir_datasets.load("t/x")
+    assert dataset.dataset_id() == "t/x"
+    assert (dataset.docs_count(), dataset.queries_count()) == (2, 1)
+    assert [dataset.docs_iter()[i].doc_id for i in (0, -1)] == ["D-1", "D-2"]
+    assert [doc.doc_id for doc in dataset.docs_iter()[:1]] == ["D-1"]
+    assert dataset.docs_store().get("D-2").text == "lazy dogs"
+    assert list(dataset.docs_store().get_many(["D-2", "no", "D-1"])) == ["D-2", "D-1"]
+    with pytest.raises(KeyError):
+        dataset.docs_store().get("no")
+    assert list(dataset.qrels_iter()) == [("1", "D-1", 1), ("1", "D-2", 0)]
+    assert list(dataset.qrels_iter()) == list(dataset.qrels_iter())
+    assert dataset.qrels_cls().__annotations__["relevance"] is int
+    assert (dataset.docs_lang(), dataset.queries_lang()) == ("en", "en")
+    assert dataset.docs_namespace() == "t/x"
+    assert ir_datasets.docs_parent_id("t/x") == "t/x"
+    assert ir_datasets.queries_parent_id("t/x") == "t/x"
+    assert dataset.documentation()["pretty_name"] == "t/x (registered)"
+
+
+def test_two_ids_of_one_folder_stay_apart(small: Path) -> None:
+    register_collection("t", small)
+    register_collection("t/x", small)
+    assert ir_datasets.docs_parent_id("t/x") == "t/x"
+
+
+def test_nothing_is_opened_before_it_is_used(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    register_collection("t/x", small)
+    opened: list[str] = []
+    for name in ("docs_table", "topics_table", "qrels_table", "file_hash"):
+        make = getattr(registered, name)
+        monkeypatch.setattr(
+            registered, name, lambda *a, n=name, m=make: (opened.append(n), m(*a))[1]
+        )
+    made = registered.dataset("t/y", registry.entries()["t/x"])
+    made.docs_store, made.docs_cls(), made.has_queries()
+    assert opened == []
+    assert made.docs_count() == made.docs_count() == 2
+    assert opened == ["file_hash", "docs_table"]
+
+
+@pytest.mark.parametrize("lacking", ["topics", "qrels"])
+def test_topics_and_judgments_may_be_lacking(small: Path, irtoolkit: Command, lacking: str) -> None:
+    (small / "qrels").unlink()
+    if lacking == "topics":
+        (small / "topics.txt").unlink()
+    assert irtoolkit("register", "t/x", small).status == 0
+    dataset = ir_datasets.load("t/x")
+    assert [dataset.has(kind) for kind in ("docs", "queries", "qrels")] == [
+        True,
+        lacking == "qrels",
+        False,
+    ]
+    listed = json.loads(irtoolkit("datasets", "--format", "json").out)
+    (record,) = (r for r in listed if r["id"] == "t/x")
+    assert (record["docs"], record["queries"]) == (2, 1 if lacking == "qrels" else None)
+    assert irtoolkit("datasets", "t/x").status == 0
+    assert "has no qrels" in irtoolkit("eval", "t/x", "some.run").err
+    answer = irtoolkit("retrieve", "t/x", "bm25", "-o", "x.run")
+    assert answer.status == (0 if lacking == "qrels" else 2)
+
+
+def test_every_command_takes_it(small: Path, irtoolkit: Command) -> None:
+    assert irtoolkit("register", "t/x", small, "--lang", "en").status == 0
+    shown = json.loads(irtoolkit("datasets", "t/x", "--format", "json").out)
+    assert shown["where"] == str(small)
+    assert {s["name"]: s["value"] for s in shown["statistics"]} == {
+        "Documents": 2, "Queries": 1, "Judged queries": 1, "Judgments": 2,
+        "Judgments above 0": 1,
+    }  # fmt: skip
+    assert irtoolkit("retrieve", "t/x", "bm25", "-o", "x.run").status == 0
+    scored = json.loads(irtoolkit("eval", "t/x", "x.run", "--format", "json").out)
+    assert set(scored["x.run"]) == {"nDCG@10", "AP", "RR", "P@10", "R@100"}
+    assert irtoolkit("check", "x.run", "--dataset", "t/x").status == 0
+    assert irtoolkit("export", "t/x", "topics").out == "1\tFOXES AND DOGS\n"
+    assert irtoolkit("export", "t/x", "qrels").out == QRELS
+    assert len(irtoolkit("export", "t/x", "docs").out.splitlines()) == 2
+
+
+def test_fields_of_topics_are_views(folder: Callable[..., Path], irtoolkit: Command) -> None:
+    path = folder({"docs.trec": DOCS, "topics": CLASSIC})
+    assert irtoolkit("register", "t/x", path).status == 0
+    view = "query=title+description+narrative"
+    assert irtoolkit("retrieve", "t/x", "bm25", "-o", "x.run", "--set", view).status == 0
+    answer = irtoolkit("retrieve", "t/x", "bm25", "-o", "y.run", "--set", "query=summary")
+    assert "fields are description, narrative, query_id, title" in answer.err
+
+
+# What is remembered
+
+
+def test_remembered_in_a_new_process(small: Path) -> None:
+    register_collection("t/x", small)
+    code = (
+        "import {}, {}\ndataset = ir_datasets.load('t/x')\n"
+        "print(dataset.docs_count(), dataset.queries_count(), ir_datasets.docs_parent_id('t/x'))"
+    )
+    for order in (("irtoolkit", "ir_datasets"), ("ir_datasets", "irtoolkit")):
+        assert python(code.format(*order)).stdout == "2 1 t/x\n"
+
+
+def test_the_second_process_parses_nothing(small: Path) -> None:
+    register_collection("t/x", small)
+    done = python(
+        "import irtoolkit, ir_datasets\nfrom irtoolkit.datasets.local import registered\n"
+        "registered.write_docs = lambda *args: 1 / 0\nprint(ir_datasets.load('t/x').docs_count())"
+    )
+    assert done.stdout == "2\n"
+
+
+def test_registering_again(small: Path, folder: Callable[..., Path], irtoolkit: Command) -> None:
+    assert "t/x registered: 2 docs, 1 topics, 2 qrels" in irtoolkit("register", "t/x", small).err
+    before = registry.registry_path().read_bytes()
+    answer = irtoolkit("register", "t/x", "other/../mine")
+    assert answer.status == 0
+    assert "was registered already, and is the same" in answer.err
+    other = folder({"docs.trec": DOCS}, "other")
+    for args in ((other,), (small, "--lang", "de"), (small, "--qrels", "none")):
+        answer = irtoolkit("register", "t/x", *args)
+        assert answer.status == 2
+        assert "is registered already, and differs (irtoolkit register --remove t/x" in answer.err
+    assert registry.registry_path().read_bytes() == before
+
+
+def test_what_was_taken_is_told(small: Path, irtoolkit: Command) -> None:
+    answer = irtoolkit("register", "t/x", small)
+    assert answer.out == ""
+    assert answer.err.splitlines() == [
+        f"docs: {small}/docs.trec (TREC)",
+        f"topics: {small}/topics.txt (TREC)",
+        f"qrels: {small}/qrels (TREC)",
+        "t/x registered: 2 docs, 1 topics, 2 qrels",
+    ]
+
+
+def test_fields_that_are_not_used_are_told(folder: Callable[..., Path], irtoolkit: Command) -> None:
+    row = {"id": "1", "text": "a", "title": "b", "url": "c", "contents": "d"}
+    answer = irtoolkit("register", "t/x", folder({"docs.jsonl": json.dumps(row)}))
+    assert "fields of the documents that are not used: contents, url" in answer.err
+    assert "topics: none" in answer.err
+
+
+def test_listing(small: Path, folder: Callable[..., Path], irtoolkit: Command) -> None:
+    assert json.loads(irtoolkit("register", "--format", "json").out) == []
+    assert irtoolkit("register").status == 0
+    register_collection("t/x", small, lang="en")
+    register_collection("t/y", folder({"docs.tsv": "1\ta\n"}, "other"))
+    (small / "qrels").unlink()
+    first, second = json.loads(irtoolkit("register", "--format", "json").out)
+    assert "is gone" in first.pop("problem")
+    assert first == {"id": "t/x", "docs": 2, "topics": 1, "qrels": 2, "lang": "en",
+                     "folder": str(small)}  # fmt: skip
+    assert (second["docs"], second["topics"], second["problem"]) == (1, None, None)
+    for form in ("text", "csv", "latex"):
+        assert "t/x" in irtoolkit("register", "--format", form).out
+
+
+def test_removing(small: Path, irtoolkit: Command) -> None:
+    register_collection("t/x", small)
+    register_collection("t/y", small)
+    answer = irtoolkit("register", "--remove", "t/x")
+    assert (answer.status, answer.err) == (0, "t/x is no longer registered\n")
+    with pytest.raises(KeyError):
+        ir_datasets.load("t/x")
+    assert "t/x" not in dataset_ids()
+    code = (
+        "import irtoolkit, ir_datasets\nprint([n for n in ir_datasets.registry if n[:2] == 't/'])"
+    )
+    assert python(code).stdout == "['t/y']\n"
+    assert (small / "docs.trec").exists()
+    answer = irtoolkit("register", "--remove", "t/x")
+    assert answer.status == 2
+    assert answer.err == "irtoolkit: t/x is not registered (registered: t/y)\n"
+    assert irtoolkit("register", "t/x", small).status == 0
+    assert "is not registered" in irtoolkit("register", "--remove", "csfcube").err
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["t/x"],
+        ["--remove", "t/x", "t/y"],
+        ["--remove", "t/x", "--lang", "en"],
+        ["--docs", "a"],
+        ["--topics", "a"],
+        ["--remove"],
+        ["t/x", "mine", "more"],
+        ["t/x", "mine", "--docs"],
+        ["t/x", "mine", "--format", "yaml"],
+    ],
+)
+def test_arguments_that_say_nothing(small: Path, irtoolkit: Command, args: list[str]) -> None:
+    answer = irtoolkit("register", *args)
+    assert answer.status == 2
+    assert len(answer.err.splitlines()) == 1
+    assert registry.entries() == {}
+
+
+def test_an_error_is_one_line(small: Path, irtoolkit: Command) -> None:
+    (small / "topics.txt").write_text(CLASSIC)
+    answer = irtoolkit("register", "t/x", small)
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err == (
+        f"irtoolkit: {small}/qrels:1: topic 1 is not among the topics"
+        " (take its judgments out, or name the topics they are of with --topics)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "",
+        "{",
+        "[]",
+        "{}",
+        '{"version": 1}',
+        '{"version": 1, "collections": []}',
+        '{"version": 2, "collections": {}}',
+        '{"version": "1", "collections": {}}',
+        "\ud800",
+        '{"version": 1, "version": 1}',
+    ],
+)
+def test_a_damaged_list(small: Path, irtoolkit: Command, damage: str) -> None:
+    register_collection("t/x", small)
+    path = registry.registry_path()
+    path.write_bytes(damage.encode("utf-8", "surrogatepass"))
+    done = python("import irtoolkit, ir_datasets\nprint('t/x' in list(ir_datasets.registry))")
+    assert done.stdout == "False\n"
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"[WARNING] irtoolkit: {path}")
+    for args in ((), ("t/z", small), ("--remove", "t/x")):
+        answer = irtoolkit("register", *args)
+        assert (answer.status, answer.out) == (2, "")
+        assert answer.err.startswith(f"irtoolkit: {path}")
+        assert answer.err.rstrip().endswith(")")
+    assert path.read_bytes() == damage.encode("utf-8", "surrogatepass")
+
+
+def entry_damages() -> Iterator[Callable[[dict[str, Any]], Any]]:
+    yield lambda e: []
+    yield lambda e: {**e, "folder": "relative"}
+    yield lambda e: {**e, "folder": None}
+    yield lambda e: {**e, "lang": 7}
+    yield lambda e: {**e, "docs": None}
+    yield lambda e: {**e, "strange": 1}
+    yield lambda e: {key: value for key, value in e.items() if key != "docs"}
+    yield lambda e: {**e, "docs": {**e["docs"], "format": "pdf"}}
+    yield lambda e: {**e, "docs": {**e["docs"], "format": ["trec"]}}
+    yield lambda e: {**e, "docs": {**e["docs"], "files": {}}}
+    yield lambda e: {**e, "docs": {**e["docs"], "files": {"x": 1}}}
+    yield lambda e: {**e, "docs": {**e["docs"], "count": "2"}}
+    yield lambda e: {**e, "topics": {**e["topics"], "fields": ["query_id", "summary"]}}
+    yield lambda e: {**e, "topics": {**e["topics"], "fields": [["query_id"], "text"]}}
+
+
+@pytest.mark.parametrize("damage", list(entry_damages()))
+def test_a_damaged_entry_leaves_the_others(
+    small: Path, irtoolkit: Command, damage: Callable[[dict[str, Any]], Any]
+) -> None:
+    register_collection("t/x", small)
+    register_collection("t/y", small)
+    path = registry.registry_path()
+    content = json.loads(path.read_text())
+    content["collections"]["t/x"] = damage(content["collections"]["t/x"])
+    path.write_text(json.dumps(content))
+    problems: list[InputError] = []
+    assert list(registry.entries(problems.append)) == ["t/y"]
+    assert len(problems) == 1
+    answer = irtoolkit("register")
+    assert answer.status == 2
+    assert "the entry of 't/x' is damaged" in answer.err
+    assert "irtoolkit register --remove t/x" in answer.err
+    assert irtoolkit("register", "--remove", "t/x").status == 0
+    assert list(registry.entries()) == ["t/y"]
+
+
+def test_a_moved_folder(small: Path, irtoolkit: Command) -> None:
+    register_collection("t/x", small)
+    small.rename(small.with_name("moved"))
+    script = "import irtoolkit.cli, sys; sys.exit(irtoolkit.cli.main(sys.argv[1:]))"
+    for args in (["datasets", "t/x"], ["retrieve", "t/x", "bm25", "-o", "x.run"],
+                 ["export", "t/x", "docs"], ["export", "t/x", "qrels"]):  # fmt: skip
+        done = subprocess.run([sys.executable, "-c", script, *args], capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (2, "")
+        (line,) = done.stderr.splitlines()
+        assert "this file of the registered collection t/x is gone" in line
+        assert "irtoolkit register --remove t/x" in line
+    listed = json.loads(irtoolkit("datasets", "--format", "json").out)
+    (record,) = (r for r in listed if r["id"] == "t/x")
+    assert record["where"] is None
+    assert "is gone" in record["how to get it"]
+
+
+@pytest.mark.parametrize(
+    ("name", "use"),
+    [
+        ("docs.trec", lambda d: d.docs_count()),
+        ("docs.trec", lambda d: next(d.docs_iter())),
+        ("docs.trec", lambda d: d.docs_store()),
+        ("topics.txt", lambda d: next(d.queries_iter())),
+        ("qrels", lambda d: next(d.qrels_iter())),
+    ],
+)
+def test_a_changed_file(small: Path, name: str, use: Callable[[Any], object]) -> None:
+    register_collection("t/x", small)
+    path = small / name
+    path.write_bytes(path.read_bytes() + b"\n")
+    with pytest.raises(InputError) as caught:
+        use(registered.dataset("t/x", registry.entries()["t/x"]))
+    assert caught.value.file == str(path)
+    assert "changed since t/x was registered" in caught.value.found
+    assert "irtoolkit register --remove t/x, then register it again" in str(caught.value)
+    path.write_bytes(path.read_bytes()[:-1])
+    use(registered.dataset("t/x", registry.entries()["t/x"]))
+
+
+def test_a_folder_that_is_only_touched_is_the_same(small: Path) -> None:
+    register_collection("t/x", small)
+    os.utime(small / "docs.trec", (1, 1))
+    assert registered.dataset("t/x", registry.entries()["t/x"]).docs_count() == 2
+
+
+@pytest.mark.parametrize("locking", ["fcntl", "existence"])
+def test_two_processes_lose_nothing(small: Path, locking: str) -> None:
+    code = (
+        "import sys\nif {blind}: sys.modules['fcntl'] = None\n"
+        "from pathlib import Path\nfrom irtoolkit.datasets.local import registry\n"
+        "entry = registry.entries()['t/x']\nprint('ready', flush=True)\nsys.stdin.readline()\n"
+        "for i in range(25): registry.put(f't/{{sys.argv[1]}}-{{i}}', entry)\n"
+        "registry.drop(f't/{{sys.argv[1]}}-0')\n"
+    ).format(blind=locking == "existence")
+    register_collection("t/x", small)
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        for name in "ab"
+    ]
+    for process in both:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+    for process in both:
+        assert process.stdin is not None
+        process.stdin.write(b"go\n")
+        process.stdin.flush()
+    assert [process.wait(60) for process in both] == [0, 0]
+    for process in both:
+        process.communicate()
+    wanted = {"t/x", *(f"t/{name}-{i}" for name in "ab" for i in range(1, 25))}
+    assert set(registry.entries()) == wanted
+
+
+def test_two_commands_at_once(small: Path) -> None:
+    script = "import irtoolkit.cli, sys; sys.exit(irtoolkit.cli.main(sys.argv[1:]))"
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, "register", f"t/{name}", str(small)],
+            stderr=subprocess.PIPE,
+        )
+        for name in "ab"
+    ]
+    assert [process.wait(60) for process in both] == [0, 0], [p.communicate() for p in both]
+    for process in both:
+        process.communicate()
+    assert set(registry.entries()) == {"t/a", "t/b"}
+
+
+def test_a_place_that_cannot_be_written(
+    small: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.mkdir()
+    (home / "irtoolkit").write_text("a file where a folder should be")
+    refused(lambda: register_collection("t/x", small), "cannot lock", "IR_DATASETS_HOME")
+
+
+def test_nothing_is_kept_of_what_is_refused(small: Path, home: Path, tmp_path: Path) -> None:
+    (small / "docs.trec").write_text(DOCS + "<DOC>")
+    refused(lambda: register_collection("t/x", small), "is not closed", line=DOCS.count("\n") + 1)
+    assert not (home / "irtoolkit" / "registered.json").exists()
+    assert list((tmp_path / "cache").rglob("*.arrow")) == []
+
+
+# Size
+
+
+MEASURED = """
+import resource
+from pathlib import Path
+import irtoolkit, ir_datasets
+from irtoolkit.datasets.local.registering import register_collection
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+def private():
+    lines = open("/proc/self/status").read().splitlines()
+    return max(int(line.split()[1]) // 1024 for line in lines if line.startswith("RssAnon"))
+
+before = peak()
+register_collection("t/big", Path("big"))
+print(peak() - before)
+before, most, count = private(), 0, 0
+for count, doc in enumerate(ir_datasets.load("t/big").docs_iter(), 1):
+    if count % 5000 == 0:
+        most = max(most, private())
+print(count)
+print(most - before)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
+def test_documents_are_not_held_in_memory(folder: Callable[..., Path]) -> None:
+    """210 MB of text: checking it takes 120 MB at most, and going through it 40 MB."""
+    path = folder({"docs.trec": ""}, "big")
+    with open(path / "docs.trec", "w") as out:
+        for i in range(200_000):
+            out.write(f"<DOC>\n<DOCNO>D-{i}</DOCNO>\n{'some words of a text ' * 50}\n</DOC>\n")
+    checking, count, reading = map(int, python(MEASURED).stdout.split())
+    assert count == 200_000
+    assert checking < 120
+    assert reading < 40
+
+
+# The collection of the issue
+
+
+@pytest.fixture(scope="session")
+def real_vaswani(real_data: Path) -> Path:
+    """The real collection in TREC's format, by a path that holds in any folder."""
+    if not (real_data / "vaswani").is_dir():
+        pytest.skip(f"{real_data} has no vaswani collection")
+    return (real_data / "vaswani").resolve()
+
+
+def test_vaswani(real_vaswani: Path, irtoolkit: Command) -> None:
+    answer = irtoolkit("register", "vaswani", real_vaswani, "--topics", "query-text.trec")
+    assert "the id vaswani is ir_datasets' own (choose another name)" in answer.err
+    answer = irtoolkit("register", "npl", real_vaswani)
+    assert answer.status == 2
+    assert "its topics may be query-text.trec or query_light.trec" in answer.err
+    answer = irtoolkit("register", "npl", real_vaswani, "--topics", "query-text.trec")
+    assert "npl registered: 11429 docs, 93 topics, 2083 qrels" in answer.err
+    assert irtoolkit("datasets", "npl").status == 0
+    assert irtoolkit("retrieve", "npl", "bm25", "-o", "v.run", "--depth", "1000").status == 0
+    assert irtoolkit("check", "v.run", "--dataset", "npl").status == 0
+    answer = irtoolkit("eval", "npl", "v.run", "--measures", "AP nDCG", "--format", "json")
+    figures = json.loads(answer.out)["v.run"]
+    # Topics or documents that were misread would move it much further.
+    assert figures["AP"] == pytest.approx(0.226, abs=0.01)
+    done = python(
+        "import irtoolkit, ir_datasets; d = ir_datasets.load('npl')\n"
+        "print(d.docs_count(), d.queries_count(), sum(1 for _ in d.qrels_iter()))"
+    )
+    assert done.stdout == "11429 93 2083\n"
+
+
+# Help
+
+
+def test_examples_run_as_they_are_printed(folder: Callable[..., Path], irtoolkit: Command) -> None:
+    topics = {"query-text.trec": CLOSED, "query_light.trec": CLOSED}
+    folder({"doc-text.trec": DOCS, "qrels": QRELS, **topics}, "data/npl")
+    beir = {"corpus.jsonl": '{"_id": "1", "text": "a"}', "queries.jsonl": '{"_id": 1, "text": "x"}'}
+    judged = {f"qrels/{split}.tsv": BEIR + "1\t1\t1\n" for split in ("train", "test")}
+    folder({**beir, **judged}, "data/scifact")
+    parts = {f"part{i}.jsonl.gz": gzip.compress(b'{"id": %d, "text": "a"}' % i) for i in (1, 2)}
+    folder(parts, "data/mine")
+    for line in command.EXAMPLES:
+        answer = irtoolkit(*shlex.split(line)[1:])
+        assert answer.status == 0, answer
+    assert list(registry.entries()) == ["scifact/test", "mine"]
+
+
+def test_the_cache_is_where_it_is_said_to_be(small: Path, tmp_path: Path) -> None:
+    register_collection("t/x", small)
+    assert cache.cache_home() == tmp_path / "cache"
+    assert any(path.name.startswith("docs-trec-") for path in (tmp_path / "cache").iterdir())

@@ -1,0 +1,359 @@
+"""QuoteR's modules against restatements of their equations."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.base.modules import Transformer
+from sentence_transformers.sentence_transformer.modules import Pooling, Router
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.models import loading
+from irtoolkit.models.adapters import apply
+from irtoolkit.models.modules import (
+    MaskPooling,
+    SememeTransformer,
+    read_lexicon,
+    write_lexicon,
+)
+from tests.tiny import DIMENSIONS, WORDS, config, save, sentence_model, tokenizer
+
+MASK = 4
+LINES = "cat\tanimal pet\nsat on\tposture\nDog\tanimal\ncats\tanimal many\nunheard\tsilent\nthe sea\twater\n"
+TEXTS = ["The CAT sat on the mat.", "a dog, unheard in the sea", "mats", "", "cats sat on [MASK]"]
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save(tmp_path_factory.mktemp("models") / "plain")
+
+
+@pytest.fixture(scope="module")
+def lexicon(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    path = tmp_path_factory.mktemp("words") / "sememes.tsv"
+    path.write_text(LINES, "utf-8")
+    return read_lexicon(path)
+
+
+@pytest.fixture(scope="module")
+def encoder(plain: Path, lexicon: Any) -> Any:
+    torch.manual_seed(3)
+    made = SememeTransformer(str(plain), lexicon=lexicon, alpha=0.7).eval()
+    # As drawn, they are too small to be seen in what comes out.
+    torch.nn.init.normal_(made.sememes.weight)
+    return made
+
+
+# -- MaskPooling ------------------------------------------------------------------------------
+
+
+@given(st.lists(st.lists(st.integers(1, 6), min_size=1, max_size=7), min_size=1, max_size=4), st.booleans())  # fmt: skip
+def test_the_vector_at_the_first_mask_or_else_the_first(rows: list[list[int]], left: bool) -> None:
+    width = max(map(len, rows))
+    gaps = [[0] * (width - len(row)) for row in rows]
+    ids = torch.tensor([gap + row if left else row + gap for row, gap in zip(rows, gaps, strict=True)])  # fmt: skip
+    vectors = torch.randn(*ids.shape, 3)
+    features = {
+        "input_ids": ids,
+        "attention_mask": (ids > 0).long(),
+        "token_embeddings": vectors,
+    }
+    found = MaskPooling(3, MASK)(features)["sentence_embedding"]
+    for i, row in enumerate(rows):
+        place = row.index(MASK) if MASK in row else 0
+        assert torch.equal(found[i], vectors[i, place + (len(gaps[i]) if left else 0)])
+
+
+def test_texts_end_to_end_as_flash_attention_has_them() -> None:
+    vectors = torch.randn(1, 5, 3)
+    features = {
+        "input_ids": torch.tensor([[2, MASK, 3, 2, 5]]), "token_embeddings": vectors,
+        "cu_seq_lens_q": torch.tensor([0, 3, 5]),
+    }  # fmt: skip
+    found = MaskPooling(3, MASK)(features)["sentence_embedding"]
+    assert torch.equal(found, vectors[0, [1, 3]])
+
+
+def test_a_mask_that_is_cut_off(plain: Path) -> None:
+    body = Transformer(str(plain), max_seq_length=4)
+    model = SentenceTransformer(modules=[body, MaskPooling(DIMENSIONS, MASK)], device="cpu")
+    first = SentenceTransformer(modules=[body, Pooling(DIMENSIONS, "cls")], device="cpu")
+    texts = ["a cat on [MASK]", "[MASK] sat"]
+    found, expected = model.encode(texts), first.encode(texts)
+    assert np.allclose(found[0], expected[0])
+    assert not np.allclose(found[1], expected[1])
+
+
+# -- lexicons ---------------------------------------------------------------------------------
+
+NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=4)
+MEMBERS = st.lists(NAMES, min_size=1, max_size=3, unique=True)
+
+
+@given(st.dictionaries(NAMES.map(str.lower).filter(lambda word: word == word.lower().strip()), MEMBERS, min_size=1, max_size=6))  # fmt: skip
+def test_a_lexicon_is_read_as_written(tmp_path_factory: Any, words: dict[str, list[str]]) -> None:
+    folder = tmp_path_factory.mktemp("lexicon")
+    text = "\n".join(f"{word}\t{' '.join(own)}" for word, own in words.items())
+    (folder / "a.tsv").write_text(text, "utf-8")
+    read = read_lexicon(folder / "a.tsv")
+    assert {w: [read.sememes[i] for i in own] for w, own in read.words.items()} == words
+    for name in ("b.tsv", "b.tsv.gz"):
+        write_lexicon(folder / name, read)
+        again = read_lexicon(folder / name)
+        assert (again, list(again.words)) == (read, list(read.words))
+
+
+def test_senses_are_joined(write: Callable[..., Path]) -> None:
+    """And numbered as they will be when they are written and read again."""
+    path = write("a.tsv.gz", gzip.compress(b"bank\tmoney place\nrat\tanimal\n\nBank\tplace water\n"))  # fmt: skip
+    read = read_lexicon(path)
+    assert read.words == {"bank": (0, 1, 2), "rat": (3,)}
+    assert read.sememes == ("money", "place", "water", "animal")
+
+
+@pytest.mark.parametrize("line", ["cat animal", "\tanimal", "cat\t", "cat\t ", "cat\tanimal\tpet"])
+def test_a_line_that_is_no_word(write: Callable[..., Path], line: str) -> None:
+    path = write("a.tsv", f"dog\tanimal\n{line}\n")
+    with pytest.raises(InputError, match=r"a\.tsv:2: not a word, a tab and its sememes \(word<TAB"):
+        read_lexicon(path)
+
+
+def test_a_lexicon_of_nothing(write: Callable[..., Path], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a lexicon without a word"):
+        read_lexicon(write("a.tsv", "\n \n"))
+    with pytest.raises(InputError, match="cannot read"):
+        read_lexicon(tmp_path / "none.tsv")
+
+
+# -- sememes ----------------------------------------------------------------------------------
+
+
+def spans(text: str, lexicon: Any) -> list[tuple[int, int, str]]:
+    """Words of a lexicon in a text: the longest first, from left to right."""
+    words = [match.span() for match in re.finditer(r"[a-zA-Z0-9]+|[^\sa-zA-Z0-9]", text)]
+    found, i = [], 0
+    while i < len(words):
+        for j in range(len(words), i, -1):
+            begin, end = words[i][0], words[j - 1][1]
+            if text[begin:end].lower() in lexicon.words:
+                found.append((begin, end, text[begin:end].lower()))
+                i = j
+                break
+        else:
+            i += 1
+    return found
+
+
+def embedded(encoder: Any, text: str) -> Any:
+    """(1, t, d) what equation 6 makes of the embeddings of a text's tokens."""
+    coded = encoder.tokenizer(
+        text, truncation=True, return_offsets_mapping=True, return_tensors="pt"
+    )
+    x = encoder.model.get_input_embeddings()(coded["input_ids"])[0].detach().clone()
+    for begin, end, word in spans(text, encoder.lexicon):
+        members = encoder.lexicon.words[word]
+        total = sum(encoder.sememes.weight[s].detach() for s in members)
+        for i, (low, high) in enumerate(coded["offset_mapping"][0].tolist()):
+            if begin <= low < high <= end:
+                x[i] += encoder.alpha / len(members) * total
+    return x[None]
+
+
+def outputs(encoder: Any, texts: list[str], **how: Any) -> list[Any]:
+    """(t, d) vectors of each text's tokens."""
+    with torch.no_grad():
+        made = encoder(encoder.preprocess(texts, **how))
+    return [row[mask.bool()] for row, mask in zip(made["token_embeddings"], made["attention_mask"], strict=True)]  # fmt: skip
+
+
+def restated(encoder: Any, text: str) -> Any:
+    with torch.no_grad():
+        return encoder.model(inputs_embeds=embedded(encoder, text)).last_hidden_state[0]
+
+
+KNOWN = ["cat", "cats", "CAT", "Dog", "sat on", "the sea", "unheard", "sat", "the", "mat", ".", "heard", "[MASK]"]  # fmt: skip
+
+
+@settings(max_examples=20)
+@given(st.lists(st.lists(st.sampled_from(KNOWN), max_size=6).map(" ".join), min_size=1, max_size=3))
+def test_equation_6(encoder: Any, texts: list[str]) -> None:
+    for text, found in zip(texts, outputs(encoder, texts), strict=True):
+        torch.testing.assert_close(found, restated(encoder, text), rtol=1e-3, atol=1e-4)
+
+
+def test_sememes_are_added_to_words_of_the_lexicon_alone(encoder: Any, plain: Path) -> None:
+    own = Transformer(str(plain)).eval()
+    with_words, without = outputs(encoder, TEXTS), outputs(own, TEXTS)
+    same = [torch.allclose(a, b, atol=1e-5) for a, b in zip(with_words, without, strict=True)]
+    assert same == [False, False, True, True, False]
+
+
+def numbers(encoder: Any, text: str, **how: Any) -> list[str | None]:
+    """The word of each token of a text."""
+    names = [None, *encoder.lexicon.words]
+    return [names[i] for i in encoder.preprocess([text], **how)["sememe_words"][0].tolist()]
+
+
+def test_words_are_found_as_a_whole(encoder: Any) -> None:
+    assert numbers(encoder, "Cats sat on") == [None, "cats", "sat on", "sat on", None]
+    # No part of a word is one, and what stands between two words is part of them.
+    assert numbers(encoder, "mat sat  on") == [None] * 5
+    spelled = ["unheard"] * len("unheard")
+    assert numbers(encoder, "unheard!") == [None, *spelled, None, None]
+
+
+def test_a_word_that_is_cut_in_two_is_still_that_word(plain: Path, lexicon: Any) -> None:
+    cut = SememeTransformer(str(plain), lexicon=lexicon, max_seq_length=6)
+    assert numbers(cut, "unheard cat") == [None, *["unheard"] * 4, None]
+    assert numbers(cut, "unheardof cat") == [None] * 6
+
+
+def test_a_prompt_is_part_of_the_text(encoder: Any) -> None:
+    assert numbers(encoder, "cat", prompt="a dog ") == [None, None, "dog", "cat", None]
+
+
+def test_chinese_words_are_found_by_longest_match(tmp_path: Path) -> None:
+    words = tokenizer([*WORDS, *"春天气好不"])
+    made = save(tmp_path / "zh")
+    import transformers
+
+    transformers.BertModel(config(words)).save_pretrained(made)
+    words.save_pretrained(made)
+    (tmp_path / "zh.tsv").write_text("春\t季节\n春天\t季节 时间\n天气\t气象\n好\t好\n", "utf-8")
+    encoder = SememeTransformer(str(made), lexicon=read_lexicon(tmp_path / "zh.tsv"))
+    assert numbers(encoder, "春天天气不好。") == [
+        None, "春天", "春天", "天气", "天气", None, "好", None, None,
+    ]  # fmt: skip
+    assert numbers(encoder, "春气") == [None, "春", None, None]
+
+
+def test_sememes_are_trained(plain: Path, lexicon: Any) -> None:
+    encoder = SememeTransformer(str(plain), lexicon=lexicon)
+    encoder(encoder.preprocess(["a cat"]))["token_embeddings"].sum().backward()
+    moved = encoder.sememes.weight.grad.abs().sum(dim=1) > 0
+    names = [name for name, m in zip(lexicon.sememes, moved.tolist(), strict=True) if m]
+    assert names == ["animal", "pet"]
+    assert "sememes.weight" in dict(encoder.named_parameters())
+
+
+def test_a_seed_decides_the_sememes(plain: Path, lexicon: Any) -> None:
+    made = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        made.append(SememeTransformer(str(plain), lexicon=lexicon).sememes.weight)
+    assert torch.equal(made[0], made[1])
+    assert not torch.equal(made[0], made[2])
+
+
+def test_sememes_for_a_transformer_that_is_there(plain: Path, lexicon: Any) -> None:
+    torch.manual_seed(1)
+    first = SememeTransformer(str(plain), lexicon=lexicon, alpha=0.2).eval()
+    torch.manual_seed(1)
+    second = SememeTransformer.of(Transformer(str(plain)), lexicon, 0.2).eval()
+    for a, b in zip(outputs(first, TEXTS), outputs(second, TEXTS), strict=True):
+        assert torch.allclose(a, b, atol=1e-6)
+
+
+# -- files ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def saved(encoder: Any, plain: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """QuoteR's two encoders as one model."""
+    return sentence_model(
+        tmp_path_factory.mktemp("saved") / "model",
+        Router.for_query_document(
+            [Transformer(str(plain)), MaskPooling(DIMENSIONS, MASK)],
+            [encoder, Pooling(DIMENSIONS, "cls")],
+        ),
+        similarity_fn_name="dot",
+    )  # fmt: skip
+
+
+def test_a_saved_model_is_loaded_by_sentence_transformers(saved: Path, encoder: Any) -> None:
+    """Which wants to be told that it may load modules of other packages."""
+    with pytest.raises(ValueError, match="trust_remote_code"):
+        SentenceTransformer(str(saved), device="cpu")
+    plainly = SentenceTransformer(str(saved), device="cpu", trust_remote_code=True)
+    ours = loading.open_model("dense", str(saved))
+    for model in (plainly, ours):
+        found = model.encode_document(TEXTS, convert_to_tensor=True)
+        expected = torch.stack([tokens[0] for tokens in outputs(encoder, TEXTS)])
+        torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-4)
+        assert model.similarity_fn_name == "dot"
+        assert model[0].sub_modules["document"][0].alpha == 0.7
+    assert np.allclose(plainly.encode_query(TEXTS), ours.encode_query(TEXTS), atol=1e-5)
+
+
+def test_a_model_alone_is_saved_and_loaded(encoder: Any, tmp_path: Path) -> None:
+    """With the transformer's own files in the model's folder, not in one below."""
+    folder = sentence_model(tmp_path / "model", encoder, Pooling(DIMENSIONS))
+    assert (folder / "sememes.tsv").is_file()
+    model = loading.open_model("dense", str(folder))
+    expected = torch.stack([tokens.mean(dim=0) for tokens in outputs(encoder, TEXTS)])
+    found = model.encode(TEXTS, convert_to_tensor=True)
+    torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_irtoolkit_applies_a_saved_model(saved: Path, encoder: Any) -> None:
+    own = loading.open_model("dense", str(saved))
+    for side, encode in (("query", own.encode_query), ("document", own.encode_document)):
+        model = apply(str(saved), "dense", side, device="cpu", precision="fp32")  # type: ignore[arg-type]
+        found = np.stack([vector for (vector,) in model(TEXTS)])
+        assert np.allclose(found, encode(TEXTS), atol=1e-4)
+        assert model.similarity == "dot"
+        half = apply(str(saved), "dense", side, device="cpu", precision="bf16")  # type: ignore[arg-type]
+        near = np.stack([vector for (vector,) in half(TEXTS)])
+        assert near.dtype == np.float32
+        cosine = (
+            (near * found).sum(1) / np.linalg.norm(near, axis=1) / np.linalg.norm(found, axis=1)
+        )
+        assert cosine.min() > 0.98
+
+
+def test_no_other_packages_modules_are_loaded(saved: Path, tmp_path: Path) -> None:
+    """A folder does not say what code is run."""
+    import shutil
+
+    folder = tmp_path / "model"
+    shutil.copytree(saved, folder)
+    path = folder / "router_config.json"
+    path.write_text(path.read_text().replace("irtoolkit.models.modules.MaskPooling", "os.path"))
+    with pytest.raises(InputError, match=r"cannot load the model .*os\.path"):
+        loading.load(str(folder), lambda: loading.open_model("dense", str(folder)), "fp32", "cpu")
+
+
+def test_a_folder_without_its_lexicon(saved: Path, tmp_path: Path) -> None:
+    import shutil
+
+    folder = tmp_path / "model"
+    shutil.copytree(saved, folder)
+    (found,) = folder.rglob("sememes.tsv")
+    found.unlink()
+    with pytest.raises(InputError, match=r"no sememes\.tsv and sememes\.safetensors in "):
+        loading.load(str(folder), lambda: loading.open_model("dense", str(folder)), "fp32", "cpu")
+
+
+def test_columns_of_a_batch_are_cut_and_joined(encoder: Any) -> None:
+    """As sentence-transformers does for chunks of a batch and for several columns at once."""
+    from sentence_transformers.base.losses.gradcache import _create_minibatch
+    from sentence_transformers.base.losses.merged_forward import merge_feature_batches
+
+    whole = outputs(encoder, TEXTS)
+    features = encoder.preprocess(TEXTS)
+    joined = merge_feature_batches([_create_minibatch(dict(features), i, i + 1) for i in range(5)])
+    assert joined is not None
+    with torch.no_grad():
+        made = encoder(joined)["token_embeddings"]
+    for row, expected in zip(made, whole, strict=True):
+        torch.testing.assert_close(row[: len(expected)], expected, rtol=1e-3, atol=1e-4)

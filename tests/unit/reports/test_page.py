@@ -1,0 +1,1086 @@
+"""Reports: pages, tables and pictures say what evaluation and comparison say, and break on nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import itertools
+import json
+import math
+import re
+import shutil
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import id_array
+from irtoolkit.commands._scoring import score_runs
+from irtoolkit.datasets import dataset_ids
+from irtoolkit.datasets.dataset import breakdown, load_dataset, load_judgments
+from irtoolkit.datasets.local import registered
+from irtoolkit.reports import content, figures, page, papers, texts
+from irtoolkit.reports.content import Report, compose
+from irtoolkit.reports.golds import Golds, first_ranks, threshold
+from irtoolkit.reports.overlap import Overlap
+from irtoolkit.reports.page import embedded, render
+from irtoolkit.reports.pairs import ALPHA, column, letter, lower_is_better
+from irtoolkit.reports.palette import DARK, DASHES, LIGHT, MARKS, Scheme, contrast
+from irtoolkit.runs import Qrels, Run
+from irtoolkit.runs.exact_ranks import ranks_path, read_ranks
+from irtoolkit.scoring.compare import compare
+from irtoolkit.scoring.evaluation import Evaluation, evaluate, parse_measures
+from irtoolkit.scoring.significance import confidence_interval, correct, paired_test
+from tests.conftest import Answer
+
+Command = Callable[..., Answer]
+VOID = {"meta", "link", "input", "br", "hr", "img"}
+TEXTS = st.text(st.characters(codec="utf-8"))
+
+
+# -- reading a page --------------------------------------------------------------------------------
+
+
+@dataclass
+class Element:
+    tag: str
+    attributes: dict[str, str]
+    parent: Element | None = None
+    children: list[Element | str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return "".join(c if isinstance(c, str) else c.text for c in self.children)
+
+    def all(self, tag: str | None = None, **attributes: str) -> list[Element]:
+        """Every element below this one, of a tag and with attributes."""
+        found = []
+        for child in self.children:
+            if isinstance(child, Element):
+                same = all(child.attributes.get(k) == v for k, v in attributes.items())
+                if same and tag in (None, child.tag):
+                    found.append(child)
+                found += child.all(tag, **attributes)
+        return found
+
+    def one(self, tag: str | None = None, **attributes: str) -> Element:
+        (found,) = self.all(tag, **attributes)
+        return found
+
+
+class Reader(HTMLParser):
+    """Builds the elements of a page, and refuses tags that do not match."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.root = self.at = Element("", {})
+        self.feed(source)
+        self.close()
+        assert self.at is self.root, f"<{self.at.tag}> is not closed"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len({name for name, _ in attrs}) == len(attrs)
+        element = Element(tag, {name: value or "" for name, value in attrs}, self.at)
+        self.at.children.append(element)
+        if tag not in VOID:
+            self.at = element
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.at.children.append(Element(tag, {name: value or "" for name, value in attrs}, self.at))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.at.tag == tag, f"</{tag}> closes <{self.at.tag}>"
+        assert self.at.parent is not None
+        self.at = self.at.parent
+
+    def handle_data(self, data: str) -> None:
+        self.at.children.append(data)
+
+
+def read(source: str) -> Element:
+    return Reader(source).root
+
+
+def data_in(root: Element) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(root.one("script", id="data").text)
+    return found
+
+
+# -- what is reported ------------------------------------------------------------------------------
+
+SYSTEMS = ("bm25", "tfidf", "random")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[str]]:
+    """Makes runs of a dataset, once: runs("csfcube/sample")."""
+    from irtoolkit.cli import main
+
+    folder = tmp_path_factory.mktemp("runs")
+
+    def make(dataset_id: str, *options: str, systems: tuple[str, ...] = SYSTEMS) -> list[str]:
+        made = []
+        for system in systems:
+            path = folder / "-".join([dataset_id.replace("/", "-"), system, *options, ".run"])
+            if not path.exists():
+                assert main(["retrieve", dataset_id, system, "-o", str(path), *options]) == 0
+            made.append(str(path))
+        return made
+
+    return make
+
+
+def compose_of(
+    dataset_id: str, paths: list[str], measures: str | None = None, **how: Any
+) -> Report:
+    scored = score_runs(dataset_id, paths, measures)
+    return compose(
+        dataset_id, scored.evaluations, averaging=scored.averaging, notes=scored.notes, **how
+    )
+
+
+@pytest.fixture(scope="module")
+def csfcube(runs: Callable[..., list[str]]) -> Report:
+    return compose_of("csfcube/sample", runs("csfcube/sample"))
+
+
+@pytest.fixture(scope="module")
+def relic(runs: Callable[..., list[str]]) -> Report:
+    return compose_of("relic/sample/val", runs("relic/sample/val", "--depth", "20"), chart="R@10")
+
+
+@pytest.fixture(scope="module")
+def pages(csfcube: Report, relic: Report) -> dict[str, str]:
+    return {"csfcube": render(csfcube), "relic": render(relic)}
+
+
+@pytest.fixture(params=["csfcube", "relic"])
+def shown(request: pytest.FixtureRequest, pages: dict[str, str]) -> tuple[Report, Element, str]:
+    """A report, its page's elements and source."""
+    source = pages[request.param]
+    return request.getfixturevalue(request.param), read(source), source
+
+
+def test_embedded_values_are_the_evaluation_s(shown: tuple[Report, Element, str]) -> None:
+    report, root, _ = shown
+    data = data_in(root)
+    assert data["queries"] == list(report.query_ids)
+    assert [system["name"] for system in data["systems"]] == [s.name for s in report.systems]
+    names = [measure["name"] for measure in data["measures"]]
+    assert names == list(report.evaluations[0].measures)
+    assert [m["lower"] for m in data["measures"]] == [name == "Rank" for name in names]
+    for name, rows in zip(names, data["values"], strict=True):
+        for evaluation, row in zip(report.evaluations, rows, strict=True):
+            expected = evaluation.per_query(name)
+            found = np.array([math.inf if v is None else v for v in row])
+            np.testing.assert_allclose(found, expected, atol=5e-7, rtol=0)
+
+
+def test_the_table_has_the_figures_intervals_and_letters(
+    shown: tuple[Report, Element, str],
+) -> None:
+    report, root, _ = shown
+    table = root.one("section", id="systems").all("table")[0]
+    rows = table.one("tbody").all("tr")
+    assert len(rows) == len(report.systems)
+    for i, row in enumerate(rows):
+        assert report.systems[i].name in row.one("th").text
+        cells = row.all("td")
+        for name, cell in zip(report.evaluations[i].measures, cells, strict=True):
+            col = report.column(name)
+            places = page.places_of(col)
+            figure = report.evaluations[i].figures()[name]
+            assert str(cell.children[0]) == f"{figure:.{places}f}"
+            letters = "".join(s.text for s in cell.all("sup"))
+            better = {report.systems[other].letter for other in col.beaten_by(i)}
+            assert set(letters) == better
+            assert len(letters) == len(better)
+            low, high = confidence_interval(report.evaluations[i].per_query(name))
+            assert (
+                cell.one(**{"class": "interval"}).text == f"[{low:.{places}f}, {high:.{places}f}]"
+            )
+            best = (min if name == "Rank" else max)(e.figures()[name] for e in report.evaluations)
+            assert ("best" in cell.attributes.get("class", "")) == (figure == best)
+
+
+@pytest.fixture(scope="module")
+def oracle(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+    """Makes a run that knows the judgments, and so is better than others."""
+    folder = tmp_path_factory.mktemp("oracle")
+
+    def make(dataset_id: str) -> str:
+        path = folder / f"{dataset_id.replace('/', '-')}.run"
+        Run.from_rows(load_judgments(dataset_id)[0], "oracle").write(path)
+        return str(path)
+
+    return make
+
+
+@pytest.mark.parametrize("dataset_id", ["csfcube/sample", "relic/sample/val"])
+def test_letters_are_the_decisions_of_the_test_over_all_pairs(
+    runs: Callable[..., list[str]], oracle: Callable[[str], str], dataset_id: str
+) -> None:
+    paths = [*runs(dataset_id, "--depth", "20"), oracle(dataset_id)]
+    measures = "AP nDCG@10 RR" + (" Rank" if "relic" in dataset_id else "")
+    report = compose_of(dataset_id, paths, measures, texts=0)
+    rows = read(render(report)).one("section", id="systems").all("table")[0].one("tbody").all("tr")
+    decided = 0
+    for at, col in enumerate(report.columns):
+        values = [e.per_query(col.measure) for e in report.evaluations]
+        pairs = list(itertools.combinations(range(len(values)), 2))
+        adjusted = correct([paired_test(values[a], values[b]) for a, b in pairs])
+        expected: dict[int, set[str]] = {i: set() for i in range(len(values))}
+        for (a, b), p in zip(pairs, adjusted, strict=True):
+            if p < ALPHA:
+                gain = np.mean(values[a] - values[b]) * (-1 if col.measure == "Rank" else 1)
+                better, worse = (a, b) if gain > 0 else (b, a)
+                expected[better].add(letter(worse))
+                decided += 1
+        shown = {
+            i: set("".join(s.text for s in row.all("td")[at].all("sup")))
+            for i, row in enumerate(rows)
+        }
+        assert shown == expected
+    assert decided
+
+
+@pytest.mark.parametrize("test", ["student", "fisher", "wilcoxon"])
+@pytest.mark.parametrize("dataset_id", ["csfcube/sample", "relic/sample/val"])
+def test_against_a_baseline_letters_are_compare_s_decisions(
+    runs: Callable[..., list[str]], oracle: Callable[[str], str], dataset_id: str, test: Any
+) -> None:
+    bm25, tfidf, _ = runs(dataset_id, "--depth", "20")
+    paths = [tfidf, oracle(dataset_id), bm25]
+    measures = ("AP", "R@10", "Rank") if "relic" in dataset_id else ("AP", "nDCG@10")
+    scored = score_runs(dataset_id, paths, " ".join(measures))
+    report = compose(dataset_id, scored.evaluations, test=test, baseline=bm25, texts=0)
+    significant = 0
+    for measure in measures:
+        rows = compare(scored.evaluations, measure, baseline=bm25, test=test)
+        col = report.column(measure)
+        assert [(pair.first, pair.second) for pair in col.pairs] == [(0, 2), (1, 2)]
+        for pair, row in zip(col.pairs, rows[:2], strict=True):
+            assert (pair.p_value, pair.corrected) == (row.p_value, row.corrected)
+            assert (pair.difference, pair.effect) == (row.difference, row.effect)
+            assert (pair.wins, pair.losses) == (row.wins, row.losses)
+            assert row.corrected is not None
+            assert (pair.better is not None) == (row.corrected < ALPHA)
+            significant += pair.better is not None
+        assert col.figures == tuple(row.figure for row in rows)
+        assert col.intervals == tuple((row.low, row.high) for row in rows)
+    # No more can be decided from six queries by these tests than by tossing coins.
+    assert significant or (dataset_id == "csfcube/sample" and test != "student")
+    assert "the comparisons with bm25 on the measure" in read(render(report)).text
+
+
+def made_up(values: list[list[float]], name: str = "AP") -> list[Evaluation]:
+    """Evaluations of systems with these per-query values."""
+    ids = id_array([f"q{i}" for i in range(len(values[0]))])
+    folds = (np.arange(len(ids)),)
+    return [Evaluation(parse_measures(name), ids, np.array([row]), folds) for row in values]
+
+
+def test_of_ranks_the_lower_is_the_better() -> None:
+    low, high = [1.0, 2, 3, 2, 1, 2, 3, 2], [9.0, 12, 13, 10, 9, 11, 13, 12]
+    ranks = column(made_up([low, high], "Rank"), "Rank")
+    assert (ranks.pairs[0].better, ranks.beaten_by(0), ranks.beaten_by(1)) == (0, (1,), ())
+    assert (ranks.pairs[0].wins, ranks.pairs[0].losses) == (8, 0)
+    assert (ranks.is_best(0), ranks.is_best(1)) == (True, False)
+    other = column(made_up([low, high], "AP"), "AP")
+    assert (other.pairs[0].better, other.beaten_by(1), other.is_best(1)) == (1, (0,), True)
+    measures = parse_measures("Rank(rel=2) MedianRank StdRank AP nDCG@10 RPlast")
+    assert [lower_is_better(m) for m in measures.values()] == [True, True, True, *[False] * 3]
+
+
+def test_equal_systems_are_told_apart_by_nothing() -> None:
+    same = column(made_up([[0.5, 0.1, 0.2]] * 3), "AP")
+    assert all(pair.better is None and pair.corrected == 1 for pair in same.pairs)
+    assert [same.is_best(i) for i in range(3)] == [True] * 3
+
+
+def test_what_cannot_be_tested_says_why() -> None:
+    median = column(made_up([[1, 2, 30], [4, 5, 60]], "MedianRank"), "MedianRank")
+    assert (median.pairs, median.intervals) == ((), (None, None))
+    assert "no mean over queries" in (median.untested or "")
+    infinite = column(made_up([[1, 2, 30], [4, math.inf, math.inf]], "Rank"), "Rank")
+    assert infinite.pairs == ()
+    assert infinite.intervals == (confidence_interval([1, 2, 30]), None)
+    assert "up to 2 queries have no finite value" in (infinite.untested or "")
+    assert (infinite.is_best(0), infinite.is_best(1)) == (True, False)
+
+
+def test_unknown_values_are_null_in_the_page(
+    runs: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    """JSON has no infinity, and a page that holds one would not be read at all."""
+    bare = []
+    for path in runs("relic/sample/val", "--depth", "20")[:2]:
+        shutil.copy(path, tmp_path)
+        bare.append(str(tmp_path / Path(path).name))
+    root = read(render(compose_of("relic/sample/val", bare, "Rank R@10")))
+    data = data_in(root)
+    assert None in data["values"][0][0]
+    assert None in data["ranks"][0]
+    assert "\u221e" in root.one("section", id="systems").text
+    assert "a run is too shallow to tell" in root.one("section", id="systems").text
+    golds = root.one("section", id="golds").text
+    assert "at most 20 rows for a query, and no exact ranks stand beside it" in golds
+    assert "not in the run" in golds
+
+
+def test_letters_go_on_after_z() -> None:
+    names = [letter(i) for i in range(800)]
+    assert names[:3] + names[25:29] + names[701:703] == [
+        "a",
+        "b",
+        "c",
+        "z",
+        "aa",
+        "ab",
+        "ac",
+        "zz",
+        "aaa",
+    ]
+    assert len(set(names)) == len(names)
+
+
+# -- ranks of the gold -----------------------------------------------------------------------------
+
+
+def test_ranks_are_those_that_stand_beside_the_run(
+    relic: Report, pages: dict[str, str], runs: Callable[..., list[str]]
+) -> None:
+    data = data_in(read(pages["relic"]))
+    qrels, _ = load_judgments("relic/sample/val")
+    gold = {row.query_id: row.doc_id for row in qrels if row.relevance}
+    deep = 0
+    for i, path in enumerate(runs("relic/sample/val", "--depth", "20")):
+        located = read_ranks(path)
+        assert located is not None
+        expected = [located[query_id][gold[query_id]] for query_id in data["queries"]]
+        assert data["ranks"][i] == expected
+        deep += sum(rank > 20 for rank in expected)
+        for name, counts in relic.golds.bins():
+            low, _, high = name.partition("\u2013")
+            within = [r for r in expected if int(low) <= r <= int(high or low)]
+            assert counts[i] == len(within)
+        assert relic.golds.share(i, 20) == pytest.approx(np.mean(np.array(expected) <= 20))
+    assert deep
+    assert [sum(c[i] for _, c in relic.golds.bins()) for i in range(3)] == [len(gold)] * 3
+
+
+def test_bins_hold_every_query_once() -> None:
+    rows = (np.array([1.0, 2, 3, 4, 10000, 10001, 50000, np.inf, np.nan]),)
+    golds = Golds(1, 1, rows, (100000,), (False,))
+    bins = {name: counts for name, [counts] in golds.bins()}
+    assert bins == {
+        "1": 1, "2\u20133": 2, "4\u201310": 1, "11\u201330": 0, "31\u2013100": 0,
+        "101\u2013300": 0, "301\u20131000": 0, "1001\u20133000": 0, "3001\u201310000": 1,
+        "10001 and more": 2, "not in the run": 1,
+    }  # fmt: skip
+    assert (golds.asked, golds.highest(), golds.unknown(0)) == (8, 50000, 1)
+
+
+def test_the_first_relevant_document_counts_and_queries_without_are_left_out() -> None:
+    qrels = Qrels.from_rows(
+        [("q1", "a", 1), ("q1", "b", 2), ("q1", "c", 3), ("q2", "a", 1), ("q3", "a", 2)]
+    )
+    run = Run.from_rows([("q1", "a", 9), ("q1", "b", 8), ("q1", "c", 7), ("q2", "a", 1)])
+    assert first_ranks(run, qrels, None, 1).tolist() == [1, 1, np.inf]
+    of_two = first_ranks(run, qrels, None, 2)
+    assert (of_two[0], math.isnan(of_two[1]), of_two[2]) == (2, True, np.inf)
+    exact = first_ranks(run, qrels, {"q3": {"a": 41}}, 2)
+    assert exact[2] == 41
+
+
+def test_the_grade_of_gold_is_the_measures_own() -> None:
+    assert threshold(list(parse_measures("AP nDCG@10").values())) == 1
+    assert threshold(list(parse_measures("P(rel=2)@20 AP").values())) == 2
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+
+def test_breakdowns_are_eval_s(shown: tuple[Report, Element, str]) -> None:
+    report, root, _ = shown
+    names = {"csfcube/sample": ["facet"], "relic/sample/val": ["book", "length"]}
+    assert list(report.breakdowns) == names[report.dataset_id]
+    section = root.one("section", id="parts")
+    tables = iter(section.all("table"))
+    for name, parts in report.breakdowns.items():
+        expected = breakdown(report.dataset_id, name)
+        assert [(part.name, part.queries) for part in parts] == [
+            (part, len(queries)) for part, queries in expected.items()
+        ]
+        for measure in report.evaluations[0].measures:
+            rows = next(tables).one("tbody").all("tr")
+            for row, (part, queries) in zip(rows, expected.items(), strict=True):
+                assert row.one("th").text == part
+                figures = [e.over(queries)[measure] for e in report.evaluations]
+                cells = [cell.text for cell in row.all("td")]
+                assert cells[0] == str(len(queries))
+                for cell, figure in zip(cells[1:], figures, strict=True):
+                    assert float(cell) == pytest.approx(figure, abs=0.051 if figure >= 10 else 6e-5)
+
+
+def test_one_measure_s_parts_are_shown_at_a_time(shown: tuple[Report, Element, str]) -> None:
+    report, root, _ = shown
+    marked = [
+        e.attributes["data-measure"]
+        for e in root.one("section", id="parts").all()
+        if "data-measure" in e.attributes
+    ]
+    assert marked == [str(i) for _ in report.breakdowns for i in range(len(report.columns))]
+
+
+# -- texts -----------------------------------------------------------------------------------------
+
+
+def test_every_query_has_its_text_gold_and_top_documents(
+    shown: tuple[Report, Element, str], runs: Callable[..., list[str]]
+) -> None:
+    report, root, _ = shown
+    data, dataset = data_in(root), load_dataset(report.dataset_id)
+    options = ("--depth", "20") if "relic" in report.dataset_id else ()
+    read_runs = [Run.read(path) for path in runs(report.dataset_id, *options)]
+    queries = {q.query_id: q for q in dataset.queries_iter()}
+    docs = {doc.doc_id: doc for doc in dataset.docs_iter()}
+    grades = Qrels.of(dataset).as_dict()
+    assert [entry["q"] for entry in data["entries"]] == list(range(len(data["queries"])))
+    for entry in data["entries"]:
+        name = data["queries"][entry["q"]]
+        record = queries[name]
+        asked = (
+            record.with_mask("[\u2026]") if hasattr(record, "with_mask") else record.default_text()
+        )
+        assert "".join(entry["text"]["pieces"]) == asked
+        assert entry["tops"] == [
+            [row.doc_id for row in run.ranking(name)[:10]] for run in read_runs
+        ]
+        relevant = [doc for doc, grade in grades[name].items() if grade >= data["rel"]]
+        assert entry["relevant"] == len(relevant)
+        assert set(entry["gold"]) <= set(relevant)
+        assert len(entry["gold"]) == min(10, len(relevant))
+        assert {d for top in entry["tops"] for d in top} | set(entry["gold"]) == set(entry["docs"])
+        for doc_id, doc in entry["docs"].items():
+            if doc is None:
+                assert doc_id not in docs
+                continue
+            title = "".join(doc["title"] or [])
+            assert f"{title} {''.join(doc['pieces'])}".strip() == docs[doc_id].default_text()
+            assert doc["held"] == doc["length"] == len("".join(doc["pieces"]))
+            assert entry["grades"].get(doc_id) == grades[name].get(doc_id)
+
+
+def test_shared_terms_are_marked(pages: dict[str, str]) -> None:
+    data = data_in(read(pages["relic"]))
+    overlap, marked = Overlap("en"), 0
+    for entry in data["entries"]:
+        asked = overlap.terms("".join(entry["text"]["pieces"]))
+        for doc in entry["docs"].values():
+            for piece in doc["pieces"][1::2]:
+                assert overlap.terms(piece) & asked
+                marked += 1
+            for piece in doc["pieces"][0::2]:
+                assert not overlap.terms(piece) & asked
+    assert marked
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "pieces"),
+    [
+        ("The cats sat.", "A cat sits", ["The ", "cats", " sat."]),
+        ("Running shoes, and runs!", "he runs", ["", "Running", " shoes, and ", "runs", "!"]),
+        ("the of and", "the of and", ["the of and"]),
+        ("nothing here", "", ["nothing here"]),
+        ("", "cat", [""]),
+        ("學而時習之不亦說乎", "時習之也", ["學而", "時習之", "不亦說乎"]),
+        ("cat 學而時 cat", "而時 dog", ["cat 學", "而時", " cat"]),
+        ("\u0130stanbul and Cat", "cat", ["\u0130stanbul and ", "Cat", ""]),
+        ("banana an", "an banana", ["", "banana", " an"]),
+    ],
+)
+def test_marking(text: str, query: str, pieces: list[str]) -> None:
+    overlap = Overlap("en")
+    assert overlap.mark(text, overlap.terms(query)) == pieces
+
+
+@given(TEXTS, TEXTS)
+def test_pieces_are_the_text(text: str, query: str) -> None:
+    overlap = Overlap()
+    pieces = overlap.mark(text, overlap.terms(query))
+    assert "".join(pieces) == text
+    assert len(pieces) % 2 == 1
+    assert all(pieces[1::2])
+
+
+def test_a_text_shares_all_its_terms_with_itself() -> None:
+    overlap = Overlap()
+    text = "Whales migrate; 鯨の移動 too."
+    assert overlap.mark(text, overlap.terms(text))[1::2] == ["Whales", "migrate", "鯨の移動"]
+
+
+def test_long_texts_are_cut_at_a_word_and_say_so(
+    runs: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(texts, "SHORTEST", 60)
+    monkeypatch.setattr(texts, "BUDGET", 1)
+    root = read(render(compose_of("csfcube/sample", runs("csfcube/sample")[:1])))
+    docs = {d.doc_id: d for d in load_dataset("csfcube/sample").docs_iter()}
+    cut = 0
+    for entry in data_in(root)["entries"]:
+        for doc_id, doc in entry["docs"].items():
+            if doc is None:
+                continue
+            held, whole = "".join(doc["pieces"]), docs[doc_id].abstract
+            assert whole.startswith(held)
+            assert (doc["held"], doc["length"]) == (len(held), len(whole))
+            if doc["held"] < doc["length"]:
+                assert len(held) <= 60
+                assert whole[len(held)] == " "
+                cut += 1
+    assert cut
+
+
+def test_of_many_queries_a_stated_sample_has_texts(runs: Callable[..., list[str]]) -> None:
+    paths = runs("relic/sample/val", "--depth", "20")
+    report = compose_of("relic/sample/val", paths, texts=7, chart="R@10")
+    root = read(render(report))
+    data = data_in(root)
+    assert len(data["entries"]) == 7
+    assert len(data["queries"]) == len(data["values"][0][0]) == 75
+    said = root.one("section", id="texts").text
+    assert "the texts of 7 of the 75 queries" in said
+    assert "in the order of R@10 of bm25 minus tfidf, with both ends" in said
+    gains = report.gains("R@10")
+    picked = gains[[entry["q"] for entry in data["entries"]]]
+    assert (picked.min(), picked.max()) == (gains.min(), gains.max())
+    none = compose_of("relic/sample/val", paths, texts=0)
+    assert none.texts.entries == ()
+    assert "No texts were asked for." in render(none)
+
+
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=60), st.integers(1, 70))
+def test_a_pick_is_spread_over_the_order(values: list[float], count: int) -> None:
+    order = np.array(values)
+    places = texts.pick(order, count)
+    assert places == sorted(set(places))
+    assert len(places) == min(count, len(values))
+    if count > 1:
+        assert {order[places].min(), order[places].max()} == {order.min(), order.max()}
+
+
+def test_judgments_from_a_file_make_a_page_without_texts(
+    runs: Callable[..., list[str]], tmp_path: Path, irtoolkit: Command
+) -> None:
+    load_judgments("csfcube/sample")[0].write(tmp_path / "x.qrels")
+    out = tmp_path / "x.html"
+    answer = irtoolkit("report", tmp_path / "x.qrels", *runs("csfcube/sample"), "-o", out)
+    assert (answer.status, answer.out) == (0, f"{out}\n")
+    root = read(out.read_text("utf-8"))
+    assert "The judgments come from a file" in root.one("section", id="texts").text
+    assert not root.all("section", id="parts")
+
+
+def test_one_run_is_reported_alone(runs: Callable[..., list[str]]) -> None:
+    report = compose_of("csfcube/sample", runs("csfcube/sample")[:1])
+    root = read(render(report))
+    assert [s.attributes["id"] for s in root.one("main").all("section")] == [
+        "systems", "golds", "parts", "texts",
+    ]  # fmt: skip
+    table = root.one("section", id="systems").all("table")
+    assert len(table) == 1
+    assert not table[0].all("sup")
+    assert not table[0].all(**{"class": "best"})
+    assert len(data_in(root)["entries"]) == 6
+
+
+# -- the page itself -------------------------------------------------------------------------------
+
+
+def test_the_page_asks_for_nothing_from_outside(shown: tuple[Report, Element, str]) -> None:
+    _, root, source = shown
+    for element in root.all():
+        for name in ("src", "srcset", "data", "poster", "action", "background", "xlink:href"):
+            assert name not in element.attributes, element
+        link = element.attributes.get("href")
+        assert link is None or link.startswith("#") or element.tag == "a" or link == "data:,"
+    assert not root.all("iframe") + root.all("img") + root.all("object") + root.all("base")
+    style = root.one("style").text
+    assert "url(" not in style
+    assert "@import" not in style
+    script = root.all("script")[1].text
+    assert not re.search(
+        r"fetch\(|XMLHttpRequest|WebSocket|import\(|innerHTML|eval\(|https?:(?!//www\.w3\.org/2000/svg)",
+        script,
+    )
+    assert source.count("<script") == 2
+
+
+def test_the_policy_allows_this_script_and_style_and_no_other(
+    shown: tuple[Report, Element, str],
+) -> None:
+    _, root, _ = shown
+    policy = root.one("meta", **{"http-equiv": "Content-Security-Policy"}).attributes["content"]
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    for name, element in (("style-src", root.one("style")), ("script-src", root.all("script")[1])):
+        digest = base64.b64encode(hashlib.sha256(element.text.encode()).digest()).decode()
+        assert rules[name] == f"'sha256-{digest}'"
+    assert not [e for e in root.all() if "style" in e.attributes]
+    assert not [e for e in root.all() for name in e.attributes if name.startswith("on")]
+
+
+def test_ids_are_unique_and_what_is_named_is_there(shown: tuple[Report, Element, str]) -> None:
+    _, root, _ = shown
+    ids = [e.attributes["id"] for e in root.all() if "id" in e.attributes]
+    assert len(set(ids)) == len(ids)
+    for element in root.all():
+        for name in ("aria-labelledby", "for"):
+            assert set(element.attributes.get(name, "").split()) <= set(ids)
+        if element.attributes.get("href", "").startswith("#"):
+            assert element.attributes["href"][1:] in ids
+    script = root.all("script")[1].text
+    assert set(re.findall(r'\$\("([\w-]+)"\)', script)) - {"detail-name"} <= set(ids)
+
+
+def test_charts_and_tables_can_be_read_without_seeing_them(
+    shown: tuple[Report, Element, str],
+) -> None:
+    _, root, _ = shown
+    charts = root.all("svg")
+    assert len(charts) > 3
+    for chart in charts:
+        assert chart.attributes["role"] == "img"
+        title = chart.children[0]
+        assert isinstance(title, Element)
+        assert title.tag == "title"
+        assert title.text.strip()
+    for table in root.all("table"):
+        assert table.parent is not None
+        assert table.parent.attributes["tabindex"] == "0"
+        assert table.parent.attributes["aria-label"]
+        assert all("scope" in head.attributes for head in table.all("th"))
+    for control in root.all("select") + root.all("input"):
+        assert control.parent is not None
+        assert control.parent.tag == "label"
+    levels = [int(e.tag[1]) for e in root.all() if re.fullmatch("h[1-6]", e.tag)]
+    assert levels[0] == 1
+    assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
+    assert root.one("html").attributes["lang"] == "en"
+
+
+def test_charts_are_well_formed(shown: tuple[Report, Element, str]) -> None:
+    _, _, source = shown
+    for chart in re.findall(r"<svg.*?</svg>", source, re.DOTALL):
+        numbers = [
+            v for e in ET.fromstring(chart).iter() for k, v in e.attrib.items() if k in "xyd"
+        ]
+        assert not any("nan" in v or "inf" in v for v in numbers)
+
+
+def test_texts_are_in_their_own_language(runs: Callable[..., list[str]]) -> None:
+    report = compose_of("quoter/sample/zh/test", runs("quoter/sample/zh/test", systems=("bm25",)))
+    data = data_in(read(render(report)))
+    assert (data["queryLang"], data["docLang"]) == ("zh", "zh")
+
+
+def test_the_header_says_what_was_compared(pages: dict[str, str]) -> None:
+    root = read(pages["csfcube"])
+    facts = root.one("header").one("dl").text
+    for said in ("Mysore et al. 2021", "invented sample", "6 judged", "nDCGp(p=20)",
+                 "mean of the means of the two test folds", "bm25, tfidf, random"):  # fmt: skip
+        assert said in facts
+    made = root.one("section", id="systems").text
+    for said in ("k1=0.9", "paired t-test over 6 queries", "Holm-corrected over all pairs"):
+        assert said in made
+
+
+def test_warnings_are_shown_and_no_path_is(runs: Callable[..., list[str]], tmp_path: Path) -> None:
+    paths = runs("csfcube/sample")
+    lines = Path(paths[0]).read_text().splitlines(keepends=True)
+    short = tmp_path / "short.run"
+    short.write_text("".join(line for line in lines if line.split()[0] == lines[0].split()[0]))
+    report = compose_of("csfcube/sample", [paths[1], str(short)], names=["whole", "short"])
+    assert report.notes[0].startswith("short lacks 5 of 6 judged queries")
+    source = render(report)
+    assert "short lacks 5 of 6 judged queries" in read(source).one("header").text
+    assert str(tmp_path) not in source
+    assert str(Path(paths[1]).parent) not in source
+    data = data_in(read(source))
+    assert [] in [entry["tops"][1] for entry in data["entries"]]
+
+
+def test_the_same_runs_give_the_same_page(
+    pages: dict[str, str], runs: Callable[..., list[str]]
+) -> None:
+    again = compose_of("csfcube/sample", runs("csfcube/sample"))
+    assert render(again) == pages["csfcube"]
+
+
+# -- nasty names and texts -------------------------------------------------------------------------
+
+NASTY = "</script><script>alert(1)</script><b>&amp; \"'<!--<script> {{data}} ]]>"
+
+
+@pytest.fixture
+def nasty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A registered collection all of whose ids and texts look like markup."""
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    before = dataset_ids()
+    folder = tmp_path / "nasty"
+    folder.mkdir()
+    query, doc = "q<b>&\"'</script>", "d<i>&\"'</script>"
+    rows = [
+        {"id": f"{doc}{i}", "title": f"{NASTY} {i}", "text": f"whale {NASTY} {i}"} for i in range(3)
+    ]
+    (folder / "docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    topics = [{"id": f"{query}{i}", "text": f"whale {i} {NASTY}"} for i in range(3)]
+    (folder / "topics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in topics))
+    (folder / "qrels").write_text("".join(f"{query}{i} 0 {doc}{i} 1\n" for i in range(3)))
+    for system in ("one", "two"):
+        lines = [
+            f"{query}{i} Q0 {doc}{j} 1 {(i + 1) * (j + 1) * len(system) % 7} {system}</title><b>\n"
+            for i in range(3)
+            for j in range(3)
+        ]
+        (tmp_path / f"{system}.run").write_text("".join(lines))
+    yield folder
+    for name in set(dataset_ids()) - set(before):
+        registered.withdraw(name)
+
+
+def test_what_looks_like_markup_is_text(nasty: Path, irtoolkit: Command, tmp_path: Path) -> None:
+    assert (
+        irtoolkit(
+            "register",
+            "nasty",
+            nasty,
+            "--docs",
+            "docs.jsonl",
+            "--topics",
+            "topics.jsonl",
+            "--qrels",
+            "qrels",
+        ).status
+        == 0
+    )
+    out = [tmp_path / f"out.{form}" for form in ("html", "tex", "md")]
+    outputs = [word for path in out for word in ("-o", path)]
+    answer = irtoolkit("report", "nasty", tmp_path / "one.run", tmp_path / "two.run", *outputs)
+    assert answer.status == 0, answer.err
+    source = out[0].read_text("utf-8")
+    root = read(source)
+    # As many elements of each kind as a page of harmless names has, and the script is ours alone.
+    assert len(root.all("script")) == 2
+    assert not root.all("b") + root.all("i")
+    assert source.count("</script>") == 2
+    data = data_in(root)
+    assert data["queries"] == [f"q<b>&\"'</script>{i}" for i in range(3)]
+    assert data["systems"][0]["name"] == "one</title><b>"
+    assert "".join(data["entries"][0]["text"]["pieces"]) == f"whale 0 {NASTY}"
+    docs = data["entries"][0]["docs"]
+    assert "".join(docs["d<i>&\"'</script>0"]["title"]) == f"{NASTY} 0"
+    assert root.one("head").one("title").text == "nasty: one</title><b>, two</title><b>"
+    assert "{{" not in root.one("main").text
+    assert "<b>" not in out[2].read_text().replace("\\<b\\>", "")
+
+
+@given(
+    st.recursive(
+        TEXTS | st.integers() | st.none(),
+        lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner),
+        max_leaves=8,
+    )
+)
+def test_embedded_json_reads_back_and_ends_no_element(content: Any) -> None:
+    text = embedded(content)
+    assert json.loads(text) == content
+    assert not set(text) & set("<>&\u2028\u2029")
+
+
+def test_a_number_that_json_lacks_is_never_embedded() -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        embedded([math.nan])
+
+
+# -- colours ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", [LIGHT, DARK], ids=["light", "dark"])
+def test_colours_have_contrast(scheme: Scheme) -> None:
+    for ground in (scheme.ground, scheme.panel):
+        for text in (scheme.text, scheme.muted, scheme.link):
+            assert contrast(text, ground) >= 4.5
+        assert all(contrast(colour, ground) >= 3 for colour in scheme.systems)
+    assert contrast(scheme.text, scheme.mark) >= 4.5
+    assert contrast(scheme.text, scheme.gold) >= 4.5
+
+
+def test_contrast_is_wcag_s() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)
+    assert contrast("#abcdef", "#abcdef") == 1
+
+
+# Machado, Oliveira and Fernandes 2009: what readers without one kind of cone see, in linear RGB.
+SIGHT = {
+    "all cones": np.eye(3),
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}  # fmt: skip
+
+
+def lab(colour: str, sight: str) -> Any:
+    """CIE L*a*b* of a colour as somebody sees it."""
+    part = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
+    seen = np.clip(np.array(SIGHT[sight]) @ linear, 0, 1)
+    to_xyz = np.array(
+        [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    )
+    x, y, z = np.cbrt(np.maximum(to_xyz @ seen / [0.9505, 1, 1.089], 1e-9))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("scheme", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("sight", SIGHT)
+def test_systems_are_told_apart_whatever_colours_one_sees(scheme: Scheme, sight: str) -> None:
+    seen = [lab(colour, sight) for colour in scheme.systems]
+    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 10
+
+
+def test_systems_differ_in_more_than_colour() -> None:
+    assert len(set(MARKS)) == len(set(DASHES)) == len(LIGHT.systems) == len(DARK.systems)
+    assert len(set(figures.MARKERS)) == len(set(figures.LINES)) == len(MARKS)
+
+
+# -- tables for papers -----------------------------------------------------------------------------
+
+
+def test_latex_and_markdown_have_the_page_s_figures(csfcube: Report) -> None:
+    latex, markdown = papers.as_latex(csfcube), papers.as_markdown(csfcube, intervals=True)
+    body = [line for line in latex.splitlines() if line.endswith(r"\\")]
+    table = [line for line in markdown.splitlines() if line.startswith("| ")]
+    assert len(body) == len(table) - 2 == 1 + 3 + 1 + 3
+    for i, system in enumerate(csfcube.systems):
+        cells = body[i + 1].removesuffix(r" \\").split(" & ")
+        piped = [cell.strip() for cell in table[i + 2].strip("|").split(" | ")]
+        assert cells[:2] == piped[:2] == [system.letter, system.name]
+        for col, cell, other in zip(csfcube.columns, cells[2:], piped[2:], strict=True):
+            figure = f"{col.figures[i]:.4f}"
+            letters = "".join(csfcube.systems[k].letter for k in col.beaten_by(i))
+            said = rf"\textbf{{{figure}}}" if col.is_best(i) else figure
+            assert cell == said + (rf"\textsuperscript{{{letters}}}" if letters else "")
+            bold = f"**{figure}**" if col.is_best(i) else figure
+            interval = col.intervals[i]
+            assert interval is not None
+            span = rf" \[{interval[0]:.4f}, {interval[1]:.4f}\]"
+            assert other == bold + (f"<sup>{letters}</sup>" if letters else "") + span
+    assert latex.count(r"\toprule") == latex.count(r"\bottomrule") == 2
+    assert page.how_tested(csfcube) in latex
+
+
+@given(TEXTS)
+def test_a_markdown_cell_is_one_cell_on_one_line(text: str) -> None:
+    said = papers.markdown_text(text)
+    assert "\n" not in said
+    plain = re.sub(r"\\.", "", said)
+    assert not set(plain) & set("|<>*_`[]{}#~\\")
+
+
+def test_latex_escapes_names_and_shows_what_is_infinite() -> None:
+    assert (
+        papers._latex_cell("a_b & 50%", "bc", True, "")
+        == r"\textbf{a\_b \& 50\%}\textsuperscript{bc}"
+    )
+    assert papers._latex_cell("\u221e", "", False, "") == r"$\infty$"
+
+
+# -- pictures --------------------------------------------------------------------------------------
+
+
+def test_figures_are_drawn_as_pdf_and_svg(csfcube: Report, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    expected = {"differences", "scatter", "ranks", "by-facet"}
+    written = figures.write_figures(csfcube, tmp_path / "a")
+    assert {path.stem for path in written} == expected
+    assert {path.suffix for path in written} == {".pdf", ".svg"}
+    for path in written:
+        if path.suffix == ".pdf":
+            assert path.read_bytes().startswith(b"%PDF")
+            # Type 42: publishers refuse Type 3 fonts.
+            assert b"/Type3" not in path.read_bytes()
+        else:
+            assert ET.fromstring(path.read_text("utf-8")).tag.endswith("svg")
+    again = figures.write_figures(csfcube, tmp_path / "b")
+    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in written]
+
+
+def test_a_figure_of_many_queries_is_small_and_keeps_the_extremes(
+    csfcube: Report, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    values = np.zeros((2, 9000))
+    values[0, 4000], values[1, 17] = 0.9, 0.7
+    many = made_up(values.tolist())
+    report = replace(
+        csfcube, evaluations=tuple(many), columns=(column(many, "AP"),), chart="AP",
+        breakdowns={}, systems=csfcube.systems[:2],
+        golds=Golds(1, 9000, (np.full(9000, np.nan),) * 2, (1, 1), (False, False)),
+    )  # fmt: skip
+    written = figures.write_figures(report, tmp_path)
+    assert {path.stem for path in written} == {"differences", "scatter"}
+    assert all(path.stat().st_size < 200_000 for path in written)
+    from matplotlib.figure import Figure
+
+    axes = Figure().add_subplot()
+    figures._differences(axes, report)
+    low, high = axes.get_ylim()
+    assert low < -0.7
+    assert high > 0.9
+    assert "each column the most different of 9" in axes.get_xlabel()
+
+
+def test_figures_without_matplotlib_name_the_extra(
+    runs: Callable[..., list[str]],
+    irtoolkit: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    import importlib.util
+
+    real = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *rest: None if name == "matplotlib" else real(name, *rest),
+    )
+    paths = runs("csfcube/sample")
+    answer = irtoolkit("report", "csfcube/sample", *paths, "--figures", tmp_path / "f")
+    assert answer.status == 2
+    assert (
+        answer.err == "irtoolkit: matplotlib is not installed (pip install 'irtoolkit[report]')\n"
+    )
+    page_only = irtoolkit("report", "csfcube/sample", *paths, "-o", tmp_path / "x.html")
+    assert page_only.status == 0
+
+
+def test_the_command_writes_all_it_is_asked_for(
+    runs: Callable[..., list[str]], irtoolkit: Command, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    answer = irtoolkit(
+        "report", "csfcube/sample", *runs("csfcube/sample"), "-o", tmp_path / "r.html",
+        "-o", tmp_path / "t.TEX", "-o", tmp_path / "t.md", "--figures", tmp_path / "f",
+        "--names", "A", "B", "C", "--intervals", "--pair", *runs("csfcube/sample")[1:],
+        "--chart", "nDCGp(p=20)",
+    )  # fmt: skip
+    assert answer.status == 0, answer.err
+    told = [Path(line) for line in answer.out.splitlines()]
+    assert len(told) == 3 + 8
+    assert all(path.stat().st_size for path in told)
+    data = data_in(read((tmp_path / "r.html").read_text("utf-8")))
+    assert (data["pair"], data["chart"]) == ([1, 2], 4)
+    assert r"{\scriptsize [" in (tmp_path / "t.TEX").read_text()
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("args", "error"),
+    [
+        ([], "nothing to write (name a file with -o, or --figures FOLDER)"),
+        (["-o", "x.pdf"], "x.pdf: not a kind of report (its name ends in .html, .tex, .md)"),
+        (["-o", "report"], "report: not a kind of report (its name ends in .html, .tex, .md)"),
+        (["-o", "x.html", "--texts", "-1"], "--texts -1 is below 0"),
+        (["-o", "x.html", "--names", "a"], "1 names for 3 runs (one for each)"),
+        (["-o", "x.html", "--names", "a", "b", "a"], "two systems have the same name"),
+        (["-o", "x.html", "--chart", "AP"], "no measure 'AP' in the report"),
+        (["-o", "x.html", "--baseline", "no.run"], "no.run is not among the runs"),
+        (["-o", "x.html", "--pair", "no.run", "no.run"], "no.run is not among the runs"),
+        (["-o", "x.html", "--measures", "Nothing"], "no measure 'Nothing'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_reported_is_refused_in_one_line(
+    runs: Callable[..., list[str]], irtoolkit: Command, args: list[str], error: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    paths = runs("csfcube/sample")
+    monkeypatch.chdir(tmp_path)
+    answer = irtoolkit("report", "csfcube/sample", *paths, *args)
+    assert (answer.status, answer.out) == (2, "")
+    assert error in answer.err
+    assert answer.err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_ranks_of_another_run_are_refused(
+    runs: Callable[..., list[str]], tmp_path: Path, irtoolkit: Command
+) -> None:
+    first, second = runs("relic/sample/val", "--depth", "20")[:2]
+    copy = tmp_path / "copy.run"
+    shutil.copy(first, copy)
+    shutil.copy(ranks_path(second), ranks_path(copy))
+    answer = irtoolkit("report", "relic/sample/val", copy, "-o", tmp_path / "x.html")
+    assert answer.status == 2
+    assert "the ranks of another run" in answer.err
+
+
+def test_names_are_tags_or_files_or_paths(runs: Callable[..., list[str]], tmp_path: Path) -> None:
+    source = Path(runs("csfcube/sample")[0])
+    for folder in ("x", "y"):
+        (tmp_path / folder).mkdir()
+        shutil.copy(source, tmp_path / folder / "same.run")
+    shutil.copy(source, tmp_path / "other.run")
+    one, two, three = (str(tmp_path / p) for p in ("x/same.run", "y/same.run", "other.run"))
+    measures = "AP"
+    assert [s.name for s in compose_of("csfcube/sample", [one, three], measures).systems] == [
+        "same",
+        "other",
+    ]
+    assert [s.name for s in compose_of("csfcube/sample", [one, two], measures).systems] == [
+        one,
+        two,
+    ]
+    tags = [s.name for s in compose_of("csfcube/sample", runs("csfcube/sample"), measures).systems]
+    assert tags == list(SYSTEMS)
+
+
+def test_a_pair_of_a_report_is_found_by_any_spelling(
+    runs: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = runs("csfcube/sample")
+    monkeypatch.chdir(Path(paths[0]).parent)
+    found = content._place(Path(paths[1]).name, paths)
+    assert found == 1
+    with pytest.raises(InputError, match="not among the runs"):
+        content._place("elsewhere.run", paths)
+
+
+def test_gains_are_of_the_better_side(relic: Report) -> None:
+    first, second = (relic.evaluations[i].per_query("Rank") for i in relic.pair)
+    assert np.array_equal(relic.gains("Rank"), second - first)
+    first, second = (relic.evaluations[i].per_query("R@10") for i in relic.pair)
+    assert np.array_equal(relic.gains("R@10"), first - second)
+
+
+def test_a_measure_that_no_run_can_tell_is_left_open() -> None:
+    qrels = Qrels.from_rows([("q1", "a", 1), ("q2", "b", 1)])
+    runs = [Run.from_rows([("q1", d, 1.0), ("q2", "z", 1.0)]) for d in "xy"]
+    scored = [evaluate(run, qrels, parse_measures("Rank")) for run in runs]
+    found = column(scored, "Rank")
+    assert found.figures == (math.inf, math.inf)
+    assert not any(found.is_best(i) for i in range(2))
+    assert page.shown(found.figures[0]) == "\u221e"

@@ -1,0 +1,560 @@
+"""What retrievers are given: datasets of any kind as views, candidates and groups."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import ir_datasets
+import ir_measures
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ir_datasets.formats import (
+    BaseDocs,
+    BaseQrels,
+    BaseQueries,
+    BaseScoredDocs,
+    GenericQrel,
+    GenericQuery,
+    GenericScoredDoc,
+)
+from ir_datasets.indices import Docstore
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.benchmark import DEFAULT_MEASURES
+from irtoolkit.datasets.dataset import (
+    benchmark,
+    known_queries,
+    load_dataset,
+    load_judgments,
+    protocol,
+)
+from irtoolkit.retrievers.task import Segments, Task, load_task, view
+from tests.conftest import SAMPLE
+
+
+class Paper(NamedTuple):
+    doc_id: str
+    title: str
+    sentences: tuple[str, ...] = ()
+    year: int = 1999
+
+    @property
+    def abstract(self) -> str:
+        return " ".join(self.sentences)
+
+    @property
+    def age(self) -> int:
+        return 2024 - self.year
+
+    def default_text(self) -> str:
+        return f"the default of {self.title}"
+
+
+class Likeness(NamedTuple):
+    """A query that is a document."""
+
+    query_id: str
+    doc_id: str
+    text: str = ""
+
+    def default_text(self) -> str:
+        return self.text
+
+
+class Docs(BaseDocs):  # type: ignore[misc]
+    def __init__(self, docs: list[Paper]) -> None:
+        self.docs = docs
+
+    def docs_iter(self) -> Iterator[Paper]:
+        return iter(self.docs)
+
+    def docs_store(self) -> Docstore:
+        return Store(self.docs)
+
+
+class Store(Docstore):  # type: ignore[misc]
+    def __init__(self, docs: list[Paper]) -> None:
+        super().__init__(Paper)
+        self.docs = docs
+
+    def get_many_iter(self, doc_ids: Any) -> Iterator[Paper]:
+        # A store may answer in its own order.
+        return (doc for doc in self.docs if doc.doc_id in set(doc_ids))
+
+
+class Queries(BaseQueries):  # type: ignore[misc]
+    def __init__(self, queries: list[Any]) -> None:
+        self.queries = queries
+
+    def queries_iter(self) -> Iterator[Any]:
+        return iter(self.queries)
+
+
+class Candidates(BaseScoredDocs):  # type: ignore[misc]
+    def __init__(self, rows: list[tuple[str, str]]) -> None:
+        self.rows = rows
+
+    def scoreddocs_iter(self) -> Iterator[GenericScoredDoc]:
+        return (GenericScoredDoc(q, d, float(i)) for i, (q, d) in enumerate(self.rows))
+
+
+class Shared(BaseScoredDocs):  # type: ignore[misc]
+    """Candidates told by groups, which must not be asked for one by one."""
+
+    def __init__(self, groups: list[tuple[list[str], list[str]]]) -> None:
+        self.groups = groups
+
+    def candidate_groups(self) -> Iterator[tuple[list[str], list[str]]]:
+        return iter(self.groups)
+
+
+class Grades(BaseQrels):  # type: ignore[misc]
+    def __init__(self, rows: list[tuple[str, str, int]]) -> None:
+        self.rows = rows
+
+    def qrels_iter(self) -> Iterator[GenericQrel]:
+        return (GenericQrel(*row) for row in self.rows)
+
+
+class Untouchable(BaseQrels):  # type: ignore[misc]
+    def qrels_iter(self) -> Iterator[GenericQrel]:
+        raise AssertionError("somebody looks at the qrels")
+
+
+NUMBERS = count()
+PAPERS = [Paper("d1", "one", ("a b", "c")), Paper("d3", "three", ("e",)), Paper("d2", "two")]
+QUERIES = [GenericQuery("q2", "second"), GenericQuery("q1", "first")]
+
+
+def register(*constituents: object, name: str | None = None) -> str:
+    """Makes a dataset known to ir_datasets, and gives its id."""
+    dataset_id = name or f"test-task-{next(NUMBERS)}"
+    ir_datasets.registry.register(dataset_id, ir_datasets.Dataset(*constituents))
+    return dataset_id
+
+
+def pools_of(task: Task) -> dict[str, list[str]]:
+    """Each query's candidates in order; fails where a query stands in several groups or none."""
+    found = [
+        (str(task.query_ids[query]), [str(task.doc_ids[doc]) for doc in group.docs])
+        for group in task.groups
+        for query in group.queries
+    ]
+    assert sorted(query for query, _ in found) == sorted(task.query_ids)
+    return dict(found)
+
+
+def cause(dataset_id: str, **options: Any) -> str:
+    """The message of the error that loading a task raises."""
+    with pytest.raises(InputError) as caught:
+        load_task(dataset_id, **options)
+    return str(caught.value)
+
+
+# -- views ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("default", ("the default of one",)),
+        ("title", ("one",)),
+        ("sentences", ("a b", "c")),
+        ("abstract", ("a b c",)),
+        ("title+sentences", ("one", "a b", "c")),
+        ("sentences+title", ("a b", "c", "one")),
+        ("title+abstract", ("one", "a b c")),
+        ("title+title", ("one", "one")),
+        ("doc_id", ("d1",)),
+    ],
+)
+def test_a_view_gives_segments(name: str, expected: Segments) -> None:
+    assert view(PAPERS[0], name) == expected
+
+
+def test_a_view_of_no_sentences_is_empty() -> None:
+    assert view(PAPERS[2], "sentences") == ()
+    assert view(PAPERS[2], "abstract") == ("",)
+
+
+def test_lists_serve_as_well_as_tuples() -> None:
+    assert view(PAPERS[0]._replace(sentences=["x", "y"]), "sentences") == ("x", "y")
+
+
+@pytest.mark.parametrize("name", ["titel", "", "title+", "+title", "title+titel", "title,abstract"])
+def test_an_unknown_field_is_named_beside_those_there_are(name: str) -> None:
+    with pytest.raises(InputError, match="Paper has no text field") as caught:
+        view(PAPERS[0], name)
+    wrong = next(part for part in name.split("+") if part != "title")
+    assert repr(wrong) in caught.value.found
+    for field in ("abstract", "sentences", "title", "default"):
+        assert field in str(caught.value.remedy)
+
+
+@pytest.mark.parametrize("name", ["year", "age", "default_text", "count", "title+year"])
+def test_a_field_that_holds_no_text_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match="no text field"):
+        view(PAPERS[0], name)
+
+
+def test_strings_and_others_mixed_are_no_text() -> None:
+    with pytest.raises(InputError, match="no text field 'sentences'"):
+        view(PAPERS[0]._replace(sentences=("x", 3)), "sentences")
+
+
+def test_only_fields_that_hold_text_are_offered() -> None:
+    with pytest.raises(InputError) as caught:
+        view(PAPERS[0], "year")
+    assert "year" not in str(caught.value.remedy)
+    assert "age" not in str(caught.value.remedy)
+
+
+def test_texts_follow_the_ids_whatever_the_stores_order() -> None:
+    rows = [("q1", "d2"), ("q1", "d1"), ("q2", "d3")]
+    task = load_task(
+        register(Docs(PAPERS), Queries(QUERIES), Candidates(rows)), query="text", doc="title"
+    )
+    assert task.queries == [("second",), ("first",)]
+    titles = dict(zip(task.doc_ids, task.docs, strict=True))
+    assert titles == {"d1": ("one",), "d2": ("two",), "d3": ("three",)}
+    assert (task.query_view, task.doc_view) == ("text", "title")
+
+
+def test_the_corpus_is_every_document_candidate_or_not() -> None:
+    rows = Candidates([("q1", "d2")])
+    task = load_task(register(Docs(PAPERS), Queries(QUERIES), rows), doc="title")
+    assert list(task.doc_ids) == ["d2"]
+    assert list(task.docs) == [("two",)]
+    expected: list[Segments] = [("one",), ("three",), ("two",)]
+    assert list(task.corpus()) == expected
+    assert list(task.corpus()) == expected, "it can be read again"
+
+
+def test_views_of_the_sample_are_what_its_files_say() -> None:
+    task = load_task("csfcube/sample/method", query="facet_sentences", doc="title+abstract")
+    lines = (SAMPLE / "abstracts-csfcube-preds.jsonl").read_text("utf-8").splitlines()
+    papers = {record["paper_id"]: record for record in map(json.loads, lines)}
+    for query_id, segments in zip(task.query_ids, task.queries, strict=True):
+        paper = papers[query_id.removesuffix("_method")]
+        labelled = zip(paper["abstract"], paper["pred_labels"], strict=True)
+        assert segments == tuple(s for s, label in labelled if label == "method_label")
+    for doc_id, segments in zip(task.doc_ids, task.docs, strict=True):
+        assert segments == (papers[doc_id]["title"], " ".join(papers[doc_id]["abstract"]))
+
+
+# -- candidates -------------------------------------------------------------------------------
+
+
+def test_pools_keep_their_order() -> None:
+    rows = [("q1", "d3"), ("q2", "d1"), ("q1", "d1"), ("q2", "d2"), ("q1", "d2")]
+    task = load_task(register(Docs(PAPERS), Queries(QUERIES), Candidates(rows)))
+    assert list(task.query_ids) == ["q2", "q1"]
+    assert pools_of(task) == {"q1": ["d3", "d1", "d2"], "q2": ["d1", "d2"]}
+
+
+def test_pools_of_queries_that_are_not_asked_are_left_out() -> None:
+    rows = [("q9", "d3"), ("q1", "d1"), ("q2", "d1")]
+    task = load_task(register(Docs(PAPERS), Queries(QUERIES), Candidates(rows)))
+    assert pools_of(task) == {"q1": ["d1"], "q2": ["d1"]}
+    assert list(task.doc_ids) == ["d1"]
+
+
+def test_a_query_without_a_pool_has_no_candidates() -> None:
+    task = load_task(register(Docs(PAPERS), Queries(QUERIES), Candidates([("q1", "d1")])))
+    assert pools_of(task) == {"q1": ["d1"], "q2": []}
+
+
+def test_without_pools_every_query_ranks_the_corpus() -> None:
+    task = load_task(register(Docs(PAPERS), Queries(QUERIES)))
+    assert len(task.groups) == 1
+    assert pools_of(task) == {query: ["d1", "d3", "d2"] for query in ("q1", "q2")}
+
+
+def test_the_samples_pools_are_its_scored_documents() -> None:
+    expected: dict[str, list[str]] = {}
+    for row in ir_datasets.load("csfcube/sample").scoreddocs_iter():
+        expected.setdefault(row.query_id, []).append(row.doc_id)
+    assert pools_of(load_task("csfcube/sample")) == expected
+
+
+def test_equal_pools_make_one_group_and_other_orders_another() -> None:
+    queries = [GenericQuery(name, "") for name in "abcd"]
+    lists = {"a": ["d1", "d2"], "b": ["d2", "d1"], "c": ["d1", "d2"], "d": ["d1"]}
+    rows = [(query, doc) for query, docs in lists.items() for doc in docs]
+    task = load_task(register(Docs(PAPERS), Queries(queries), Candidates(rows)))
+    assert pools_of(task) == lists
+    together = {"".join(task.query_ids[group.queries]) for group in task.groups}
+    assert together == {"ac", "b", "d"}
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from([f"d{i}" for i in range(5)]), unique=True), min_size=1, max_size=8
+    )
+)
+def test_groups_say_who_competes_with_whom(lists: list[list[str]]) -> None:
+    pools = {f"q{i}": docs for i, docs in enumerate(lists)}
+    rows = [(query, doc) for query, docs in pools.items() for doc in docs]
+    docs = [Paper(f"d{i}", "") for i in range(5)]
+    queries = Queries([GenericQuery(name, "") for name in pools])
+    task = load_task(register(Docs(docs), queries, Candidates(rows)))
+    assert pools_of(task) == pools
+    assert len(task.groups) == len(set(map(tuple, lists)))
+    assert set(task.doc_ids) == {doc for _, doc in rows}
+
+
+@pytest.mark.parametrize("own", ["keep", "drop"])
+def test_candidates_told_by_groups(own: Any) -> None:
+    queries = Queries(
+        [Likeness(name, doc) for name, doc in zip("abc", ("d1", "d2", "d3"), strict=True)]
+    )
+    shared = Shared([(["c", "a", "stranger"], ["d3", "d1"]), (["stranger"], ["d2"])])
+    task = load_task(register(Docs(PAPERS), queries, shared), own=own)
+    kept = {"a": ["d3", "d1"], "b": [], "c": ["d3", "d1"]}
+    dropped = {"a": ["d3"], "b": [], "c": ["d1"]}
+    assert pools_of(task) == (kept if own == "keep" else dropped)
+    assert len(task.groups) == (2 if own == "keep" else 3)
+
+
+def test_a_candidate_without_text_is_named() -> None:
+    dataset_id = register(
+        Docs(PAPERS), Queries(QUERIES), Candidates([("q1", "d1"), ("q1", "ghost")])
+    )
+    task = load_task(dataset_id)
+    with pytest.raises(InputError, match=f"candidate ghost has no text in {dataset_id}"):
+        list(task.docs)
+
+
+def test_a_task_never_looks_at_qrels() -> None:
+    task = load_task(register(Docs(PAPERS), Queries(QUERIES), Untouchable()), query="text")
+    assert task.queries
+    assert task.docs
+    assert list(task.corpus())
+
+
+# -- a query's own document ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("own", ["keep", "drop"])
+def test_the_sample_paper_that_is_its_own_candidate(own: Any) -> None:
+    kept = pools_of(load_task("csfcube/sample"))
+    ours = {"910000291_method", "910000291_result"}
+    assert {query for query, pool in kept.items() if query.split("_")[0] in pool} == ours
+    task = load_task("csfcube/sample", own=own)
+    assert task.drop_self is (own == "drop")
+    for query_id, pool in pools_of(task).items():
+        gone = {"910000291"} if own == "drop" and query_id in ours else set()
+        assert pool == [doc for doc in kept[query_id] if doc not in gone]
+
+
+def test_dropping_from_a_whole_corpus() -> None:
+    queries = [Likeness("x", "d3"), Likeness("y", "d1"), Likeness("z", "elsewhere")]
+    task = load_task(register(Docs(PAPERS), Queries(queries)), own="drop")
+    assert pools_of(task) == {"x": ["d1", "d2"], "y": ["d3", "d2"], "z": ["d1", "d3", "d2"]}
+
+
+def test_dropping_the_only_candidate_leaves_none() -> None:
+    dataset_id = register(Docs(PAPERS), Queries([Likeness("x", "d3")]), Candidates([("x", "d3")]))
+    assert pools_of(load_task(dataset_id, own="drop")) == {"x": []}
+
+
+def test_queries_that_are_no_documents_have_none_to_drop() -> None:
+    dataset_id = register(Docs(PAPERS), Queries(QUERIES))
+    assert f"the queries of {dataset_id} are not documents" in cause(dataset_id, own="drop")
+
+
+# -- what cannot be a task -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("constituents", "lacking"),
+    [((Docs(PAPERS),), "queries"), ((Queries(QUERIES),), "docs"), ((), "queries")],
+)
+def test_a_dataset_without_queries_or_documents(constituents: Any, lacking: str) -> None:
+    dataset_id = register(*constituents)
+    assert f"dataset {dataset_id} has no {lacking}" in cause(dataset_id)
+
+
+@pytest.mark.parametrize(
+    ("docs", "queries", "lacking"), [([], QUERIES, "doc"), (PAPERS, [], "quer")]
+)
+def test_a_dataset_whose_queries_or_documents_are_none(
+    docs: Any, queries: Any, lacking: str
+) -> None:
+    assert lacking in cause(register(Docs(docs), Queries(queries)))
+
+
+@pytest.mark.parametrize("side", ["query", "doc"])
+def test_an_unknown_view_is_refused_at_once(side: str) -> None:
+    assert "no text field 'nonsense'" in cause("csfcube/sample", **{side: "nonsense"})
+
+
+def test_an_unknown_dataset_is_refused() -> None:
+    assert "no dataset 'csfcube/smaple'" in cause("csfcube/smaple")
+
+
+@pytest.mark.parametrize("pools", [False, True])
+def test_a_query_id_that_stands_twice_is_refused(pools: bool) -> None:
+    """Else the third query would silently be ranked under the name of the second."""
+    queries = [GenericQuery("q1", "a"), GenericQuery("q1", "b"), GenericQuery("q2", "c")]
+    rows = [Candidates([("q1", "d1"), ("q2", "d3")])] if pools else []
+    assert "q1" in cause(register(Docs(PAPERS), Queries(queries), *rows))
+
+
+# -- datasets ---------------------------------------------------------------------------------
+
+
+def test_a_dataset_is_found_by_its_id() -> None:
+    assert [
+        query.query_id for query in load_dataset(register(Queries(QUERIES))).queries_iter()
+    ] == [
+        "q2",
+        "q1",
+    ]
+    assert load_dataset("csfcube/sample").docs_count() == 48
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [("csfcub", "csfcube"), ("csfcube/smaple", "csfcube/sample"), ("vaswanni", "vaswani")],
+)
+def test_an_unknown_id_brings_the_nearest(wrong: str, meant: str) -> None:
+    with pytest.raises(InputError, match=f"no dataset '{wrong}'") as caught:
+        load_dataset(wrong)
+    near = str(caught.value.remedy).removeprefix("did you mean ").removesuffix("?").split(", ")
+    assert meant in near
+
+
+def test_nearest_ids_are_offered_once() -> None:
+    with pytest.raises(InputError) as caught:
+        load_dataset("csfcub")
+    near = str(caught.value.remedy).removeprefix("did you mean ").removesuffix("?").split(", ")
+    assert len(near) == len(set(near))
+
+
+def test_an_id_near_to_none_brings_the_command_that_lists_ours() -> None:
+    with pytest.raises(InputError, match="irtoolkit datasets"):
+        load_dataset("§§§§§§§§")
+
+
+def test_foreign_datasets_have_the_usual_protocol() -> None:
+    dataset = load_dataset(register(Docs(PAPERS), Queries(QUERIES)))
+    assert benchmark(dataset) is None
+    found = protocol(dataset)
+    assert found.measures == DEFAULT_MEASURES
+    assert found.folds == ()
+    for name in found.measures:
+        assert str(ir_measures.parse_measure(name)) == name
+
+
+@pytest.mark.parametrize("facet", ["background", "method", "result", None])
+def test_our_datasets_have_their_own(facet: str | None) -> None:
+    dataset = load_dataset("csfcube/sample" if facet is None else f"csfcube/sample/{facet}")
+    ours = benchmark(dataset)
+    assert ours is not None
+    assert ours.name == "csfcube"
+    splits = json.loads((SAMPLE / "evaluation_splits.json").read_text("utf-8"))[facet or "all"]
+    found = protocol(dataset)
+    assert found.folds == (tuple(splits["fold1_test"]), tuple(splits["fold2_test"]))
+    assert "nDCGp(p=20)" in found.measures
+
+
+def test_judgments_of_an_id() -> None:
+    qrels, dataset = load_judgments("csfcube/sample/result")
+    raw = json.loads((SAMPLE / "test-pid2anns-csfcube-result.json").read_text("utf-8"))
+    assert qrels.as_dict() == {
+        f"{paper}_result": dict(zip(pool["cands"], pool["relevance_adju"], strict=True))
+        for paper, pool in raw.items()
+    }
+    assert dataset is load_dataset("csfcube/sample/result")
+
+
+def test_judgments_of_a_foreign_id() -> None:
+    qrels, dataset = load_judgments(register(Grades([("q", "d", 2), ("q", "e", -1)])))
+    assert qrels.as_dict() == {"q": {"d": 2, "e": -1}}
+    assert dataset is not None
+
+
+def test_judgments_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "csfcube"
+    path.write_text("q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 3\n")
+    qrels, dataset = load_judgments(str(path))
+    assert qrels.as_dict() == {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 3}}
+    assert dataset is None
+
+
+def test_judgments_of_an_invalid_file(tmp_path: Path) -> None:
+    path = tmp_path / "bad.qrels"
+    path.write_text("q1 0 d1 1\nq1 0 d2 1.5\n")
+    with pytest.raises(InputError, match=r"grade '1\.5'") as caught:
+        load_judgments(str(path))
+    assert (caught.value.file, caught.value.line) == (str(path), 2)
+
+
+@pytest.mark.parametrize("name", ["no/such.qrels", "."])
+def test_judgments_of_nothing(name: str) -> None:
+    with pytest.raises(InputError, match="no dataset"):
+        load_judgments(name)
+
+
+def test_judgments_of_a_dataset_that_has_none() -> None:
+    dataset_id = register(Docs(PAPERS), Queries(QUERIES))
+    with pytest.raises(InputError, match=f"dataset {dataset_id} has no qrels"):
+        load_judgments(dataset_id)
+
+
+def test_queries_are_known_through_parents_of_the_same_collection() -> None:
+    docs = Docs(PAPERS)
+
+    def make(query: str, name: str | None = None, docs: Docs = docs) -> str:
+        return register(docs, Queries([GenericQuery(query, "")]), name=name)
+
+    top = make("a")
+    part = make("b", f"{top}/gap/part")
+    other = make("c", f"{top}/other", Docs(PAPERS))
+    assert known_queries(part) == {"a", "b"}
+    assert known_queries(make("d", f"{part}/deep")) == {"a", "b", "d"}
+    assert known_queries(top) == {"a"}
+    assert known_queries(other) == {"c"}, "these are other documents"
+
+
+def test_a_parent_without_queries_adds_none() -> None:
+    docs = Docs(PAPERS)
+    top = register(docs)
+    assert known_queries(top) == set()
+    assert known_queries(register(docs, Queries(QUERIES), name=f"{top}/part")) == {"q1", "q2"}
+
+
+def test_queries_of_an_unknown_dataset() -> None:
+    with pytest.raises(InputError, match="no dataset"):
+        known_queries(f"{register(Queries(QUERIES))}/unheard-of")
+
+
+def _sample_queries() -> set[str]:
+    with open(SAMPLE / "queries-release.csv", encoding="utf-8", newline="") as file:
+        return {f"{row['pid']}_{row['facet']}" for row in csv.DictReader(file)}
+
+
+def test_a_facet_knows_the_queries_of_its_collection(release: Path) -> None:
+    assert len(_sample_queries()) == 6
+    assert known_queries("csfcube/method") == _sample_queries()
+
+
+def test_a_sample_knows_nothing_of_the_real_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No real data is here and none may be fetched: the sample must do without."""
+
+    def fetch(url: str) -> bytes:
+        raise OSError(f"{url} was asked for")
+
+    monkeypatch.setattr("irtoolkit.datasets.github.fetch", fetch)
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("IRTOOLKIT_DATA", raising=False)
+    assert known_queries("csfcube/sample/method") == _sample_queries()

@@ -1,0 +1,634 @@
+"""Holding a run against the dataset it is for: the shipped sample, and datasets of others."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import urllib.request
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import ir_datasets
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from ir_datasets.formats import (
+    BaseDocs,
+    BaseQueries,
+    BaseScoredDocs,
+    GenericDoc,
+    GenericQuery,
+    GenericScoredDoc,
+)
+from ir_datasets.indices import Docstore
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.runs import Run
+from irtoolkit.scoring.check import check_run, read_run, shallow_queries
+from tests.conftest import SAMPLE
+
+Write = Callable[..., Path]
+
+ALL = "csfcube/sample"
+METHOD = "csfcube/sample/method"
+
+
+@pytest.fixture(autouse=True)
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No release of anything is on the machine, and there is no network to fetch one from."""
+
+    def unplugged(*_: object, **__: object) -> None:
+        raise OSError("the sample needs no network")
+
+    monkeypatch.delenv("IRTOOLKIT_DATA", raising=False)
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home-of-ir-datasets"))
+    monkeypatch.setattr(urllib.request, "urlopen", unplugged)
+
+
+def pools() -> dict[str, list[str]]:
+    """The sample's pools, read from its files: the graded candidates of each query."""
+    found = {}
+    for facet in ("background", "method", "result"):
+        path = SAMPLE / f"test-pid2anns-csfcube-{facet}.json"
+        for paper, judged in json.loads(path.read_text("utf-8")).items():
+            found[f"{paper}_{facet}"] = judged["cands"]
+    return found
+
+
+POOLS = pools()
+# The order of queries-release.csv decides nothing here: any order of topics is a run.
+TOPICS = list(POOLS)
+Q1, Q2 = "910000057_method", "910000291_method"
+D1, D2, D3, D4 = POOLS[Q1][:4]
+# In the sample, but a candidate of Q2 only.
+OUTSIDE = next(doc for doc in POOLS[Q2] if doc not in POOLS[Q1])
+# In the pool file and nowhere else: it has no text, and no grade.
+GHOST = "910000503"
+
+
+def text(rows: Iterable[tuple[str, str]], tag: str = "t") -> str:
+    """A run of (topic, document) rows in the order given, ranks and scores to match."""
+    lines, rank = [], dict[str, int]()
+    for topic, doc in rows:
+        rank[topic] = rank.get(topic, 0) + 1
+        lines.append(f"{topic} Q0 {doc} {rank[topic]} {100 - rank[topic]} {tag}\n")
+    return "".join(lines)
+
+
+def whole(topics: Iterable[str] = TOPICS) -> str:
+    """A run that ranks every candidate of every topic."""
+    return text((topic, doc) for topic in topics for doc in POOLS[topic])
+
+
+def places(problems: list[InputError]) -> list[int | None]:
+    return [problem.line for problem in problems]
+
+
+def only(problems: list[InputError], path: Path, line: int | None) -> InputError:
+    """The one problem there is, which names its file and the line asked for."""
+    assert [str(problem) for problem in problems[1:]] == []
+    assert problems[0].file == str(path)
+    assert problems[0].line == line
+    return problems[0]
+
+
+def refused(path: Path, dataset: str | None, line: int | None) -> InputError:
+    with pytest.raises(InputError) as caught:
+        read_run(path, dataset)
+    assert caught.value.file == str(path)
+    assert caught.value.line == line
+    return caught.value
+
+
+# -- what is right -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["x.run", "x.run.gz"])
+def test_a_clean_run_has_no_problems(write: Write, name: str) -> None:
+    path = write(name, gzip.compress(whole().encode()) if name.endswith(".gz") else whole())
+    assert check_run(path, ALL) == []
+    assert check_run(path, ALL, depth=1000) == []
+    run = read_run(path, ALL)
+    assert {q: [row.doc_id for row in run.ranking(q)] for q in TOPICS} == POOLS
+
+
+def test_a_clean_parquet_run_has_no_problems(write: Write, tmp_path: Path) -> None:
+    run = Run.read(write("x.run", whole()))
+    run.write(tmp_path / "x.parquet")
+    assert check_run(tmp_path / "x.parquet", ALL, depth=21) == []
+    assert read_run(tmp_path / "x.parquet", ALL) == run
+    assert read_run(tmp_path / "x.parquet", ALL).tag == "t"
+
+
+@pytest.mark.parametrize("iteration", ["Q0", "0"])
+def test_both_usual_second_fields_are_fine(write: Write, iteration: str) -> None:
+    assert check_run(write("x.run", f"q {iteration} d 1 1 t\n")) == []
+
+
+def test_without_a_dataset_any_topic_and_document_goes(write: Write) -> None:
+    path = write("x.run", "any Q0 thing 1 1 t\n")
+    assert check_run(path) == []
+    assert list(read_run(path)) == [("any", "thing", 1.0)]
+
+
+def test_a_path_may_be_text(write: Write) -> None:
+    path = str(write("x.run", whole()))
+    assert check_run(path, ALL) == []
+    assert len(read_run(path, ALL)) == sum(map(len, POOLS.values()))
+
+
+def test_a_run_of_a_part_is_a_run_of_that_part(write: Write) -> None:
+    assert check_run(write("x.run", whole([Q1, Q2])), METHOD) == []
+
+
+def test_a_run_of_the_whole_serves_for_a_part(write: Write) -> None:
+    """One run of csfcube is scored on each of its facets: the other topics are no strangers."""
+    path = write("x.run", whole())
+    assert check_run(path, METHOD) == []
+    assert set(read_run(path, METHOD).query_ids) == set(TOPICS)
+
+
+# -- what does not fit the dataset ---------------------------------------------------------------
+
+
+def test_an_unknown_topic(write: Write) -> None:
+    path = write("x.run", text([(Q1, D1), ("nobody", D1), ("nobody", D2)]))
+    error = refused(path, ALL, 2)
+    assert error.found == "topic nobody is not one of csfcube/sample"
+    assert error.remedy == "was the run made for another dataset?"
+
+
+def test_an_unknown_topic_is_named_once(write: Write) -> None:
+    path = write("x.run", whole() + text([("no", D1), ("no", D2), ("none", D1)]))
+    problems = check_run(path, ALL)
+    count = sum(map(len, POOLS.values()))
+    assert [(problem.line, problem.found.split(" ")[1]) for problem in problems] == [
+        (count + 1, "no"),
+        (count + 3, "none"),
+    ]
+    assert {problem.file for problem in problems} == {str(path)}
+
+
+@pytest.mark.parametrize(
+    "topic", ["910000057", "910000057_Method", "910000057_result", "910000057_"]
+)
+def test_a_topic_that_is_nearly_one(write: Write, topic: str) -> None:
+    path = write("x.run", text([(topic, D1)]))
+    assert f"topic {topic} is not one of" in refused(path, ALL, 1).found
+
+
+def test_a_topic_of_no_part_of_the_whole(write: Write) -> None:
+    path = write("x.run", text([(Q1, D1), ("nobody", D1)]))
+    assert refused(path, METHOD, 2).found == "topic nobody is not one of csfcube/sample/method"
+
+
+def test_an_unknown_document(write: Write) -> None:
+    path = write("x.run", text([(Q1, D1), (Q1, "nothing"), (Q2, "nothing")]))
+    error = refused(path, ALL, 2)
+    assert error.found == "document nothing is not one of csfcube/sample"
+    assert error.remedy == "was the run made for another dataset?"
+
+
+def test_an_unknown_document_is_named_once(write: Write) -> None:
+    path = write("x.run", whole() + f"{Q1} Q0 nothing 99 0 t\n{Q2} Q0 nothing 99 0 t\n")
+    error = only(check_run(path, ALL), path, sum(map(len, POOLS.values())) + 1)
+    assert error.found == "document nothing is not one of csfcube/sample"
+
+
+def test_a_candidate_without_text_is_no_document(write: Write) -> None:
+    path = write("x.run", text([(Q1, D1), (Q1, GHOST)]))
+    assert f"document {GHOST} is not one of" in refused(path, ALL, 2).found
+
+
+@pytest.mark.parametrize("dataset", [ALL, METHOD])
+def test_a_document_outside_the_pool(write: Write, dataset: str) -> None:
+    path = write("x.run", text([(Q1, D1), (Q1, OUTSIDE), (Q2, OUTSIDE)]))
+    error = refused(path, dataset, 2)
+    assert error.found == f"document {OUTSIDE} is outside the pool of query {Q1}"
+    assert error.remedy == f"rank only candidates: irtoolkit export {dataset} pools"
+
+
+def test_every_document_outside_a_pool_is_reported(write: Write) -> None:
+    """Each is another row of the run, and another fault."""
+    strangers = [doc for doc in POOLS[Q2] if doc not in POOLS[Q1]][:3]
+    rows = [(Q1, doc) for doc in [*POOLS[Q1], *strangers]]
+    rows += [(topic, doc) for topic in TOPICS if topic != Q1 for doc in POOLS[topic]]
+    path = write("x.run", text(rows))
+    size = len(POOLS[Q1])
+    problems = check_run(path, ALL)
+    assert places(problems) == [size + 1, size + 2, size + 3]
+    for doc, problem in zip(strangers, problems, strict=True):
+        assert problem.found == f"document {doc} is outside the pool of query {Q1}"
+
+
+def test_a_part_judges_the_pools_of_its_own_topics(write: Write) -> None:
+    """Of another facet's topic the part has no pool."""
+    other = "910000466_result"
+    outside = next(doc for doc in POOLS[Q2] if doc not in POOLS[other])
+    path = write("x.run", whole([Q1, Q2]) + text([(other, outside)]))
+    assert check_run(path, METHOD) == []
+    assert "outside the pool" in refused(path, ALL, len(POOLS[Q1]) + len(POOLS[Q2]) + 1).found
+
+
+def test_missing_topics_are_a_problem_to_check(write: Write) -> None:
+    path = write("x.run", whole(TOPICS[1:-1]))
+    # Where the file ends without them.
+    error = only(check_run(path, ALL), path, len(path.read_text("utf-8").splitlines()))
+    assert error.found.startswith("2 topics of csfcube/sample are missing, the first ")
+    assert error.found.split(" ")[-1] in (TOPICS[0], TOPICS[-1])
+    assert error.remedy == "trec_eval counts a missing topic as zero"
+
+
+def test_missing_topics_are_no_problem_to_reading(write: Write) -> None:
+    assert read_run(write("x.run", whole([Q1])), ALL).query_ids.tolist() == [Q1]
+
+
+def test_an_unknown_dataset(write: Write) -> None:
+    path = write("x.run", whole())
+    for use in (check_run, read_run):
+        with pytest.raises(InputError, match="no dataset 'csfcube/sampel'") as caught:
+            use(path, "csfcube/sampel")
+        assert "csfcube/sample" in (caught.value.remedy or "")
+
+
+# -- what is wrong with the file itself ----------------------------------------------------------
+
+
+def test_two_tags(write: Write) -> None:
+    path = write(
+        "x.run", text([("q", "a")], "one") + text([("r", "a")], "two") + text([("s", "a")], "one")
+    )
+    error = only(check_run(path), path, 2)
+    assert error.found == "a second tag 'two' after 'one'"
+    assert error.remedy == "one file holds one system"
+
+
+def test_two_tags_are_no_problem_to_reading(write: Write) -> None:
+    path = write("x.run", text([(Q1, D1)], "one") + text([(Q2, POOLS[Q2][0])], "two"))
+    assert read_run(path, ALL).tag == "one"
+
+
+@pytest.mark.parametrize("iteration", ["Q1", "q0", "1", "-", "run"])
+def test_an_odd_second_field(write: Write, iteration: str) -> None:
+    path = write("x.run", f"q Q0 a 1 2 t\nq {iteration} b 2 1 t\n")
+    error = only(check_run(path), path, 2)
+    assert error.found == f"the second field is {iteration!r}"
+    assert error.remedy == "it is Q0 in TREC runs"
+    assert len(read_run(path)) == 2
+
+
+def test_a_query_deeper_than_it_may_be(write: Write) -> None:
+    path = write(
+        "x.run", text([("q", "a"), ("r", "a"), ("q", "b"), ("q", "c"), ("r", "b"), ("q", "d")])
+    )
+    error = only(check_run(path, depth=3), path, 6)
+    assert error.found == "query q has 4 documents, more than 3"
+    assert error.remedy == "cut the ranking"
+    assert places(check_run(path, depth=1)) == [3, 5]
+    assert check_run(path, depth=4) == []
+
+
+def test_no_depth_is_no_limit(write: Write) -> None:
+    rows = [("q", f"d{i:05}") for i in range(3000)]
+    lines = [f"{q} Q0 {d} {i} {-i} t\n" for i, (q, d) in enumerate(rows)]
+    assert check_run(write("x.run", "".join(lines))) == []
+    assert places(check_run(write("x.run", "".join(lines)), depth=1000)) == [1001]
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("q Q0 b 2 0.5", "5 fields instead of 6"),
+        ("q Q0 b 2 0.5 t t", "7 fields instead of 6"),
+        ("q Q0 b two 0.5 t", "rank 'two' is not a whole number"),
+        ("q Q0 b 2 NaN t", "score 'NaN' is not a finite single-precision number"),
+        ("q Q0 a 2 0.5 t", "document a stands twice for query q, first at line 1"),
+        ("q Q0 b 2 1.5 t", "rank 2 has a higher score than rank 1 in query q"),
+    ],
+)
+def test_faults_of_a_line(write: Write, line: str, found: str) -> None:
+    path = write("x.run", f"q Q0 a 1 1 t\n{line}\n")
+    assert only(check_run(path), path, 2).found == found
+    assert refused(path, None, 2).found == found
+
+
+def test_faults_of_a_line_come_before_those_of_the_dataset(write: Write) -> None:
+    path = write("x.run", f"{Q1} Q0 nothing 1 1 t\n{Q1} Q0 {D1} 2 0.5\n")
+    assert refused(path, ALL, 2).found == "5 fields instead of 6"
+
+
+@pytest.mark.parametrize("data", [b"", b"\n\n"])
+def test_an_empty_run_has_one_problem(write: Write, data: bytes) -> None:
+    """That every topic is missing goes without saying."""
+    path = write("x.run", data)
+    assert only(check_run(path, ALL), path, 1).found == "no rows"
+    assert refused(path, ALL, None).found == "no rows"
+
+
+def test_what_cannot_be_read_on_is_reported_after_what_was_read(write: Write) -> None:
+    path = write("x.run", b"q Q0 a 1\nq Q0 b 1 1 t\nq\xe9 Q0 c 1 1 t\nq Q0 d\n")
+    problems = check_run(path, ALL)
+    assert [(problem.line, problem.found[:8]) for problem in problems] == [
+        (1, "4 fields"),
+        (3, "not UTF-"),
+    ]
+
+
+def test_a_missing_file_is_a_problem(tmp_path: Path) -> None:
+    for name in ("none.run", "none.run.gz", "none.parquet"):
+        problems = check_run(tmp_path / name, ALL)
+        assert [problem.file for problem in problems] == [str(tmp_path / name)]
+        refused(tmp_path / name, ALL, None)
+
+
+def test_a_truncated_gzip_run_is_a_problem(write: Write) -> None:
+    problems = check_run(write("x.run.gz", gzip.compress(whole().encode())[:-20]), ALL)
+    assert len(problems) == 1
+    assert "damaged gzip data" in problems[0].found
+
+
+def test_many_problems_at_once_are_each_found(write: Write) -> None:
+    count = sum(map(len, POOLS.values()))
+    path = write(
+        "x.run",
+        whole()
+        + f"{Q1} Q0 {OUTSIDE} 90 9 t\n"  # +1
+        + f"{Q1} Q0 {D1} 91 8 t\n"  # +2: twice
+        + f"{Q1} Q0 {D2} 92\n"  # +3: four fields
+        + f"{Q1} Q0 nothing 93 7 t\n"  # +4: unknown document
+        + f"{Q1} Q0 {D3} 94 x t\n"  # +5: no score
+        + f"{Q2} Q0 {OUTSIDE[::-1]} 95 6 u\n"  # +6: second tag, unknown document
+        + f"{Q2} Q7 {GHOST} 96 99.5 t\n",  # +7: second field, contradiction, unknown document
+    )
+    problems = check_run(path, ALL)
+    first = 1 + sum(len(POOLS[topic]) for topic in TOPICS[: TOPICS.index(Q1)])
+    expected = {
+        (count + 1, f"document {OUTSIDE} is outside the pool of query {Q1}"),
+        (count + 2, f"document {D1} stands twice for query {Q1}, first at line {first}"),
+        (count + 3, "4 fields instead of 6"),
+        (count + 4, "document nothing is not one of csfcube/sample"),
+        (count + 5, "score 'x' is not a finite single-precision number"),
+        (count + 6, "a second tag 'u' after 't'"),
+        (count + 6, f"document {OUTSIDE[::-1]} is not one of csfcube/sample"),
+        (count + 7, "the second field is 'Q7'"),
+        (count + 7, f"rank 96 has a higher score than rank 95 in query {Q2}"),
+        (count + 7, f"document {GHOST} is not one of csfcube/sample"),
+    }
+    assert {(problem.line, problem.found) for problem in problems} == expected
+    assert len(problems) == len(expected)
+    assert {problem.file for problem in problems} == {str(path)}
+
+
+def test_problems_of_all_kinds_stand_in_line_order(write: Write) -> None:
+    """Whoever mends a file goes through it once; missing topics stand on its last good line."""
+    path = write(
+        "x.run",
+        f"{Q1} Q0 nothing 1 9 t\n{Q1} Q0 {OUTSIDE} 2 8 t\n{Q1} Q0 {D1} 3 7 t\n"
+        f"{Q1} Q0 {D1} 4 6 u\n{Q1} Q0 {D2} 5 5\n{Q1} Q0 {D3} 6 x t\n",
+    )
+    assert places(check_run(path, METHOD)) == [1, 2, 4, 4, 4, 5, 6]
+
+
+def test_problems_of_one_kind_stand_in_line_order(write: Write) -> None:
+    lines = whole().splitlines(keepends=True)
+    for number, field, value in [(4, 4, "nan"), (9, 3, "x"), (13, 4, "inf"), (30, 3, "1.0")]:
+        fields = lines[number - 1].split()
+        fields[field] = value
+        lines[number - 1] = " ".join(fields) + "\n"
+    lines[20] = "short\n"
+    path = write("x.run", "".join(lines))
+    assert places(check_run(path, ALL)) == [4, 9, 13, 21, 30]
+
+
+# -- Parquet -------------------------------------------------------------------------------------
+
+
+def parquet(path: Path, rows: list[tuple[str, str, float]]) -> Path:
+    queries, docs, scores = (list(column) for column in zip(*rows, strict=True))
+    pq.write_table(pa.table({"query_id": queries, "doc_id": docs, "score": scores}), path)
+    return path
+
+
+def test_a_parquet_run_is_held_against_the_dataset(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "x.parquet", [(Q1, D1, 3), (Q1, "nothing", 2), (Q1, OUTSIDE, 1)])
+    assert refused(path, ALL, 2).found == "document nothing is not one of csfcube/sample"
+    problems = check_run(path, METHOD, depth=2)
+    assert sorted(problem.found.split(" ")[0] for problem in problems) == [
+        "1",  # topic missing
+        "document",
+        "document",
+        "query",
+    ]
+    assert {problem.file for problem in problems} == {str(path)}
+
+
+def test_an_unknown_topic_in_parquet(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "x.parquet", [(Q1, D1, 3), ("nobody", D1, 2)])
+    assert refused(path, ALL, 2).found == "topic nobody is not one of csfcube/sample"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [[(Q1, D1, 3.0), (Q1, D1, 2.0)], [(Q1, D1, 3.0), (Q1, D2, float("nan"))]],
+    ids=["twice", "nan"],
+)
+def test_a_bad_parquet_run_is_a_problem(tmp_path: Path, rows: list[tuple[str, str, float]]) -> None:
+    path = parquet(tmp_path / "x.parquet", rows)
+    assert [problem.file for problem in check_run(path, ALL)] == [str(path)]
+    with pytest.raises(InputError) as caught:
+        read_run(path, ALL)
+    assert caught.value.file == str(path)
+
+
+def test_a_parquet_run_without_rows(tmp_path: Path) -> None:
+    """As with text: nothing is no run."""
+    Run.from_rows([]).write(tmp_path / "x.parquet")
+    assert len(check_run(tmp_path / "x.parquet", ALL)) == 1
+    with pytest.raises(InputError):
+        read_run(tmp_path / "x.parquet", ALL)
+
+
+def test_a_file_that_is_no_parquet_is_a_problem(write: Write) -> None:
+    path = write("x.parquet", whole())
+    assert "not a Parquet run" in only(check_run(path, ALL), path, None).found
+
+
+# -- how deep a run is ---------------------------------------------------------------------------
+
+
+def sample() -> Any:
+    return ir_datasets.load(ALL)
+
+
+def test_a_run_of_whole_pools_is_not_shallow(write: Write) -> None:
+    assert shallow_queries(Run.read(write("x.run", whole())), sample()) == []
+
+
+def test_queries_with_less_than_their_pool_are_shallow(write: Write) -> None:
+    rows = [
+        (t, d) for t in TOPICS for d in POOLS[t] if (t, d) not in ((Q1, D1), (Q2, POOLS[Q2][-1]))
+    ]
+    assert set(shallow_queries(Run.read(write("x.run", text(rows))), sample())) == {Q1, Q2}
+
+
+def test_queries_that_are_not_there_are_shallow(write: Write) -> None:
+    run = Run.read(write("x.run", whole([Q1])))
+    assert set(shallow_queries(run, sample())) == set(TOPICS) - {Q1}
+
+
+def test_shallow_queries_are_those_of_the_dataset(write: Write) -> None:
+    run = Run.read(write("x.run", whole([Q1])))
+    assert shallow_queries(run, ir_datasets.load(METHOD)) == [Q2]
+
+
+def test_a_cut_run_is_shallow_everywhere(write: Write) -> None:
+    run = Run.read(write("x.run", whole())).head(5)
+    assert set(shallow_queries(run, sample())) == set(TOPICS)
+
+
+# -- datasets of others --------------------------------------------------------------------------
+
+
+class MemoryStore(Docstore):
+    def __init__(self, docs: list[GenericDoc]) -> None:
+        super().__init__(GenericDoc)
+        self._docs = {doc.doc_id: doc for doc in docs}
+
+    def get_many_iter(self, doc_ids: Iterable[str]) -> Iterator[GenericDoc]:
+        return (self._docs[doc_id] for doc_id in doc_ids if doc_id in self._docs)
+
+
+class MemoryDocs(BaseDocs):
+    def __init__(self, ids: str) -> None:
+        self._docs = [GenericDoc(name, f"text of {name}") for name in ids.split()]
+
+    def docs_iter(self) -> Iterator[GenericDoc]:
+        return iter(self._docs)
+
+    def docs_store(self) -> MemoryStore:
+        return MemoryStore(self._docs)
+
+
+class MemoryQueries(BaseQueries):
+    def __init__(self, ids: str) -> None:
+        self._ids = ids.split()
+
+    def queries_iter(self) -> Iterator[GenericQuery]:
+        return (GenericQuery(name, f"what is {name}?") for name in self._ids)
+
+
+class MemoryPools(BaseScoredDocs):
+    def __init__(self, pairs: list[tuple[str, str]]) -> None:
+        self._pairs = pairs
+
+    def scoreddocs_iter(self) -> Iterator[GenericScoredDoc]:
+        return (GenericScoredDoc(query, doc, 0.0) for query, doc in self._pairs)
+
+
+@pytest.fixture
+def register(tmp_path: Path) -> Callable[..., str]:
+    """Registers a dataset of the given parts, under an id that no other test has."""
+
+    def make(*parts: object, under: str = "") -> str:
+        # tmp_path is new for each test, and its parent for each run of them.
+        dataset_id = f"test-{'-'.join(tmp_path.parts[-2:])}{under}"
+        ir_datasets.registry.register(dataset_id, ir_datasets.Dataset(*parts))
+        return dataset_id
+
+    return make
+
+
+FOREIGN = "q1 Q0 d1 1 3 t\nq1 Q0 unknown 2 2 t\nq2 Q0 d2 1 1 t\n"
+
+
+def test_reading_for_a_foreign_dataset_lets_documents_be(
+    write: Write, register: Callable[..., str]
+) -> None:
+    """Its documents may be millions, and looking them up may mean downloading them."""
+    dataset = register(MemoryDocs("d1 d2"), MemoryQueries("q1 q2"))
+    assert len(read_run(write("x.run", FOREIGN), dataset)) == 3
+
+
+def test_checking_for_a_foreign_dataset_looks_documents_up(
+    write: Write, register: Callable[..., str]
+) -> None:
+    dataset = register(MemoryDocs("d1 d2"), MemoryQueries("q1 q2"))
+    path = write("x.run", FOREIGN)
+    error = only(check_run(path, dataset), path, 2)
+    assert error.found == f"document unknown is not one of {dataset}"
+
+
+def test_topics_of_a_foreign_dataset_must_be_known(
+    write: Write, register: Callable[..., str]
+) -> None:
+    dataset = register(MemoryDocs("d1 d2 unknown"), MemoryQueries("q1"))
+    path = write("x.run", FOREIGN)
+    assert refused(path, dataset, 3).found == f"topic q2 is not one of {dataset}"
+    assert only(check_run(path, dataset), path, 3).found == f"topic q2 is not one of {dataset}"
+
+
+def test_missing_topics_of_a_foreign_dataset(write: Write, register: Callable[..., str]) -> None:
+    dataset = register(MemoryDocs("d1 d2 unknown"), MemoryQueries("q0 q1 q2 q3"))
+    path = write("x.run", FOREIGN)
+    error = only(check_run(path, dataset), path, 3)
+    assert error.found == f"2 topics of {dataset} are missing, the first q0"
+
+
+def test_topics_of_the_dataset_that_a_foreign_one_is_part_of(
+    write: Write, register: Callable[..., str]
+) -> None:
+    docs = MemoryDocs("d1 d2 unknown")
+    register(docs, MemoryQueries("q1 q2"))
+    part = register(docs, MemoryQueries("q1"), under="/part")
+    path = write("x.run", FOREIGN)
+    assert check_run(path, part) == []
+    assert len(read_run(path, part)) == 3
+    stranger = write("y.run", FOREIGN + "q3 Q0 d1 1 1 t\n")
+    assert refused(stranger, part, 4).found == f"topic q3 is not one of {part}"
+
+
+def test_a_whole_without_topics_of_its_own(write: Write, register: Callable[..., str]) -> None:
+    """The usual shape: documents above, topics in the parts."""
+    docs = MemoryDocs("d1 d2 unknown")
+    register(docs)
+    part = register(docs, MemoryQueries("q1"), under="/part")
+    assert refused(write("x.run", FOREIGN), part, 3).found == f"topic q2 is not one of {part}"
+
+
+def test_pools_of_a_foreign_dataset_are_checked(write: Write, register: Callable[..., str]) -> None:
+    pools = MemoryPools([("q1", "d1"), ("q1", "d2"), ("q2", "d2")])
+    dataset = register(MemoryDocs("d1 d2 unknown"), MemoryQueries("q1 q2"), pools)
+    path = write("x.run", FOREIGN)
+    error = only(check_run(path, dataset), path, 2)
+    assert error.found == "document unknown is outside the pool of query q1"
+    assert len(read_run(path, dataset)) == 3
+
+
+def test_a_dataset_without_pools_has_no_shallow_queries(
+    write: Write, register: Callable[..., str]
+) -> None:
+    dataset = ir_datasets.load(register(MemoryDocs("d1"), MemoryQueries("q1 q2")))
+    assert shallow_queries(Run.read(write("x.run", "q1 Q0 d1 1 1 t\n")), dataset) == []
+
+
+def test_checking_for_a_dataset_without_topics_is_an_answer(
+    write: Write, register: Callable[..., str]
+) -> None:
+    """Many ids of ir_datasets hold documents only; a run made for one gets told, not thrown at."""
+    dataset = register(MemoryDocs("d1 d2"))
+    path = write("x.run", FOREIGN)
+    problems = check_run(path, dataset)
+    assert (2, f"document unknown is not one of {dataset}") in [(p.line, p.found) for p in problems]
+    assert all(isinstance(problem, InputError) for problem in problems)
+
+
+def test_checking_for_a_dataset_without_documents_is_an_answer(
+    write: Write, register: Callable[..., str]
+) -> None:
+    """What has no documents cannot say which are unknown."""
+    dataset = register(MemoryQueries("q1"))
+    path = write("x.run", FOREIGN)
+    assert (3, f"topic q2 is not one of {dataset}") in [
+        (problem.line, problem.found) for problem in check_run(path, dataset)
+    ]

@@ -1,0 +1,555 @@
+"""What a run file must be to be accepted, and runs in the forms that others take."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import load_judgments
+from irtoolkit.runs import Run, provenance
+from irtoolkit.scoring.check import check_run, inspect_run
+from irtoolkit.scoring.evaluation import evaluate, parse_measures
+from irtoolkit.scoring.submit import (
+    COMPONENTS,
+    header,
+    ranked_pools,
+    read_header,
+    read_ranked_pools,
+    write_trec,
+)
+from tests.conftest import SAMPLE, Answer
+
+Write = Callable[..., Path]
+Command = Callable[..., Answer]
+
+DATASET = "csfcube/sample/method"
+POOLS = {
+    f"{paper}_method": judged["cands"]
+    for paper, judged in json.loads(
+        (SAMPLE / "test-pid2anns-csfcube-method.json").read_text("utf-8")
+    ).items()
+}
+Q1, Q2 = POOLS
+FIRST, SIZE = POOLS[Q1], len(POOLS[Q1])
+OUTSIDE = next(doc for doc in POOLS[Q2] if doc not in FIRST)
+# In the release's pools, and nowhere else.
+GHOST = "910000503"
+STRICT = ("--dataset", DATASET, "--whole-pool", "--strictness", "trec")
+FOR = ("--dataset", DATASET)
+
+# Two topics with their whole pools, which the strictest check passes.
+LINES = [
+    f"{topic} Q0 {doc} {rank} {100 - rank} t"
+    for topic, pool in POOLS.items()
+    for rank, doc in enumerate(pool, 1)
+]
+LAST = len(LINES)
+
+
+def text(lines: list[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def field(line: int, place: int, value: str) -> bytes:
+    """The good run but for one field of one line; both count from 1."""
+    fields = LINES[line - 1].split()
+    fields[place - 1] = value
+    return swapped(line, " ".join(fields))
+
+
+def swapped(line: int, other: str) -> bytes:
+    return text([*LINES[: line - 1], other, *LINES[line:]])
+
+
+def added(line: str) -> bytes:
+    return text([*LINES, line])
+
+
+def pairs(*rows: str) -> bytes:
+    """A run of one topic of no dataset, from 'document rank score' rows."""
+    return text([f"q Q0 {row} t" for row in rows])
+
+
+# -- what is refused -----------------------------------------------------------------------------
+
+ROW = f"{Q1} Q0 {FIRST[2]} 3 97"
+# Name: content, options of `check`, line, what is found.
+MALFORMED: dict[str, tuple[bytes, tuple[str, ...], int, str]] = {
+    # Fields.
+    "no tag": (swapped(3, ROW), (), 3, "5 fields instead of 6"),
+    "a space where the tag should be": (swapped(3, ROW + " "), (), 3, "5 fields instead of 6"),
+    "a tag of two words": (swapped(3, ROW + " my run"), (), 3, "7 fields instead of 6"),
+    "commas": (swapped(3, ROW.replace(" ", ",") + ",t"), (), 3, "1 fields instead of 6"),
+    "a JSON line": (swapped(3, '{"qid": "q", "docno": "d"}'), (), 3, "4 fields instead of 6"),
+    "a comment": (text(["# by us, last night", *LINES]), (), 1, "5 fields instead of 6"),
+    "names of columns": (text(["qid Q0 docno rank score tag", *LINES]), (), 1, "rank 'rank'"),
+    "qrels": (text([f"{Q1} 0 {doc} 1" for doc in FIRST]), (), 1, "4 fields instead of 6"),
+    "a header that does not end": (
+        text(["# ir_metadata.start", "# tag: t", *LINES]), (), 3, "header does not end"
+    ),
+    # Numbers.
+    "a rank in words": (field(3, 4, "third"), (), 3, "rank 'third'"),
+    "a rank with a fraction": (field(3, 4, "3.0"), (), 3, "rank '3.0'"),
+    "a hexadecimal rank": (field(3, 4, "0x3"), (), 3, "rank '0x3'"),
+    "a score in words": (field(3, 5, "high"), (), 3, "score 'high'"),
+    "no number": (field(3, 5, "NaN"), (), 3, "score 'NaN'"),
+    "infinity": (field(1, 5, "inf"), (), 1, "score 'inf'"),
+    "minus infinity": (field(LAST, 5, "-Infinity"), (), LAST, "score '-Infinity'"),
+    "more than single precision holds": (field(1, 5, "1e39"), (), 1, "score '1e39'"),
+    "a decimal comma": (field(3, 5, "97,5"), (), 3, "score '97,5'"),
+    "a percentage": (field(3, 5, "97%"), (), 3, "score '97%'"),
+    "a hexadecimal score": (field(3, 5, "0x1p6"), (), 3, "score '0x1p6'"),
+    # Ranks beside scores.
+    "a document twice": (
+        swapped(3, f"{Q1} Q0 {FIRST[0]} 3 97 t"), (), 3, f"document {FIRST[0]} stands twice"
+    ),
+    "a document again at the end": (
+        added(f"{Q2} Q0 {POOLS[Q2][0]} {SIZE + 9} 1 t"), (), LAST + 1, "stands twice"
+    ),
+    "a rank against its score": (field(3, 5, "98.5"), (), 3, "rank 3 has a higher score"),
+    "distances": (pairs("a 1 0.1", "b 2 0.4", "c 3 0.9"), (), 2, "rank 2 has a higher score"),
+    "one rank for two scores": (pairs("a 1 9", "b 2 8", "c 2 7"), (), 3, "rank 2 stands twice"),
+    "all ranks 1": (pairs("a 1 9", "b 1 8", "c 1 7"), (), 2, "rank 1 stands twice"),
+    "one rank for a tie": (
+        pairs("b 1 9", "a 1 9"), ("--strictness", "trec"), 2, "rank 1 stands"
+    ),
+    "a rank left out": (
+        pairs("a 1 9", "b 3 8"), ("--strictness", "trec"), 2, "rank 3 stands where 2 should"
+    ),
+    "ranks from 2": (
+        pairs("a 2 9", "b 3 8"), ("--strictness", "trec"), 1, "rank 2 stands where 1 should"
+    ),
+    "a tie that trec_eval turns around": (
+        pairs("a 1 9", "b 2 9"), ("--strictness", "trec"), 2, "documents a and b tie"
+    ),
+    "a tie in single precision only": (
+        pairs("a 1 9.00000002", "b 2 9.00000001"), ("--strictness", "trec"), 2, "a and b tie"
+    ),
+    # Tags and the second field.
+    "a second tag": (field(9, 6, "u"), (), 9, "a second tag 'u' after 't'"),
+    "a second tag by a letter's case": (field(LAST, 6, "T"), (), LAST, "a second tag 'T'"),
+    "a tag too long": (
+        text([line + "0123456789" * 2 for line in LINES]), STRICT, 1, "not of the form"
+    ),
+    "a tag with an accent": (text([line + "é" for line in LINES]), STRICT, 1, "the tag 'té'"),
+    "a tag with a slash": (text([line + "/2" for line in LINES]), STRICT, 1, "the tag 't/2'"),
+    "q0": (field(3, 2, "q0"), (), 3, "the second field is 'q0'"),
+    "a second field of 1": (field(3, 2, "1"), (), 3, "the second field is '1'"),
+    "a second field of 0": (field(3, 2, "0"), STRICT, 3, "the second field is '0'"),
+    # Depth.
+    "deeper than allowed": (text(LINES), ("--depth", "5"), 6, "more than 5"),
+    "deeper than TREC allows": (
+        pairs(*(f"d{i:04} {i + 1} {-i}" for i in range(1001))), ("--strictness", "trec"),
+        1001, "has 1001 documents, more than 1000",
+    ),
+    # The dataset.
+    "an unknown topic": (field(3, 1, "910000099_method"), FOR, 3, "topic 910000099_method"),
+    "a topic without its facet": (field(3, 1, Q1.split("_")[0]), FOR, 3, "is not one of"),
+    "an unknown document": (field(3, 3, "12345"), FOR, 3, "document 12345 is not one of"),
+    "a document outside the pool": (field(3, 3, OUTSIDE), FOR, 3, "is outside the pool of"),
+    "a candidate without a text": (field(3, 3, GHOST), FOR, 3, f"document {GHOST} is not one"),
+    "a topic missing": (text(LINES[:SIZE]), FOR, SIZE, f"are missing, the first {Q2}"),
+    "a candidate missing": (
+        text(LINES[:-1]), STRICT, LAST - 1, f"query {Q2} lacks 1 of its {len(POOLS[Q2])}"
+    ),
+    # Bytes.
+    "nothing": (b"", (), 1, "no rows"),
+    "Latin-1": (text(LINES[:4]) + b"caf\xe9 Q0 d 1 1 t\n", (), 5, "not UTF-8: byte 0xe9"),
+    "UTF-16": ("q Q0 d 1 1 t\n".encode("utf-16"), (), 1, "not UTF-8: byte 0xff"),
+    "a byte order mark between two files": (
+        text(LINES[:3]) + "\ufeffq Q0 d 1 1 t\n".encode(), (), 4, "the character U+FEFF"
+    ),
+    "a zero byte": (field(3, 3, "d\x00d"), (), 3, "the character U+0000"),
+    "a no-break space": (field(3, 3, "d\u00a0d"), (), 3, "the character U+00A0"),
+    "a line separator": (field(3, 1, "q\u2028q"), (), 3, "the character U+2028"),
+    "a cut gzip": (gzip.compress(text(LINES))[:-9], (), LAST + 1, "damaged gzip"),
+    "no gzip by the name of one": (text(LINES), (), 1, "damaged gzip"),
+}  # fmt: skip
+
+
+def test_there_are_forty() -> None:
+    assert len(MALFORMED) >= 40
+
+
+def test_the_run_that_is_malformed_is_a_good_one(irtoolkit: Command, write: Write) -> None:
+    path = write("x.run", text(LINES))
+    answer = irtoolkit("check", path, *STRICT)
+    assert (answer.status, answer.err) == (0, "")
+    assert answer.out == f"{path}: 2 topics, {LAST} rows, no problems\n"
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_malformed_submission_is_refused_with_line_and_remedy(
+    irtoolkit: Command, write: Write, name: str
+) -> None:
+    content, options, line, found = MALFORMED[name]
+    path = write("x.run.gz" if "gzip" in name else "x.run", content)
+    answer = irtoolkit("check", path, *options)
+    assert (answer.status, answer.out) == (2, "")
+    *problems, total = answer.err.splitlines()
+    problems = [problem for problem in problems if not problem.startswith("note: ")]
+    assert total.startswith(f"irtoolkit: {path}: {len(problems)} problem")
+    mine = [p for p in problems if p.startswith(f"{path}:{line}: ") and found in p]
+    assert len(mine) == 1, problems
+    # Each says where it is, and ends with what to do.
+    for problem in problems:
+        assert re.fullmatch(rf"{re.escape(str(path))}:\d+: .+ \(.+\)", problem), problem
+
+
+def test_a_small_fault_is_not_said_to_be_many(write: Write) -> None:
+    """One wrong field makes one problem, or two where it breaks two rules at once."""
+    for name, (content, options, _, _) in MALFORMED.items():
+        if options == () and "gzip" not in name and not name.startswith("qrels"):
+            assert len(check_run(write("x.run", content))) <= 2, name
+
+
+# -- what is accepted ----------------------------------------------------------------------------
+
+
+def header_of(tag: str) -> bytes:
+    return header({"tag": tag, "actor": {"name": "Ängström"}}).encode()
+
+
+VALID: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
+    "gzip": ("x.run.gz", gzip.compress(text(LINES)), STRICT),
+    "two gzip members": (
+        "x.run.gz", gzip.compress(text(LINES[:5])) + gzip.compress(text(LINES[5:])), STRICT
+    ),
+    "ids of other scripts": ("x.run", "問1 Q0 引用-二 1 2.5 t\n問1 Q0 цитата 2 1 t\n".encode(), ()),
+    "one query, one row": ("x.run", b"q Q0 d 1 0.5 t\n", ("--strictness", "trec")),
+    "ties in trec_eval's order": (
+        "x.run", pairs("c 1 1", "b 2 1", "a 3 1"), ("--strictness", "trec")
+    ),
+    "ties in another order": ("x.run", pairs("a 1 1", "b 2 1", "c 3 1"), ()),
+    "ties that share a rank": ("x.run", pairs("a 1 1", "b 1 1", "c 3 0"), ()),
+    "scientific notation": (
+        "x.run", pairs("a 1 1.5e+3", "b 2 2E2", "c 3 1e-7", "d 4 -.5e-40"), ("--strictness", "trec")
+    ),
+    "signs": ("x.run", pairs("a +1 +2", "b +2 -2."), ("--strictness", "trec")),
+    "tabs": ("x.run", text(LINES).replace(b" ", b"\t"), STRICT),
+    "tabs and spaces": ("x.run", text(LINES).replace(b" ", b" \t ", 20), STRICT),
+    "CRLF": ("x.run", text(LINES).replace(b"\n", b"\r\n"), STRICT),
+    "a byte order mark": ("x.run", b"\xef\xbb\xbf" + text(LINES), STRICT),
+    "no newline at the end": ("x.run", text(LINES).rstrip(b"\n"), STRICT),
+    "blank lines": ("x.run", text(LINES).replace(b"\n", b"\n\n") + b"  \n", STRICT),
+    "ranks from 0": ("x.run", pairs("a 0 2", "b 1 1"), ("--strictness", "trec")),
+    "ranks with gaps": ("x.run", pairs("a 10 2", "b 20 1"), ()),
+    "leading zeros": ("x.run", pairs("a 01 2", "b 02 1"), ("--strictness", "trec")),
+    "rows in no order": ("x.run", text(LINES[::-1]), STRICT),
+    "topics interleaved": ("x.run", text(LINES[::2] + LINES[1::2]), STRICT),
+    "0 in the second field": ("x.run", text(LINES).replace(b" Q0 ", b" 0 "), FOR),
+    "an ir_metadata header": ("x.run", header_of("t") + text(LINES), STRICT),
+    "an id that begins with a number sign": ("x.run", b"#1 Q0 # 1 1 t\n", ()),
+    "a long id": ("x.run", f"q Q0 {'d' * 3000} 1 1 t\n".encode(), ("--strictness", "trec")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VALID)
+def test_an_odd_submission_is_accepted(irtoolkit: Command, write: Write, name: str) -> None:
+    file, content, options = VALID[name]
+    path = write(file, content)
+    answer = irtoolkit("check", path, *options)
+    assert answer.status == 0, answer.err
+    assert answer.out.endswith(" no problems\n")
+    if options == STRICT:
+        assert Run.read(path) == Run.read(write("good.run", text(LINES)))
+
+
+def test_a_tie_in_another_order_is_noted(irtoolkit: Command, write: Write) -> None:
+    """trec_eval reads b before a: allowed, but not what the file seems to say."""
+    answer = irtoolkit("check", write("x.run", pairs("a 1 1", "b 2 1")))
+    assert answer.status == 0
+    assert answer.err.startswith("note: ")
+    assert "x.run:2: documents a and b tie in query q" in answer.err
+    assert irtoolkit("check", write("x.run", pairs("b 1 1", "a 2 1"))).err == ""
+
+
+def test_many_ties_are_noted_in_few_lines(irtoolkit: Command, write: Write) -> None:
+    rows = [f"q{i} Q0 {doc} {rank} 1 t" for i in range(9) for rank, doc in enumerate("ab", 1)]
+    answer = irtoolkit("check", write("x.run", text(rows)))
+    assert (answer.status, len(answer.err.splitlines())) == (0, 4)
+    assert answer.err.endswith("note: 6 more queries with such ties\n")
+
+
+def test_a_tie_is_noted_once_a_query(write: Write) -> None:
+    rows = [f"{q} Q0 d{i:02} {i} 1 t" for q in "ab" for i in range(1, 30)]
+    notes = inspect_run(write("x.run", text(rows))).notes
+    assert [note.line for note in notes] == [2, 31]
+
+
+def test_a_rank_is_a_problem_once_a_query(write: Write) -> None:
+    path = write("x.run", text([f"{q} Q0 d{i:02} 1 {-i} t" for q in "ab" for i in range(30)]))
+    assert [problem.line for problem in check_run(path)] == [2, 32]
+    assert [problem.line for problem in check_run(path, strictness="trec")] == [2, 32]
+
+
+def test_strictness_and_pools_must_be_known(write: Write) -> None:
+    path = write("x.run", text(LINES))
+    with pytest.raises(InputError, match="no strictness 'very'"):
+        check_run(path, strictness="very")
+    with pytest.raises(InputError, match="no pools"):
+        check_run(path, whole_pool=True)
+
+
+def test_a_parquet_run_is_checked_as_strictly(tmp_path: Path, write: Write) -> None:
+    Run.read(write("x.run", text(LINES[:-1]))).write(tmp_path / "x.parquet")
+    problems = check_run(tmp_path / "x.parquet", DATASET, whole_pool=True, strictness="trec")
+    assert [problem.found[:20] for problem in problems] == [f"query {Q2} lacks 1"[:20]]
+
+
+# -- CSFCube's ranked pools ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def produced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of all facets of the sample, with its record."""
+    from irtoolkit.ranking.systems import find_system, produce
+
+    path = tmp_path_factory.mktemp("runs") / "bm25.run"
+    produce("csfcube/sample", find_system("fabs_bm25", {}, "csfcube/sample"), path, progress=False)
+    return path
+
+
+def test_ranked_pools_are_what_the_official_scorer_takes(
+    irtoolkit: Command, produced: Path, tmp_path: Path
+) -> None:
+    answer = irtoolkit("submit", "csfcube/sample", produced, "-o", tmp_path / "pools")
+    assert answer.status == 0, answer.err
+    run, found = Run.read(produced), {}
+    # As the scorer does: one file a facet by this name, candidates in the order of the list.
+    for facet in ("background", "method", "result"):
+        file = tmp_path / "pools" / f"test-pid2pool-csfcube-fabs_bm25-{facet}-ranked.json"
+        for paper, ranked in json.loads(file.read_text("utf-8")).items():
+            found[f"{paper}_{facet}"] = [pair[0] for pair in ranked]
+            distances = [pair[1] for pair in ranked]
+            assert distances == sorted(distances)
+    assert found == {q: [row.doc_id for row in run.ranking(q)] for q in run.query_ids}
+    qrels, _ = load_judgments("csfcube/sample")
+    ours = evaluate(run, qrels, parse_measures(["P(rel=2)@20"]))
+    for query, value in zip(ours.query_ids, ours.per_query("P(rel=2)@20"), strict=True):
+        grades = [qrels.as_dict()[query].get(doc, 0) for doc in found[query][:20]]
+        assert value == sum(grade >= 2 for grade in grades) / 20
+
+
+def test_ranked_pools_come_back_as_the_same_run(
+    irtoolkit: Command, produced: Path, tmp_path: Path
+) -> None:
+    assert irtoolkit("submit", "csfcube/sample", produced, "-o", tmp_path / "pools").status == 0
+    files = sorted((tmp_path / "pools").iterdir())
+    answer = irtoolkit("submit", "csfcube/sample", *files, "-o", tmp_path / "again.run")
+    assert answer.status == 0, answer.err
+    again, run = Run.read(tmp_path / "again.run"), Run.read(produced)
+    assert again == run
+    assert again.tag == run.tag == "fabs_bm25"
+    assert irtoolkit("check", tmp_path / "again.run", "--dataset", "csfcube/sample",
+                     "--whole-pool", "--strictness", "trec").status == 0  # fmt: skip
+
+
+def pool_file(write: Write, pairs: object, paper: str = Q1.split("_")[0]) -> Path:
+    return write("test-pid2pool-csfcube-mine-method-ranked.json", json.dumps({paper: pairs}))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "scores"),
+    [
+        ([1.5, 2.0, 4.0], [-1.5, -2.0, -4.0]),  # distances, as published
+        ([4.0, 2.0, 1.5], [4.0, 2.0, 1.5]),  # similarities
+        ([2.0, 4.0, 1.5], [-1.0, -2.0, -3.0]),  # neither: the order is all there is
+    ],
+)
+def test_the_order_of_a_ranked_pool_is_the_ranking(
+    write: Write, numbers: list[float], scores: list[float]
+) -> None:
+    docs = sorted(FIRST)[:3]
+    path = pool_file(write, [list(pair) for pair in zip(docs, numbers, strict=True)])
+    run = read_ranked_pools("csfcube/sample", [path])
+    assert [row.doc_id for row in run.ranking(Q1)] == docs
+    assert [row.score for row in run.ranking(Q1)] == scores
+    assert run.tag == "mine"
+
+
+def test_equal_distances_stay_in_their_order(write: Write, tmp_path: Path) -> None:
+    """As in the published rankings, where some pairs of papers have one distance."""
+    docs = sorted(FIRST)
+    run = read_ranked_pools(DATASET, [pool_file(write, [[doc, 7.25] for doc in docs])], "x")
+    run.write(tmp_path / "x.run")
+    assert [row.doc_id for row in Run.read(tmp_path / "x.run").ranking(Q1)] == docs
+
+
+def test_the_dataset_may_say_the_facet(write: Write) -> None:
+    path = write("ranked.json", json.dumps({Q1.split("_")[0]: [[FIRST[0], 1]]}))
+    assert list(read_ranked_pools(DATASET, [path]).query_ids) == [Q1]
+    with pytest.raises(InputError, match="does not say which facet"):
+        read_ranked_pools("csfcube/sample", [path])
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ("[]", "not an object"),
+        ('{"910000057": [', "not JSON"),
+        ('{"1": [["2", 3]]}', "topic 1_method is not one"),
+        ('{"910000057": []}', "not a list of pairs"),
+        ('{"910000057": {"910000058": 1}}', "not a list of pairs"),
+        ('{"910000057": ["910000058"]}', "not a list of pairs"),
+        ('{"910000057": [["910000058", "near"]]}', "not a list of pairs"),
+        ('{"910000057": [["910000058", NaN]]}', "not a list of pairs"),
+        ('{"910000057": [[910000058, 1]]}', "not a list of pairs"),
+        ('{"910000057": [["x", 1]]}', "x is outside the pool"),
+        (f'{{"910000057": [["{FIRST[0]}", 1], ["{FIRST[0]}", 2]]}}', "stands twice"),
+    ],
+)
+def test_what_is_no_ranked_pool_is_refused(
+    irtoolkit: Command, write: Write, tmp_path: Path, content: str, found: str
+) -> None:
+    path = write("test-pid2pool-csfcube-mine-method-ranked.json", "\n" + content)
+    answer = irtoolkit("submit", "csfcube/sample", path, "-o", tmp_path / "x.run")
+    assert answer.status == 2
+    assert re.match(rf"irtoolkit: {re.escape(str(path))}:\d: .*{re.escape(found)}.*\(", answer.err)
+    assert not (tmp_path / "x.run").exists()
+
+
+def test_a_facet_twice_is_refused(write: Write, tmp_path: Path) -> None:
+    path = pool_file(write, [[FIRST[0], 1]])
+    other = tmp_path / "test-pid2pool-csfcube-other-method-ranked.json"
+    other.write_bytes(path.read_bytes())
+    with pytest.raises(InputError, match="is in another file too"):
+        read_ranked_pools("csfcube/sample", [path, other])
+
+
+def test_a_shallow_run_has_no_ranked_pools(write: Write) -> None:
+    path = write("x.run", text(LINES[:-2]))
+    with pytest.raises(InputError, match=f"query {Q2} lacks 2 of its {len(POOLS[Q2])} candidates"):
+        ranked_pools(DATASET, path)
+    with pytest.raises(InputError, match="lacks"):
+        ranked_pools(DATASET, write("x.run", text(LINES[:SIZE])))
+    with pytest.raises(InputError, match="has no ranked pools"):
+        ranked_pools("relic/sample/test", path)
+
+
+# -- TREC, and records of how a run was made -----------------------------------------------------
+
+
+def test_a_header_holds_the_record_of_a_run(
+    irtoolkit: Command, produced: Path, tmp_path: Path, write: Write
+) -> None:
+    about = write("about.yml", "actor:\n  team: Ünïtests\nresearch goal:\n  venue: none\n")
+    sent = tmp_path / "sent.run.gz"
+    answer = irtoolkit(
+        "submit", "csfcube/sample", produced, "-o", sent, "--form", "trec",
+        "--metadata", "header", "--about", about, "--tag", "mine",
+    )  # fmt: skip
+    assert answer.status == 0, answer.err
+    lines = gzip.decompress(sent.read_bytes()).decode().splitlines()
+    end = lines.index("# ir_metadata.end")
+    assert lines[0] == "# ir_metadata.start"
+    assert all(line.startswith("# ") for line in lines[:end])
+    # Read as repro_eval reads it: without the marks, what remains is YAML.
+    record = yaml.safe_load("\n".join(line.strip("#") for line in lines[1:end]))
+    assert record == read_header(sent)
+    made = provenance.read(produced)
+    assert made is not None
+    assert record["actor"] == {"team": "Ünïtests"}
+    assert record["tag"] == "mine"
+    assert record["method"] == made["method"]
+    assert set(COMPONENTS) <= set(record)
+    run = Run.read(sent)
+    assert run == Run.read(produced)
+    assert run.tag == "mine"
+    assert irtoolkit("check", sent, "--dataset", "csfcube/sample", "--strictness", "trec",
+                     "--whole-pool").status == 0  # fmt: skip
+
+
+def test_a_record_may_stand_beside(irtoolkit: Command, produced: Path, tmp_path: Path) -> None:
+    sent = tmp_path / "sent.run"
+    answer = irtoolkit("submit", "csfcube/sample", produced, "-o", sent, "--form", "trec",
+                       "--metadata", "beside")  # fmt: skip
+    assert answer.status == 0, answer.err
+    record = provenance.read(sent)
+    assert record is not None
+    assert record["data"] == {"test collection": {"name": "csfcube/sample"}}
+    # The run is written as it was, and so its record still fits it.
+    assert sent.read_bytes() == produced.read_bytes()
+    assert record["irtoolkit"]["sha256"] == (provenance.read(produced) or {})["irtoolkit"]["sha256"]
+    assert read_header(sent) is None
+
+
+def test_a_run_without_a_record_says_so(write: Write, tmp_path: Path) -> None:
+    path = write("x.run", text(LINES))
+    with pytest.raises(InputError, match="no record of how the run was made") as caught:
+        write_trec(DATASET, path, tmp_path / "y.run", metadata="header")
+    assert "--about" in (caught.value.remedy or "")
+    write_trec(DATASET, path, tmp_path / "y.run")
+    assert Run.read(tmp_path / "y.run") == Run.read(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "found"),
+    [("- a\n", 1, "not a mapping"), ("a: 1\nb: [\n", 2, "not YAML"), ("", 1, "not a mapping")],
+)
+def test_a_bad_addition_to_a_record_is_refused(
+    write: Write, tmp_path: Path, content: str, line: int, found: str
+) -> None:
+    about = write("about.yml", content)
+    with pytest.raises(InputError, match=found) as caught:
+        write_trec(
+            DATASET, write("x.run", text(LINES)), tmp_path / "y", metadata="header", about=about
+        )
+    assert (caught.value.file, caught.value.line) == (str(about), line)
+
+
+def test_a_header_of_something_else_is_refused(write: Write) -> None:
+    path = write("x.run", "# ir_metadata.start\n# - a\n# ir_metadata.end\nq Q0 d 1 1 t\n")
+    with pytest.raises(InputError, match="not a YAML mapping"):
+        read_header(path)
+    # To score the run it need not be read.
+    assert len(Run.read(path)) == 1
+
+
+def test_a_run_is_checked_before_it_is_sent(
+    irtoolkit: Command, write: Write, tmp_path: Path
+) -> None:
+    path, sent = write("x.run", text(LINES[:SIZE])), tmp_path / "y.run"
+    answer = irtoolkit("submit", DATASET, path, "-o", sent, "--form", "trec")
+    assert answer.status == 2
+    assert f"{path}:{SIZE}: 1 topics of {DATASET} are missing" in answer.err
+    answer = irtoolkit(
+        "submit", DATASET, write("x.run", text(LINES)), "-o", sent, "--form", "trec", "--tag", "t/2"
+    )
+    assert answer.status == 2
+    assert "the tag 't/2' is not of the form" in answer.err
+    assert not sent.exists()
+
+
+def test_a_sent_run_has_no_ties(write: Write, tmp_path: Path) -> None:
+    """So no tool can read another order out of it than trec_eval's, which it had."""
+    docs = sorted(FIRST, reverse=True)
+    lines = [f"{Q1} Q0 {doc} {rank} 1 t" for rank, doc in enumerate(docs, 1)] + LINES[SIZE:]
+    write_trec(DATASET, write("x.run", text(lines)), tmp_path / "y.run")
+    rows = Run.read(tmp_path / "y.run").ranking(Q1)
+    assert [row.doc_id for row in rows] == docs
+    assert len({row.score for row in rows}) == SIZE
+
+
+@pytest.mark.parametrize(
+    ("args", "found"),
+    [
+        (["csfcube/sample", "x.run", "y.run", "-o", "z"], "2 runs"),
+        (["relic/sample", "x.run", "-o", "z", "--metadata", "header"], "holds no metadata"),
+        (["csfcube/sampel", "x.run", "-o", "z"], "no dataset"),
+        (["csfcube/sample", "x.run", "-o", "z", "--tag", "a/b"], "'a/b'"),
+    ],
+)
+def test_what_submit_does_not_take(irtoolkit: Command, write: Write, args: list[str], found: str
+) -> None:  # fmt: skip
+    path = write("x.run", text(LINES))
+    answer = irtoolkit("submit", *[str(path) if arg == "x.run" else arg for arg in args])
+    assert answer.status == 2
+    assert found in answer.err

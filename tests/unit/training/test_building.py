@@ -1,0 +1,430 @@
+"""Models as recipes begin with them, and as they are used when they have been saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from sentence_transformers import (
+    CrossEncoder,
+    MultiVectorEncoder,
+    SentenceTransformer,
+    SparseEncoder,
+)
+from sentence_transformers.base.modules import Dense, Normalize, Transformer
+from sentence_transformers.sentence_transformer.modules import Pooling, StaticEmbedding
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.models import loading, presets
+from irtoolkit.models.adapters import apply
+from irtoolkit.models.presets import SAVED_AS, Preset
+from irtoolkit.retrievers import cross, dense, late, sparse
+from irtoolkit.training.building import build_model, freeze_documents
+from irtoolkit.training.losses import make_loss
+from irtoolkit.training.recipes import Recipe, Stage
+from tests import tiny_models
+from tests.tiny import config, sentence_model, tokenizer
+from tests.tiny_models import ASKED, DIMENSIONS, DOCS, LONGEST, paired, register, table
+
+QUERIES, TEXTS = list(ASKED.values()), list(DOCS.values())
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="module")
+def starts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Folders of models to start from, by name."""
+    root = tmp_path_factory.mktemp("starts")
+    made = {
+        "plain": tiny_models.save(root / "plain"),
+        "other": tiny_models.save(root / "other", seed=1),
+        "masked": tiny_models.save(root / "masked", "ForMaskedLM"),
+        "one": tiny_models.save(root / "one", "ForSequenceClassification", num_labels=1),
+        "colbert": tiny_models.save_colbert(root / "colbert"),
+    }
+    body = Transformer(made["plain"], max_seq_length=20)
+    torch.manual_seed(5)
+    folder = sentence_model(
+        root / "whole", body, Pooling(DIMENSIONS), Dense(DIMENSIONS, 8), Normalize(),
+        similarity_fn_name="dot", prompts={"query": "the ", "document": "a "},
+    )  # fmt: skip
+    made["whole"] = str(folder)
+    made["static"] = str(
+        sentence_model(root / "static", StaticEmbedding(tokenizer(), embedding_dim=4))
+    )
+    (root / "sememes.tsv").write_text("cat\tanimal pet\ndog\tanimal\nthe sea\twater\n")
+    return {**made, "sememes": str(root / "sememes.tsv")}
+
+
+def recipe(start: str, **how: Any) -> Recipe:
+    return Recipe(name="tiny", stages=(Stage(),), start=start, **how)
+
+
+def build(start: str, seed: int = 1, **how: Any) -> Any:
+    return build_model(recipe(start, **how), seed, "cpu")
+
+
+def weights(model: Any) -> dict[str, Any]:
+    return {name: value.detach().clone() for name, value in model.state_dict().items()}
+
+
+def same(one: Any, other: Any) -> bool:
+    a, b = weights(one), weights(other)
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+# -- what is built ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean", "max", "mask"])
+def test_one_encoder_of_a_plain_transformer(starts: Any, pooling: Any) -> None:
+    model = build(starts["plain"], pooling=pooling, similarity="l2")
+    assert isinstance(model, SentenceTransformer)
+    assert model.similarity_fn_name == "euclidean"
+    texts = ["a cat [MASK] dog", "the sea"]
+    for found, text in zip(model.encode(texts), texts, strict=True):
+        coded = model.tokenizer(text, return_tensors="pt")
+        with torch.no_grad():
+            states = model[0].model(**coded).last_hidden_state[0].numpy()
+        place = 3 if "[MASK]" in text else 0
+        expected = {"cls": states[0], "mean": states.mean(0), "max": states.max(0), "mask": states[place]}  # fmt: skip
+        assert np.allclose(found, expected[pooling], atol=1e-4)
+
+
+def test_own_pooling_keeps_all_of_a_model(starts: Any) -> None:
+    model, own = build(starts["whole"]), SentenceTransformer(starts["whole"], device="cpu")
+    assert [type(module).__name__ for module in model] == ["Transformer", "Pooling", "Dense", "Normalize"]  # fmt: skip
+    assert same(model, own)
+    assert (model.similarity_fn_name, model.max_seq_length) == ("dot", 20)
+    assert model.prompts == {"query": "the ", "document": "a "}
+    assert np.allclose(model.encode_query(QUERIES), own.encode_query(QUERIES), atol=1e-6)
+
+
+def test_another_pooling_takes_the_place_of_all_that_follows(starts: Any) -> None:
+    model = build(starts["whole"], pooling="cls")
+    assert [type(module).__name__ for module in model] == ["Transformer", "Pooling"]
+
+
+def test_two_encoders_have_nothing_in_common(starts: Any) -> None:
+    model = build(starts["plain"], encoders=2, pooling="cls")
+    routes = model[0].sub_modules
+    query, document = routes["query"], routes["document"]
+    assert same(query, document)
+    places = {value.data_ptr() for value in query.parameters()}
+    assert not places & {value.data_ptr() for value in document.parameters()}
+    vectors = model.encode_document(TEXTS)
+    with torch.no_grad():
+        for value in query.parameters():
+            value += 1
+    assert np.array_equal(model.encode_document(TEXTS), vectors)
+    assert not np.allclose(model.encode_query(TEXTS), vectors)
+
+
+def test_a_query_encoder_with_a_start_of_its_own(starts: Any) -> None:
+    model = build(
+        starts["plain"], query_start=starts["other"], encoders=2, pooling="cls",
+        query_pooling="mean", query_length=7, doc_length=9,
+    )  # fmt: skip
+    asked = build(starts["other"], pooling="mean", query_length=7, doc_length=7)
+    shown = build(starts["plain"], pooling="cls", query_length=9, doc_length=9)
+    assert np.allclose(model.encode_query(TEXTS), asked.encode(TEXTS), atol=1e-5)
+    assert np.allclose(model.encode_document(TEXTS), shown.encode(TEXTS), atol=1e-5)
+
+
+def test_one_encoder_with_two_poolings(starts: Any, tmp_path: Path) -> None:
+    """Shared, also when it has been saved."""
+    build(starts["plain"], pooling="cls", query_pooling="mask").save(str(tmp_path / "model"))
+    model = loading.open_model("dense", str(tmp_path / "model"))
+    routes = model[0].sub_modules
+    assert routes["query"][0] is routes["document"][0]
+    assert [type(routes[side][1]).__name__ for side in routes] == ["MaskPooling", "Pooling"]
+
+
+def test_two_encoders_go_on_from_two(starts: Any, tmp_path: Path) -> None:
+    first = build(starts["plain"], query_start=starts["other"], encoders=2, pooling="cls")
+    first.save(str(tmp_path / "first"))
+    again = build(str(tmp_path / "first"), encoders=2)
+    assert same(first, again)
+    with pytest.raises(InputError, match=r"has two encoders \(encoders=2\)"):
+        build(str(tmp_path / "first"))
+
+
+def test_the_head_of_a_cross_encoder_is_drawn_by_the_seed(starts: Any) -> None:
+    for name in ("plain", "masked", "whole"):
+        for labels in (1, 2):
+            first, again, other = (
+                build(starts[name], seed, kind="cross", labels=labels) for seed in (1, 1, 2)
+            )
+            assert isinstance(first, CrossEncoder)
+            assert first.num_labels == labels
+            assert same(first, again)
+            assert not same(first, other)
+            head = weights(first)["0.model.classifier.weight"]
+            assert head.shape == (labels, DIMENSIONS)
+            assert float(head.std()) > 0
+
+
+def test_the_body_of_a_cross_encoder_is_the_starts(starts: Any) -> None:
+    own = transformers.BertModel.from_pretrained(starts["plain"]).state_dict()
+    model = weights(build(starts["plain"], kind="cross"))
+    for name, value in own.items():
+        assert torch.equal(model[f"0.model.bert.{name}"], value), name
+
+
+def test_a_cross_encoder_goes_on_with_its_head(starts: Any) -> None:
+    own = CrossEncoder(starts["one"], device="cpu")
+    assert same(build(starts["one"], kind="cross"), own)
+    with pytest.raises(InputError, match=r"has 1 outputs, and the recipe labels=2 \(labels=1"):
+        build(starts["one"], kind="cross", labels=2)
+
+
+@pytest.mark.parametrize("kind", ["dense", "cross", "late"])
+def test_other_weights_than_a_head_must_be_there(tmp_path: Path, kind: Any) -> None:
+    folder = tiny_models.save(tmp_path / "model")
+    model = transformers.BertModel.from_pretrained(folder)
+    kept = {name: value for name, value in model.state_dict().items() if "layer.1." not in name}
+    model.save_pretrained(folder, state_dict=kept)
+    with pytest.raises(InputError, match=r"has no weights for (bert\.)?encoder\.layer\.1\."):
+        build(folder, kind=kind)
+
+
+def test_late_interaction_over_a_plain_transformer(starts: Any) -> None:
+    """ColBERT: 128 dimensions, markers, filled queries, documents without punctuation."""
+    model, again, other = (
+        build(starts["plain"], s, kind="late", query_length=9) for s in (1, 1, 2)
+    )
+    assert isinstance(model, MultiVectorEncoder)
+    assert same(model, again)
+    assert not same(model, other)
+    asked, shown = model.encode_query(QUERIES), model.encode_document(["a cat, on the mat!", ""])
+    assert {tuple(tokens.shape) for tokens in asked} == {(9, 128)}
+    # [CLS] [unused1] a cat on the mat [SEP]
+    assert [tuple(tokens.shape) for tokens in shown] == [(8, 128), (3, 128)]
+    words = model.preprocess(["a cat"], prompt=model.prompts["query"], task="query")["input_ids"]
+    tokens = model.tokenizer.convert_ids_to_tokens(words[0])
+    assert tokens == ["[CLS]", "[unused0]", "a", "cat", "[SEP]", *["[MASK]"] * 4]
+
+
+def test_markers_for_a_vocabulary_without(tmp_path: Path) -> None:
+    words = tokenizer()
+    torch.manual_seed(0)
+    transformers.BertModel(config(words)).save_pretrained(tmp_path / "plain")
+    words.save_pretrained(tmp_path / "plain")
+    model = build(str(tmp_path / "plain"), kind="late")
+    assert model.prompts == {"query": "[Q] ", "document": "[D] "}
+    coded = model.preprocess(["a cat"], prompt="[D] ", task="document")["input_ids"][0]
+    assert model.tokenizer.convert_ids_to_tokens(coded)[1] == "[D]"
+    assert len(model[0].model.get_input_embeddings().weight) == len(words) + 2
+    model.save(str(tmp_path / "late"))
+    again = loading.open_model("late", str(tmp_path / "late"))
+    assert [len(tokens) for tokens in again.encode_document(["a cat", "the"])] == [5, 4]
+
+
+def test_late_interaction_goes_on_from_colbert(starts: Any) -> None:
+    model, own = build(starts["colbert"], kind="late"), MultiVectorEncoder(starts["colbert"], device="cpu")  # fmt: skip
+    assert same(model, own)
+    assert (model.prompts, model[0].query_expansion) == (own.prompts, own[0].query_expansion)
+
+
+def test_sparse_vectors_of_a_masked_language_model(starts: Any) -> None:
+    model = build(starts["masked"], kind="sparse")
+    assert isinstance(model, SparseEncoder)
+    assert [type(module).__name__ for module in model] == ["Transformer", "SpladePooling"]
+    assert model.similarity_fn_name == "dot"
+
+
+def test_building_draws_from_nobody_elses_numbers(starts: Any) -> None:
+    torch.manual_seed(9)
+    expected = torch.rand(3)
+    torch.manual_seed(9)
+    build(starts["plain"], kind="late")
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_a_preset_says_what_is_known_of_it(starts: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {
+        "tiny": Preset(
+            starts["plain"], query=starts["other"], pooling="cls", similarity="dot",
+            query_prompt="the ", query_length=9, doc_length=11,
+        ),
+        "absent": Preset("nobody/nothing"),
+        "untold": Preset("untold", unpublished="train it"),
+        "pooled": Preset(starts["plain"], pooling="pooler"),
+        "writer": Preset(starts["plain"], kind="writer"),
+    }  # fmt: skip
+    monkeypatch.setattr(presets, "presets", lambda: known)
+    model = build("tiny", encoders=2)
+    routes = model[0].sub_modules
+    assert [routes[side][1].pooling_mode for side in ("query", "document")] == ["cls", "cls"]
+    assert [routes[side][0].max_seq_length for side in ("query", "document")] == [9, 11]
+    assert model.similarity_fn_name == "dot"
+    assert model.prompts == {"query": "the ", "document": ""}
+    other = build(starts["other"])
+    assert torch.equal(weights(routes["query"][0])["model.pooler.dense.weight"], weights(other)["0.model.pooler.dense.weight"])  # fmt: skip
+    # With one encoder it is the document's.
+    assert build("tiny").max_seq_length == LONGEST
+    for name, expected in (
+        ("absent", "the weights of nobody/nothing are not here: run `hf download"),
+        ("untold", "the weights of untold are not on the hub: train it"),
+        ("pooled", r"pooled is pooled by pooler, which is not trained here \(pooling=cls"),
+        ("writer", "cannot start from writer, which is of kind writer"),
+    ):
+        with pytest.raises(InputError, match=expected):
+            build(name)
+
+
+# -- what is saved ----------------------------------------------------------------------------
+
+SAVED: dict[str, tuple[str, dict[str, Any]]] = {
+    "one encoder": ("plain", {"pooling": "mean", "similarity": "cosine"}),
+    "one encoder, two lengths": ("plain", {"pooling": "cls", "query_length": 6, "doc_length": 11}),
+    "one encoder, one length": ("plain", {"pooling": "cls", "query_length": 6}),
+    "whole": ("whole", {}),
+    "two encoders": (
+        "plain", {"encoders": 2, "pooling": "cls", "similarity": "dot", "query_length": 6, "doc_length": 11},
+    ),
+    "QuoteR": (
+        "plain",
+        {"encoders": 2, "pooling": "cls", "query_pooling": "mask", "similarity": "dot",
+         "sememes": "sememes", "alpha": 0.5, "doc_length": 9},
+    ),
+    "late": ("plain", {"kind": "late", "query_length": 9, "doc_length": 12}),
+    "ColBERT": ("colbert", {"kind": "late", "query_length": 10}),
+    "sparse": ("masked", {"kind": "sparse", "doc_length": 12}),
+    "pairs": ("plain", {"kind": "cross", "doc_length": 21}),
+    "pairs, two outputs": ("plain", {"kind": "cross", "labels": 2}),
+}  # fmt: skip
+RETRIEVERS: dict[str, Any] = {
+    "dense": dense.Dense, "late": lambda model, **how: late.Late(model, stored="fp32", **how),
+    "sparse": sparse.Sparse, "cross": cross.CrossEncoder,
+}  # fmt: skip
+
+
+def scores(model: Any, kind: str) -> Any:
+    """(queries, documents) as sentence-transformers has them."""
+    if kind == "cross":
+        pairs = [(query, doc) for query in QUERIES for doc in TEXTS]
+        found = np.asarray(model.predict(pairs, activation_fn=torch.nn.Identity()))
+        found = found[:, 1] - found[:, 0] if found.ndim == 2 else found
+        return found.reshape(len(QUERIES), len(TEXTS))
+    found = model.similarity(model.encode_query(QUERIES), model.encode_document(TEXTS))
+    return np.asarray(found)
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_a_saved_model_ranks_as_it_did(name: str, starts: Any, tmp_path: Path) -> None:
+    """Loaded by sentence-transformers and by our retrievers."""
+    start, how = SAVED[name]
+    how = {key: starts[value] if key == "sememes" else value for key, value in how.items()}
+    model = build(starts[start], **how)
+    kind = how.get("kind", "dense")
+    expected = scores(model, kind)
+    folder = str(tmp_path / "model")
+    model.save_pretrained(folder)
+    assert presets.said_kind(folder) == kind
+    again = loading.open_model(kind, folder)
+    assert type(again).__name__ == SAVED_AS[kind]
+    assert scores(again, kind) == pytest.approx(expected, abs=1e-5)
+    assert again.prompts == model.prompts
+    for side, length in (("query", how.get("query_length")), ("document", how.get("doc_length"))):
+        applied = apply(folder, kind, side, device="cpu", precision="fp32")  # type: ignore[arg-type]
+        if length is not None:
+            assert applied.limit == length
+        if kind in ("dense", "sparse"):
+            assert applied.similarity == model.similarity_fn_name
+    found = table(register(), RETRIEVERS[kind](folder, device="cpu"))
+    if kind == "sparse":  # which has no score for what has no term in common
+        found = {pair: found.get(pair, 0.0) for pair in paired(expected)}
+    assert found == pytest.approx(paired(expected), rel=1e-4, abs=1e-4)
+
+
+def test_a_length_of_the_users_takes_the_place_of_a_sides_own(starts: Any, tmp_path: Path) -> None:
+    build(starts["plain"], pooling="cls", query_length=6, doc_length=11).save(str(tmp_path / "m"))
+    shorter = build(starts["plain"], pooling="cls", query_length=4, doc_length=5)
+    found = table(register(), dense.Dense(str(tmp_path / "m"), query_length=4, doc_length=5, device="cpu"))  # fmt: skip
+    assert found == pytest.approx(paired(scores(shorter, "dense")), abs=1e-4)
+
+
+# -- frozen documents -------------------------------------------------------------------------
+
+
+def test_a_frozen_document_encoder_stays_as_it_is(starts: Any) -> None:
+    model = build(starts["plain"], encoders=2, pooling="cls", similarity="dot")
+    freeze_documents(model)
+    before = weights(model)
+    loss = make_loss(model, Stage(loss="in-batch"), "dense")
+    trained = [value for value in model.parameters() if value.requires_grad]
+    optimiser = torch.optim.SGD(trained, 0.1)
+    for _ in range(2):
+        model.train()  # as trainers do in every step
+        asked = model.preprocess(QUERIES[:2], task="query")
+        shown = model.preprocess(TEXTS[:2], task="document")
+        loss([asked, shown], None).backward()
+        optimiser.step()
+    changed = {name.split(".")[2] for name, value in weights(model).items() if not torch.equal(value, before[name])}  # fmt: skip
+    assert changed == {"query"}
+    routes = model[0].sub_modules
+    assert routes["query"].training
+    assert not any(module.training for module in routes["document"].modules())
+    freeze_documents(model, False)
+    model.train()
+    assert all(module.training for module in routes["document"].modules())
+    assert all(value.requires_grad for value in model.parameters())
+
+
+@pytest.mark.parametrize("how", [{"pooling": "cls"}, {"pooling": "cls", "query_pooling": "mean"}])
+def test_an_encoder_that_is_shared_cannot_be_frozen(starts: Any, how: Any) -> None:
+    model = build(starts["plain"], **how)
+    with pytest.raises(InputError, match=r"queries and documents share an encoder \(encoders=2\)"):
+        freeze_documents(model)
+    assert all(value.requires_grad for value in model.parameters())
+
+
+# -- what cannot be built ---------------------------------------------------------------------
+
+AMISS: list[tuple[str, dict[str, Any], str]] = [
+    ("plain", {"kind": "late", "encoders": 2}, "encoders=2 is not for models of kind late"),
+    ("masked", {"kind": "sparse", "pooling": "cls"}, "pooling=cls is not for models of kind sparse"),
+    ("plain", {"kind": "cross", "query_pooling": "cls"}, "query_pooling=cls is not for"),
+    ("plain", {"kind": "late", "sememes": "x"}, "sememes=x is not for models of kind late"),
+    ("plain", {"labels": 2}, "labels=2 is not for models of kind dense"),
+    ("plain", {"kind": "cross", "query_length": 5}, r"query_length=5 is not .* together as doc_length\)"),
+    ("masked", {"kind": "sparse", "similarity": "cosine"}, r"similarity=cosine is not .*\(leave"),
+    ("plain", {"kind": "cross", "similarity": "dot"}, "similarity=dot is not for models of kind cross"),
+    ("plain", {"query_start": "x"}, r"query_start=x with one encoder \(encoders=2\)"),
+    ("plain", {"sememes": "x"}, r"queries share their encoder \(encoders=2\)"),
+    ("nothing", {}, "there is no model in /nothing"),
+    ("", {}, r"starts from no model \(start=PRESET"),
+    ("plain", {"kind": "sparse"}, r"kind sparse cannot start from .* \(a masked language model\)"),
+    ("whole", {"kind": "sparse"}, "cannot start from .*, which is of kind dense"),
+    ("colbert", {}, r"kind dense cannot start from .*, which is of kind late \(a plain transf"),
+    ("static", {"doc_length": 5}, "document texts of 5 tokens: the model cuts no text"),
+    ("static", {"pooling": "mask"}, "pooling=mask is of a transformer's tokens"),
+    ("plain", {"doc_length": LONGEST + 1}, f"length of {LONGEST + 1} tokens is more than the model's {LONGEST}"),
+    ("plain", {"query_length": -1}, "a length of -1 tokens is not at least 1"),
+    ("static", {"encoders": 2, "sememes": "sememes"}, "to one that has none"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("start", "how", "expected"), AMISS)
+def test_a_recipe_that_cannot_be_followed(starts: Any, start: str, how: Any, expected: str) -> None:
+    place = starts.get(start, f"/{start}" if start else "")
+    how = {k: starts["sememes"] if v == "sememes" else v for k, v in how.items()}
+    with pytest.raises(InputError, match=expected):
+        build(place, **how)
+
+
+def test_dprs_own_form(tmp_path: Path) -> None:
+    words = tokenizer()
+    made = transformers.DPRContextEncoder
+    made(config(words, transformers.DPRConfig)).save_pretrained(tmp_path)
+    words.save_pretrained(tmp_path)
+    with pytest.raises(InputError, match="is in DPR's own form"):
+        build(str(tmp_path))

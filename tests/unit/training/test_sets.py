@@ -1,0 +1,742 @@
+"""Training sets from each source, held against what the sources say themselves."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import ir_datasets
+import numpy as np
+import pytest
+from ir_datasets.formats import BaseQueries, GenericDoc, GenericQuery
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.records import Qrel
+from irtoolkit.base.spans import Span
+from irtoolkit.datasets.dataset import candidates
+from irtoolkit.datasets.handlers import Docs, Judgments, Pools
+from irtoolkit.retrievers.cross import CrossEncoder
+from irtoolkit.retrievers.task import load_task, view
+from irtoolkit.runs import Run
+from irtoolkit.training import sets
+from irtoolkit.training.negatives import words_of
+from irtoolkit.training.recipes import Stage
+from irtoolkit.training.sets import TrainingSet, build
+from tests.tiny_models import save
+
+NUMBERS = count()
+SAMPLES = [
+    ("relic/sample/train/4-4", "masked:<mask>", "default"),
+    ("quoter/sample/en/train", "left", "default"),
+    ("egret/sample/train", "default", "default"),
+    ("plotretrieval/sample/train", "default", "default"),
+    ("plotretrieval/sample/train/book", "text", "text"),
+    ("csfcube/sample", "title+abstract", "title+abstract"),
+]
+RELIC = "relic/sample/train/4-4"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+# -- datasets ---------------------------------------------------------------------------------
+
+
+class Queries(BaseQueries):  # type: ignore[misc]
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.texts = texts
+
+    def queries_iter(self) -> Iterator[GenericQuery]:
+        return (GenericQuery(*item) for item in self.texts.items())
+
+
+def register(
+    docs: Mapping[str, str], queries: Mapping[str, str], qrels: Sequence[tuple[str, str, int]],
+    pools: Mapping[str, list[str]] | None = None,
+) -> str:  # fmt: skip
+    name = f"test-training-{next(NUMBERS)}"
+    records = {doc: GenericDoc(doc, text) for doc, text in docs.items()}
+    parts: list[Any] = [
+        Docs(lambda: records, GenericDoc, name, "en"), Queries(queries),
+        Judgments(lambda: [Qrel(*row) for row in qrels], Qrel, {}),
+    ]  # fmt: skip
+    parts += [] if pools is None else [Pools(lambda: pools.items())]
+    ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
+    return name
+
+
+DOCS = {f"d{i}": f"alpha{i} beta{i} gamma{i} delta{i}" for i in range(8)}
+ASKED = {"q1": "first", "q2": "second", "q3": "third"}
+GOLDS = [("q2", "d5", 1), ("q1", "d0", 2), ("q1", "d3", 1), ("q3", "d0", 0)]
+
+
+def relevant(dataset_id: str) -> list[tuple[str, str]]:
+    rows = ir_datasets.load(dataset_id).qrels_iter()
+    return sorted((row.query_id, row.doc_id) for row in rows if row.relevance > 0)
+
+
+def pairs(rows: TrainingSet) -> list[tuple[str, str]]:
+    docs = rows.doc_ids[rows.golds]
+    return sorted(zip(rows.query_ids, docs, strict=True))
+
+
+def pools_of(dataset_id: str) -> dict[str, set[str]]:
+    found = candidates(ir_datasets.load(dataset_id))
+    return {query: {*docs} for queries, docs in found for query in queries}
+
+
+@pytest.mark.parametrize(("dataset_id", "query", "doc"), SAMPLES)
+@pytest.mark.parametrize("whole", [False, True])
+def test_rows_of_a_dataset(dataset_id: str, query: str, doc: str, whole: bool) -> None:
+    stage = Stage(dataset=dataset_id, query=query, doc=doc)
+    rows = build(replace(stage, loss="all") if whole else stage)
+    dataset = ir_datasets.load(dataset_id)
+    assert len(rows) == len(rows.queries) == len(rows.golds) == len(rows.groups)
+    assert pairs(rows) == relevant(dataset_id)
+    asked = {q.query_id: " ".join(view(q, query)) for q in dataset.queries_iter()}
+    texts = {d.doc_id: d for d in dataset.docs_iter()}
+    assert list(rows.queries) == [asked[name] for name in rows.query_ids]
+    assert list(rows.docs) == [" ".join(view(texts[name], doc)) for name in rows.doc_ids]
+    pools = pools_of(dataset_id)
+    judged = {name for name, _ in relevant(dataset_id)}
+    golds = {name for _, name in relevant(dataset_id)}
+    assert {*rows.doc_ids} == (set().union(*(pools[q] for q in judged)) if whole else golds)
+    for row in range(len(rows)):
+        assert {*rows.doc_ids[rows.pool(row)]} == pools[rows.query_ids[row]] & {*rows.doc_ids}
+        assert rows.pool(row).tolist() == sorted(rows.pool(row).tolist())
+        assert rows.name(row) == f"query {rows.query_ids[row]} with document {rows.doc_ids[rows.golds[row]]}"  # fmt: skip
+    books = [getattr(texts[name], "book", None) for name in rows.doc_ids[rows.golds]]
+    assert rows.groups.tolist() == [list(dict.fromkeys(books)).index(book) for book in books]
+    assert rows.what == dataset_id
+    assert rows.negatives is rows.scores is None
+
+
+@pytest.mark.parametrize(("dataset_id", "query", "doc"), SAMPLES)
+def test_what_a_dataset_bars(dataset_id: str, query: str, doc: str) -> None:
+    rows = build(Stage(dataset=dataset_id, query=query, doc=doc, loss="all", near=0.5))
+    words = [words_of(text) for text in rows.docs]
+    spans = []
+    for name in rows.doc_ids:
+        try:
+            spans.append(Span.parse(name))
+        except InputError:
+            spans.append(None)
+
+    def meet(one: Span | None, two: Span | None) -> bool:
+        if one is None or two is None or one.book != two.book:
+            return False
+        return one.start < two.stop and two.start < one.stop
+
+    for row in range(len(rows)):
+        golds = {
+            int(g) for g, q in zip(rows.golds, rows.asked, strict=True) if q == rows.asked[row]
+        }
+        assert rows.barred(row).tolist() == [
+            doc
+            for doc in range(len(rows.docs))
+            if any(
+                doc == gold
+                or len(words[doc] & words[gold]) / len(words[doc] | words[gold]) >= 0.5
+                or meet(spans[doc], spans[gold])
+                for gold in golds
+            )
+        ]
+
+
+def test_segments_are_joined_as_the_model_wants_them() -> None:
+    stage = Stage(dataset="csfcube/sample", query="title+abstract", doc="title+abstract")
+    rows = build(stage, join="[SEP]")
+    doc = next(
+        iter(ir_datasets.load("csfcube/sample").docs_store().get_many_iter([rows.doc_ids[0]]))
+    )
+    assert rows.docs[0] == f"{doc.title}[SEP]{doc.abstract}"
+    assert rows.fingerprint != build(stage).fingerprint
+
+
+def test_graded_judgments_are_all_rows() -> None:
+    name = register(DOCS, ASKED, GOLDS)
+    rows = build(Stage(dataset=name))
+    # In the order of the queries; a document that is not relevant makes no row.
+    assert rows.query_ids.tolist() == ["q1", "q1", "q2"]
+    assert rows.doc_ids[rows.golds].tolist() == ["d0", "d3", "d5"]
+    assert rows.barred(0).tolist() == rows.barred(1).tolist() == [0, 1]
+    assert rows.asked.tolist() == [0, 0, 1]
+
+
+def test_a_split_without_relevant_documents() -> None:
+    name = register(DOCS, ASKED, [("q1", "d1", 0), ("q2", "d1", -1)])
+    with pytest.raises(InputError, match=f"{name} has no judged query with a relevant document"):
+        build(Stage(dataset=name))
+    with pytest.raises(InputError, match="relic/sample/test/4-4 has no qrels"):
+        build(Stage(dataset="relic/sample/test/4-4"))
+
+
+def test_judgments_of_strange_queries() -> None:
+    name = register(DOCS, ASKED, [*GOLDS, ("q9", "d1", 1)])
+    with pytest.raises(InputError, match=f"the qrels of {name} judge query q9"):
+        build(Stage(dataset=name))
+
+
+@pytest.mark.parametrize("doc", ["d7", "nowhere"])
+def test_a_gold_that_is_no_candidate(doc: str) -> None:
+    pools = {"q1": ["d0", "d1"], "q2": ["d2", "d7"], "q3": ["d1"]}
+    name = register(DOCS, ASKED, [("q2", "d2", 1), ("q1", doc, 1)], pools)
+    with pytest.raises(
+        InputError, match=f"document {doc} is relevant to query q1 of {name} and not among"
+    ):
+        build(Stage(dataset=name))
+
+
+def test_too_few_candidates() -> None:
+    pools = {"q1": ["d0", "d3", "d1"], "q2": [*DOCS], "q3": ["d1"]}
+    name = register({**DOCS, "d1": "alpha0 beta0 gamma0 delta0"}, ASKED, GOLDS, pools)
+    stage = Stage(dataset=name, negatives="random")
+    # Of three candidates two are golds, and the third has the words of one.
+    with pytest.raises(
+        InputError, match=r"query q1 with document d0 of .* has 0 candidates that may"
+    ):
+        build(replace(stage, count=1))
+    rows = build(replace(stage, count=1, near=1.5))
+    assert {*rows.doc_ids[rows.barred(0)]} == {"d0", "d3"}
+    with pytest.raises(InputError, match=r"has 1 candidates that may be negatives, and 2 are"):
+        build(replace(stage, count=2, near=1.5))
+
+
+# -- the cache --------------------------------------------------------------------------------
+
+
+def test_what_was_built_is_mapped(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage(dataset=RELIC, negatives="random", count=3)
+    first = build(stage)
+    files = {path: path.stat().st_mtime_ns for path in cache.rglob("*.arrow")}
+    with monkeypatch.context() as patch:
+        patch.setattr(sets, "_write", lambda *args: pytest.fail("written again"))
+        second = build(stage)
+    assert {path: path.stat().st_mtime_ns for path in cache.rglob("*.arrow")} == files
+    assert second.fingerprint == first.fingerprint
+    assert list(second.docs) == list(first.docs)
+    assert not [path for path in (cache / "training").iterdir() if not path.is_dir()]
+    # Not the same text of Python's, but the same place in the file.
+    assert second.docs[0] is not second.docs[0]
+
+
+def test_damaged_columns_are_written_again(cache: Path) -> None:
+    stage = Stage(dataset=RELIC)
+    first = list(build(stage).docs)
+    for path in (cache / "training").rglob("docs.arrow"):
+        cut = path.read_bytes()[:100]
+        path.unlink()
+        path.write_bytes(cut)
+    assert list(build(stage).docs) == first
+
+
+def test_everything_that_decides_rows_is_in_the_fingerprint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = mining_run(tmp_path)
+    stage = Stage(dataset=RELIC, near=0.9)
+    stages = [
+        stage,
+        replace(stage, query="masked"),
+        replace(stage, doc="book"),
+        replace(stage, dataset="relic/sample/train/1-1"),
+        replace(stage, loss="all"),
+        replace(stage, near=0.1, loss="all"),
+        replace(stage, negatives="mined", count=2, run=run),
+        replace(stage, negatives="mined", count=3, run=run),
+        replace(stage, source="surroundings"),
+        replace(stage, source="surroundings", around=2),
+        replace(stage, source="surroundings", length=2),
+    ]
+    found = [build(each).fingerprint for each in stages]
+    assert len(set(found)) == len(stages)
+    # And nothing else: not the place of the cache, nor how it is trained.
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "another"))
+    assert build(replace(stage, rate=0.1, epochs=9, batch=2)).fingerprint == found[0]
+
+
+def test_processes_that_build_at_once(cache: Path) -> None:
+    code = (
+        "from irtoolkit.training.sets import build; from irtoolkit.training.recipes import Stage\n"
+        f"print(build(Stage(dataset='{RELIC}')).fingerprint)"
+    )
+    both = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    said = {process.communicate()[0].strip() for process in both}
+    assert said == {build(Stage(dataset=RELIC)).fingerprint}
+    assert len([*(cache / "training").iterdir()]) == 1
+
+
+def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "file"))
+    with pytest.raises(InputError, match="cannot write"):
+        build(Stage(dataset=register(DOCS, ASKED, GOLDS)))
+
+
+# -- using a set ------------------------------------------------------------------------------
+
+
+def test_selected_rows() -> None:
+    rows = build(Stage(dataset=register(DOCS, ASKED, GOLDS), negatives="random", count=2))
+    some = rows.select(np.array([2, 0]))
+    assert list(some.queries) == ["second", "first"]
+    assert some.query_ids.tolist() == ["q2", "q1"]
+    assert some.doc_ids[some.golds].tolist() == ["d5", "d0"]
+    assert list(some.docs) == list(rows.docs)
+    assert some.barred(0).tolist() == rows.barred(2).tolist()
+    assert some.pool(1).tolist() == rows.pool(0).tolist() == [*range(8)]
+    assert some.name(0) == "query q2 with document d5"
+    again = some.select(np.array([1]))
+    assert list(again.queries) == ["first"]
+    assert len(again) == 1
+    assert len({rows.fingerprint, some.fingerprint, again.fingerprint}) == 3
+    assert rows.select(np.array([2, 0])).fingerprint == some.fingerprint
+    assert rows.select(np.array([0, 2])).fingerprint != some.fingerprint
+
+
+def test_texts_are_sequences() -> None:
+    rows = build(Stage(dataset=RELIC))
+    for texts in (rows.queries, rows.docs):
+        listed = list(texts)
+        assert [texts[i] for i in range(len(texts))] == listed
+        assert texts[-1] == listed[-1]
+        assert list(texts[2:9:3]) == listed[2:9:3]
+        assert list(texts[2:9][1:3]) == listed[3:5]
+        assert list(pickle.loads(pickle.dumps(texts))) == listed
+        assert listed[3] in texts
+        with pytest.raises(IndexError):
+            texts[len(texts)]
+
+
+# -- mined negatives --------------------------------------------------------------------------
+
+
+def mining_run(folder: Path) -> str:
+    """Every candidate of every query of RELiC's sample, in the order of their ids' hashes."""
+    rows = [
+        (query, doc, float(hash_of(query + doc)))
+        for query, docs in pools_of(RELIC).items()
+        for doc in docs
+    ]
+    path = folder / "mined.run"
+    Run.from_rows(rows).write(path)
+    return str(path)
+
+
+def hash_of(text: str) -> int:
+    return sum(ord(c) * (i + 7) for i, c in enumerate(text)) % 997
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_mined_negatives(tmp_path: Path, whole: bool) -> None:
+    run = mining_run(tmp_path)
+    stage = Stage(dataset=RELIC, negatives="mined", count=4, run=run, depth=40)
+    rows = build(replace(stage, loss="all") if whole else stage)
+    everything = build(replace(stage, negatives="none", count=0, run=None, loss="all"))
+    assert rows.negatives is not None
+    assert rows.negatives.shape == (len(rows), 4)
+    ranking = Run.read(run)
+    used = {*rows.golds.tolist(), *rows.negatives.ravel().tolist()}
+    if not whole:
+        assert used == {*range(len(rows.docs))}
+    assert list(rows.query_ids) == list(everything.query_ids)
+    for row in range(len(rows)):
+        barred = {*everything.doc_ids[everything.barred(row)]}
+        listed = [hit.doc_id for hit in ranking.ranking(rows.query_ids[row])[:40]]
+        expected = [name for name in listed if name not in barred][:4]
+        assert rows.doc_ids[rows.negatives[row]].tolist() == expected
+        # What is barred and has a text here is the same, whatever else has one.
+        assert {*rows.doc_ids[rows.barred(row)]} == barred & {*rows.doc_ids}
+    last = rows.select(np.array([len(rows) - 1, 0]))
+    assert last.negatives is not None
+    assert last.negatives.tolist() == [rows.negatives[-1].tolist(), rows.negatives[0].tolist()]
+    texts = dict(zip(everything.doc_ids, everything.docs, strict=True))
+    assert list(rows.docs) == [texts[name] for name in rows.doc_ids]
+
+
+def mined(tmp_path: Path, rows: list[tuple[str, str]], **how: Any) -> TrainingSet:
+    pools = {"q1": ["d0", "d3", "d1", "d2"], "q2": [*DOCS], "q3": ["d1"]}
+    name = register(DOCS, ASKED, GOLDS, pools)
+    path = tmp_path / "small.run"
+    Run.from_rows((q, d, -float(i)) for i, (q, d) in enumerate(rows)).write(path)
+    return build(Stage(dataset=name, negatives="mined", run=str(path), **{"count": 1, **how}))
+
+
+def test_runs_that_are_not_the_datasets(tmp_path: Path) -> None:
+    good = [("q1", "d3"), ("q1", "d1"), ("q2", "d5"), ("q2", "d4"), ("q2", "d6"), ("q3", "d1")]
+    rows = mined(tmp_path, good)
+    assert rows.negatives is not None
+    assert rows.doc_ids[rows.negatives].tolist() == [["d1"], ["d1"], ["d4"]]
+    assert rows.doc_ids.tolist() == ["d0", "d3", "d1", "d4", "d5"]
+    for row, message in (
+        (("q8", "d1"), "query q8 of the run irtoolkit is not in"),
+        (("q1", "d99"), "document d99 of the run irtoolkit is not in"),
+        (("q1", "d7"), "document d7 of the run irtoolkit is no candidate of query q1"),
+    ):
+        with pytest.raises(InputError, match=message) as caught:
+            mined(tmp_path, [*good, row])
+        assert caught.value.file == str(tmp_path / "small.run")
+
+
+def test_runs_that_are_too_short(tmp_path: Path) -> None:
+    good = [("q1", "d3"), ("q1", "d1"), ("q2", "d5"), ("q2", "d4"), ("q2", "d6")]
+    for how, message in (
+        ({"count": 2}, "of the first 100 documents of query q1 1 may be its negatives, and 2"),
+        ({"depth": 1}, "of the first 1 documents of query q1 0 may be its negatives, and 1"),
+    ):
+        with pytest.raises(InputError, match=message):
+            mined(tmp_path, good, **how)
+    with pytest.raises(InputError, match="of query q2 0 may be"):
+        mined(tmp_path, good[:2])
+    with pytest.raises(InputError, match="depth 0"):
+        mined(tmp_path, good, depth=0)
+    with pytest.raises(InputError, match="cannot read"):
+        build(Stage(dataset=RELIC, negatives="mined", count=1, run=str(tmp_path / "none.run")))
+
+
+# -- settings ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("stage", "message"),
+    [
+        (Stage(), "source=dataset without dataset"),
+        (Stage(dataset="no/such"), "no dataset 'no/such'"),
+        (Stage(dataset=RELIC, query="title"), "RelicQuery has no text field 'title'"),
+        (Stage(dataset=RELIC, doc="title"), "Passage has no text field 'title'"),
+        (Stage(dataset=RELIC, negatives="random"), "negatives=random with count=0"),
+        (Stage(dataset=RELIC, negatives="mined", run="x.run", count=-1), "negatives=mined with count=-1"),
+        (Stage(dataset=RELIC, count=4), "negatives=none with count=4"),
+        (Stage(dataset=RELIC, negatives="mined", count=1), "negatives=mined without a run"),
+        (Stage(dataset=RELIC, run="x.run"), "run=x.run without negatives=mined"),
+        (Stage(dataset=RELIC, near=0), "near=0 takes any two documents"),
+        (Stage(dataset=RELIC, teacher="x", negatives="random", count=1), "a teacher with negatives=random"),
+        (Stage(source="examples"), "source=examples without file"),
+        (Stage(source="examples", file="none.jsonl"), "none.jsonl: no such file"),
+        (Stage(source="examples", file="a", negatives="mined", count=1, run="x"), "of which there are no runs"),
+        (Stage(source="triples"), "source=triples without file"),
+        (Stage(source="triples", file="a", negatives="random", count=1), "one negative each"),
+        (Stage(source="triples", file="a", negatives="mined", count=2), "one negative each"),
+        (Stage(source="triples", file="a", run="x"), "one negative each"),
+        (Stage(source="surroundings"), "source=surroundings without dataset"),
+        (Stage(source="surroundings", dataset=RELIC, around=0), "around=0 sentences"),
+        (Stage(source="surroundings", dataset=RELIC, length=0), "length=0 sentences"),
+        (Stage(source="surroundings", dataset="csfcube/sample"), "are no passages of books"),
+        (Stage(source="surroundings", dataset=RELIC, length=5000), "no passage of 5000 sentences"),
+        (Stage(source="surroundings", dataset=RELIC, negatives="mined", count=1), "there are no runs"),
+    ],
+)  # fmt: skip
+def test_settings_that_do_not_fit(stage: Stage, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        build(stage)
+
+
+# -- examples ---------------------------------------------------------------------------------
+
+PROSE = """
+Light carries far. For example, a lamp on a hill is seen for miles. So it was used by sailors.
+
+Some birds travel every year (e.g. swallows and storks), and some stay. They find their way.
+"""
+
+
+@pytest.mark.parametrize("name", ["examples.jsonl", "examples.jsonl.gz"])
+def test_examples(name: str, tmp_path: Path, irtoolkit: Callable[..., Any], write: Callable[..., Path]) -> None:  # fmt: skip
+    file = tmp_path / name
+    assert irtoolkit("extract", "examples", write("prose.txt", PROSE), "-o", file).status == 0
+    data = file.read_bytes()
+    lines = (gzip.decompress(data) if name.endswith(".gz") else data).decode().splitlines()
+    known = [json.loads(line) for line in lines]
+    assert len(known) == 2
+    for query, expected in (
+        ("default", [f"{e['left']} {e['right']}" for e in known]),
+        ("context", [f"{e['left']} {e['right']}" for e in known]),
+        ("left", [e["left"] for e in known]),
+        ("masked:<mask>", [f"{e['left']} <mask> {e['right']}" for e in known]),
+    ):
+        rows = build(Stage(source="examples", file=str(file), query=query))
+        assert list(rows.queries) == expected
+        assert list(rows.docs) == [e["text"] for e in known]
+        assert rows.query_ids.tolist() == rows.doc_ids.tolist() == [e["id"] for e in known]
+        assert rows.golds.tolist() == [0, 1]
+        assert rows.groups.tolist() == [0, 0]
+        assert rows.pool(1).tolist() == [0, 1]
+        assert rows.what == name
+
+
+EXAMPLE = {"id": "a:1", "text": "For example, this.", "left": "Before.", "right": "After."}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "not JSON"),
+        ("[1]", "not a JSON object"),
+        (json.dumps({**EXAMPLE, "text": 3}), "no text in the field 'text'"),
+        (json.dumps({k: v for k, v in EXAMPLE.items() if k != "left"}), "no text in the field 'left'"),
+        (json.dumps({**EXAMPLE, "text": " "}), "an example without text"),
+        (b"\xff\xfe", "not UTF-8"),
+    ],
+)  # fmt: skip
+def test_lines_that_are_no_examples(line: str | bytes, message: str, write: Callable[..., Path]) -> None:  # fmt: skip
+    bad = line if isinstance(line, bytes) else line.encode()
+    path = write("bad.jsonl", json.dumps(EXAMPLE).encode() + b"\n\n" + bad + b"\n")
+    with pytest.raises(InputError, match=message) as caught:
+        build(Stage(source="examples", file=str(path)))
+    assert (caught.value.file, caught.value.line) == (str(path), 3)
+    assert caught.value.remedy
+    assert "release" not in caught.value.remedy
+
+
+def test_files_without_rows(write: Callable[..., Path]) -> None:
+    for source in ("examples", "triples"):
+        with pytest.raises(InputError, match=r"empty\.jsonl: no rows to train on"):
+            build(Stage(source=source, file=str(write("empty.jsonl", "\n"))))  # type: ignore[arg-type]
+
+
+def test_an_edited_file_makes_other_rows(write: Callable[..., Path]) -> None:
+    path = write("e.jsonl", json.dumps(EXAMPLE))
+    stage = Stage(source="examples", file=str(path))
+    first = build(stage)
+    write("e.jsonl", json.dumps({**EXAMPLE, "right": "Later."}))
+    second = build(stage)
+    assert list(second.queries) == ["Before. Later."]
+    assert first.fingerprint != second.fingerprint
+
+
+# -- triples ----------------------------------------------------------------------------------
+
+
+def triples(write: Callable[..., Path], lines: list[Any], **how: Any) -> TrainingSet:
+    path = write("triples.jsonl", "\n".join(json.dumps(line) for line in lines))
+    return build(Stage(source="triples", file=str(path), **how), join="[SEP]")
+
+
+def triple(query: Any, positive: Any, negative: Any) -> dict[str, Any]:
+    return {"query": query, "positive": positive, "negative": negative}
+
+
+def shown(rows: TrainingSet) -> list[tuple[str, str, str]]:
+    assert rows.negatives is not None
+    return [
+        (rows.queries[i], rows.docs[int(rows.golds[i])], rows.docs[int(rows.negatives[i, 0])])
+        for i in range(len(rows))
+    ]
+
+
+def test_triples_of_texts(write: Callable[..., Path]) -> None:
+    lines = [("q one", "p one", "n one"), ("q two", "p two", "p one"), ("q one", "n two", "n one")]
+    rows = triples(write, [triple(*line) for line in lines])
+    assert shown(rows) == lines
+    # Each text once, whatever it is on its lines; and a query bars its golds of all lines.
+    assert sorted(rows.docs) == ["n one", "n two", "p one", "p two"]
+    assert rows.asked.tolist() == [0, 1, 0]
+    assert rows.query_ids.tolist() == ["1.query", "2.query", "1.query"]
+    assert rows.doc_ids.tolist() == ["1.positive", "1.negative", "2.positive", "3.positive"]
+    assert rows.barred(0).tolist() == rows.barred(2).tolist() == [0, 3]
+    assert rows.what == "triples.jsonl"
+    again = triples(write, [triple(*line) for line in lines], negatives="mined", count=1)
+    assert shown(again) == lines
+
+
+def test_triples_of_objects(write: Callable[..., Path]) -> None:
+    def paper(name: str) -> dict[str, Any]:
+        return {"title": f"On {name}", "abstract": [f"{name} is.", f"We do {name}."], "year": 7}
+
+    lines = [triple(paper("a"), paper("b"), paper("c")), triple(paper("b"), paper("c"), paper("a"))]
+    rows = triples(write, lines, query="title+abstract", doc="title")
+    assert shown(rows) == [
+        ("On a[SEP]a is.[SEP]We do a.", "On b", "On c"),
+        ("On b[SEP]b is.[SEP]We do b.", "On c", "On a"),
+    ]
+    for how, message in (
+        ({}, "query: an object, whose text is in its fields"),
+        ({"query": "title", "doc": "body"}, "positive: _Fields has no text field 'body'"),
+    ):
+        with pytest.raises(InputError, match=message) as caught:
+            triples(write, lines, **how)
+        assert caught.value.line == 1
+
+
+def test_triples_of_ids(write: Callable[..., Path]) -> None:
+    store = ir_datasets.load("csfcube/sample").docs_store()
+    names = [doc.doc_id for doc in ir_datasets.load("csfcube/sample").docs_iter()][:5]
+
+    def text(name: str) -> str:
+        doc = store.get(name)
+        return f"{doc.title}[SEP]{doc.abstract}"
+
+    how = {"dataset": "csfcube/sample", "query": "title", "doc": "title+abstract"}
+    lines = [names[:3], [names[3], names[1], names[4]]]
+    rows = triples(write, [triple(*line) for line in lines], **how)
+    assert shown(rows) == [(store.get(q).title, text(p), text(n)) for q, p, n in lines]
+    assert rows.doc_ids.tolist() == [names[1], names[2], names[4]]
+    assert rows.query_ids.tolist() == [names[0], names[3]]
+    for bad, message in (
+        (triple(names[0], "nobody", names[1]), "no document nobody in the dataset"),
+        (triple(names[0], {"title": "x"}, names[1]), "positive is {'title': 'x'}"),
+    ):
+        with pytest.raises(InputError, match=message) as caught:
+            triples(write, [triple(*lines[0]), bad], **how)
+        assert caught.value.line == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ([1], "not a JSON object"),
+        ({"query": "q", "positive": "p"}, "no 'negative'"),
+        (triple("q", "p", 7), "negative is 7"),
+        (triple("q", " ", "n"), "positive has no text"),
+        (triple("q", "p", "p"), "the negative is relevant to its query"),
+        (triple("other", "n1 n2 n3 n4 n5", "N1 n2, n3 n4, n5"), "the negative is relevant to its query"),
+        (triple("good q", "another", "good p"), "the negative is relevant .* and so on 0 more lines"),
+    ],
+)  # fmt: skip
+def test_lines_that_are_no_triples(line: Any, message: str, write: Callable[..., Path]) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        triples(write, [triple("good q", "good p", "bad n"), line])
+    assert (Path(str(caught.value.file)).name, caught.value.line) == ("triples.jsonl", 2)
+
+
+# -- surroundings -----------------------------------------------------------------------------
+
+
+def sentences_of(dataset_id: str) -> dict[str, dict[int, str]]:
+    books: dict[str, dict[int, str]] = {}
+    for doc in ir_datasets.load(dataset_id).docs_iter():
+        for place, sentence in enumerate(doc.sentences, doc.start):
+            books.setdefault(doc.book, {})[place] = sentence
+    return books
+
+
+@pytest.mark.parametrize("dataset_id", ["relic/sample/train", "plotretrieval/sample/val"])
+@pytest.mark.parametrize(("around", "length"), [(4, 1), (1, 3), (2, 2)])
+def test_surroundings(dataset_id: str, around: int, length: int) -> None:
+    stage = Stage(source="surroundings", dataset=dataset_id, around=around, length=length)
+    rows = build(replace(stage, query="masked:[M]"))
+    books = sentences_of(dataset_id)
+    expected = []
+    for number, (book, known) in enumerate(books.items()):
+        assert sorted(known) == [*range(len(known))]  # so that passages begin at multiples
+        for start in range(0, len(known) - length + 1, length):
+            text = " ".join(known[i] for i in range(start, start + length))
+            left = " ".join(known[i] for i in range(max(0, start - around), start))
+            after = range(start + length, min(len(known), start + length + around))
+            right = " ".join(known[i] for i in after)
+            if len(words_of(text)) >= 5:
+                query = f"{left} [M] {right}".strip()
+                expected.append((f"{book}:{start}+{length}", query, text, number))
+    found = zip(rows.query_ids, rows.queries, rows.docs, rows.groups.tolist(), strict=True)
+    assert list(found) == expected
+    assert rows.doc_ids.tolist() == rows.query_ids.tolist()
+    for row in range(len(rows)):
+        assert rows.pool(row).tolist() == np.flatnonzero(rows.groups == rows.groups[row]).tolist()
+    left_only = build(replace(stage, query="left"))
+    assert all(q.startswith(part) for q, part in zip(rows.queries, left_only.queries, strict=True))
+
+
+# -- a teacher --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("labels", [1, 2])
+def test_a_teachers_scores(labels: int, tmp_path: Path) -> None:
+    name = register(DOCS, ASKED, GOLDS)
+    model = save(tmp_path / "model", "ForSequenceClassification", DOCS.values(), num_labels=labels)
+    run = tmp_path / "all.run"
+    Run.from_rows((q, d, float(i)) for q in ASKED for i, d in enumerate(DOCS)).write(run)
+    stage = Stage(dataset=name, negatives="mined", count=3, run=str(run))
+    plain = build(stage)
+    rows = build(replace(stage, teacher=model))
+    assert rows.scores is not None
+    assert rows.negatives is not None
+    assert rows.scores.shape == (3, 4)
+    assert rows.scores.dtype == np.float32
+    task = load_task(name)
+    scorer = CrossEncoder(model=model).scorer(task)(task.groups[0].docs)
+    place = {doc: i for i, doc in enumerate(task.doc_ids)}
+    for row in range(3):
+        docs = rows.doc_ids[[rows.golds[row], *rows.negatives[row]]]
+        query = np.flatnonzero(task.query_ids == rows.query_ids[row])
+        expected = np.asarray(scorer(query))[0, [place[doc] for doc in docs]]
+        np.testing.assert_allclose(rows.scores[row], expected, rtol=1e-5)
+    assert rows.fingerprint != plain.fingerprint
+    assert rows.select(np.array([1])).scores.tolist() == [rows.scores[1].tolist()]  # type: ignore[union-attr]
+
+
+def test_models_that_cannot_teach(tmp_path: Path) -> None:
+    stage = Stage(dataset=register(DOCS, ASKED, GOLDS), teacher="no/such/model")
+    with pytest.raises(InputError, match="has no negatives to score"):
+        build(stage)
+    run = tmp_path / "all.run"
+    Run.from_rows((q, d, float(i)) for q in ASKED for i, d in enumerate(DOCS)).write(run)
+    stage = replace(stage, negatives="mined", count=1, run=str(run))
+    with pytest.raises(InputError, match="no/such/model"):
+        build(stage)
+    three = save(tmp_path / "three", "ForSequenceClassification", DOCS.values(), num_labels=3)
+    with pytest.raises(InputError, match="has 3 classes"):
+        build(replace(stage, teacher=three))
+
+
+# -- real releases ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("dataset_id", "folder", "query"),
+    [
+        ("relic/val/4-4", "relic", "masked:<mask>"),
+        ("quoter/lzh/train", "quoter", "masked:[MASK]"),
+        ("quoter/en/train", "quoter", "left"),
+        ("plotretrieval/train/book", "plotretrieval", "default"),
+        ("egret/train/left", "egret", "default"),
+        ("csfcube/method", "csfcube", "title+abstract"),
+    ],
+)
+def test_real_datasets(dataset_id: str, folder: str, query: str, real_data: Path) -> None:
+    if not (real_data / folder).is_dir():
+        pytest.skip(f"{real_data} has no {folder} release")
+    doc = query if folder == "csfcube" else "default"
+    rows = build(Stage(dataset=dataset_id, query=query, doc=doc, near=0.8))
+    assert pairs(rows) == relevant(dataset_id)
+    words = [words_of(text) for text in rows.docs]
+    for row in np.random.default_rng(0).permutation(len(rows))[:20].tolist():
+        golds = [
+            int(g) for g, q in zip(rows.golds, rows.asked, strict=True) if q == rows.asked[row]
+        ]
+        barred = {*rows.barred(row).tolist()}
+        assert barred >= {*golds}
+        for doc_number in range(len(rows.docs)):
+            alike = max(
+                len(words[doc_number] & words[g]) / max(1, len(words[doc_number] | words[g]))
+                for g in golds
+            )
+            assert alike < 0.8 or doc_number in barred
+            if folder in ("quoter", "egret", "csfcube"):
+                assert (alike >= 0.8) == (doc_number in barred)
+
+
+def test_real_books(real_data: Path) -> None:
+    if not (real_data / "plotretrieval").is_dir():
+        pytest.skip(f"{real_data} has no plotretrieval release")
+    stage = Stage(
+        source="surroundings", dataset="plotretrieval/val", length=3, query="masked:[MASK]"
+    )
+    rows = build(stage)
+    books = sentences_of("plotretrieval/val")
+    assert len(set(rows.groups.tolist())) == len(books)
+    whole = sum(len(known) // 3 for known in books.values())
+    assert 0.9 * whole < len(rows) <= whole
