@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from ir_measures import Metric, providers
 from ir_measures.measures import Measure
 
 from irtoolkit.measures.judged import Floats, JudgedRun
+from irtoolkit.measures.traits import Traits
 from irtoolkit.runs import Qrels, Run
 
 
@@ -19,13 +20,17 @@ class ColumnarMeasure(Measure):  # type: ignore[misc]
     in ALWAYS_SHOWN are printed even at their default, where the bare name would say too little.
     """
 
-    ALWAYS_SHOWN: tuple[str, ...] = ()
-    # Whether the exact ranks kept beside a run tell the measure what the run itself cannot.
-    USES_RANKS: bool = False
+    ALWAYS_SHOWN: ClassVar[tuple[str, ...]] = ()
+    TRAITS: ClassVar[Traits] = Traits()
+
+    @property
+    def traits(self) -> Traits:
+        """TRAITS; a measure whose traits depend on its parameters overrides this."""
+        return self.TRAITS
 
     def needs_whole_pool(self) -> bool:
-        """Whether a run that leaves out candidates makes the measure mean something else."""
-        return False
+        """Whether the measure is only meaningful for a run that lists every candidate."""
+        return self.traits.whole_pool
 
     def __repr__(self) -> str:
         shown = {

@@ -10,6 +10,7 @@ from ir_measures import ParamInfo
 from irtoolkit.base.ids import Ints, offsets_of
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.measures.judged import Floats, JudgedRun, Rows, sums, within
+from irtoolkit.measures.traits import Traits
 
 
 class _NDCGp(ColumnarMeasure):
@@ -43,8 +44,9 @@ class _NDCGp(ColumnarMeasure):
         ),
     }
 
-    def needs_whole_pool(self) -> bool:
-        return bool(self["pool"] == "run")
+    @property
+    def traits(self) -> Traits:
+        return Traits(whole_pool=self["pool"] == "run")
 
     def per_query(self, judged: JudgedRun) -> Floats:
         # A grade below zero gains nothing, as zero does.

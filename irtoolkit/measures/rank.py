@@ -10,6 +10,7 @@ from ir_measures.measures.base import Agg
 
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.measures.judged import Floats, JudgedRun
+from irtoolkit.measures.traits import Traits
 
 
 class _Rank(ColumnarMeasure):
@@ -27,7 +28,7 @@ class _Rank(ColumnarMeasure):
     PRETTY_NAME = "Mean rank of the first relevant document"
     SHORT_DESC = "The rank of the first relevant document"
     DEFAULT = float("inf")
-    USES_RANKS = True
+    TRAITS = Traits(lower_is_better=True, exact_ranks=True)
     SUPPORTED_PARAMS: ClassVar = {
         "rel": ParamInfo(dtype=int, default=1, desc="minimum grade that counts as relevant"),
     }

@@ -9,6 +9,7 @@ from ir_measures import ParamInfo
 
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.measures.judged import Floats, JudgedRun, sums
+from irtoolkit.measures.traits import Traits
 
 
 class _RCap(ColumnarMeasure):
@@ -25,7 +26,7 @@ class _RCap(ColumnarMeasure):
     NAME = __name__
     PRETTY_NAME = "Capped recall"
     SHORT_DESC = "BEIR's capped recall, PlotRetrieval's Recall"
-    USES_RANKS = True
+    TRAITS = Traits(exact_ranks=True)
     SUPPORTED_PARAMS: ClassVar = {
         "cutoff": ParamInfo(dtype=int, required=True, desc="ranking cutoff threshold"),
         "rel": ParamInfo(dtype=int, default=1, desc="minimum grade that counts as relevant"),

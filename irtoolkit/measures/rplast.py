@@ -9,6 +9,7 @@ from ir_measures import ParamInfo
 
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.measures.judged import Floats, JudgedRun
+from irtoolkit.measures.traits import Traits
 
 
 class _RPlast(ColumnarMeasure):
@@ -25,12 +26,10 @@ class _RPlast(ColumnarMeasure):
     PRETTY_NAME = "Precision at the last relevant document"
     SHORT_DESC = 'CSFCube\'s "R-Precision"'
     ALWAYS_SHOWN = ("rel",)
+    TRAITS = Traits(whole_pool=True)
     SUPPORTED_PARAMS: ClassVar = {
         "rel": ParamInfo(dtype=int, default=2, desc="minimum grade that counts as relevant"),
     }
-
-    def needs_whole_pool(self) -> bool:
-        return True
 
     def per_query(self, judged: JudgedRun) -> Floats:
         relevant = judged.grades >= self["rel"]

@@ -23,15 +23,12 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Ints, offsets_of
 from irtoolkit.measures.judged import Floats, JudgedRun, Rows, sums, within
-
-# Measures that need only the ranks of relevant documents: where these were kept beside a run that is
-# cut at some depth, their values are those of the whole ranking.
-OF_WHOLE_RANKING = frozenset({"AP", "P", "R", "RBP", "RR", "Rprec", "Success", "nDCG"})
+from irtoolkit.measures.traits import traits
 
 
 def uses_ranks(measure: Measure) -> bool:
-    """Whether the exact ranks kept beside a run tell a measure what the run itself cannot."""
-    return getattr(measure, "USES_RANKS", False) or measure.NAME in OF_WHOLE_RANKING
+    """Whether a measure uses the exact ranks stored beside a run."""
+    return traits(measure).exact_ranks
 
 
 def vectorised(measure: Measure) -> Callable[[JudgedRun], Floats] | None:
@@ -53,7 +50,7 @@ def vectorised(measure: Measure) -> Callable[[JudgedRun], Floats] | None:
 
 def _relevant(measure: Measure, judged: JudgedRun) -> Rows:
     """The rows with a relevant document within the cut."""
-    rows = judged.exact if measure.NAME in OF_WHOLE_RANKING else judged.hits
+    rows = judged.exact if traits(measure).exact_ranks else judged.hits
     return rows.where((rows.grades >= measure["rel"]) & (rows.ranks <= _cut(measure)))
 
 

@@ -16,6 +16,7 @@ from irtoolkit.base.ids import Ids
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.measures.judged import Floats, JudgedRun, Ranks
 from irtoolkit.measures.standard import vectorised
+from irtoolkit.measures.traits import traits
 from irtoolkit.runs import Qrels, Run
 from irtoolkit.runs.trec import MAX_GRADE
 
@@ -192,8 +193,8 @@ def _by_ir_measures(
 
 
 def lower_is_better(measure: ir_measures.Measure | str) -> bool:
-    """Whether a smaller value of a measure is a better one: so for ranks, and for nothing else."""
-    return str(measure).partition("(")[0].endswith("Rank")
+    """Whether a smaller value of a measure is a better one."""
+    return traits(measure).lower_is_better
 
 
 def _untied(run: Run) -> dict[str, dict[str, float]]:

@@ -20,10 +20,10 @@ from transformers import TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.measures.traits import traits
 from irtoolkit.models.adapters import own_prompt
 from irtoolkit.models.loading import dtype_of
 from irtoolkit.models.presets import SAVED_AS, Kind
-from irtoolkit.scoring.evaluation import lower_is_better
 from irtoolkit.training.checkpoints import save_whole, saver
 from irtoolkit.training.collating import ROWS, Collator
 from irtoolkit.training.losses import LOSSES, make_loss
@@ -244,7 +244,7 @@ class Follower(TrainerCallback):  # type: ignore[misc]
         if self._run.test is None or not self.evaluations:
             return None
         measure = self._run.test.measure
-        sign = 1 if lower_is_better(measure) else -1
+        sign = 1 if traits(measure).lower_is_better else -1
         return min(self.evaluations, key=lambda found: sign * found["figures"][measure])
 
     def exhausted(self) -> bool:

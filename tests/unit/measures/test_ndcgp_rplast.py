@@ -30,6 +30,7 @@ from irtoolkit.measures.base import ColumnarMeasure, ColumnarProvider
 from irtoolkit.measures.judged import Floats, JudgedRun, sums
 from irtoolkit.measures.ndcgp import nDCGp
 from irtoolkit.measures.rplast import RPlast
+from irtoolkit.measures.traits import Traits, traits
 from irtoolkit.runs.qrels import Qrel, Qrels
 from irtoolkit.runs.run import Run, ScoredDoc
 from irtoolkit.scoring.evaluation import evaluate
@@ -515,7 +516,7 @@ def test_each_is_registered_once_by_its_name() -> None:
 def test_each_says_what_it_is(name: str) -> None:
     measure = ir_measures.parse_measure(name)
     assert measure.NAME == measure.__name__ == name
-    assert measure.needs_whole_pool()
+    assert traits(measure).whole_pool
     assert measure.PRETTY_NAME
     assert measure.SHORT_DESC
     assert measure.__doc__
@@ -812,6 +813,45 @@ def test_a_measures_shown_form_has_what_differs_from_its_defaults() -> None:
     assert str(Grades(plus=0) @ 3) == "Grades@3"
     assert str(Grades(plus=1) @ 3) == "Grades(plus=1)@3"
     assert Grades(plus=0) @ 3 == Grades @ 3
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Rank(rel=2)", Traits(lower_is_better=True, exact_ranks=True)),
+        ("MedianRank", Traits(lower_is_better=True, exact_ranks=True)),
+        ("StdRank", Traits(lower_is_better=True, exact_ranks=True)),
+        ("RCap@10", Traits(exact_ranks=True)),
+        ("NRODCG@10", Traits()),
+        ("RPlast", Traits(whole_pool=True)),
+        ("nDCGp(p=20)", Traits(whole_pool=True)),
+        ("nDCGp(p=20,pool='qrels')", Traits()),
+        ("nDCG@10", Traits(exact_ranks=True)),
+        ("AP", Traits(exact_ranks=True)),
+        ("Bpref", Traits()),
+        ("SetP", Traits()),
+    ],
+)
+def test_the_traits_of_a_measure(name: str, expected: Traits) -> None:
+    assert traits(name) == traits(ir_measures.parse_measure(name)) == expected
+
+
+def test_a_measure_of_another_package_declares_its_traits() -> None:
+    class Ours(ColumnarMeasure):
+        TRAITS = Traits(lower_is_better=True)
+
+    class Theirs(Measure):  # type: ignore[misc]
+        NAME = "Theirs"
+        traits = Traits(exact_ranks=True)
+
+    assert traits(Ours()) == Traits(lower_is_better=True)
+    assert traits(Theirs()) == Traits(exact_ranks=True)
+    assert traits(Grades) == Traits()
+
+
+def test_a_name_without_a_measure_has_no_traits() -> None:
+    with pytest.raises(NameError):
+        traits("NoSuchMeasure")
 
 
 def test_a_measure_without_its_method_says_so() -> None:
