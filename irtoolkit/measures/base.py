@@ -59,7 +59,7 @@ class ColumnarProvider(providers.Provider):  # type: ignore[misc]
         return False
 
     def _evaluator(self, measures: Iterable[ColumnarMeasure], qrels: Any) -> ColumnarEvaluator:
-        return ColumnarEvaluator(list(measures), Qrels.of(qrels))
+        return ColumnarEvaluator(list(measures), Qrels.of(qrels, empty=True))
 
 
 class ColumnarEvaluator(providers.Evaluator):  # type: ignore[misc]
@@ -70,7 +70,7 @@ class ColumnarEvaluator(providers.Evaluator):  # type: ignore[misc]
         self.qrels = qrels
 
     def _iter_calc(self, run: Any) -> Iterator[Metric]:
-        judged = JudgedRun.lay(Run.of(run), self.qrels)
+        judged = JudgedRun.lay(Run.of(run, empty=True), self.qrels)
         for measure in self.measures:
             values = measure.per_query(judged).tolist()
             for query_id, value in zip(judged.query_ids, values, strict=True):

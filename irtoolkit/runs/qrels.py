@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text
 from irtoolkit.base.ids import Ids, Ints, encode, is_word, offsets_of
 from irtoolkit.base.records import Qrel
-from irtoolkit.runs import trec
+from irtoolkit.runs import objects, trec
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,25 +57,38 @@ class Qrels:
         return cls._grouped(query_ids, queries, doc_ids, docs, grades)
 
     @classmethod
-    def of(cls, qrels: Any) -> Qrels:
-        """Qrels from anything ir_measures takes as qrels, or an ir_datasets dataset."""
+    def of(cls, qrels: Any, *, empty: bool = False) -> Qrels:
+        """Builds qrels from the object or the file that holds relevance judgments.
+
+        Args:
+            qrels: one of
+
+                - a Qrels;
+                - the path of a TREC file, see `read`;
+                - an ir_datasets dataset with qrels;
+                - {query id: {document id: grade}};
+                - a data frame with the columns query_id, doc_id and relevance (ir_measures), qid,
+                  docno and label (PyTerrier), or q_id, doc_id and score (ranx);
+                - a ranx.Qrels;
+                - an iterable of records with the attributes query_id, doc_id and relevance, such
+                  as ir_measures' and ir_datasets' Qrel, or of (query id, document id, grade).
+            empty: whether an iterable or data frame without rows is accepted.
+
+        Raises:
+            InputError: the object is none of these; a data frame without the columns; no rows; a
+                row of another length; a grade that is not a whole number; a document judged twice
+                for a query.
+        """
         if isinstance(qrels, Qrels):
             return qrels
-        if isinstance(qrels, Mapping):
-            return cls.from_rows(
-                (str(q), str(d), g) for q, docs in qrels.items() for d, g in docs.items()
-            )
-        if hasattr(qrels, "itertuples"):
-            if "qid" in qrels.columns:
-                names = ("qid", "docno", "label")
-            else:
-                names = ("query_id", "doc_id", "relevance")
-            return cls.from_rows(
-                zip(qrels[names[0]].astype(str), qrels[names[1]].astype(str), qrels[names[2]], strict=True)
-            )  # fmt: skip
+        if isinstance(qrels, str | PathLike):
+            return cls.read(qrels)
         if hasattr(qrels, "qrels_iter"):
-            qrels = qrels.qrels_iter()
-        return cls.from_rows((row.query_id, row.doc_id, row.relevance) for row in qrels)
+            qrels, empty = qrels.qrels_iter(), True
+        rows = objects.rows_of(qrels, objects.QRELS)
+        if not rows and not empty and not isinstance(qrels, Mapping):
+            objects.refuse_empty(qrels, objects.QRELS)
+        return cls.from_rows(rows)
 
     @classmethod
     def read(cls, path: StrPath) -> Qrels:

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from irtoolkit.base import html
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_path, atomic_text
 from irtoolkit.base.ids import Ids, Ints, encode, id_array, is_word, offsets_of, rank_ids
 from irtoolkit.base.records import ScoredDoc
-from irtoolkit.runs import trec
+from irtoolkit.runs import objects, trec
 
 DEFAULT_TAG = "irtoolkit"
+# Rows that a notebook shows.
+_SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +90,9 @@ class Run:
         twin = np.flatnonzero(pairs[1:] == pairs[:-1])
         if len(twin):
             query, doc = divmod(int(pairs[twin[0]]), len(doc_ids) + 1)
-            raise InputError(f"document {doc_ids[doc]} stands twice for query {query_ids[query]}")
+            raise InputError(
+                f"document {doc_ids[doc]} is listed twice for query {query_ids[query]}"
+            )
         return run
 
     @classmethod
@@ -107,32 +113,49 @@ class Run:
 
     @classmethod
     def from_rows(cls, rows: Iterable[tuple[str, str, float]], tag: str = DEFAULT_TAG) -> Run:
-        """Builds a run from (query id, document id, score) rows in any order."""
+        """Builds a run from (query id, document id, score) rows in any order.
+
+        Raises:
+            InputError: a score that is not a finite number, or a repeated document.
+        """
         listed = [(row[0], row[1], row[2]) for row in rows]
         query_ids, queries = encode(row[0] for row in listed)
         doc_ids, docs = encode(row[1] for row in listed)
-        scores = np.array([row[2] for row in listed], dtype=np.float64)
-        return cls.from_columns(query_ids, queries, doc_ids, docs, scores, tag)
+        return cls.from_columns(query_ids, queries, doc_ids, docs, objects.numbers(listed), tag)
 
     @classmethod
-    def of(cls, run: Any) -> Run:
-        """A Run from anything ir_measures takes as one.
+    def of(cls, run: Any, tag: str | None = None, *, empty: bool = False) -> Run:
+        """Builds a run from the object or the file that holds one.
 
-        Accepts a Run, {query id: {document id: score}}, a DataFrame with query_id, doc_id and
-        score (or PyTerrier's qid, docno, score) columns, or an iterable of ScoredDoc-like tuples.
+        Args:
+            run: one of
+
+                - a Run;
+                - the path of a file, see `read`;
+                - {query id: {document id: score}};
+                - a data frame with the columns query_id, doc_id and score (ir_measures), qid,
+                  docno and score (PyTerrier), or q_id, doc_id and score (ranx);
+                - a ranx.Run. Documents of equal score get trec_eval's order; to keep ranx's, use
+                  `irtoolkit.integrations.ranx.from_ranx`;
+                - an iterable of records with the attributes query_id, doc_id and score, such as
+                  ir_measures' and ir_datasets' ScoredDoc, or of (query id, document id, score).
+            tag: the name of the system; by default the one that the object has, else "irtoolkit".
+            empty: whether an iterable or data frame without rows is an empty run.
+
+        Raises:
+            InputError: the object is none of these; a data frame without the columns; no rows; a
+                row of another length; a score that is not a finite number; a repeated document.
         """
         if isinstance(run, Run):
-            return run
-        if isinstance(run, Mapping):
-            return cls.from_rows(
-                (str(q), str(d), s) for q, docs in run.items() for d, s in docs.items()
-            )
-        if hasattr(run, "itertuples"):
-            names = ("qid", "docno") if "qid" in run.columns else ("query_id", "doc_id")
-            return cls.from_rows(
-                zip(run[names[0]].astype(str), run[names[1]].astype(str), run["score"], strict=True)
-            )
-        return cls.from_rows((row.query_id, row.doc_id, row.score) for row in run)
+            return run if tag is None else run.named(tag)
+        if isinstance(run, str | PathLike):
+            return cls.of(cls.read(run), tag)
+        rows = objects.rows_of(run, objects.RUN)
+        if not rows and not empty and not isinstance(run, Mapping):
+            objects.refuse_empty(run, objects.RUN)
+        if tag is None and objects.is_ranx(run, objects.RUN):
+            tag = run.name
+        return cls.from_rows(rows, tag or DEFAULT_TAG)
 
     @classmethod
     def read(cls, path: StrPath) -> Run:
@@ -176,6 +199,17 @@ class Run:
     def __repr__(self) -> str:
         return f"Run({self.tag!r}, {len(self.query_ids)} queries, {len(self)} rows)"
 
+    def _repr_html_(self) -> str:
+        """The run in a notebook: what it holds, and the first rows of its first query."""
+        queries, depth = len(self.query_ids), int(np.diff(self.offsets).max(initial=0))
+        caption = f"Run {self.tag}: {queries:,} queries, {len(self):,} rows, depth {depth:,}"
+        rows = [
+            (row.query_id, rank, row.doc_id, row.score)
+            for query_id in self.query_ids[:1]
+            for rank, row in enumerate(self.ranking(query_id)[:_SHOWN], 1)
+        ]
+        return html.table(("query_id", "rank", "doc_id", "score"), rows, caption)
+
     def ranking(self, query_id: str) -> list[ScoredDoc]:
         """The rows of one query, best first; empty when the run does not have it."""
         at = self._index.get(query_id)
@@ -208,6 +242,14 @@ class Run:
     def ranks(self) -> Ints:
         """(N,) rank of each row within its query, from 1."""
         return np.arange(1, len(self) + 1) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
+
+    def named(self, tag: str) -> Run:
+        """The same run with another tag.
+
+        Raises:
+            InputError: the tag is not one word.
+        """
+        return Run.ordered(self.query_ids, self.offsets, self.doc_ids, self.docs, self.scores, tag)
 
     def head(self, depth: int) -> Run:
         """The first `depth` rows of each query."""

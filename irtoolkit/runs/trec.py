@@ -314,7 +314,7 @@ def _report_duplicates(path: StrPath, columns: RunColumns | QrelColumns, report:
         query, doc = columns.query_ids[columns.queries[row]], columns.doc_ids[columns.docs[row]]
         report(
             InputError(
-                f"document {doc} stands twice for query {query}, first at line {columns.lines[first]}",
+                f"document {doc} is listed twice for query {query}, first at line {columns.lines[first]}",
                 file=path,
                 line=int(columns.lines[row]),
                 remedy="keep one of the two lines",

@@ -726,7 +726,7 @@ TWICE = [ScoredDoc("q1", "a", 2.0), ScoredDoc("q1", "b", 1.5), ScoredDoc("q1", "
 
 @pytest.mark.parametrize("make", [list, iter, pd.DataFrame], ids=["list", "one-shot", "frame"])
 def test_a_document_listed_twice_is_refused(make: Callable[[Any], Any]) -> None:
-    with pytest.raises(InputError, match="document a stands twice for query q1"):
+    with pytest.raises(InputError, match="document a is listed twice for query q1"):
         ir_measures.calc([nDCGp], QRELS, make(TWICE))
 
 

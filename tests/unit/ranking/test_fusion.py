@@ -565,7 +565,7 @@ def test_bad_files_are_refused(irtoolkit: Command, files: list[Path], write: Wri
     bad = write("bad.run", "q1 Q0 a 1 0.5 t\nq1 Q0 a 2 0.4 t\n")
     for runs, found in (
         ([files[0]], "1 runs to fuse"),
-        ([files[0], bad], f"{bad}:2: document a stands twice"),
+        ([files[0], bad], f"{bad}:2: document a is listed twice"),
         ([files[0], "missing.run"], "missing.run: cannot read"),
         ([files[0], files[1], files[0]], "a run is given twice"),
         (

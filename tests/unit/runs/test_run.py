@@ -204,7 +204,7 @@ def test_the_largest_scores_are_finite(score: float) -> None:
     ],
 )
 def test_a_document_twice_is_refused(rows: Rows) -> None:
-    with pytest.raises(InputError, match="document d1 stands twice for query q2"):
+    with pytest.raises(InputError, match="document d1 is listed twice for query q2"):
         Run.from_rows(rows)
 
 
@@ -316,7 +316,7 @@ def test_bad_scores_are_refused_wherever_they_come_from(given_run: Any) -> None:
     ids=["dict", "frame", "scored"],
 )
 def test_documents_twice_are_refused_wherever_they_come_from(given_run: Any) -> None:
-    with pytest.raises(InputError, match="document d stands twice for query 1"):
+    with pytest.raises(InputError, match="document d is listed twice for query 1"):
         Run.of(given_run)
 
 

@@ -347,7 +347,7 @@ def test_an_irregular_file_is_refused_for_its_fault_alone(write: Write) -> None:
 def test_a_document_twice_names_both_lines(write: Write) -> None:
     path = write("x.run", GOOD + "q1 Q0 d2 2 0.4 t\nq1 Q0 d1 3 0.3 t\n")
     error = refused(path, 3)
-    assert error.found == "document d1 stands twice for query q1, first at line 1"
+    assert error.found == "document d1 is listed twice for query q1, first at line 1"
     assert error.remedy == "keep one of the two lines"
 
 
@@ -358,14 +358,14 @@ def test_a_document_twice_after_blank_lines(write: Write) -> None:
 
 def test_a_document_twice_with_another_query_between(write: Write) -> None:
     path = write("x.run", "q1 Q0 d 1 1 t\nq2 Q0 d 1 1 t\nq1 Q0 e 2 1 t\nq2 Q0 d 2 1 t\n")
-    assert refused(path, 4).found == "document d stands twice for query q2, first at line 2"
+    assert refused(path, 4).found == "document d is listed twice for query q2, first at line 2"
 
 
 def test_a_document_three_times_is_reported_twice(write: Write) -> None:
     found: list[InputError] = []
     trec.read_run(write("x.run", GOOD * 3), found.append)
     assert [error.line for error in found] == [2, 3]
-    assert all("document d1 stands twice for query q1" in error.found for error in found)
+    assert all("document d1 is listed twice for query q1" in error.found for error in found)
 
 
 def test_the_same_document_for_two_queries_is_no_duplicate(write: Write) -> None:
@@ -796,7 +796,7 @@ def test_qrels_have_four_fields(write: Write, line: str) -> None:
 def test_a_document_judged_twice(write: Write, second: int) -> None:
     path = write("x.qrels", f"q1 0 d1 1\nq2 0 d1 1\n\nq1 0 d1 {second}\n")
     error = refused_qrels(path, 4)
-    assert error.found == "document d1 stands twice for query q1, first at line 1"
+    assert error.found == "document d1 is listed twice for query q1, first at line 1"
 
 
 @pytest.mark.parametrize("data", ["", "\n", "\r\n \t\r\n", "\ufeff"])

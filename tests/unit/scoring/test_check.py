@@ -303,7 +303,7 @@ def test_no_depth_is_no_limit(write: Write) -> None:
         ("q Q0 b 2 0.5 t t", "7 fields instead of 6"),
         ("q Q0 b two 0.5 t", "rank 'two' is not a whole number"),
         ("q Q0 b 2 NaN t", "score 'NaN' is not a finite single-precision number"),
-        ("q Q0 a 2 0.5 t", "document a stands twice for query q, first at line 1"),
+        ("q Q0 a 2 0.5 t", "document a is listed twice for query q, first at line 1"),
         ("q Q0 b 2 1.5 t", "rank 2 has a higher score than rank 1 in query q"),
     ],
 )
@@ -365,7 +365,7 @@ def test_many_problems_at_once_are_each_found(write: Write) -> None:
     first = 1 + sum(len(POOLS[topic]) for topic in TOPICS[: TOPICS.index(Q1)])
     expected = {
         (count + 1, f"document {OUTSIDE} is outside the pool of query {Q1}"),
-        (count + 2, f"document {D1} stands twice for query {Q1}, first at line {first}"),
+        (count + 2, f"document {D1} is listed twice for query {Q1}, first at line {first}"),
         (count + 3, "4 fields instead of 6"),
         (count + 4, "document nothing is not one of csfcube/sample"),
         (count + 5, "score 'x' is not a finite single-precision number"),

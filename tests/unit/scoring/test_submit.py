@@ -108,10 +108,10 @@ MALFORMED: dict[str, tuple[bytes, tuple[str, ...], int, str]] = {
     "a hexadecimal score": (field(3, 5, "0x1p6"), (), 3, "score '0x1p6'"),
     # Ranks beside scores.
     "a document twice": (
-        swapped(3, f"{Q1} Q0 {FIRST[0]} 3 97 t"), (), 3, f"document {FIRST[0]} stands twice"
+        swapped(3, f"{Q1} Q0 {FIRST[0]} 3 97 t"), (), 3, f"document {FIRST[0]} is listed twice"
     ),
     "a document again at the end": (
-        added(f"{Q2} Q0 {POOLS[Q2][0]} {SIZE + 9} 1 t"), (), LAST + 1, "stands twice"
+        added(f"{Q2} Q0 {POOLS[Q2][0]} {SIZE + 9} 1 t"), (), LAST + 1, "is listed twice"
     ),
     "a rank against its score": (field(3, 5, "98.5"), (), 3, "rank 3 has a higher score"),
     "distances": (pairs("a 1 0.1", "b 2 0.4", "c 3 0.9"), (), 2, "rank 2 has a higher score"),

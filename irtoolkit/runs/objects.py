@@ -1,0 +1,214 @@
+"""Rows of runs and judgments, read from the objects that other libraries and plain Python have.
+
+Accepted are nested dicts, data frames (pandas, polars), ranx's Run and Qrels, ir_measures' and
+ir_datasets' records, and iterables of tuples. No other library is imported for that: its objects
+are recognised by their attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.errors import InputError
+
+Row = tuple[str, str, Any]
+
+# What a data frame may call its columns, the first that is there being read.
+_QUERIES = ("qid", "query_id", "q_id")
+_DOCS = ("docno", "doc_id")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a row says of a query and a document: the score of a run, or a grade.
+
+    Attributes:
+        noun: what an object with such rows is called in messages.
+        value: what the third value of a row is called in messages.
+        columns: names that a data frame may give to the column of values.
+        attribute: name of a record's attribute that holds the value.
+        nested: name of the attribute that holds the nested dict of ranx's class.
+    """
+
+    noun: str
+    value: str
+    columns: tuple[str, ...]
+    attribute: str
+    nested: str
+
+    @property
+    def expected(self) -> str:
+        """The row that messages ask for."""
+        return f"(query id, document id, {self.value})"
+
+
+RUN = Kind("run", "score", ("score",), "score", "run")
+QRELS = Kind("qrels", "grade", ("label", "relevance", "grade", "score"), "relevance", "qrels")
+
+
+class Frame(Protocol):
+    """What is read of a data frame."""
+
+    columns: Iterable[Any]
+
+    def __getitem__(self, name: str, /) -> Iterable[Any]: ...
+
+
+def rows_of(given: Any, kind: Kind) -> list[Row]:
+    """The (query id, document id, value) rows of an object.
+
+    Args:
+        given: {query id: {document id: value}}; a data frame; ranx's Run or Qrels; or an iterable
+            of records with attributes, or of tuples.
+        kind: `RUN` or `QRELS`.
+
+    Returns:
+        The rows in the order in which they were given, their ids as text. Their values are as they
+        were given.
+
+    Raises:
+        InputError: the object is none of these; a data frame without the columns; a row of another
+            length, or without an id.
+    """
+    if is_ranx(given, kind):
+        given = getattr(given, kind.nested)
+    if isinstance(given, Mapping):
+        return list(_nested(given, kind))
+    if _is_frame(given):
+        return _framed(given, kind)
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        _refuse(f"{_article(type(given).__name__)} is no {kind.noun}", kind)
+    rows = enumerate(given, 1)
+    return [row if _is_plain(row) else _row(row, number, kind) for number, row in rows]
+
+
+def is_ranx(given: Any, kind: Kind) -> bool:
+    """Whether an object is a ranx.Run or ranx.Qrels, told by the name of its class."""
+    name = {"run": "Run", "qrels": "Qrels"}[kind.noun]
+    return any(
+        base.__name__ == name and base.__module__.partition(".")[0] == "ranx"
+        for base in type(given).__mro__
+    )
+
+
+def refuse_empty(given: Any, kind: Kind) -> NoReturn:
+    """Raises the error for an object without rows."""
+    if isinstance(given, Iterator):
+        raise InputError(
+            f"no rows in the {kind.noun}", remedy="a generator can be read once: pass a list"
+        )
+    raise InputError(f"no rows in the {kind.noun}", remedy="it needs at least one")
+
+
+def numbers(rows: Sequence[Row]) -> NDArray[np.float64]:
+    """The scores of rows, (N,).
+
+    Raises:
+        InputError: a score that is not a number. None is taken for one that is missing, NaN.
+    """
+    values = [row[2] for row in rows]
+    try:
+        array = np.array(values)
+    except ValueError:  # sequences of different lengths among them
+        array = np.array(())
+    if array.ndim == 1 and len(array) == len(values) and array.dtype.kind in "iufb":
+        return array.astype(np.float64)
+    return np.array([_number(row) for row in rows], dtype=np.float64)
+
+
+def _number(row: Row) -> float:
+    query, doc, value = row
+    if value is None:
+        return float("nan")
+    try:
+        # Text is refused even where it reads as a number: the column may hold ranks or tags.
+        return float("text" if isinstance(value, str | bytes) else value)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"score {value!r} of document {doc} for query {query} is not a number",
+            remedy="convert scores with float()",
+        ) from None
+
+
+def _nested(given: Mapping[Any, Any], kind: Kind) -> Iterator[Row]:
+    for query, docs in given.items():
+        if not isinstance(docs, Mapping):
+            raise InputError(
+                f"query {query} has {_article(type(docs).__name__)}, not a dict",
+                remedy=f"a dict is {{query id: {{document id: {kind.value}}}}}",
+            )
+        name = str(query)
+        for doc, value in docs.items():
+            yield name, str(doc), value
+
+
+def _is_frame(given: Any) -> TypeGuard[Frame]:
+    return hasattr(given, "columns") and hasattr(given, "__getitem__")
+
+
+def _framed(frame: Frame, kind: Kind) -> list[Row]:
+    columns = [str(name) for name in frame.columns]
+    chosen = []
+    for names in (_QUERIES, _DOCS, kind.columns):
+        found = [name for name in names if name in columns]
+        if not found:
+            raise InputError(
+                f"no column {' or '.join(names)} in the data frame of a {kind.noun}: its columns"
+                f" are {', '.join(columns) or 'none'}",
+                remedy=f"rename them to query_id, doc_id and {kind.attribute}",
+            )
+        chosen.append(found[0])
+    rows = zip(*(_items(frame[name]) for name in chosen), strict=True)
+    return [_named(row, number, kind) for number, row in enumerate(rows, 1)]
+
+
+def _items(column: Iterable[Any]) -> Iterable[Any]:
+    """A column's values as Python's own, which takes half the time of one by one."""
+    return column.tolist() if hasattr(column, "tolist") else column
+
+
+def _is_plain(row: Any) -> TypeGuard[Row]:
+    """Whether a row is exactly a tuple of two texts and a value, as most are."""
+    return (
+        type(row) is tuple
+        and len(row) == 3
+        and type(row[0]) is str
+        and type(row[1]) is str
+    )  # fmt: skip
+
+
+def _row(row: Any, number: int, kind: Kind) -> Row:
+    if hasattr(row, "query_id") and hasattr(row, "doc_id") and hasattr(row, kind.attribute):
+        return _named((row.query_id, row.doc_id, getattr(row, kind.attribute)), number, kind)
+    if isinstance(row, str | bytes | Mapping) or not isinstance(row, Iterable):
+        _refuse(f"row {number} is {_article(type(row).__name__)}", kind)
+    values = tuple(row)
+    if len(values) != 3:
+        _refuse(f"row {number} has {len(values)} values, not 3", kind)
+    return _named(values, number, kind)
+
+
+def _named(row: tuple[Any, Any, Any], number: int, kind: Kind) -> Row:
+    """A row with its ids as text."""
+    query, doc, value = row
+    for role, name in (("query", query), ("document", doc)):
+        if name is None or name != name:  # NaN is a data frame's missing value
+            _refuse(f"row {number} has no {role} id", kind)
+    return str(query), str(doc), value
+
+
+def _refuse(found: str, kind: Kind) -> NoReturn:
+    raise InputError(
+        found,
+        remedy=f"a {kind.noun} is a list of {kind.expected}, a nested dict, a data frame,"
+        " or the path of a file",
+    )
+
+
+def _article(noun: str) -> str:
+    return f"{'an' if noun[0].lower() in 'aeiou' else 'a'} {noun}"

@@ -1,0 +1,285 @@
+"""Runs and qrels from the objects that other libraries and plain Python have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytest
+
+import irtoolkit  # noqa: F401  registers our datasets
+from irtoolkit.base.errors import InputError
+from irtoolkit.integrations.ranx import to_ranx
+from irtoolkit.runs import DEFAULT_TAG, Qrels, Run
+
+ROWS = [("q1", "a", 1.0), ("q1", "b", 2.5), ("q2", "a", -1.0)]
+RANKED = [("q1", "b", 2.5), ("q1", "a", 1.0), ("q2", "a", -1.0)]
+GRADED = [("q1", "a", 1), ("q1", "b", 0), ("q2", "a", 3)]
+
+
+class Table:
+    """A data frame that is not pandas': columns by name, each a plain list, as polars iterates."""
+
+    def __init__(self, **columns: list[Any]) -> None:
+        self._columns = columns
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self._columns)
+
+    def __getitem__(self, name: str) -> list[Any]:
+        return self._columns[name]
+
+
+class Record(NamedTuple):
+    query_id: str
+    doc_id: str
+    score: float
+    relevance: int = 0
+
+
+def frame(rows: list[tuple[Any, Any, Any]], *columns: str) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=list(columns))
+
+
+# -- runs ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "given_run",
+    [
+        ROWS,
+        tuple(ROWS),
+        [list(row) for row in ROWS],
+        np.array(ROWS, dtype=object),
+        dict.fromkeys(ROWS).keys(),
+        frame(ROWS, "q_id", "doc_id", "score"),
+        frame(ROWS, "qid", "doc_id", "score"),
+        frame(ROWS, "query_id", "doc_id", "score").assign(rank=1, label=0),
+        Table(query_id=["q1", "q1", "q2"], doc_id=["a", "b", "a"], score=[1, 2.5, -1]),
+        [ROWS[0], ir_measures.ScoredDoc(*ROWS[1]), Record(*ROWS[2])],
+        [(q, d, Decimal(s)) for q, d, s in ROWS],
+        [(q, d, np.float32(s)) for q, d, s in ROWS],
+        {"q1": {"a": np.float64(1), "b": Decimal("2.5")}, "q2": {"a": -1}},
+    ],
+    ids=[
+        "tuples", "tuple", "lists", "array", "keys", "ranx", "mixed", "more", "polars",
+        "kinds", "decimals", "singles", "numbers",
+    ],
+)  # fmt: skip
+def test_a_run_of_plain_objects(given_run: Any) -> None:
+    assert list(Run.of(given_run)) == RANKED
+
+
+def generated() -> Iterator[Any]:
+    yield from ROWS
+
+
+@pytest.mark.parametrize("make", [lambda: iter(ROWS), generated, lambda: map(tuple, ROWS)])
+def test_a_run_of_an_iterator_of_tuples(make: Callable[[], Any]) -> None:
+    assert list(Run.of(make())) == RANKED
+
+
+def test_a_ranx_run_keeps_its_name_and_documents() -> None:
+    pytest.importorskip("ranx")
+    given_run = to_ranx(Run.from_rows(ROWS, "bm25"))
+    run = Run.of(given_run)
+    assert list(run) == RANKED
+    assert run.tag == "bm25"
+    assert Run.of(given_run, "other").tag == "other"
+
+
+def test_a_ranx_run_without_a_name_has_the_default_tag() -> None:
+    ranx = pytest.importorskip("ranx")
+    assert Run.of(ranx.Run({"q1": {"a": 1.0}})).tag == DEFAULT_TAG
+
+
+@pytest.mark.parametrize("name", ["x.run", "x.run.gz", "x.parquet"])
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_run_of_a_path(tmp_path: Path, name: str, kind: Any) -> None:
+    Run.from_rows(ROWS, "bm25").write(tmp_path / name)
+    run = Run.of(kind(tmp_path / name))
+    assert list(run) == RANKED
+    assert run.tag == "bm25"
+
+
+def test_a_path_without_a_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot read: No such file") as caught:
+        Run.of(str(tmp_path / "x.run"))
+    assert caught.value.file == str(tmp_path / "x.run")
+
+
+def test_a_tag_can_be_given() -> None:
+    run = Run.of({"q": {"d": 1.0}}, "one")
+    assert run.tag == "one"
+    other = Run.of(run, "two")
+    assert (other.tag, list(other)) == ("two", list(run))
+    assert run.tag == "one"
+    with pytest.raises(InputError, match="is not one word"):
+        Run.of(run, "two words")
+
+
+# -- qrels ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "given_qrels",
+    [
+        GRADED,
+        [list(row) for row in GRADED],
+        frame(GRADED, "q_id", "doc_id", "score"),
+        frame(GRADED, "query_id", "doc_id", "grade"),
+        Table(qid=["q1", "q1", "q2"], docno=["a", "b", "a"], label=[1, 0, 3]),
+        [Record(q, d, 0.5, g) for q, d, g in GRADED],
+    ],
+    ids=["tuples", "lists", "ranx", "grade", "polars", "records"],
+)
+def test_qrels_of_plain_objects(given_qrels: Any) -> None:
+    assert list(Qrels.of(given_qrels)) == GRADED
+
+
+def test_qrels_of_an_iterator_of_tuples() -> None:
+    assert list(Qrels.of(iter(GRADED))) == GRADED
+
+
+def test_ranx_qrels_are_qrels() -> None:
+    pytest.importorskip("ranx")
+    assert sorted(Qrels.of(to_ranx(Qrels.from_rows(GRADED)))) == sorted(GRADED)
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_qrels_of_a_path(tmp_path: Path, kind: Any) -> None:
+    Qrels.from_rows(GRADED).write(tmp_path / "x.qrels")
+    assert list(Qrels.of(kind(tmp_path / "x.qrels"))) == GRADED
+
+
+# -- refused -------------------------------------------------------------------------------------
+
+both = pytest.mark.parametrize("kind", [Run, Qrels])
+
+
+@both
+def test_a_generator_that_was_read_before_is_refused(kind: Any) -> None:
+    rows = (row for row in [("q", "d", 1)])
+    kind.of(rows)
+    with pytest.raises(InputError) as caught:
+        kind.of(rows)
+    assert str(caught.value) == (
+        f"no rows in the {kind.__name__.lower()} (a generator can be read once: pass a list)"
+    )
+
+
+@both
+@pytest.mark.parametrize(
+    "nothing", [[], (), pd.DataFrame({"qid": [], "docno": [], "score": []})], ids=str
+)
+def test_nothing_is_refused(kind: Any, nothing: Any) -> None:
+    with pytest.raises(InputError, match="no rows in the"):
+        kind.of(nothing)
+    assert len(kind.of(nothing, empty=True)) == 0
+
+
+@both
+def test_a_dict_without_queries_is_empty(kind: Any) -> None:
+    assert len(kind.of({})) == 0
+
+
+@both
+def test_a_data_frame_says_which_columns_it_lacks(kind: Any) -> None:
+    with pytest.raises(InputError) as caught:
+        kind.of(frame([("q", "d", 1)], "query", "doc_id", "points"))
+    noun = kind.__name__.lower()
+    assert caught.value.found == (
+        f"no column qid or query_id or q_id in the data frame of a {noun}: its columns are"
+        " query, doc_id, points"
+    )
+    value = {"run": "score", "qrels": "relevance"}[noun]
+    assert caught.value.remedy == f"rename them to query_id, doc_id and {value}"
+    with pytest.raises(InputError, match=f"no column .*{value}"):
+        kind.of(frame([("q", "d", 1)], "qid", "docno", "points"))
+    with pytest.raises(InputError, match="its columns are none"):
+        kind.of(pd.DataFrame())
+
+
+@both
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_a_row_without_an_id_is_refused(kind: Any, missing: Any) -> None:
+    with pytest.raises(InputError, match="row 2 has no document id"):
+        kind.of([("q", "d", 1), ("q", missing, 1)])
+    value = {Run: "score", Qrels: "label"}[kind]
+    with pytest.raises(InputError, match="row 1 has no query id"):
+        kind.of(pd.DataFrame({"qid": [missing], "docno": ["d"], value: [1]}))
+
+
+@both
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        ([("q", "d", 1), ("q", "d")], "row 2 has 2 values, not 3"),
+        ([("q", "Q0", "d", "1", 0.5, "tag")], "row 1 has 6 values, not 3"),
+        (["q Q0 d 1 0.5 tag"], "row 1 is a str"),
+        ([{"query_id": "q", "doc_id": "d"}], "row 1 is a dict"),
+        ([("q", "d", 1), None], "row 2 is a NoneType"),
+        (list("abc"), "row 1 is a str"),
+        (b"x.run", "a bytes is no"),
+        (7, "an int is no"),
+        (None, "a NoneType is no"),
+        ({"q": ["a", "b"]}, "query q has a list, not a dict"),
+        ({"q": 1.5}, "query q has a float, not a dict"),
+    ],
+)
+def test_what_has_no_rows_is_refused(kind: Any, rows: Any, found: str) -> None:
+    with pytest.raises(InputError) as caught:
+        kind.of(rows)
+    assert caught.value.found.startswith(found)
+    assert caught.value.remedy is not None
+
+
+@pytest.mark.parametrize("score", ["high", "1.5", b"1", [1.0], (1, 2), {}, object, 1j])
+def test_a_score_that_is_no_number_is_refused(score: Any) -> None:
+    said = f"score {score!r} of document b for query q is not a number"
+    for rows in ({"q": {"a": 1.0, "b": score}}, [("q", "a", 1.0), ("q", "b", score)]):
+        with pytest.raises(InputError) as caught:
+            Run.of(rows)
+        assert caught.value.found == said
+
+
+@pytest.mark.parametrize("score", [float("nan"), None, float("inf"), 10**400, 1e39])
+def test_a_score_that_is_not_finite_is_refused(score: Any) -> None:
+    with pytest.raises(InputError, match="of document d for query q is not a"):
+        Run.of([("q", "d", score)])
+
+
+@both
+def test_a_document_twice_is_refused(kind: Any) -> None:
+    with pytest.raises(InputError, match=r"document d is (listed|judged) twice for query q"):
+        kind.of([("q", "d", 1), ("q", "d", 2)])
+    with pytest.raises(InputError, match=r"document 1 is (listed|judged) twice for query q"):
+        kind.of({"q": {1: 1, "1": 2}})
+
+
+@pytest.mark.parametrize("grade", [0.5, "1", None, float("nan")])
+def test_a_grade_that_is_no_whole_number_is_refused(grade: Any) -> None:
+    with pytest.raises(InputError, match=r"grade .* of d for q is not a whole number"):
+        Qrels.of([("q", "d", grade)])
+
+
+# -- notebooks -----------------------------------------------------------------------------------
+
+
+def test_a_run_in_a_notebook() -> None:
+    html = Run.of([("<q>", f"d{i}", -i) for i in range(9)] + [("q2", "d", 1)], "a&b")._repr_html_()
+    assert "Run a&amp;b: 2 queries, 10 rows, depth 9" in html
+    assert "<q>" not in html
+    assert "<td>&lt;q&gt;</td><td>1</td><td>d0</td><td>0</td>" in html
+    assert html.count("<tr>") == 5
+    assert '<table border="1" class="dataframe">' in html
+
+
+def test_an_empty_run_in_a_notebook() -> None:
+    assert "0 queries, 0 rows, depth 0" in Run.of({})._repr_html_()
