@@ -1,0 +1,95 @@
+"""Members that other installed packages add to irtoolkit, found through entry points.
+
+A package declares, in its pyproject.toml, the group and the name of what it adds:
+
+    [project.entry-points."irtoolkit.retrievers"]
+    my-retriever = "my_package.module:MyRetriever"
+
+Nothing of a plugin is imported before it is asked for.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+
+RETRIEVERS = "irtoolkit.retrievers"
+MEASURES = "irtoolkit.measures"
+DATASETS = "irtoolkit.datasets"
+TABLES = "irtoolkit.tables"
+COMMANDS = "irtoolkit.commands"
+GROUPS = (RETRIEVERS, MEASURES, DATASETS, TABLES, COMMANDS)
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """One entry point of an installed package.
+
+    Attributes:
+        name: what the member is called in irtoolkit.
+        group: what it is a member of, one of `GROUPS`.
+        value: where its object is, as module:object.
+        distributions: the installed packages that declare this name, which should be one.
+    """
+
+    name: str
+    group: str
+    value: str
+    distributions: tuple[str, ...]
+
+    def load(self) -> Any:
+        """Imports the object.
+
+        Raises:
+            InputError: the import fails, or several packages declare the name.
+        """
+        kind = self.group.rpartition(".")[2].removesuffix("s")
+        if len(self.distributions) > 1:
+            raise InputError(
+                f"the {kind} {self.name!r} is declared by {' and '.join(self.distributions)}",
+                remedy="uninstall all of these packages but one",
+            )
+        from importlib import metadata
+
+        entry = metadata.EntryPoint(self.name, self.value, self.group)
+        try:
+            return entry.load()
+        except Exception as error:  # anything may happen in another package's modules
+            reason = " ".join(str(error).split())
+            raise InputError(
+                f"the {kind} {self.name!r} of the package {self.distributions[0]} cannot be"
+                f" imported: {type(error).__name__}: {reason}",
+                remedy=f"upgrade or uninstall {self.distributions[0]}",
+            ) from error
+
+
+@cache
+def of_group(group: str) -> dict[str, Plugin]:
+    """The plugins of a group by name, in order of name; nothing of them is imported."""
+    from importlib import metadata  # which takes a while to import itself
+
+    found: dict[str, Plugin] = {}
+    for entry in sorted(metadata.entry_points(group=group), key=lambda entry: entry.name):
+        distribution = entry.dist.name if entry.dist is not None else "an unknown package"
+        known = found.get(entry.name)
+        owners = (*known.distributions, distribution) if known else (distribution,)
+        # One package may be found twice, as an editable install in its own source folder is.
+        owners = tuple(dict.fromkeys(owners))
+        found[entry.name] = Plugin(entry.name, group, entry.value, owners)
+    return found
+
+
+def each(group: str) -> Iterator[tuple[str, Any]]:
+    """The names and imported objects of a group; one that cannot be imported logs a warning."""
+    for name, plugin in of_group(group).items():
+        try:
+            yield name, plugin.load()
+        except InputError as error:
+            _log.warning("%s", error)

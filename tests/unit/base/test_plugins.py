@@ -1,0 +1,99 @@
+"""Plugins: found by their entry points, imported when asked for, never breaking one another."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from irtoolkit.base import plugins
+from irtoolkit.base.errors import InputError
+
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """Puts a package with entry points and one module on the path."""
+
+    def put(package: str, entries: dict[str, str], code: str = "", group: str = "") -> None:
+        home = tmp_path / package
+        info = home / f"{package}-1.0.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+        lines = [f"{name} = {value}" for name, value in entries.items()]
+        (info / "entry_points.txt").write_text(
+            "\n".join([f"[{group or plugins.RETRIEVERS}]", *lines, ""])
+        )
+        (home / f"{package.replace('-', '_')}.py").write_text(code)
+        monkeypatch.syspath_prepend(str(home))
+        plugins.of_group.cache_clear()
+
+    before = set(sys.modules)
+    yield put
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+    plugins.of_group.cache_clear()
+
+
+def test_a_plugin_is_found_and_not_imported(install: Install) -> None:
+    install("brings-one", {"shiny": "brings_one:Shiny"}, "class Shiny: pass")
+    found = plugins.of_group(plugins.RETRIEVERS)
+    assert "shiny" in found
+    assert "brings_one" not in sys.modules
+    assert found["shiny"].load().__name__ == "Shiny"
+    assert found["shiny"].load() is sys.modules["brings_one"].Shiny
+
+
+def test_plugins_come_in_order_of_name(install: Install) -> None:
+    install("brings-two", {"zz": "brings_two:one", "aa": "brings_two:two"})
+    install("brings-three", {"mm": "brings_three:one"})
+    assert list(plugins.of_group(plugins.RETRIEVERS)) == ["aa", "mm", "zz"]
+
+
+def test_a_group_has_its_own_plugins_only(install: Install) -> None:
+    install("brings-one", {"shiny": "brings_one:value"}, "value = 1", plugins.MEASURES)
+    assert list(plugins.of_group(plugins.MEASURES)) == ["shiny"]
+    assert plugins.of_group(plugins.DATASETS) == {}
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("raise ValueError('no\\nluck')", "ValueError: no luck"),
+        ("import nothing_of_this_name", "ModuleNotFoundError: No module named"),
+        ("other = 1", "AttributeError: module 'brings_bad' has no attribute 'value'"),
+    ],
+)
+def test_a_plugin_that_cannot_be_imported_names_its_package(
+    install: Install, code: str, reason: str
+) -> None:
+    install("brings-bad", {"bad": "brings_bad:value"}, code)
+    with pytest.raises(InputError) as caught:
+        plugins.of_group(plugins.RETRIEVERS)["bad"].load()
+    assert caught.value.found.startswith(
+        f"the retriever 'bad' of the package brings-bad cannot be imported: {reason}"
+    )
+    assert caught.value.remedy == "upgrade or uninstall brings-bad"
+
+
+def test_a_name_that_two_packages_declare_is_refused(install: Install) -> None:
+    install("brings-one", {"same": "brings_one:value"}, "value = 1")
+    install("brings-two", {"same": "brings_two:value"}, "value = 2")
+    with pytest.raises(InputError) as caught:
+        plugins.of_group(plugins.RETRIEVERS)["same"].load()
+    assert "the retriever 'same' is declared by brings-" in caught.value.found
+    assert " and brings-" in caught.value.found
+
+
+def test_a_broken_plugin_does_not_break_the_others(
+    install: Install, caplog: pytest.LogCaptureFixture
+) -> None:
+    install("brings-bad", {"bad": "brings_bad:value"}, "1 / 0")
+    install("brings-one", {"good": "brings_one:value"}, "value = 1")
+    with caplog.at_level(logging.WARNING):
+        assert list(plugins.each(plugins.RETRIEVERS)) == [("good", 1)]
+    assert "the retriever 'bad' of the package brings-bad" in caplog.text
