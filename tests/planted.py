@@ -15,7 +15,7 @@ import torch
 import transformers
 from ir_datasets.formats import BaseQrels, GenericDoc, TrecQrel
 
-from irtoolkit.datasets.handlers import Docs
+from irtoolkit.datasets.handlers import DocsHandler
 from irtoolkit.training.recipes import Recipe, Stage
 from tests import tiny
 from tests.tiny_models import _Queries
@@ -63,7 +63,7 @@ def task(topics: int = TOPICS, asked: int = ASKED, seed: int = 0) -> tuple[str, 
         return " ".join(draw.permutation([*own, *draw.choice(NOISE, noise)]))
 
     docs = {f"d{t}": GenericDoc(f"d{t}", text("d", t, WORDS, 2)) for t in range(topics)}
-    handler = Docs(lambda: docs, GenericDoc, name, "en")
+    handler = DocsHandler(lambda: docs, GenericDoc, name, "en")
     for split in ("train", "test"):
         queries = {
             f"{split}{t}-{i}": text("q", t, 2, 1) for t in range(topics) for i in range(asked)

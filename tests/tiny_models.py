@@ -20,7 +20,7 @@ from ir_datasets.formats import (
     GenericScoredDoc,
 )
 
-from irtoolkit.datasets.handlers import Docs
+from irtoolkit.datasets.handlers import DocsHandler
 from irtoolkit.models.shards import Output, Rows, Store, key_of, write_shard
 from irtoolkit.retrievers.base import Hits, Retriever
 from irtoolkit.retrievers.task import Task, load_task
@@ -72,7 +72,7 @@ def register(
     """Makes texts a dataset, whose queries rank their pools or else everything; gives its id."""
     name = f"test-tiny-{next(_NUMBERS)}"
     records = {doc: GenericDoc(doc, text) for doc, text in docs.items()}
-    parts: list[Any] = [Docs(lambda: records, GenericDoc, name, "en"), _Queries(queries)]
+    parts: list[Any] = [DocsHandler(lambda: records, GenericDoc, name, "en"), _Queries(queries)]
     parts += [] if pools is None else [_Candidates(pools)]
     ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
     return name

@@ -64,7 +64,7 @@ class Example(NamedTuple):
         return self.source[self.stop :].strip()
 
 
-def extract(text: str) -> Iterator[Example]:
+def extract_examples(text: str) -> Iterator[Example]:
     """Yields the exemplifying units of a text in order; units do not overlap.
 
     A unit that is nothing but markers is left out, and so is a sentence of which a parenthesised
@@ -211,7 +211,9 @@ def _pretrained(name: str) -> Any:
         ) from None
 
 
-def mine(files: Iterable[StrPath], clipper: Clipper | None = None) -> Iterator[dict[str, str]]:
+def extract_from_files(
+    files: Iterable[StrPath], clipper: Clipper | None = None
+) -> Iterator[dict[str, str]]:
     """Yields the exemplifying units of files, one passage held at a time.
 
     Args:
@@ -224,7 +226,7 @@ def mine(files: Iterable[StrPath], clipper: Clipper | None = None) -> Iterator[d
     cut = clipper or Clipper()
     for file in files:
         for line, passage in _passages(Path(file)):
-            for number, example in enumerate(extract(passage), 1):
+            for number, example in enumerate(extract_examples(passage), 1):
                 left, right = cut.around(example)
                 yield {
                     "id": f"{Path(file).name}:{line}.{number}",

@@ -7,18 +7,18 @@ import random
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.datasets.dataset import benchmark, candidates, load_dataset
-from irtoolkit.datasets.nway import Choice, parse
+from irtoolkit.datasets.nway import NWayCandidates, parse_nway_id
 from irtoolkit.runs import Qrels
 from irtoolkit.scoring.check import read_run
 
 
-def hardest(dataset_id: str, path: StrPath) -> list[Choice]:
+def hardest_candidates(dataset_id: str, path: StrPath) -> list[NWayCandidates]:
     """The gold and a run's highest documents that are not gold, for each query (RELiC §4).
 
     Raises:
         InputError: the run is none of the dataset's, or lists too few documents for a query.
     """
-    base_id, ways = parse(dataset_id)
+    base_id, ways = parse_nway_id(dataset_id)
     golds = _golds(base_id)
     run = read_run(path, base_id)
     choices = []
@@ -31,17 +31,17 @@ def hardest(dataset_id: str, path: StrPath) -> list[Choice]:
                 file=path,
                 remedy=f"retrieve {base_id} with --depth {ways - 1 + len(gold)} or more",
             )
-        choices.append(Choice(query_id, sorted([gold[0], *others[: ways - 1]])))
+        choices.append(NWayCandidates(query_id, sorted([gold[0], *others[: ways - 1]])))
     return choices
 
 
-def at_random(dataset_id: str, seed: int) -> list[Choice]:
+def random_candidates(dataset_id: str, seed: int) -> list[NWayCandidates]:
     """The gold and candidates drawn at random, for each query.
 
     Raises:
         InputError: a query has too few candidates.
     """
-    base_id, ways = parse(dataset_id)
+    base_id, ways = parse_nway_id(dataset_id)
     golds, choices = _golds(base_id), []
     draw = random.Random(seed)
     for query_ids, pool in candidates(load_dataset(base_id)):
@@ -52,11 +52,13 @@ def at_random(dataset_id: str, seed: int) -> list[Choice]:
             others = [doc_id for doc_id in pool if doc_id not in gold]
             if len(others) < ways - 1:
                 raise InputError(f"query {query_id} has only {len(others)} other candidates")
-            choices.append(Choice(query_id, sorted([gold[0], *draw.sample(others, ways - 1)])))
+            choices.append(
+                NWayCandidates(query_id, sorted([gold[0], *draw.sample(others, ways - 1)]))
+            )
     return choices
 
 
-def sample(choices: list[Choice], count: int, seed: int) -> list[Choice]:
+def sample_queries(choices: list[NWayCandidates], count: int, seed: int) -> list[NWayCandidates]:
     """Some of the choices, drawn at random and left in order.
 
     Raises:

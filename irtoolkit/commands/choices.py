@@ -33,11 +33,11 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.datasets import nway as choices
 
     if args.run is None:
-        picked, how = picking.at_random(args.dataset, args.seed), {"seed": args.seed}
+        picked, how = picking.random_candidates(args.dataset, args.seed), {"seed": args.seed}
     else:
-        picked, how = picking.hardest(args.dataset, args.run), {"run": sha256(args.run)}
+        picked, how = picking.hardest_candidates(args.dataset, args.run), {"run": sha256(args.run)}
     if args.queries is not None:
-        picked = picking.sample(picked, args.queries, args.seed)
+        picked = picking.sample_queries(picked, args.queries, args.seed)
         how |= {"queries": args.queries, "seed": args.seed}
-    path = choices.write(args.dataset, picked, how)
+    path = choices.write_nway(args.dataset, picked, how)
     note(f"{args.dataset}: {len(picked)} queries, kept in {path}")

@@ -34,12 +34,15 @@ def execute(args: argparse.Namespace) -> None:
     import json
 
     from irtoolkit.base.files import atomic_text
-    from irtoolkit.building.examples import Clipper, mine
+    from irtoolkit.building.examples import Clipper, extract_from_files
 
     clipper = Clipper(args.tokenizer, args.tokens)
 
     def write(out: Any) -> int:
-        lines = (json.dumps(unit, ensure_ascii=False) + "\n" for unit in mine(args.files, clipper))
+        lines = (
+            json.dumps(unit, ensure_ascii=False) + "\n"
+            for unit in extract_from_files(args.files, clipper)
+        )
         return sum(1 for line in lines if out.write(line))
 
     if args.output is None:

@@ -90,23 +90,23 @@ def _register(args: argparse.Namespace) -> None:
 
 
 def _remove(name: str) -> None:
-    from irtoolkit.datasets.local.registering import remove
+    from irtoolkit.datasets.local.registering import remove_collection
 
-    remove(name)
+    remove_collection(name)
     note(f"{name} is no longer registered")
 
 
 def _list(form: str) -> None:
     from irtoolkit.base.errors import InputError
-    from irtoolkit.datasets.local.registered import Collection
-    from irtoolkit.datasets.local.registry import entries
+    from irtoolkit.datasets.local.registered import LocalCollection
+    from irtoolkit.datasets.local.registry import read_registry
     from irtoolkit.reports.tables import TextTable
 
     records: list[dict[str, Any]] = []
-    for name, entry in entries().items():
+    for name, entry in read_registry().items():
         parts = entry.parts()
         try:
-            Collection(name, entry).where()
+            LocalCollection(name, entry).where()
             problem = None
         except InputError as error:
             problem = str(error)

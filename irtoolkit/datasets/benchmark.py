@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from irtoolkit.datasets.source import DATA_VARIABLE, Source, sample_source
+from irtoolkit.datasets.source import DATA_VARIABLE, ReleaseSource, sample_source
 
 # What is measured when a dataset does not say.
 DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
@@ -123,14 +123,14 @@ class Benchmark:
         sample: bool,
         howto: str,
         download: Callable[[Path], None] | None = None,
-    ) -> Source:
+    ) -> ReleaseSource:
         """The place of a dataset's files; `howto` ends with "into" and gets the folder's name."""
         if sample:
             return sample_source(self.name, tuple(files))
         remedy = f"{howto} ${DATA_VARIABLE}/{self.name}/"
-        return Source(self.name, tuple(files), remedy, download=download)
+        return ReleaseSource(self.name, tuple(files), remedy, download=download)
 
-    def at(self, source: Source) -> Benchmark:
+    def at(self, source: ReleaseSource) -> Benchmark:
         """The record of a dataset whose files are there.
 
         The sample's record has none of the paper's figures: they describe other data.

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from irtoolkit.base.ids import Ints
 from irtoolkit.base.spans import Span
-from irtoolkit.datasets.cache import Tables, Texts
+from irtoolkit.datasets.cache import ColumnTexts, Tables
 
 
 class Passage(NamedTuple):
@@ -111,11 +111,11 @@ BOOK_COLUMNS = {"name": pa.string(), "sentences": pa.int64()}
 SENTENCE_COLUMNS = {"text": pa.string()}
 
 
-def sentences_of(tables: Tables) -> dict[str, Texts]:
+def sentences_of(tables: Tables) -> dict[str, ColumnTexts]:
     """The sentences of each book of a cache, read when they are asked for."""
     column, start, found = tables["sentences"]["text"], 0, {}
     for name, count in zip(*tables["books"].to_pydict().values(), strict=True):
-        found[name] = Texts(column, start, count)
+        found[name] = ColumnTexts(column, start, count)
         start += count
     return found
 

@@ -45,7 +45,7 @@ def cache_home() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "irtoolkit"
 
 
-class Writer:
+class CacheWriter:
     """Takes the rows of some tables as they are parsed, and holds few of them at a time."""
 
     def __init__(self, folder: Path, schemas: Schemas) -> None:
@@ -102,7 +102,7 @@ def parsed(
     kind: str,
     files: Sequence[Path],
     schemas: Schemas,
-    parse: Callable[[Writer], None],
+    parse: Callable[[CacheWriter], None],
     *,
     version: int = 1,
 ) -> Tables:
@@ -128,9 +128,9 @@ def parsed(
     return tables
 
 
-def _fill(scratch: Path, schemas: Schemas, parse: Callable[[Writer], None]) -> None:
+def _fill(scratch: Path, schemas: Schemas, parse: Callable[[CacheWriter], None]) -> None:
     try:
-        writer = Writer(scratch, schemas)
+        writer = CacheWriter(scratch, schemas)
         try:
             parse(writer)
         finally:
@@ -208,7 +208,7 @@ def _keep(scratch: Path, folder: Path) -> None:
             scratch.rename(folder)
 
 
-class Rows(Sequence[T], Generic[T]):
+class TableRows(Sequence[T], Generic[T]):
     """Rows of a table as records, made when they are asked for."""
 
     def __init__(
@@ -224,10 +224,10 @@ class Rows(Sequence[T], Generic[T]):
     @overload
     def __getitem__(self, key: int) -> T: ...
     @overload
-    def __getitem__(self, key: slice) -> Rows[T]: ...
-    def __getitem__(self, key: int | slice) -> T | Rows[T]:
+    def __getitem__(self, key: slice) -> TableRows[T]: ...
+    def __getitem__(self, key: int | slice) -> T | TableRows[T]:
         if isinstance(key, slice):
-            return Rows(self._table, self._make, self._places[key])
+            return TableRows(self._table, self._make, self._places[key])
         place = self._places[key]
         return next(self._records(range(place, place + 1)))
 
@@ -264,7 +264,7 @@ def _runs(places: Sequence[int]) -> Iterator[range]:
         yield range(start, stop)
 
 
-class Texts(Sequence[str]):
+class ColumnTexts(Sequence[str]):
     """A stretch of a column of texts, read when the first of them is asked for, and then kept."""
 
     def __init__(self, column: pa.ChunkedArray, start: int, count: int) -> None:
@@ -292,7 +292,7 @@ class Texts(Sequence[str]):
 class Records(Mapping[str, T], Generic[T]):
     """Rows by id: a mapping whose values are records made when they are asked for."""
 
-    def __init__(self, ids: Callable[[], Sequence[str]], rows: Rows[T]) -> None:
+    def __init__(self, ids: Callable[[], Sequence[str]], rows: TableRows[T]) -> None:
         """`ids` gives the id of each row; it is called once, when the first one is looked up."""
         self._ids, self._rows = ids, rows
         self._index: dict[str, int] | None = None

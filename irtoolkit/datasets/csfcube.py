@@ -22,17 +22,17 @@ from irtoolkit.datasets.csfcube_release import (
     CSFCubeDoc,
     CSFCubeQrel,
     CSFCubeQuery,
-    Release,
-    read_release,
+    CSFCubeRelease,
+    read_csfcube,
 )
-from irtoolkit.datasets.github import download
+from irtoolkit.datasets.github import download_blobs
 from irtoolkit.datasets.handlers import (
-    Docs,
-    Judgments,
-    Pools,
-    Queries,
+    DocsHandler,
+    PoolsHandler,
+    QrelsHandler,
+    QueriesHandler,
 )
-from irtoolkit.datasets.source import Source
+from irtoolkit.datasets.source import ReleaseSource
 
 NAME = "csfcube"
 MEASURES = ("RPlast(rel=2)", "P(rel=2)@20", "R(rel=2)@20", "nDCGp(p=100)", "nDCGp(p=20)")
@@ -68,7 +68,7 @@ BENCHMARK = Benchmark(
 )
 
 
-def statistics(release: Release) -> list[Statistic]:
+def _statistics(release: CSFCubeRelease) -> list[Statistic]:
     """Table 1 of the paper, computed; beside it what the paper prints."""
     pairs = [len(release.qrels[query.query_id]) for query in release.queries]
     grades = [[q.relevance for q in release.qrels[query.query_id]] for query in release.queries]
@@ -97,25 +97,25 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
             tuple(BLOBS),
             sample=sample,
             howto=f"get https://github.com/{REPOSITORY} and put its files into",
-            download=partial(download, REPOSITORY, COMMIT, BLOBS),
+            download=partial(download_blobs, REPOSITORY, COMMIT, BLOBS),
         )
         load = partial(_load, source)
-        docs = Docs(partial(_docs, load), CSFCubeDoc, NAME, "en")
+        docs = DocsHandler(partial(_docs, load), CSFCubeDoc, NAME, "en")
         for facet in (None, *FACETS):
             dataset_id = prefix if facet is None else f"{prefix}/{facet}"
             add(dataset_id, _dataset(load, docs, source, facet))
 
 
-def _load(source: Source) -> Release:
-    return read_release(source.folder())
+def _load(source: ReleaseSource) -> CSFCubeRelease:
+    return read_csfcube(source.folder())
 
 
-def _docs(load: Callable[[], Release]) -> dict[str, CSFCubeDoc]:
+def _docs(load: Callable[[], CSFCubeRelease]) -> dict[str, CSFCubeDoc]:
     return load().docs
 
 
 def _dataset(
-    load: Callable[[], Release], docs: Docs, source: Source, facet: str | None
+    load: Callable[[], CSFCubeRelease], docs: DocsHandler, source: ReleaseSource, facet: str | None
 ) -> ir_datasets.Dataset:
     def judgments() -> Iterator[CSFCubeQrel]:
         release = load()
@@ -133,7 +133,7 @@ def _dataset(
 
     def table() -> list[Statistic]:
         release = load()
-        found = statistics(release._replace(queries=release.of(facet)))
+        found = _statistics(release._replace(queries=release.of(facet)))
         # The paper's figures are those of all facets together.
         return found if facet is None else [row.unreported() for row in found]
 
@@ -143,9 +143,9 @@ def _dataset(
 
     return ir_datasets.Dataset(
         docs,
-        Queries(lambda: load().of(facet), CSFCubeQuery, NAME, "en"),
-        Judgments(judgments, CSFCubeQrel, GRADES),
-        Pools(pools),
+        QueriesHandler(lambda: load().of(facet), CSFCubeQuery, NAME, "en"),
+        QrelsHandler(judgments, CSFCubeQrel, GRADES),
+        PoolsHandler(pools),
         replace(
             BENCHMARK,
             folds=folds,

@@ -94,7 +94,7 @@ class CSFCubeQrel(NamedTuple):
     sources: Tuple[str, ...]  # noqa: UP006
 
 
-class Release(NamedTuple):
+class CSFCubeRelease(NamedTuple):
     """The parsed files of a release folder."""
 
     docs: dict[str, CSFCubeDoc]
@@ -107,7 +107,7 @@ class Release(NamedTuple):
 
 
 @cache
-def read_release(folder: Path) -> Release:
+def read_csfcube(folder: Path) -> CSFCubeRelease:
     """Parses and checks a release folder.
 
     Raises:
@@ -122,7 +122,7 @@ def read_release(folder: Path) -> Release:
     }
     queries = _read_queries(folder / QUERIES, docs, qrels)
     folds = _read_folds(folder / SPLITS, {query.query_id for query in queries})
-    return Release(docs, queries, qrels, folds)
+    return CSFCubeRelease(docs, queries, qrels, folds)
 
 
 def _read_docs(path: Path) -> dict[str, CSFCubeDoc]:

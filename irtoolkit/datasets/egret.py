@@ -19,13 +19,13 @@ from ir_datasets.formats import GenericDoc
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.records import Qrel
-from irtoolkit.building.examples import CONTEXT, extract
+from irtoolkit.building.examples import CONTEXT, extract_examples
 from irtoolkit.datasets.benchmark import Benchmark, Statistic
-from irtoolkit.datasets.cache import Records, Rows, Tables, Writer, parsed
-from irtoolkit.datasets.handlers import Docs, Judgments, Queries
-from irtoolkit.datasets.source import Source
+from irtoolkit.datasets.cache import CacheWriter, Records, TableRows, Tables, parsed
+from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, QueriesHandler
+from irtoolkit.datasets.source import ReleaseSource
 from irtoolkit.datasets.strictjson import TRUNCATED, read_jsonl
-from irtoolkit.datasets.web import download
+from irtoolkit.datasets.web import download_files
 
 NAME = "egret"
 SPLITS = ("train", "dev")
@@ -96,7 +96,7 @@ _SCHEMAS = {
 }
 
 
-class Release:
+class EgretRelease:
     """The exemplifying units of both splits, those of train first.
 
     A unit's id is its question's, the number of its answer, and its own number in the answer.
@@ -111,20 +111,20 @@ class Release:
         ids = self._units["unit_id"]
         self.docs: Records[GenericDoc] = Records(
             ids.to_pylist,
-            Rows(
+            TableRows(
                 self._units.select(["unit_id", "text"]),
                 lambda _, unit_id, text: GenericDoc(unit_id, text),
             ),
         )
 
-    def queries(self, split: str, left_only: bool) -> Rows[ExampleQuery]:
+    def queries(self, split: str, left_only: bool) -> TableRows[ExampleQuery]:
         """What stands around each unit of a split."""
 
         def make(_: int, unit_id: str, question: str, left: str, right: str) -> ExampleQuery:
             return ExampleQuery(unit_id, question, left, "" if left_only else right)
 
         columns = self._units.select(["unit_id", "question", "left", "right"])
-        return Rows(columns, make, self._parts[split])
+        return TableRows(columns, make, self._parts[split])
 
     def examples(self, split: str) -> Sequence[GenericDoc]:
         """The units of a split themselves."""
@@ -132,17 +132,17 @@ class Release:
         return self.docs.values()[part.start : part.stop]
 
 
-def read_release(folder: Path) -> Release:
+def read_egret(folder: Path) -> EgretRelease:
     """Extracts the exemplifying units of both files, or maps what an earlier parse has left.
 
     Raises:
         InputError: a line that is no question with answers, or an id twice.
     """
     files = [folder / name for name in FILES]
-    return Release(parsed(NAME, files, _SCHEMAS, partial(_parse, files)))
+    return EgretRelease(parsed(NAME, files, _SCHEMAS, partial(_parse, files)))
 
 
-def _parse(files: list[Path], out: Writer) -> None:
+def _parse(files: list[Path], out: CacheWriter) -> None:
     seen: dict[str, Path] = {}
     for path in files:
         units = questions = 0
@@ -167,7 +167,7 @@ def _parse(files: list[Path], out: Writer) -> None:
 def _units(record: Any) -> Iterator[tuple[str, str, str, str, str]]:
     answers = [out["answer"] for out in record["output"] if out.get("answer") is not None]
     for i, answer in enumerate(answers, 1):
-        for j, example in enumerate(extract(answer), 1):
+        for j, example in enumerate(extract_examples(answer), 1):
             left, right = example.context(CONTEXT)
             yield f"{record['id']}.{i}.{j}", record["input"], left, example.text, right
 
@@ -193,10 +193,10 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
     for prefix, sample in BENCHMARK.variants():
         howto = f"get ELI5 from {URL} and put {' and '.join(FILES)} into"
         source = BENCHMARK.source(
-            list(FILES), sample=sample, howto=howto, download=partial(download, FILES)
+            list(FILES), sample=sample, howto=howto, download=partial(download_files, FILES)
         )
         load = partial(_load, source)
-        docs = Docs(lambda load=load: load().docs, GenericDoc, NAME, "en")  # type: ignore[misc]
+        docs = DocsHandler(lambda load=load: load().docs, GenericDoc, NAME, "en")  # type: ignore[misc]
         about = replace(
             BENCHMARK,
             statistics_of=lambda load=load: [Statistic("Examples", len(load().docs))],  # type: ignore[misc]
@@ -209,33 +209,37 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
                 add(dataset_id, _dataset(load, docs, source, split, left_only))
 
 
-_read = cache(read_release)
+_read = cache(read_egret)
 
 
-def _load(source: Source) -> Release:
+def _load(source: ReleaseSource) -> EgretRelease:
     return _read(source.folder())
 
 
 def _dataset(
-    load: Callable[[], Release], docs: Docs, source: Source, split: str, left_only: bool
+    load: Callable[[], EgretRelease],
+    docs: DocsHandler,
+    source: ReleaseSource,
+    split: str,
+    left_only: bool,
 ) -> ir_datasets.Dataset:
     def judgments() -> Iterator[Qrel]:
         return (Qrel(unit.doc_id, unit.doc_id, 1) for unit in load().examples(split))
 
     return ir_datasets.Dataset(
         docs,
-        Queries(lambda: load().queries(split, left_only), ExampleQuery, NAME, "en"),
-        Judgments(judgments, Qrel, GRADES),
+        QueriesHandler(lambda: load().queries(split, left_only), ExampleQuery, NAME, "en"),
+        QrelsHandler(judgments, Qrel, GRADES),
         replace(
             BENCHMARK,
-            statistics_of=lambda: statistics(load(), split, left_only),
+            statistics_of=lambda: _statistics(load(), split, left_only),
             published=REPORTED[split],
             listed=not left_only,
         ).at(source),
     )
 
 
-def statistics(release: Release, split: str, left_only: bool) -> list[Statistic]:
+def _statistics(release: EgretRelease, split: str, left_only: bool) -> list[Statistic]:
     """The figures of the paper's Table 1 for one split; lengths in words between white space."""
 
     def mean(texts: Iterator[str]) -> float:

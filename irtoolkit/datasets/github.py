@@ -15,7 +15,7 @@ from irtoolkit.base.files import git_blob_id
 TIMEOUT_SECONDS = 60
 
 
-def download(
+def download_blobs(
     repository: str, commit: str, blobs: Mapping[str, str | None], folder: Path, *, under: str = ""
 ) -> None:
     """Fetches files into a new folder, all or none.

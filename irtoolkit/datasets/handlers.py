@@ -50,7 +50,7 @@ class MappingDocstore(Docstore):  # type: ignore[misc]
         return (self._docs[doc_id] for doc_id in doc_ids if doc_id in self._docs)
 
 
-class Docs(BaseDocs):  # type: ignore[misc]
+class DocsHandler(BaseDocs):  # type: ignore[misc]
     """Documents from a function that gives {document id: record}."""
 
     def __init__(
@@ -80,7 +80,7 @@ class Docs(BaseDocs):  # type: ignore[misc]
         return self._lang
 
 
-class Queries(BaseQueries):  # type: ignore[misc]
+class QueriesHandler(BaseQueries):  # type: ignore[misc]
     """Queries from a function that gives a sequence of records."""
 
     def __init__(
@@ -104,7 +104,7 @@ class Queries(BaseQueries):  # type: ignore[misc]
         return self._lang
 
 
-class Judgments(BaseQrels):  # type: ignore[misc]
+class QrelsHandler(BaseQrels):  # type: ignore[misc]
     """Qrels from a function that gives an iterable of records."""
 
     def __init__(
@@ -122,7 +122,7 @@ class Judgments(BaseQrels):  # type: ignore[misc]
         return self._definitions
 
 
-class Pools(BaseScoredDocs):  # type: ignore[misc]
+class PoolsHandler(BaseScoredDocs):  # type: ignore[misc]
     """Candidate pools from a function that gives (query id, document ids) pairs."""
 
     def __init__(self, load: Callable[[], Iterable[tuple[str, Sequence[str]]]]) -> None:
@@ -135,7 +135,7 @@ class Pools(BaseScoredDocs):  # type: ignore[misc]
         return PoolDoc
 
 
-class SharedCandidates(BaseScoredDocs):  # type: ignore[misc]
+class SharedCandidatesHandler(BaseScoredDocs):  # type: ignore[misc]
     """Candidates that many queries share, from a function that gives groups of queries and ids.
 
     A group is (query ids, ids of the documents that each of them ranks); a query stands in one.

@@ -20,7 +20,7 @@ import ir_datasets
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
 from irtoolkit.datasets.benchmark import Statistic
-from irtoolkit.datasets.handlers import Judgments, Pools, Queries
+from irtoolkit.datasets.handlers import PoolsHandler, QrelsHandler, QueriesHandler
 from irtoolkit.datasets.strictjson import read_jsonl
 
 _ID = re.compile(r"^(.+)/(?:([2-9]|[1-9][0-9]{1,2})-way|proxy)$")
@@ -29,14 +29,14 @@ PROXY_WAYS = 3
 MEASURES = ("Success@1",)
 
 
-class Choice(NamedTuple):
+class NWayCandidates(NamedTuple):
     """The candidates of one query, in an order that tells nothing."""
 
     query_id: str
     doc_ids: list[str]
 
 
-def parse(dataset_id: str) -> tuple[str, int]:
+def parse_nway_id(dataset_id: str) -> tuple[str, int]:
     """The dataset that a choice is derived from, and the number of candidates.
 
     Raises:
@@ -51,15 +51,15 @@ def parse(dataset_id: str) -> tuple[str, int]:
     return match[1], int(match[2] or PROXY_WAYS)
 
 
-def path_of(dataset_id: str) -> Path:
+def nway_path(dataset_id: str) -> Path:
     """Where the picked candidates of a dataset are kept."""
     home: Path = ir_datasets.util.home_path()
     return home / "irtoolkit" / "choices" / f"{dataset_id}.jsonl"
 
 
-def write(dataset_id: str, choices: list[Choice], made: Mapping[str, Any]) -> Path:
+def write_nway(dataset_id: str, choices: list[NWayCandidates], made: Mapping[str, Any]) -> Path:
     """Keeps the candidates of a dataset; `made` says how they were picked."""
-    path, base = path_of(dataset_id), ir_datasets.load(parse(dataset_id)[0])
+    path, base = nway_path(dataset_id), ir_datasets.load(parse_nway_id(dataset_id)[0])
     made = {"dataset": dataset_id, "data": _judged(base), **made}
     with atomic_text(path) as out:
         out.write(json.dumps(made) + "\n")
@@ -68,21 +68,21 @@ def write(dataset_id: str, choices: list[Choice], made: Mapping[str, Any]) -> Pa
     return path
 
 
-def read(dataset_id: str) -> list[Choice]:
+def read_nway(dataset_id: str) -> list[NWayCandidates]:
     """The kept candidates of a dataset.
 
     Raises:
         InputError: there are none yet; or the file is damaged.
     """
-    path, made = path_of(dataset_id), f"irtoolkit choices {dataset_id} RUN"
+    path, made = nway_path(dataset_id), f"irtoolkit choices {dataset_id} RUN"
     if not path.is_file():
         raise InputError(
             f"the candidates of {dataset_id} have not been picked here", remedy=f"run: {made}"
         )
-    ways = parse(dataset_id)[1]
+    ways = parse_nway_id(dataset_id)[1]
     lines = read_jsonl(path)
     _, head = next(lines, (1, None))
-    base = ir_datasets.load(parse(dataset_id)[0])
+    base = ir_datasets.load(parse_nway_id(dataset_id)[0])
     if not isinstance(head, dict) or head.get("data") != _judged(base):
         raise InputError(
             "candidates of other data than there are now",
@@ -94,12 +94,12 @@ def read(dataset_id: str) -> list[Choice]:
     for number, row in lines:
         if not _is_choice(row, ways):
             raise InputError("not a choice", file=path, line=number, remedy=f"run again: {made}")
-        choices.append(Choice(**row))
+        choices.append(NWayCandidates(**row))
     return choices
 
 
 def _is_choice(row: Any, ways: int) -> bool:
-    if not isinstance(row, dict) or row.keys() != set(Choice._fields):
+    if not isinstance(row, dict) or row.keys() != set(NWayCandidates._fields):
         return False
     ids = row["doc_ids"]
     return isinstance(ids, list) and len(ids) == ways == len({str(doc_id) for doc_id in ids})
@@ -117,29 +117,29 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
 
 
 def _derived(dataset_id: str, groups: tuple[str, str | None]) -> ir_datasets.Dataset:
-    base_id, ways = parse(dataset_id)
+    base_id, ways = parse_nway_id(dataset_id)
     base = ir_datasets.load(base_id)
     if not hasattr(base, "irtoolkit") or not base.has_qrels():
         raise KeyError(dataset_id)
     about = base.irtoolkit()
 
     def queries() -> list[Any]:
-        chosen = {choice.query_id for choice in read(dataset_id)}
+        chosen = {choice.query_id for choice in read_nway(dataset_id)}
         return [query for query in base.queries_iter() if query.query_id in chosen]
 
     def judgments() -> Iterator[Any]:
-        chosen = {choice.query_id: set(choice.doc_ids) for choice in read(dataset_id)}
+        chosen = {choice.query_id: set(choice.doc_ids) for choice in read_nway(dataset_id)}
         rows = base.qrels_iter()
         return (row for row in rows if row.doc_id in chosen.get(row.query_id, ()))
 
     def statistics() -> list[Statistic]:
-        return [Statistic("Queries", len(read(dataset_id))), Statistic("Candidates", ways)]
+        return [Statistic("Queries", len(read_nway(dataset_id))), Statistic("Candidates", ways)]
 
     return ir_datasets.Dataset(
         base.docs_handler(),
-        Queries(queries, base.queries_cls(), base.queries_namespace(), base.queries_lang()),
-        Judgments(judgments, base.qrels_cls(), base.qrels_defs()),
-        Pools(lambda: read(dataset_id)),
+        QueriesHandler(queries, base.queries_cls(), base.queries_namespace(), base.queries_lang()),
+        QrelsHandler(judgments, base.qrels_cls(), base.qrels_defs()),
+        PoolsHandler(lambda: read_nway(dataset_id)),
         replace(
             about,
             title=f"{about.title}, {ways} candidates",

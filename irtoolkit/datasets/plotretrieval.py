@@ -35,14 +35,14 @@ from irtoolkit.datasets.books import (
     Passages,
     sentences_of,
 )
-from irtoolkit.datasets.cache import Rows, Tables, Writer, parsed
+from irtoolkit.datasets.cache import CacheWriter, TableRows, Tables, parsed
 from irtoolkit.datasets.handlers import (
-    Docs,
-    Judgments,
-    Queries,
-    SharedCandidates,
+    DocsHandler,
+    QrelsHandler,
+    QueriesHandler,
+    SharedCandidatesHandler,
 )
-from irtoolkit.datasets.source import Source
+from irtoolkit.datasets.source import ReleaseSource
 from irtoolkit.datasets.strictjson import TRUNCATED, read_json, read_jsonl
 
 NAME = "plotretrieval"
@@ -108,7 +108,7 @@ _SCHEMAS = {
 }
 
 
-class Release:
+class PlotRelease:
     """One split: the books its queries are about, in chunks, and the queries with their golds."""
 
     def __init__(self, tables: Tables, size: int) -> None:
@@ -121,14 +121,14 @@ class Release:
         }
         self.passages = Passages(self.books)
 
-    def queries(self) -> Rows[PlotQuery]:
+    def queries(self) -> TableRows[PlotQuery]:
         """The descriptions."""
 
         def make(_: int, query_id: str, text: str, book: int, spans: list[list[int]]) -> PlotQuery:
             name = self._names[book]
             return PlotQuery(query_id, text, name, tuple(map(str, _spans(name, spans))))
 
-        return Rows(self._queries, make)
+        return TableRows(self._queries, make)
 
     def golds(self) -> Iterator[tuple[str, str, tuple[Span, ...]]]:
         """(query id, book, gold spans) of each query."""
@@ -138,7 +138,7 @@ class Release:
         ) -> tuple[str, str, tuple[Span, ...]]:
             return query_id, self._names[book], _spans(self._names[book], spans)
 
-        yield from Rows(self._queries.select(["query_id", "book", "spans"]), make)
+        yield from TableRows(self._queries.select(["query_id", "book", "spans"]), make)
 
     def asking(self) -> dict[str, list[str]]:
         """The ids of the queries about each book."""
@@ -166,7 +166,7 @@ def _golds(queries: pa.Table) -> Ints:
     return np.concatenate(found)
 
 
-def read_release(folder: Path, split: str, size: int) -> Release:
+def read_plotretrieval(folder: Path, split: str, size: int) -> PlotRelease:
     """Parses and checks one split, or maps what an earlier parse has left; then chunks its books.
 
     Args:
@@ -180,10 +180,10 @@ def read_release(folder: Path, split: str, size: int) -> Release:
     path = folder / f"queries-{split}.jsonl"
     # Any book may be asked about; which ones are, only parsing tells.
     files = [path, *sorted((folder / "books").glob("*.json"))]
-    return Release(parsed(NAME, files, _SCHEMAS, partial(_parse, folder, path)), size)
+    return PlotRelease(parsed(NAME, files, _SCHEMAS, partial(_parse, folder, path)), size)
 
 
-def _parse(folder: Path, path: Path, out: Writer) -> None:
+def _parse(folder: Path, path: Path, out: CacheWriter) -> None:
     numbers: dict[str, int] = {}
     lengths: dict[str, int] = {}
     seen: set[str] = set()
@@ -293,7 +293,7 @@ def _datasets(
     )
     source = BENCHMARK.source([f"queries-{split}.jsonl"], sample=sample, howto=howto)
     load = partial(_load, source, split, size)
-    docs = Docs(lambda: load().passages, Passage, NAME, "en")
+    docs = DocsHandler(lambda: load().passages, Passage, NAME, "en")
     for own_book in (False, True):
         dataset_id = f"{name}/book" if own_book else name
         yield dataset_id, _dataset(load, docs, source, split, own_book, listed=size == CHUNK)
@@ -310,17 +310,17 @@ def _chunked_otherwise(
     return _chunks(name, split, int(groups[0]), sample)[dataset_id]
 
 
-_read = cache(read_release)
+_read = cache(read_plotretrieval)
 
 
-def _load(source: Source, split: str, size: int) -> Release:
+def _load(source: ReleaseSource, split: str, size: int) -> PlotRelease:
     return _read(source.folder(), split, size)
 
 
 def _dataset(
-    load: Callable[[], Release],
-    docs: Docs,
-    source: Source,
+    load: Callable[[], PlotRelease],
+    docs: DocsHandler,
+    source: ReleaseSource,
     split: str,
     own_book: bool,
     *,
@@ -335,12 +335,12 @@ def _dataset(
 
     return ir_datasets.Dataset(
         docs,
-        Queries(lambda: load().queries(), PlotQuery, NAME, "en"),
-        Judgments(lambda: _qrels(load()), Qrel, GRADES),
-        SharedCandidates(candidates) if own_book else None,
+        QueriesHandler(lambda: load().queries(), PlotQuery, NAME, "en"),
+        QrelsHandler(lambda: _qrels(load()), Qrel, GRADES),
+        SharedCandidatesHandler(candidates) if own_book else None,
         replace(
             BENCHMARK,
-            statistics_of=lambda: statistics(load(), split),
+            statistics_of=lambda: _statistics(load(), split),
             published=QUERIES.get(split),
             gold_of=lambda query: query.spans[0],
             breakdowns={"book": lambda: load().asking()},
@@ -349,7 +349,7 @@ def _dataset(
     )
 
 
-def _qrels(release: Release) -> Iterator[Qrel]:
+def _qrels(release: PlotRelease) -> Iterator[Qrel]:
     for query_id, name, spans in release.golds():
         book, near = release.books[name], dict[Span, int]()
         for gold in spans:
@@ -375,7 +375,7 @@ def word_overlap(query: str, passage: str) -> float:
     return len(asked & set(words(passage))) / len(asked) if asked else 0.0
 
 
-def statistics(release: Release, split: str) -> list[Statistic]:
+def _statistics(release: PlotRelease, split: str) -> list[Statistic]:
     """The figures of the paper's Tables 1 and 2 for one split."""
     chunks = release.passages.values()
     queries = release.queries()

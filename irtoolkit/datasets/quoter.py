@@ -23,10 +23,10 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.benchmark import Benchmark, Statistic
-from irtoolkit.datasets.cache import Records, Rows, Tables, Writer, parsed
-from irtoolkit.datasets.github import download
-from irtoolkit.datasets.handlers import Docs, Judgments, Queries
-from irtoolkit.datasets.source import Source
+from irtoolkit.datasets.cache import CacheWriter, Records, TableRows, Tables, parsed
+from irtoolkit.datasets.github import download_blobs
+from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, QueriesHandler
+from irtoolkit.datasets.source import ReleaseSource
 from irtoolkit.datasets.strictjson import TRUNCATED
 
 NAME = "quoter"
@@ -72,7 +72,7 @@ REPORTED = {
 }  # fmt: skip
 # Quotes that train lacks do not come up in it; the other bounds of Figure 2 are not in print.
 BANDS = (0, 1, 5, 10, 20, 50, 100, 150)
-Side = Literal["left", "right"]
+ContextSide = Literal["left", "right"]
 
 
 class QuoteQuery(NamedTuple):
@@ -102,7 +102,7 @@ _SCHEMAS = {
 }
 
 
-class Release:
+class QuoterRelease:
     """One language: its quotes, numbered by first appearance, and its contexts in file order."""
 
     def __init__(self, lang: str, tables: Tables) -> None:
@@ -111,7 +111,7 @@ class Release:
         quotes = tables["quotes"]
         self.quotes: Records[GenericDoc] = Records(
             lambda: [self.quote_id(number) for number in range(len(quotes))],
-            Rows(quotes, lambda number, text: GenericDoc(self.quote_id(number), text)),
+            TableRows(quotes, lambda number, text: GenericDoc(self.quote_id(number), text)),
         )
 
     def quote_id(self, number: int) -> str:
@@ -134,14 +134,14 @@ class Release:
             "test": range(second, lines),
         }[split]
 
-    def queries(self, split: str, side: Side | None) -> Rows[QuoteQuery]:
+    def queries(self, split: str, side: ContextSide | None) -> TableRows[QuoteQuery]:
         """The contexts of a split, or one side of them."""
 
         def make(number: int, left: str, _: int, right: str) -> QuoteQuery:
             shown = (left if side != "right" else "", right if side != "left" else "")
             return QuoteQuery(self.query_id(number), *shown)
 
-        return Rows(self._contexts, make, self.part(split))
+        return TableRows(self._contexts, make, self.part(split))
 
     def judgments(self, split: str) -> Iterator[Qrel]:
         """The quote that each context of a split was taken from."""
@@ -165,7 +165,7 @@ class Release:
         return {name: members for name, members in parts.items() if members}
 
 
-def read_release(path: Path, lang: str, lower: bool = False) -> Release:
+def read_quoter(path: Path, lang: str, lower: bool = False) -> QuoterRelease:
     """Parses and checks one language's file, or maps what an earlier parse has left.
 
     Args:
@@ -177,10 +177,10 @@ def read_release(path: Path, lang: str, lower: bool = False) -> Release:
         InputError: a line that is not left context, quote, right context, or an empty quote.
     """
     kind = f"quoter-{lang}" + ("-lower" if lower else "")
-    return Release(lang, parsed(kind, [path], _SCHEMAS, partial(_parse, path, lower)))
+    return QuoterRelease(lang, parsed(kind, [path], _SCHEMAS, partial(_parse, path, lower)))
 
 
-def _parse(path: Path, lower: bool, out: Writer) -> None:
+def _parse(path: Path, lower: bool, out: CacheWriter) -> None:
     numbers: dict[str, int] = {}
     line_number = 0
     for line_number, line in read_lines(path):
@@ -216,12 +216,13 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
                 [file],
                 sample=sample,
                 howto=f"get the data from {URL} and put {file} into",
-                download=partial(download, REPOSITORY, COMMIT, BLOBS, under="data/"),
+                download=partial(download_blobs, REPOSITORY, COMMIT, BLOBS, under="data/"),
             )
             for lower in (False, True):
                 name = f"{prefix}/{lang}" + ("/lower" if lower else "")
                 load = partial(_load, source, lang, lower)
-                docs = Docs(lambda load=load: load().quotes, GenericDoc, f"{NAME}/{lang}", lang)  # type: ignore[misc]
+                namespace = f"{NAME}/{lang}"
+                docs = DocsHandler(lambda load=load: load().quotes, GenericDoc, namespace, lang)  # type: ignore[misc]
                 about = replace(
                     BENCHMARK,
                     statistics_of=lambda load=load: [Statistic("Quotes", len(load().quotes))],  # type: ignore[misc]
@@ -231,35 +232,35 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
                 for split in SPLITS:
                     whole = _dataset(load, docs, source, lang, split, None, listed=not lower)
                     add(f"{name}/{split}", whole)
-                    for side in get_args(Side):
+                    for side in get_args(ContextSide):
                         view = _dataset(load, docs, source, lang, split, side, listed=False)
                         add(f"{name}/{split}/{side}", view)
 
 
-_read = cache(read_release)
+_read = cache(read_quoter)
 
 
-def _load(source: Source, lang: str, lower: bool) -> Release:
+def _load(source: ReleaseSource, lang: str, lower: bool) -> QuoterRelease:
     return _read(source.folder() / FILES[lang], lang, lower)
 
 
 def _dataset(
-    load: Callable[[], Release],
-    docs: Docs,
-    source: Source,
+    load: Callable[[], QuoterRelease],
+    docs: DocsHandler,
+    source: ReleaseSource,
     lang: str,
     split: str,
-    side: Side | None,
+    side: ContextSide | None,
     *,
     listed: bool,
 ) -> ir_datasets.Dataset:
     return ir_datasets.Dataset(
         docs,
-        Queries(lambda: load().queries(split, side), QuoteQuery, f"{NAME}/{lang}", lang),
-        Judgments(lambda: load().judgments(split), Qrel, GRADES),
+        QueriesHandler(lambda: load().queries(split, side), QuoteQuery, f"{NAME}/{lang}", lang),
+        QrelsHandler(lambda: load().judgments(split), Qrel, GRADES),
         replace(
             BENCHMARK,
-            statistics_of=lambda: statistics(load(), lang, split),
+            statistics_of=lambda: _statistics(load(), lang, split),
             published=REPORTED[lang][split][0],
             breakdowns={"frequency": lambda: load().by_frequency(split)},
             listed=listed,
@@ -267,7 +268,7 @@ def _dataset(
     )
 
 
-def statistics(release: Release, lang: str, split: str) -> list[Statistic]:
+def _statistics(release: QuoterRelease, lang: str, split: str) -> list[Statistic]:
     """The figures of the paper's Table 1 for one language and split."""
     seen = {release.golds[number] for number in release.part("train")}
     asked = [release.golds[number] for number in release.part(split)]

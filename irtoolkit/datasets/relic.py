@@ -18,13 +18,13 @@ from irtoolkit.base.spans import Span
 from irtoolkit.datasets.benchmark import Benchmark, Statistic
 from irtoolkit.datasets.books import Passage
 from irtoolkit.datasets.handlers import (
-    Docs,
-    Judgments,
-    Queries,
-    SharedCandidates,
+    DocsHandler,
+    QrelsHandler,
+    QueriesHandler,
+    SharedCandidatesHandler,
 )
-from irtoolkit.datasets.relic_release import MAX_CONTEXT, Release, RelicQuery, read_release
-from irtoolkit.datasets.source import Source
+from irtoolkit.datasets.relic_release import MAX_CONTEXT, RelicQuery, RelicRelease, read_relic
+from irtoolkit.datasets.source import ReleaseSource
 
 NAME = "relic"
 SPLITS = ("train", "val", "test")
@@ -65,7 +65,7 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
             howto = f"get the dataset from {URL} and put its json files into"
             source = BENCHMARK.source([f"{split}.json"], sample=sample, howto=howto)
             load = partial(_load, source, split)
-            docs = Docs(lambda load=load: load().passages, Passage, NAME, "en")  # type: ignore[misc]
+            docs = DocsHandler(lambda load=load: load().passages, Passage, NAME, "en")  # type: ignore[misc]
             whole = _dataset(load, docs, source, split, MAX_CONTEXT, MAX_CONTEXT, listed=True)
             add(f"{prefix}/{split}", whole)
             for left in range(MAX_CONTEXT + 1):
@@ -75,17 +75,17 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
                         add(f"{prefix}/{split}/{left}-{right}", view)
 
 
-_read = cache(read_release)
+_read = cache(read_relic)
 
 
-def _load(source: Source, split: str) -> Release:
+def _load(source: ReleaseSource, split: str) -> RelicRelease:
     return _read(source.folder() / f"{split}.json", split == HIDDEN)
 
 
 def _dataset(
-    load: Callable[[], Release],
-    docs: Docs,
-    source: Source,
+    load: Callable[[], RelicRelease],
+    docs: DocsHandler,
+    source: ReleaseSource,
     split: str,
     left: int,
     right: int,
@@ -114,15 +114,15 @@ def _dataset(
 
     judgments = None
     if split != HIDDEN:
-        judgments = Judgments(lambda: _qrels(load()), Qrel, GRADES)
+        judgments = QrelsHandler(lambda: _qrels(load()), Qrel, GRADES)
     return ir_datasets.Dataset(
         docs,
-        Queries(lambda: load().queries(left, right), RelicQuery, NAME, "en"),
+        QueriesHandler(lambda: load().queries(left, right), RelicQuery, NAME, "en"),
         judgments,
-        SharedCandidates(candidates),
+        SharedCandidatesHandler(candidates),
         replace(
             BENCHMARK,
-            statistics_of=lambda: statistics(load(), split),
+            statistics_of=lambda: _statistics(load(), split),
             published=REPORTED[split],
             breakdowns={"book": by_book, "length": by_length},
             listed=listed,
@@ -130,7 +130,7 @@ def _dataset(
     )
 
 
-def _qrels(release: Release) -> Iterator[Qrel]:
+def _qrels(release: RelicRelease) -> Iterator[Qrel]:
     for query_id, gold in release.golds():
         yield Qrel(query_id, str(gold), 1)
         for near in release.books[gold.book].near(gold, NEAR, [gold.length]):
@@ -138,7 +138,7 @@ def _qrels(release: Release) -> Iterator[Qrel]:
                 yield Qrel(query_id, str(near), 0)
 
 
-def statistics(release: Release, split: str) -> list[Statistic]:
+def _statistics(release: RelicRelease, split: str) -> list[Statistic]:
     """The figures of the paper's Table 1 that one split gives."""
     windows = [window.query for window in release.windows()]
     context = [len(q.left) + len(q.right) for q in windows]
@@ -158,7 +158,7 @@ def statistics(release: Release, split: str) -> list[Statistic]:
     ]  # fmt: skip
 
 
-def _candidate_words(release: Release) -> float:
+def _candidate_words(release: RelicRelease) -> float:
     """The mean length of all passages, from running sums over the sentences."""
     total = 0
     for book, length, starts in release.passages.groups:

@@ -19,7 +19,7 @@ from irtoolkit.datasets.books import (
     Passages,
     sentences_of,
 )
-from irtoolkit.datasets.cache import Rows, Tables, Writer, parsed
+from irtoolkit.datasets.cache import CacheWriter, TableRows, Tables, parsed
 from irtoolkit.datasets.strictjson import TRUNCATED, line_of_key, read_members
 
 # Sentences of criticism on either side that the release may hold.
@@ -81,7 +81,7 @@ _SCHEMAS = {
 }
 
 
-class Release:
+class RelicRelease:
     """One split: its books, all their passages, and the windows of criticism about them."""
 
     def __init__(self, tables: Tables) -> None:
@@ -99,7 +99,7 @@ class Release:
         self.passages = Passages(self.books)
         self._windows = tables["windows"]
 
-    def windows(self) -> Rows[Window]:
+    def windows(self) -> TableRows[Window]:
         """The windows, whole."""
 
         def make(_: int, query_id: str, book: int, length: int, gold: int | None,
@@ -108,9 +108,9 @@ class Release:
             query = RelicQuery(query_id, name, length, tuple(left), tuple(right))
             return Window(query, None if gold is None else Span(name, gold, length))
 
-        return Rows(self._windows, make)
+        return TableRows(self._windows, make)
 
-    def queries(self, left: int, right: int) -> Rows[RelicQuery]:
+    def queries(self, left: int, right: int) -> TableRows[RelicQuery]:
         """The queries with at most so many sentences on each side."""
 
         def make(_: int, query_id: str, book: int, length: int, gold: int | None,
@@ -119,7 +119,7 @@ class Release:
             whole = RelicQuery(query_id, name, length, tuple(before), tuple(after))
             return whole.clipped(left, right)
 
-        return Rows(self._windows, make)
+        return TableRows(self._windows, make)
 
     def asking(self) -> dict[tuple[str, int], list[str]]:
         """The ids of the queries that rank the passages of each length in each book."""
@@ -137,7 +137,7 @@ class Release:
                 yield query_id, Span(self._names[book], gold, length)
 
 
-def read_release(path: Path, hidden: bool) -> Release:
+def read_relic(path: Path, hidden: bool) -> RelicRelease:
     """Parses and checks one split file, or maps what an earlier parse has left.
 
     Args:
@@ -149,10 +149,10 @@ def read_release(path: Path, hidden: bool) -> Release:
         InputError: the file is truncated, mis-encoded or contradicts itself; with file and line.
     """
     kind = "relic-hidden" if hidden else "relic"
-    return Release(parsed(kind, [path], _SCHEMAS, partial(_parse, path, hidden)))
+    return RelicRelease(parsed(kind, [path], _SCHEMAS, partial(_parse, path, hidden)))
 
 
-def _parse(path: Path, hidden: bool, out: Writer) -> None:
+def _parse(path: Path, hidden: bool, out: CacheWriter) -> None:
     seen: set[str] = set()
     number = -1
     for number, (line, name, record) in enumerate(read_members(path, "an object of books")):

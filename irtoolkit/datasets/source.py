@@ -13,7 +13,7 @@ DATA_VARIABLE = "IRTOOLKIT_DATA"
 
 
 @dataclass(frozen=True)
-class Source:
+class ReleaseSource:
     """The release files of one benchmark.
 
     Attributes:
@@ -91,7 +91,7 @@ class Source:
         return [*places, ir_datasets.util.home_path() / self.benchmark]
 
 
-def sample_source(benchmark: str, files: tuple[str, ...]) -> Source:
+def sample_source(benchmark: str, files: tuple[str, ...]) -> ReleaseSource:
     """The invented miniature of a benchmark, which ships with the package."""
     folder = Path(__file__).parent / "samples" / benchmark
-    return Source(benchmark, files, "reinstall irtoolkit: its samples are damaged", folder)
+    return ReleaseSource(benchmark, files, "reinstall irtoolkit: its samples are damaged", folder)

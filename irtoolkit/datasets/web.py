@@ -17,7 +17,7 @@ from irtoolkit.datasets.github import TIMEOUT_SECONDS
 _PIECE = 1 << 20
 
 
-def download(files: Mapping[str, tuple[str, str]], folder: Path) -> None:
+def download_files(files: Mapping[str, tuple[str, str]], folder: Path) -> None:
     """Fetches files into a new folder, all or none.
 
     What an interrupted download has left lies beside it, and the next one goes on from there.

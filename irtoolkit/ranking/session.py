@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, id_array, rank_ids
 from irtoolkit.datasets.dataset import load_dataset
-from irtoolkit.datasets.handlers import Docs, Queries
+from irtoolkit.datasets.handlers import DocsHandler, QueriesHandler
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.base import Block, Retriever, Scorer
 from irtoolkit.retrievers.cross import CrossEncoder
@@ -281,7 +281,7 @@ def rank_texts(
         system.task.doc,
         picked=True,
         _dataset=ir_datasets.Dataset(
-            Docs(lambda: records, GenericDoc, FRAME, None),
+            DocsHandler(lambda: records, GenericDoc, FRAME, None),
             _handler([GenericQuery(query.query_id, query.text) for query in asked]),
         ),
     )
@@ -369,7 +369,7 @@ def _run_of(asked: Sequence[Asked]) -> Run:
 
 
 def _handler(records: Sequence[Any]) -> Any:
-    return Queries(lambda: records, type(records[0]), FRAME, None)
+    return QueriesHandler(lambda: records, type(records[0]), FRAME, None)
 
 
 def _squeezed(text: str) -> str:

@@ -21,7 +21,7 @@ from tqdm import tqdm
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import locked
 from irtoolkit.base.ids import Ids, Ints, id_array
-from irtoolkit.datasets.cache import Tables, Writer, cache_home, parsed
+from irtoolkit.datasets.cache import CacheWriter, Tables, cache_home, parsed
 from irtoolkit.retrievers.cross import score_pairs
 from irtoolkit.training.negatives import Bars, Documents, Ragged, mine, too_few
 from irtoolkit.training.recipes import Stage
@@ -227,7 +227,7 @@ def _key(stage: Stage, source: Source, join: str) -> str:
 class _Sink:
     """Writes texts, and notes what decides which documents are alike."""
 
-    def __init__(self, out: Writer, near: float, bar: Any) -> None:
+    def __init__(self, out: CacheWriter, near: float, bar: Any) -> None:
         self.documents = Documents(near)
         self.digest, self.queries = hashlib.sha256(), 0
         self._out, self._bar = out, bar
@@ -246,7 +246,7 @@ class _Sink:
         self._bar.update()
 
 
-def _write(stage: Stage, source: Source, out: Writer) -> None:
+def _write(stage: Stage, source: Source, out: CacheWriter) -> None:
     with tqdm(desc=f"reading {source.what}", unit="text", disable=None) as bar:
         sink = _Sink(out, stage.near, bar)
         links = source.read(sink)

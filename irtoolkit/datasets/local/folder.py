@@ -39,14 +39,16 @@ _PEEKED_LINES = 50
 
 
 @dataclass(frozen=True)
-class Found:
+class RoleFiles:
     """The files of one role, and their format."""
 
     form: str
     files: tuple[Path, ...]
 
 
-def find(folder: Path, given: Mapping[Role, Sequence[str] | None]) -> dict[Role, Found]:
+def find_role_files(
+    folder: Path, given: Mapping[Role, Sequence[str] | None]
+) -> dict[Role, RoleFiles]:
     """The files of each role; a role that has none is left out.
 
     Args:
@@ -83,7 +85,7 @@ def find(folder: Path, given: Mapping[Role, Sequence[str] | None]) -> dict[Role,
     return {role: _with_format(role, chosen[role]) for role in ROLES if chosen[role]}
 
 
-def unused_fields(found: Found) -> list[str]:
+def unused_fields(found: RoleFiles) -> list[str]:
     """Fields of the first JSON document that no text is taken from."""
     if found.form != "jsonl":
         return []
@@ -206,7 +208,7 @@ def _shown(folder: Path, files: Sequence[Path]) -> str:
     return name if len(files) == 1 else f"{name} and {len(files) - 1} more"
 
 
-def _with_format(role: Role, files: Sequence[Path]) -> Found:
+def _with_format(role: Role, files: Sequence[Path]) -> RoleFiles:
     if role != "docs" and len(files) > 1:
         raise InputError(
             f"{len(files)} files for --{role}", file=files[1], remedy="one file is taken"
@@ -219,7 +221,7 @@ def _with_format(role: Role, files: Sequence[Path]) -> Found:
                 file=path,
                 remedy=f"name the files of one format with --{role}",
             )
-    return Found(forms[files[0]], tuple(files))
+    return RoleFiles(forms[files[0]], tuple(files))
 
 
 def _form(role: Role, path: Path) -> str:

@@ -22,7 +22,7 @@ import pyarrow as pa
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
 from irtoolkit.base.ids import is_word
-from irtoolkit.datasets.cache import Schemas, Writer
+from irtoolkit.datasets.cache import CacheWriter, Schemas
 from irtoolkit.datasets.strictjson import read_jsonl
 
 DOC_SCHEMA: Schemas = {
@@ -55,7 +55,7 @@ class Doc(NamedTuple):
     text: str
 
 
-def write_docs(form: str, files: Sequence[Path], out: Writer) -> None:
+def write_docs(form: str, files: Sequence[Path], out: CacheWriter) -> None:
     """Parses and checks documents; of what was read only 8 bytes a document are kept in memory.
 
     Args:

@@ -20,12 +20,12 @@ from irtoolkit.base.discovery import modules
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.benchmark import Benchmark, Statistic
-from irtoolkit.datasets.cache import Records, Rows, content_hash, parsed
-from irtoolkit.datasets.handlers import Docs, Judgments, Queries
+from irtoolkit.datasets.cache import Records, TableRows, content_hash, parsed
+from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, QueriesHandler
 from irtoolkit.datasets.local import registry
 from irtoolkit.datasets.local.folder import Role
 from irtoolkit.datasets.local.formats import DOC_SCHEMA, write_docs
-from irtoolkit.datasets.local.registry import Entry, Part
+from irtoolkit.datasets.local.registry import CollectionRecord, PartRecord
 from irtoolkit.datasets.local.topics import QREL_SCHEMA, TOPIC_SCHEMA, write_qrels, write_topics
 
 Add = Callable[[str, ir_datasets.Dataset], None]
@@ -62,10 +62,10 @@ _QUERY_RECORDS: dict[tuple[str, ...], type] = {
 }
 
 
-class Collection:
+class LocalCollection:
     """A registered collection; each part is read when first asked for."""
 
-    def __init__(self, name: str, entry: Entry) -> None:
+    def __init__(self, name: str, entry: CollectionRecord) -> None:
         self._name, self._entry = name, entry
 
     @cached_property
@@ -113,10 +113,10 @@ class Collection:
             ]
         return found
 
-    def _part(self, role: Role) -> Part:
+    def _part(self, role: Role) -> PartRecord:
         return self._entry.parts()[role]
 
-    def _present(self, part: Part) -> list[Path]:
+    def _present(self, part: PartRecord) -> list[Path]:
         paths = part.paths(self._entry.folder)
         for path in paths:
             if not path.is_file():
@@ -127,7 +127,7 @@ class Collection:
                 )
         return paths
 
-    def _checked(self, part: Part) -> list[Path]:
+    def _checked(self, part: PartRecord) -> list[Path]:
         """The files of a part, which are what they were when they were registered."""
         paths = self._present(part)
         for path, known in zip(paths, part.files.values(), strict=True):
@@ -140,8 +140,8 @@ class Collection:
         return paths
 
 
-def _rows(table: pa.Table, columns: Sequence[str], make: Callable[..., Any]) -> Rows[Any]:
-    return Rows(table.select(list(columns)), lambda _, *values: make(*values))
+def _rows(table: pa.Table, columns: Sequence[str], make: Callable[..., Any]) -> TableRows[Any]:
+    return TableRows(table.select(list(columns)), lambda _, *values: make(*values))
 
 
 def docs_table(form: str, files: Sequence[Path]) -> pa.Table:
@@ -170,21 +170,21 @@ def file_hash(path: Path) -> str:
         raise InputError(f"cannot read: {error.strerror or error}", file=path) from None
 
 
-def dataset(name: str, entry: Entry) -> ir_datasets.Dataset:
+def collection_dataset(name: str, entry: CollectionRecord) -> ir_datasets.Dataset:
     """The ir_datasets Dataset of a registered collection; opens no file."""
-    collection = Collection(name, entry)
+    collection = LocalCollection(name, entry)
     parts: list[Any] = [
-        Docs(lambda: collection.docs, _DOC_RECORDS[entry.docs.fields], name, entry.lang)
+        DocsHandler(lambda: collection.docs, _DOC_RECORDS[entry.docs.fields], name, entry.lang)
     ]
     if entry.topics is not None:
         cls = _QUERY_RECORDS[entry.topics.fields]
-        parts.append(Queries(lambda: collection.queries, cls, name, entry.lang))
+        parts.append(QueriesHandler(lambda: collection.queries, cls, name, entry.lang))
     if entry.qrels is not None:
-        parts.append(Judgments(lambda: collection.qrels, Qrel, {}))
+        parts.append(QrelsHandler(lambda: collection.qrels, Qrel, {}))
     return ir_datasets.Dataset(*parts, _about(name, collection))
 
 
-def _about(name: str, collection: Collection) -> Benchmark:
+def _about(name: str, collection: LocalCollection) -> Benchmark:
     return Benchmark(
         name=name,
         title=f"{name} (registered)",
@@ -219,14 +219,14 @@ _ours: set[str] = set()
 _add_to_ir_datasets: Add | None = None
 
 
-def announce(name: str, entry: Entry) -> None:
+def add_to_ir_datasets(name: str, entry: CollectionRecord) -> None:
     """Makes a collection an ir_datasets id in this process, unless it is one."""
     if name not in _ours and _add_to_ir_datasets is not None:
-        _add_to_ir_datasets(name, dataset(name, entry))
+        _add_to_ir_datasets(name, collection_dataset(name, entry))
         _ours.add(name)
 
 
-def withdraw(name: str) -> None:
+def drop_from_ir_datasets(name: str) -> None:
     """Takes the id of a registered collection back in this process."""
     if name in _ours:
         # ir_datasets has no way to do so.
@@ -253,7 +253,7 @@ def register(add: Add) -> None:
         log.warn(f"irtoolkit: {problem}")
 
     try:
-        known = registry.entries(report)
+        known = registry.read_registry(report)
     except OSError as error:  # ir_datasets' home cannot be made
         report(InputError(f"no registered collections: {error}"))
         return
@@ -268,4 +268,4 @@ def register(add: Add) -> None:
                 )
             )
             continue
-        announce(name, entry)
+        add_to_ir_datasets(name, entry)

@@ -15,23 +15,23 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.local import folder as folders
 from irtoolkit.datasets.local import registry
-from irtoolkit.datasets.local.folder import Found, Role
+from irtoolkit.datasets.local.folder import Role, RoleFiles
 from irtoolkit.datasets.local.registered import (
     TitledDoc,
     TopicQuery,
-    announce,
+    add_to_ir_datasets,
     docs_table,
+    drop_from_ir_datasets,
     file_hash,
     owner_of,
     qrels_table,
     topics_table,
-    withdraw,
 )
-from irtoolkit.datasets.local.registry import Entry, Part
+from irtoolkit.datasets.local.registry import CollectionRecord, PartRecord
 
 
 @dataclass(frozen=True)
-class Report:
+class Registration:
     """What a registration found.
 
     Attributes:
@@ -40,7 +40,7 @@ class Report:
         notes: what was taken for what, and what else a person should know, one line each.
     """
 
-    entry: Entry
+    entry: CollectionRecord
     new: bool
     notes: tuple[str, ...]
 
@@ -52,13 +52,13 @@ def register_collection(
     *,
     lang: str | None = None,
     lenient: bool = False,
-) -> Report:
+) -> Registration:
     """Checks a collection and makes it an ir_datasets id, here and in every later process.
 
     Args:
         name: the id it is to have.
         folder: where its files are.
-        given: see `irtoolkit.datasets.local.folder.find`.
+        given: see `irtoolkit.datasets.local.folder.find_role_files`.
         lang: language code.
         lenient: whether documents may be judged that are not in the collection.
 
@@ -66,34 +66,34 @@ def register_collection(
         InputError: the name is no id or is taken, or anything is wrong with a file; nothing is
             remembered then.
     """
-    if name not in registry.entries():
+    if name not in registry.read_registry():
         _refuse_name(name)
     if lang is not None and not registry.is_lang(lang):
         raise InputError(f"{lang!r} is no language code", remedy="--lang takes en, de, zh-Hant")
     folder = Path(os.path.abspath(folder))  # resolve() would put a link's target in its place
-    found = folders.find(folder, given or {})
+    found = folders.find_role_files(folder, given or {})
     entry, notes = _examine(folder, found, lang, lenient=lenient)
-    new = registry.put(name, entry)
+    new = registry.add_record(name, entry)
     if owner_of(name) is None:
-        announce(name, entry)
+        add_to_ir_datasets(name, entry)
     told = [_told(role, found.get(role)) for role in folders.ROLES]
     unused = folders.unused_fields(found["docs"])
     if unused:
         told.append(f"fields of the documents that are not used: {', '.join(unused)}")
-    return Report(entry, new, (*told, *notes))
+    return Registration(entry, new, (*told, *notes))
 
 
-def remove(name: str) -> None:
+def remove_collection(name: str) -> None:
     """Forgets a registered collection; its files are left alone.
 
     Raises:
         InputError: no collection of that name is registered.
     """
-    registry.drop(name)
-    withdraw(name)
+    registry.drop_record(name)
+    drop_from_ir_datasets(name)
 
 
-def _told(role: Role, found: Found | None) -> str:
+def _told(role: Role, found: RoleFiles | None) -> str:
     if found is None:
         return f"{role}: none"
     more = f" and {len(found.files) - 1} more" if len(found.files) > 1 else ""
@@ -113,8 +113,8 @@ def _refuse_name(name: str) -> None:
 
 
 def _examine(
-    folder: Path, found: Mapping[Role, Found], lang: str | None, *, lenient: bool
-) -> tuple[Entry, tuple[str, ...]]:
+    folder: Path, found: Mapping[Role, RoleFiles], lang: str | None, *, lenient: bool
+) -> tuple[CollectionRecord, tuple[str, ...]]:
     """Reads everything; the entry, and what a person should know."""
     import pyarrow.compute as pc  # slow to import, and this module is imported by all
 
@@ -124,7 +124,7 @@ def _examine(
     titled = pc.any(pc.not_equal(title, "")).as_py()
     empty = pc.sum(pc.and_(pc.equal(title, ""), pc.equal(text, ""))).as_py()
     record = TitledDoc if titled else GenericDoc
-    entry = Entry(folder, lang, _remembered(folder, taken, len(docs), record))
+    entry = CollectionRecord(folder, lang, _remembered(folder, taken, len(docs), record))
     notes = [f"{empty} documents have no text"] if empty else []
     if "topics" in found:
         taken = found["topics"]
@@ -146,12 +146,12 @@ def _examine(
     return entry, tuple(notes)
 
 
-def _remembered(folder: Path, found: Found, count: int, record: Any) -> Part:
+def _remembered(folder: Path, found: RoleFiles, count: int, record: Any) -> PartRecord:
     files = {
         str(path.relative_to(folder) if path.is_relative_to(folder) else path): file_hash(path)
         for path in found.files
     }
-    return Part(found.form, files, count, record._fields)
+    return PartRecord(found.form, files, count, record._fields)
 
 
 def _cross_check(

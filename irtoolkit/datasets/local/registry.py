@@ -53,7 +53,7 @@ def is_lang(lang: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Part:
+class PartRecord:
     """The documents, topics or judgments of a collection.
 
     Attributes:
@@ -73,16 +73,16 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Entry:
+class CollectionRecord:
     """A registered collection."""
 
     folder: Path
     lang: str | None
-    docs: Part
-    topics: Part | None = None
-    qrels: Part | None = None
+    docs: PartRecord
+    topics: PartRecord | None = None
+    qrels: PartRecord | None = None
 
-    def parts(self) -> dict[str, Part]:
+    def parts(self) -> dict[str, PartRecord]:
         """What there is of docs, topics and qrels."""
         found = {"docs": self.docs, "topics": self.topics, "qrels": self.qrels}
         return {role: part for role, part in found.items() if part is not None}
@@ -92,7 +92,7 @@ class Entry:
         return {"folder": str(self.folder), "lang": self.lang, **parts}
 
     @classmethod
-    def from_json(cls, value: Any) -> Entry:
+    def from_json(cls, value: Any) -> CollectionRecord:
         """The entry that `to_json` wrote.
 
         Raises:
@@ -111,8 +111,8 @@ class Entry:
         return cls(Path(folder), lang, **parts)
 
 
-def _part(role: str, value: Any) -> Part:
-    if not isinstance(value, dict) or set(value) != set(Part.__dataclass_fields__):
+def _part(role: str, value: Any) -> PartRecord:
+    if not isinstance(value, dict) or set(value) != set(PartRecord.__dataclass_fields__):
         raise ValueError(f"{role} is not what was written")
     files, count, fields = value["files"], value["count"], value["fields"]
     sound = (
@@ -127,7 +127,7 @@ def _part(role: str, value: Any) -> Part:
     )
     if not sound:
         raise ValueError(f"{role} is not what was written")
-    return Part(value["format"], files, count, tuple(fields))
+    return PartRecord(value["format"], files, count, tuple(fields))
 
 
 def registry_path() -> Path:
@@ -139,14 +139,14 @@ def _refuse(problem: InputError) -> None:
     raise problem
 
 
-def entries(report: Callable[[InputError], None] = _refuse) -> dict[str, Entry]:
+def read_registry(report: Callable[[InputError], None] = _refuse) -> dict[str, CollectionRecord]:
     """The registered collections by name, in the order they were registered in.
 
     Args:
         report: called with what is wrong with the file or with an entry, which is then left out;
             by default it is raised.
     """
-    found: dict[str, Entry] = {}
+    found: dict[str, CollectionRecord] = {}
     try:
         content = _content()
     except InputError as problem:
@@ -156,7 +156,7 @@ def entries(report: Callable[[InputError], None] = _refuse) -> dict[str, Entry]:
         try:
             if not is_name(name):
                 raise ValueError("not an id")
-            found[name] = Entry.from_json(value)
+            found[name] = CollectionRecord.from_json(value)
         except ValueError as error:
             report(
                 InputError(
@@ -168,7 +168,7 @@ def entries(report: Callable[[InputError], None] = _refuse) -> dict[str, Entry]:
     return found
 
 
-def put(name: str, entry: Entry) -> bool:
+def add_record(name: str, entry: CollectionRecord) -> bool:
     """Remembers a collection; whether it was not known yet.
 
     Raises:
@@ -188,7 +188,7 @@ def put(name: str, entry: Entry) -> bool:
         return True
 
 
-def drop(name: str) -> None:
+def drop_record(name: str) -> None:
     """Forgets a collection.
 
     Raises:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
 from irtoolkit.base.ids import is_word
-from irtoolkit.datasets.cache import Schemas, Writer
+from irtoolkit.datasets.cache import CacheWriter, Schemas
 from irtoolkit.datasets.local.formats import (
     json_id,
     json_records,
@@ -69,7 +69,7 @@ class Topic(NamedTuple):
     narrative: str = ""
 
 
-def write_topics(form: str, path: Path, out: Writer) -> None:
+def write_topics(form: str, path: Path, out: CacheWriter) -> None:
     """Parses and checks topics into rows of `TOPIC_SCHEMA`.
 
     Raises:
@@ -177,7 +177,7 @@ TOPIC_FORMATS: dict[str, Callable[[Path], Iterator[Topic]]] = {
 }
 
 
-def write_qrels(form: str, path: Path, out: Writer) -> None:
+def write_qrels(form: str, path: Path, out: CacheWriter) -> None:
     """Parses and checks judgments into rows of `QREL_SCHEMA`.
 
     Raises:

@@ -277,4 +277,4 @@ def test_markup_in_texts_stays_text_in_a_browser(
         assert browser.run("document.querySelectorAll('img, b, i, u, s').length") == 0
         assert browser.problems == []
     finally:
-        registered.withdraw("markup")
+        registered.drop_from_ir_datasets("markup")

@@ -28,7 +28,7 @@ from ir_datasets.formats import (
 )
 
 from irtoolkit.base.analysis import analyzer
-from irtoolkit.datasets.handlers import Docs, Judgments
+from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler
 from irtoolkit.retrievers import _terms
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.engine import rank
@@ -78,9 +78,9 @@ def register(docs: Texts, queries: Texts, pools: Pools | None = None, qrels: Any
     """Makes texts a dataset, and gives its id."""
     name = f"test-bm25-{next(NUMBERS)}"
     records = {doc: GenericDoc(doc, text) for doc, text in docs.items()}
-    parts: list[Any] = [Docs(lambda: records, GenericDoc, name, None), Queries(queries)]
+    parts: list[Any] = [DocsHandler(lambda: records, GenericDoc, name, None), Queries(queries)]
     parts += [] if pools is None else [Candidates(pools)]
-    parts += [] if qrels is None else [Judgments(lambda: qrels, TrecQrel, {})]
+    parts += [] if qrels is None else [QrelsHandler(lambda: qrels, TrecQrel, {})]
     ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
     return name
 

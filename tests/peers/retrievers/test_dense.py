@@ -19,7 +19,7 @@ from sentence_transformers import SentenceTransformer, util
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.handlers import Docs
+from irtoolkit.datasets.handlers import DocsHandler
 from irtoolkit.models import batches, presets
 from irtoolkit.models.encoder import Encoder, How
 from irtoolkit.models.presets import Preset
@@ -88,7 +88,10 @@ def register(pools: dict[str, list[str]] | None) -> str:
     """Makes the texts above a dataset, and gives its id."""
     name = f"test-dense-{next(NUMBERS)}"
     docs = {doc: Text(doc, sentences) for doc, sentences in DOCS.items()}
-    parts = [Docs(lambda: docs, Text, name, "en"), Queries([Text(*item) for item in ASKED.items()])]
+    parts = [
+        DocsHandler(lambda: docs, Text, name, "en"),
+        Queries([Text(*item) for item in ASKED.items()]),
+    ]
     parts += [] if pools is None else [Candidates(pools)]
     ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
     return name
@@ -232,7 +235,10 @@ def test_equal_documents_tie(folders: dict[str, Path], similarity: Any) -> None:
     texts = {f"{a}{b}{i}": (a, b) for i in range(7) for a in words for b in words}
     name = f"test-dense-{next(NUMBERS)}"
     docs = {doc: Text(doc, sentences) for doc, sentences in texts.items()}
-    parts = [Docs(lambda: docs, Text, name, "en"), Queries([Text(*item) for item in ASKED.items()])]
+    parts = [
+        DocsHandler(lambda: docs, Text, name, "en"),
+        Queries([Text(*item) for item in ASKED.items()]),
+    ]
     ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
     found = table(name, Dense(str(folders["mean"]), similarity=similarity))
     for (query, doc), score in found.items():

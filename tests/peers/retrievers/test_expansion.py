@@ -20,7 +20,7 @@ from sentence_transformers import CrossEncoder
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.handlers import Docs
+from irtoolkit.datasets.handlers import DocsHandler
 from irtoolkit.retrievers import create, expansion
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.expansion import DeepCT, DocT5Query
@@ -74,7 +74,7 @@ class Queries(BaseQueries):  # type: ignore[misc]
 def register(docs: Texts, queries: Texts) -> str:
     name = f"test-expansion-{next(NUMBERS)}"
     records = {doc: GenericDoc(doc, text) for doc, text in docs.items()}
-    parts = [Docs(lambda: records, GenericDoc, name, None), Queries(queries)]
+    parts = [DocsHandler(lambda: records, GenericDoc, name, None), Queries(queries)]
     ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
     return name
 

@@ -41,7 +41,7 @@ from sklearn.feature_extraction.text import (
 
 from irtoolkit.base.analysis import analyzer, stop_words
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.handlers import Docs
+from irtoolkit.datasets.handlers import DocsHandler
 from irtoolkit.retrievers import word2vec
 from irtoolkit.retrievers._terms import Vocabulary
 from irtoolkit.retrievers.base import Retriever
@@ -78,7 +78,7 @@ def register(docs: dict[str, str], queries: dict[str, str], pools: Pools | None 
     """Makes texts a dataset, and gives its id."""
     name = f"test-lexical-{next(NUMBERS)}"
     records = {doc: GenericDoc(doc, text) for doc, text in docs.items()}
-    parts = [Docs(lambda: records, GenericDoc, name, "en"), Queries(queries)]
+    parts = [DocsHandler(lambda: records, GenericDoc, name, "en"), Queries(queries)]
     parts += [] if pools is None else [Candidates(pools)]
     ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
     return name

@@ -25,7 +25,7 @@ from ir_datasets.formats import (
 )
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.handlers import Docs, Judgments, Queries
+from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, QueriesHandler
 from irtoolkit.retrievers import create
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lucene import indexing as _lucene_index
@@ -67,11 +67,11 @@ def register(docs: Texts, queries: Texts, pools: Pools | None = None, qrels: Any
     records = {doc: GenericDoc(doc, text) for doc, text in docs.items()}
     asked = [GenericQuery(*item) for item in queries.items()]
     parts: list[Any] = [
-        Docs(lambda: records, GenericDoc, name, None),
-        Queries(lambda: asked, GenericQuery, name, None),
+        DocsHandler(lambda: records, GenericDoc, name, None),
+        QueriesHandler(lambda: asked, GenericQuery, name, None),
     ]
     parts += [] if pools is None else [Candidates(pools)]
-    parts += [] if qrels is None else [Judgments(lambda: qrels, TrecQrel, {})]
+    parts += [] if qrels is None else [QrelsHandler(lambda: qrels, TrecQrel, {})]
     ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
     return name
 
@@ -406,14 +406,14 @@ ENDLESS = """
 import itertools, sys, time
 import ir_datasets
 from ir_datasets.formats import GenericDoc, GenericQuery
-from irtoolkit.datasets.handlers import Docs, Queries
+from irtoolkit.datasets.handlers import DocsHandler, QueriesHandler
 from irtoolkit.retrievers.lucene.retriever import Lucene
 from irtoolkit.retrievers.task import load_task
 
 DOCS = {f"d{i}": GenericDoc(f"d{i}", f"cat word{i}") for i in range(500)}
 passes = itertools.count()
 
-class Slow(Docs):
+class Slow(DocsHandler):
     def docs_iter(self):
         indexing = next(passes) == int(sys.argv[1])
         for number, doc in enumerate(DOCS.values()):
@@ -424,7 +424,7 @@ class Slow(Docs):
 
 ir_datasets.registry.register("slow", ir_datasets.Dataset(
     Slow(lambda: DOCS, GenericDoc, "slow", "en"),
-    Queries(lambda: [GenericQuery("q", "cat")], GenericQuery, "slow", "en"),
+    QueriesHandler(lambda: [GenericQuery("q", "cat")], GenericQuery, "slow", "en"),
 ))
 task = load_task("slow")
 passes = itertools.count()

@@ -61,17 +61,17 @@ def golds(dataset_id: str) -> dict[str, set[str]]:
     ],
 )
 def test_what_an_id_says(name: str, base: str, ways: int) -> None:
-    assert choices.parse(name) == (base, ways)
+    assert choices.parse_nway_id(name) == (base, ways)
 
 
 @pytest.mark.parametrize("name", ["relic/val", "relic/val/1-way", "relic/val/0-way", "3-way", "relic/val/03-way"])  # fmt: skip
 def test_what_is_no_choice(name: str) -> None:
     with pytest.raises(InputError, match="names no choice"):
-        choices.parse(name)
+        choices.parse_nway_id(name)
 
 
 def test_the_hardest_are_the_first_that_are_not_gold(bm25: Run, run_file: Path) -> None:
-    picked = picking.hardest(PROXY, run_file)
+    picked = picking.hardest_candidates(PROXY, run_file)
     assert [choice.query_id for choice in picked] == list(golds(BASE))
     for choice in picked:
         (gold,) = golds(BASE)[choice.query_id]
@@ -80,7 +80,7 @@ def test_the_hardest_are_the_first_that_are_not_gold(bm25: Run, run_file: Path) 
 
 
 def test_drawn_candidates_are_candidates_and_the_seed_decides() -> None:
-    first, again, other = (picking.at_random(f"{BASE}/20-way", seed) for seed in (0, 0, 1))
+    first, again, other = (picking.random_candidates(f"{BASE}/20-way", seed) for seed in (0, 0, 1))
     assert first == again != other
     pools = {q: set(pool) for members, pool in candidates(load_dataset(BASE)) for q in members}
     for choice in first:
@@ -91,24 +91,24 @@ def test_drawn_candidates_are_candidates_and_the_seed_decides() -> None:
 
 
 def test_a_sample_keeps_the_order() -> None:
-    whole = picking.at_random(f"{BASE}/3-way", 0)
-    some = picking.sample(whole, 7, 3)
+    whole = picking.random_candidates(f"{BASE}/3-way", 0)
+    some = picking.sample_queries(whole, 7, 3)
     assert len(some) == 7
     assert [choice for choice in whole if choice in some] == some
     with pytest.raises(InputError, match="76 queries are asked for, and there are 75"):
-        picking.sample(whole, 76, 0)
+        picking.sample_queries(whole, 76, 0)
 
 
 def test_a_run_that_is_too_shallow(bm25: Run, tmp_path: Path) -> None:
     bm25.head(2).write(tmp_path / "short.run")
     with pytest.raises(InputError, match="documents that are not gold instead of 4") as caught:
-        picking.hardest(f"{BASE}/5-way", tmp_path / "short.run")
+        picking.hardest_candidates(f"{BASE}/5-way", tmp_path / "short.run")
     assert "--depth 5" in str(caught.value)
 
 
 def test_too_few_candidates() -> None:
     with pytest.raises(InputError, match="has only"):
-        picking.at_random(f"{BASE}/999-way", 0)
+        picking.random_candidates(f"{BASE}/999-way", 0)
 
 
 def test_nothing_has_been_picked(home: Path) -> None:
@@ -159,16 +159,16 @@ def test_every_example_runs_as_it_is_printed(
     for line in (*retrieve.EXAMPLES, *command.EXAMPLES):
         assert irtoolkit(*line.split()[1:]).status == 0, line
     names = {line.split()[2] for line in command.EXAMPLES}
-    assert all(choices.read(name) for name in names)
+    assert all(choices.read_nway(name) for name in names)
 
 
 def test_a_damaged_file_is_named(home: Path, irtoolkit: Callable[..., Any]) -> None:
     assert irtoolkit("choices", PROXY).status == 0
-    path = choices.path_of(PROXY)
+    path = choices.nway_path(PROXY)
     text = path.read_text().replace('"doc_ids"', '"docs"', 1)
     path.write_text(text)
     with pytest.raises(InputError, match="not a choice") as caught:
-        choices.read(PROXY)
+        choices.read_nway(PROXY)
     assert (caught.value.file, caught.value.line) == (str(path), 2)
 
 
@@ -224,10 +224,10 @@ def test_no_such_breakdown(irtoolkit: Callable[..., Any]) -> None:
 
 def test_candidates_of_other_golds_are_refused(home: Path, irtoolkit: Callable[..., Any]) -> None:
     assert irtoolkit("choices", PROXY).status == 0
-    path = choices.path_of(PROXY)
+    path = choices.nway_path(PROXY)
     path.write_text(path.read_text().replace('"data": "', '"data": "0', 1))
     with pytest.raises(InputError, match="candidates of other data") as caught:
-        choices.read(PROXY)
+        choices.read_nway(PROXY)
     assert (caught.value.file, caught.value.line) == (str(path), 1)
 
 
@@ -235,7 +235,7 @@ def test_the_gold_of_a_plot_is_its_span_and_no_chunk_that_overlaps_it() -> None:
     spans = {
         q.query_id: q.spans[0] for q in ir_datasets.load("plotretrieval/sample/val").queries_iter()
     }
-    for choice in picking.at_random("plotretrieval/sample/val/9-way", 0):
+    for choice in picking.random_candidates("plotretrieval/sample/val/9-way", 0):
         relevant = golds("plotretrieval/sample/val")[choice.query_id]
         assert set(choice.doc_ids) & relevant == {spans[choice.query_id]}
 

@@ -25,10 +25,10 @@ from hypothesis import strategies as st
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets import cache
 from irtoolkit.datasets.cache import (
+    CacheWriter,
+    ColumnTexts,
     Records,
-    Rows,
-    Texts,
-    Writer,
+    TableRows,
     cache_home,
     content_hash,
     parsed,
@@ -86,7 +86,7 @@ class Parser:
         }
         return lines
 
-    def parse(self, out: Writer) -> None:
+    def parse(self, out: CacheWriter) -> None:
         self.calls += 1
         for path in self.paths:
             for line in path.read_text().splitlines():
@@ -165,7 +165,7 @@ def test_nothing_is_parsed_by_a_fresh_reader_of_what_another_has_parsed(
 ) -> None:
     Parser(path)()
 
-    def parse(out: Writer) -> NoReturn:
+    def parse(out: CacheWriter) -> NoReturn:
         raise AssertionError("there is nothing to parse")
 
     assert len(parsed("kind", [path], SCHEMAS, parse)["lines"]) == 3
@@ -320,7 +320,7 @@ def test_a_failed_parse_leaves_nothing(
 ) -> None:
     monkeypatch.setattr(cache, "_BATCH_ROWS", 7)
 
-    def parse(out: Writer) -> None:
+    def parse(out: CacheWriter) -> None:
         for _ in range(rows):
             out.add("lines", "x", 1)
         (scratch,) = home.glob(".kind-*")
@@ -342,7 +342,7 @@ def test_a_failed_parse_leaves_nothing(
 def test_a_row_that_does_not_fit_leaves_nothing(
     home: Path, path: Path, row: tuple[Any, ...]
 ) -> None:
-    def parse(out: Writer) -> None:
+    def parse(out: CacheWriter) -> None:
         out.add("lines", "fits", 1)
         out.add("lines", *row)
 
@@ -357,7 +357,7 @@ def test_a_failed_parse_of_an_edited_release_leaves_the_old_columns(home: Path, 
     before = folders(home)
     path.write_text("damaged")
 
-    def parse(out: Writer) -> NoReturn:
+    def parse(out: CacheWriter) -> NoReturn:
         raise InputError("damaged", file=path)
 
     with pytest.raises(InputError):
@@ -377,7 +377,7 @@ def test_threads_that_parse_the_same_at_once(home: Path, path: Path) -> None:
     together, found = threading.Barrier(4), list[list[str]]()
 
     class Slow(Parser):
-        def parse(self, out: Writer) -> None:
+        def parse(self, out: CacheWriter) -> None:
             super().parse(out)
             together.wait(60)
 
@@ -583,7 +583,7 @@ def test_what_is_written_is_read_back(lines: list[str], rows: int, characters: i
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         patch.setattr(cache, "_BATCH_ROWS", rows)
         patch.setattr(cache, "_BATCH_CHARACTERS", characters)
-        writer = Writer(Path(name), SCHEMAS)
+        writer = CacheWriter(Path(name), SCHEMAS)
         for line in lines:
             writer.add("lines", line, len(line))
             writer.add("letters", list(line))
@@ -604,7 +604,7 @@ def test_few_long_rows_are_held_at_a_time(
     monkeypatch.setattr(cache, "_BATCH_CHARACTERS", 100)
     row = ("x" * 40, 40) if table == "lines" else (["x" * 20, "y" * 20],)
 
-    def parse(out: Writer) -> None:
+    def parse(out: CacheWriter) -> None:
         for _ in range(9):
             out.add(table, *row)
 
@@ -654,12 +654,12 @@ def test_rows_are_a_list(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cache, "_BATCH_ROWS", batch)
-        rows, plain = Rows(table_of(values, lengths), made), expected(values)
+        rows, plain = TableRows(table_of(values, lengths), made), expected(values)
         assert_same(rows, plain)
         for _ in range(3):
             part = data.draw(st.slices(len(plain)))
             rows, plain = rows[part], plain[part]
-            assert isinstance(rows, Rows)
+            assert isinstance(rows, TableRows)
             assert_same(rows, plain)
         places = data.draw(st.lists(st.sampled_from(range(len(plain))))) if plain else []
         assert list(rows.at(places)) == [plain[place] for place in places]
@@ -670,7 +670,7 @@ def test_rows_of_a_part(values: list[str], lengths: list[int], data: st.DataObje
     """A split is a range of the table; its rows keep their numbers in the whole."""
     start = data.draw(st.integers(0, len(values)))
     stop = data.draw(st.integers(start, len(values)))
-    rows = Rows(table_of(values, lengths), made, range(start, stop))
+    rows = TableRows(table_of(values, lengths), made, range(start, stop))
     assert_same(rows, expected(values)[start:stop])
     assert_same(rows[::-2], expected(values)[start:stop][::-2])
 
@@ -682,7 +682,7 @@ def test_rows_are_made_when_they_are_asked_for() -> None:
         asked.append(number)
         return text
 
-    rows = Rows(table_of([str(n) for n in range(100)], [10]), make)
+    rows = TableRows(table_of([str(n) for n in range(100)], [10]), make)
     assert (rows[50], len(rows), rows[10:20][3], rows[-1]) == ("50", 100, "13", "99")
     assert asked == [50, 13, 99]
     assert next(iter(rows)) == "0"
@@ -694,7 +694,7 @@ def test_texts_are_a_list(values: list[str], lengths: list[int], data: st.DataOb
     start = data.draw(st.integers(0, len(values)))
     count = data.draw(st.integers(0, len(values) - start))
     texts, plain = (
-        Texts(table_of(values, lengths)["text"], start, count),
+        ColumnTexts(table_of(values, lengths)["text"], start, count),
         values[start : start + count],
     )
     assert_same(texts, plain)
@@ -712,7 +712,7 @@ def test_texts_are_read_when_they_are_asked_for() -> None:
             return pa.chunked_array([["a", "b", "c"]]).slice(start, count)
 
     column = Column()
-    texts = Texts(column, 1, 2)
+    texts = ColumnTexts(column, 1, 2)
     assert (len(texts), column.slices) == (2, 0)
     assert (texts[0], texts[1], list(texts), texts[-1:]) == ("b", "c", ["b", "c"], ["c"])
     assert column.slices == 1
@@ -720,7 +720,7 @@ def test_texts_are_read_when_they_are_asked_for() -> None:
 
 def records_of(values: Sequence[str], lengths: Sequence[int]) -> Records[tuple[int, str, int]]:
     return Records(
-        lambda: [f"d{n}" for n in range(len(values))], Rows(table_of(values, lengths), made)
+        lambda: [f"d{n}" for n in range(len(values))], TableRows(table_of(values, lengths), made)
     )
 
 
@@ -759,7 +759,7 @@ def test_ids_are_read_once_and_only_for_looking_up() -> None:
         calls.append(None)
         return ["a", "b"]
 
-    records = Records(ids, Rows(table_of(["x", "y"], [1]), made))
+    records = Records(ids, TableRows(table_of(["x", "y"], [1]), made))
     assert (len(records), records.values()[1], calls) == (2, (1, "y", 1), [])
     assert (records["b"], records["a"], "c" in records) == ((1, "y", 1), (0, "x", 1), False)
     assert list(records) == ["a", "b"]

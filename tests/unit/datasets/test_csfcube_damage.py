@@ -14,7 +14,7 @@ import pytest
 
 import irtoolkit.datasets.csfcube_release as records
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.csfcube_release import read_release
+from irtoolkit.datasets.csfcube_release import read_csfcube
 
 SAMPLE = Path(records.__file__).parent / "samples" / "csfcube"
 ABSTRACTS = "abstracts-csfcube-preds.jsonl"
@@ -101,7 +101,7 @@ def line_of_paper(release: Path, paper: str) -> int:
 
 def test_an_undamaged_copy_reads_as_the_sample(release: Path) -> None:
     use()
-    assert read_release(release) == read_release(SAMPLE)
+    assert read_csfcube(release) == read_csfcube(SAMPLE)
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -113,13 +113,13 @@ def test_byte_order_mark_and_crlf_change_nothing(release: Path, file: str, form:
     if form != "crlf":
         data = b"\xef\xbb\xbf" + data
     (release / file).write_bytes(data)
-    assert read_release(release) == read_release(SAMPLE)
+    assert read_csfcube(release) == read_csfcube(SAMPLE)
 
 
 @pytest.mark.parametrize("file", JSON_FILES)
 def test_the_layout_of_json_does_not_matter(release: Path, file: str) -> None:
     edit(release / file, lambda value: None, indent=3)
-    assert read_release(release) == read_release(SAMPLE)
+    assert read_csfcube(release) == read_csfcube(SAMPLE)
 
 
 def test_blank_lines_and_further_fields_are_passed_over(release: Path) -> None:
@@ -127,7 +127,7 @@ def test_blank_lines_and_further_fields_are_passed_over(release: Path) -> None:
     path.write_text("\n" + path.read_text().replace("\n", "\n \n"))
     edit_rows(release, lambda rows: [row.append("more") for row in rows] and None)
     edit(release / SPLITS, lambda value: value.update(note={}))
-    assert read_release(release) == read_release(SAMPLE)
+    assert read_csfcube(release) == read_csfcube(SAMPLE)
 
 
 @pytest.mark.parametrize("metadata", [None, {}, {"year": None}, "left out"])
@@ -662,7 +662,7 @@ def test_a_repaired_file_loads(release: Path, file: str) -> None:
     for _ in range(2):
         refused(release)
     (release / file).write_bytes(whole)
-    assert read_release(release) == read_release(SAMPLE)
+    assert read_csfcube(release) == read_csfcube(SAMPLE)
     use()
 
 

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 import irtoolkit.datasets.egret as egret
 from irtoolkit.base.errors import InputError
-from irtoolkit.building.examples import Example, extract, sentences
+from irtoolkit.building.examples import Example, extract_examples, sentences
 
 SAMPLE = Path(egret.__file__).parent / "samples" / "egret"
 SPLITS = ("train", "dev")
@@ -33,7 +33,7 @@ WAYS = ["docs_iter", "docs_store", "docs_count"]
 
 def cut(text: str) -> list[tuple[str, str, str]]:
     """What stands before, in and after each example."""
-    return [(unit.left, unit.text, unit.right) for unit in extract(text)]
+    return [(unit.left, unit.text, unit.right) for unit in extract_examples(text)]
 
 
 def solid(text: str) -> str:
@@ -44,7 +44,7 @@ def solid(text: str) -> str:
 def places(text: str) -> list[tuple[int, int]]:
     """Where the examples of a text start and stop in it, white space not counted."""
     found = []
-    for unit in extract(text):
+    for unit in extract_examples(text):
         start = len(solid(unit.left))
         found.append((start, start + len(solid(unit.text))))
     return found
@@ -170,7 +170,7 @@ def test_a_marker_alone_hides_no_later_example() -> None:
 
 @pytest.mark.parametrize("marker", ["for example", "For Example", "e.g.", "e.g", "E. g.", "FOR  EXAMPLE"])  # fmt: skip
 def test_the_marker_is_given_as_it_stands(marker: str) -> None:
-    assert [unit.marker for unit in extract(f"So it is, {marker} here.")] == [marker]
+    assert [unit.marker for unit in extract_examples(f"So it is, {marker} here.")] == [marker]
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_an_initial_is_a_capital() -> None:
 @pytest.mark.parametrize("text", ["What is it for\n\nExample two is red. So.", "Look (e. G cats. Yes."])  # fmt: skip
 def test_a_unit_holds_its_marker(text: str) -> None:
     """Words on two sides of a border between sentences are no marker."""
-    assert all(unit.marker in unit.text for unit in extract(text))
+    assert all(unit.marker in unit.text for unit in extract_examples(text))
 
 
 # ---- any text ------------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ TANGLED = st.lists(
 @given(TEXTS)
 @settings(max_examples=300)
 def test_the_parts_make_up_the_text(text: str) -> None:
-    for unit in extract(text):
+    for unit in extract_examples(text):
         assert solid(unit.left + unit.text + unit.right) == solid(text)
         assert (unit.left, unit.text, unit.right) == (
             unit.left.strip(),
@@ -268,7 +268,7 @@ def test_examples_are_in_order_and_do_not_overlap(text: str) -> None:
 @given(TANGLED | TEXTS)
 @settings(max_examples=600)
 def test_every_unit_holds_its_marker(text: str) -> None:
-    assert all(unit.marker in unit.text for unit in extract(text))
+    assert all(unit.marker in unit.text for unit in extract_examples(text))
 
 
 @given(TEXTS)
@@ -294,7 +294,7 @@ def test_paragraphs_are_apart(one: str, two: str) -> None:
 def test_a_long_line_without_markers() -> None:
     text = "These are words of no weight, and so on they go. " * 21_000
     assert len(text) > 1_000_000
-    assert list(extract(text)) == []
+    assert list(extract_examples(text)) == []
     assert len(sentences(text)) == 21_000
 
 
@@ -303,7 +303,7 @@ def test_a_long_line_with_many_markers() -> None:
     text = "".join(f"{filler}For example, number {n} is one. " for n in range(2_000))
     assert len(text) > 1_000_000
     count = 0
-    for count, unit in enumerate(extract(text), 1):
+    for count, unit in enumerate(extract_examples(text), 1):
         assert unit.text == f"For example, number {count - 1} is one."
     assert count == 2_000
 
@@ -335,7 +335,7 @@ class Files:
             (f"{key}.{i}.{j}", question, unit)
             for key, (question, answers) in self.questions[split].items()
             for i, answer in enumerate(answers, 1)
-            for j, unit in enumerate(extract(answer), 1)
+            for j, unit in enumerate(extract_examples(answer), 1)
         ]
 
 

@@ -24,7 +24,7 @@ import pytest
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets import egret, plotretrieval, quoter, web
 from irtoolkit.datasets.egret import FILES
-from irtoolkit.datasets.source import Source
+from irtoolkit.datasets.source import ReleaseSource
 
 LONG = 10_000_000
 WAYS = ("docs_count", "queries_count", "docs_iter", "queries_iter", "qrels_iter", "docs_store")
@@ -660,7 +660,7 @@ def names(folder: Path) -> list[str]:
 @pytest.mark.parametrize("ranges", [True, False])
 def test_a_whole_download(site: Site, tmp_path: Path, ranges: bool) -> None:
     site.ranges = ranges
-    web.download(site.files(), tmp_path / "new" / "home" / "bench")
+    web.download_files(site.files(), tmp_path / "new" / "home" / "bench")
     assert held(tmp_path / "new" / "home" / "bench") == CONTENT
     assert names(tmp_path / "new" / "home") == ["bench"]
     assert site.asked == [("a.jsonl", None), ("b.jsonl", None)]
@@ -673,9 +673,9 @@ def test_an_interrupted_download_is_resumed(
 ) -> None:
     site.ranges, site.breaks = ranges, {"a.jsonl": sent}
     with pytest.raises((OSError, InputError)):
-        web.download(site.files(), tmp_path / "bench")
+        web.download_files(site.files(), tmp_path / "bench")
     assert not (tmp_path / "bench").exists()
-    web.download(site.files(), tmp_path / "bench")
+    web.download_files(site.files(), tmp_path / "bench")
     assert held(tmp_path / "bench") == CONTENT
     assert names(tmp_path) == ["bench"]
     assert [name for name, _ in site.asked] == ["a.jsonl", "a.jsonl", "b.jsonl"]
@@ -689,7 +689,7 @@ def test_a_broken_connection_is_the_networks_failing(site: Site, tmp_path: Path)
     """And says so, rather than that the content is wrong: what has come is worth keeping."""
     site.breaks = {"a.jsonl": 2_000_000}
     with pytest.raises(OSError, match="connection"):
-        web.download(site.files(), tmp_path / "bench")
+        web.download_files(site.files(), tmp_path / "bench")
     (part,) = (tmp_path / ".bench.part").iterdir()
     assert 0 < part.stat().st_size <= 2_000_000
     assert CONTENT["a.jsonl"].startswith(part.read_bytes())
@@ -698,9 +698,9 @@ def test_a_broken_connection_is_the_networks_failing(site: Site, tmp_path: Path)
 def test_files_that_are_whole_are_not_fetched_again(site: Site, tmp_path: Path) -> None:
     site.errors = {"b.jsonl": 503}
     with pytest.raises(OSError, match="503"):
-        web.download(site.files(), tmp_path / "bench")
+        web.download_files(site.files(), tmp_path / "bench")
     site.errors.clear()
-    web.download(site.files(), tmp_path / "bench")
+    web.download_files(site.files(), tmp_path / "bench")
     assert held(tmp_path / "bench") == CONTENT
     assert [name for name, _ in site.asked] == ["a.jsonl", "b.jsonl", "b.jsonl"]
 
@@ -711,7 +711,7 @@ def test_a_whole_part_needs_only_its_name(site: Site, tmp_path: Path, ranges: bo
     site.ranges = ranges
     (tmp_path / ".bench.part").mkdir()
     (tmp_path / ".bench.part" / "a.jsonl.part").write_bytes(CONTENT["a.jsonl"])
-    web.download(site.files(), tmp_path / "bench")
+    web.download_files(site.files(), tmp_path / "bench")
     assert held(tmp_path / "bench") == CONTENT
 
 
@@ -725,14 +725,14 @@ def test_wrong_content_is_refused_and_thrown_away(site: Site, tmp_path: Path, ho
         "empty": b"",
     }[how]
     with pytest.raises(InputError, match="SHA-256") as caught:
-        web.download(site.files(), tmp_path / "bench")
+        web.download_files(site.files(), tmp_path / "bench")
     assert caught.value.file == site.address + "a.jsonl"
     for content in (body, site.content["a.jsonl"]):
         assert hashlib.sha256(content).hexdigest() in caught.value.found
     assert not (tmp_path / "bench").exists()
     assert not any(path.is_file() for path in tmp_path.rglob("*"))
     site.content["a.jsonl"] = body
-    web.download(site.files(), tmp_path / "bench")
+    web.download_files(site.files(), tmp_path / "bench")
     assert held(tmp_path / "bench") == CONTENT
     assert [asked for _, asked in site.asked] == [None, None, None]
 
@@ -743,8 +743,8 @@ def test_a_part_of_something_else(site: Site, tmp_path: Path, part: bytes) -> No
     (tmp_path / ".bench.part").mkdir()
     (tmp_path / ".bench.part" / "a.jsonl.part").write_bytes(part)
     with pytest.raises(InputError, match="SHA-256"):
-        web.download(site.files(), tmp_path / "bench")
-    web.download(site.files(), tmp_path / "bench")
+        web.download_files(site.files(), tmp_path / "bench")
+    web.download_files(site.files(), tmp_path / "bench")
     assert held(tmp_path / "bench") == CONTENT
 
 
@@ -754,12 +754,12 @@ def test_a_server_error(site: Site, tmp_path: Path, status: int) -> None:
     howto = "get it at example.org"
 
     def fetch(folder: Path) -> None:
-        web.download(site.files(), folder)
+        web.download_files(site.files(), folder)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("IRTOOLKIT_DATA", raising=False)
         patch.setenv("IR_DATASETS_HOME", str(tmp_path))
-        source = Source("bench", tuple(CONTENT), howto, None, fetch)
+        source = ReleaseSource("bench", tuple(CONTENT), howto, None, fetch)
         with pytest.raises(InputError, match=f"could not be downloaded: HTTP Error {status}") as caught:  # fmt: skip
             source.folder()
         assert caught.value.remedy == howto
@@ -770,7 +770,7 @@ def test_a_server_error(site: Site, tmp_path: Path, status: int) -> None:
 
 def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="refused"):
-        web.download({"a": ("http://127.0.0.1:9/a", "0" * 64)}, tmp_path / "bench")
+        web.download_files({"a": ("http://127.0.0.1:9/a", "0" * 64)}, tmp_path / "bench")
     assert not (tmp_path / "bench").exists()
 
 

@@ -20,15 +20,15 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import git_blob_id
 from irtoolkit.datasets import csfcube, github
 from irtoolkit.datasets.handlers import (
-    Docs,
-    Judgments,
+    DocsHandler,
     LazySequence,
     MappingDocstore,
     PoolDoc,
-    Pools,
-    Queries,
+    PoolsHandler,
+    QrelsHandler,
+    QueriesHandler,
 )
-from irtoolkit.datasets.source import DATA_VARIABLE, Source
+from irtoolkit.datasets.source import DATA_VARIABLE, ReleaseSource
 from irtoolkit.datasets.strictjson import line_of, read_json, read_jsonl
 
 NAMES = ("a.json", "b.csv")
@@ -62,8 +62,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-def source(download: Callable[[Path], None] | None = None, fixed: Path | None = None) -> Source:
-    return Source("bench", NAMES, HOWTO, fixed, download)
+def source(
+    download: Callable[[Path], None] | None = None, fixed: Path | None = None
+) -> ReleaseSource:
+    return ReleaseSource("bench", NAMES, HOWTO, fixed, download)
 
 
 def no_download(folder: Path) -> NoReturn:
@@ -239,7 +241,7 @@ def pinned(*unpinned: str) -> dict[str, str | None]:
 
 
 def fetch_into(folder: Path, blobs: dict[str, str | None]) -> None:
-    github.download("some/where", COMMIT, blobs, folder)
+    github.download_blobs("some/where", COMMIT, blobs, folder)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -336,13 +338,15 @@ def test_a_connection_that_breaks_in_mid_file(
 
     monkeypatch.setattr("urllib.request.urlopen", lambda *args, **options: Answer())
     with pytest.raises(InputError, match="could not be downloaded") as caught:
-        Source("bench", NAMES, HOWTO, None, lambda folder: fetch_into(folder, pinned())).folder()
+        ReleaseSource(
+            "bench", NAMES, HOWTO, None, lambda folder: fetch_into(folder, pinned())
+        ).folder()
     assert caught.value.remedy == HOWTO
     assert list(home.iterdir()) == []
 
 
 def test_a_download_after_a_failed_one(repository: Repository, data: Path, home: Path) -> None:
-    asked = Source(
+    asked = ReleaseSource(
         "bench", tuple(CONTENT), HOWTO, None, lambda folder: fetch_into(folder, pinned())
     )
     body = repository.content.pop("big.jsonl")
@@ -357,7 +361,7 @@ def test_a_download_after_a_failed_one(repository: Repository, data: Path, home:
 def test_a_folder_that_is_there_is_not_downloaded_over(
     repository: Repository, data: Path, home: Path
 ) -> None:
-    asked = Source("bench", NAMES, HOWTO, None, lambda folder: fetch_into(folder, pinned()))
+    asked = ReleaseSource("bench", NAMES, HOWTO, None, lambda folder: fetch_into(folder, pinned()))
     before = contents(fill(home / "bench", *NAMES))
     assert asked.folder() == home / "bench"
     assert contents(home / "bench") == before
@@ -585,9 +589,9 @@ def counted(value: Any) -> tuple[Callable[[], Any], list[None]]:
 
 def test_nothing_is_read_before_it_is_asked_for() -> None:
     load, calls = counted(DOCS)
-    docs = Docs(load, Doc, "here", None)
-    queries = Queries(load, Doc, "there", "zh")
-    judgments, pools = Judgments(load, Doc, {0: "no"}), Pools(load)
+    docs = DocsHandler(load, Doc, "here", None)
+    queries = QueriesHandler(load, Doc, "there", "zh")
+    judgments, pools = QrelsHandler(load, Doc, {0: "no"}), PoolsHandler(load)
     dataset = ir_datasets.Dataset(docs, queries, judgments, pools)
     assert dataset.docs_handler() is docs
     assert dataset.queries_handler() is queries
@@ -602,7 +606,7 @@ def test_nothing_is_read_before_it_is_asked_for() -> None:
 
 def test_docs_handler() -> None:
     load, _ = counted(DOCS)
-    docs = Docs(load, Doc, "here", "en")
+    docs = DocsHandler(load, Doc, "here", "en")
     assert list(docs.docs_iter()) == list(DOCS.values())
     assert list(docs.docs_iter()[2:4]) == [DOCS["d2"], DOCS["d3"]]
     assert docs.docs_store().get("d6") is DOCS["d6"]
@@ -614,7 +618,7 @@ def test_pools_are_pairs_with_one_score() -> None:
         yield "q0", []
         yield "q1", ["d1"]
 
-    pools = Pools(load)
+    pools = PoolsHandler(load)
     expected = [("q2", "d1", 0.0), ("q2", "d0", 0.0), ("q1", "d1", 0.0)]
     assert [tuple(row) for row in pools.scoreddocs_iter()] == expected
     assert [tuple(row) for row in pools.scoreddocs_iter()] == expected  # and again

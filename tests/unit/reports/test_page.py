@@ -756,7 +756,7 @@ def nasty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (tmp_path / f"{system}.run").write_text("".join(lines))
     yield folder
     for name in set(dataset_ids()) - set(before):
-        registered.withdraw(name)
+        registered.drop_from_ir_datasets(name)
 
 
 def test_what_looks_like_markup_is_text(nasty: Path, irtoolkit: Command, tmp_path: Path) -> None:

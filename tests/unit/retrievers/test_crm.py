@@ -26,7 +26,7 @@ from ir_datasets.formats import (
 
 from irtoolkit.base.analysis import analyzer
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.handlers import Docs, Judgments
+from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler
 from irtoolkit.retrievers import create, crm, engine
 from irtoolkit.retrievers.crm import CRM
 from irtoolkit.retrievers.engine import rank
@@ -66,14 +66,14 @@ def register(
 ) -> str:
     """Makes a split a dataset; "x/train" beside "x/test"."""
     records = {doc: GenericDoc(doc, text) for doc, text in docs.items()}
-    parts: list[Any] = [Docs(lambda: records, GenericDoc, name, None), Queries(queries)]
+    parts: list[Any] = [DocsHandler(lambda: records, GenericDoc, name, None), Queries(queries)]
     if golds is not None:
         rows = [
             TrecQrel(query, doc, (grades or {}).get(doc, 1), "0")
             for query, own in golds.items()
             for doc in own
         ]
-        parts.append(Judgments(lambda: rows, TrecQrel, {}))
+        parts.append(QrelsHandler(lambda: rows, TrecQrel, {}))
     parts += [] if pools is None else [Candidates(pools)]
     ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
     return name

@@ -33,7 +33,7 @@ from sentence_transformers.sentence_transformer.modules import Pooling, Transfor
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.handlers import Docs
+from irtoolkit.datasets.handlers import DocsHandler
 from irtoolkit.models.llm.cache import Answers
 from irtoolkit.models.llm.writers import Completion, Endpoint, Local, _retry_after
 from irtoolkit.ranking.systems import System, made_of
@@ -87,7 +87,7 @@ class Queries(BaseQueries):  # type: ignore[misc]
 def register(queries: list[Query] = ASKED) -> str:
     name = f"test-generated-{next(NUMBERS)}"
     records = {doc: GenericDoc(doc, text) for doc, text in DOCS.items()}
-    parts = [Docs(lambda: records, GenericDoc, name, None), Queries(queries)]
+    parts = [DocsHandler(lambda: records, GenericDoc, name, None), Queries(queries)]
     ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
     return name
 

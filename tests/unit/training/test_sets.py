@@ -22,7 +22,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.records import Qrel
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.dataset import candidates
-from irtoolkit.datasets.handlers import Docs, Judgments, Pools
+from irtoolkit.datasets.handlers import DocsHandler, PoolsHandler, QrelsHandler
 from irtoolkit.retrievers.cross import CrossEncoder
 from irtoolkit.retrievers.task import load_task, view
 from irtoolkit.runs import Run
@@ -68,10 +68,10 @@ def register(
     name = f"test-training-{next(NUMBERS)}"
     records = {doc: GenericDoc(doc, text) for doc, text in docs.items()}
     parts: list[Any] = [
-        Docs(lambda: records, GenericDoc, name, "en"), Queries(queries),
-        Judgments(lambda: [Qrel(*row) for row in qrels], Qrel, {}),
+        DocsHandler(lambda: records, GenericDoc, name, "en"), Queries(queries),
+        QrelsHandler(lambda: [Qrel(*row) for row in qrels], Qrel, {}),
     ]  # fmt: skip
-    parts += [] if pools is None else [Pools(lambda: pools.items())]
+    parts += [] if pools is None else [PoolsHandler(lambda: pools.items())]
     ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
     return name
 

@@ -76,7 +76,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     before = dataset_ids()
     yield tmp_path / "home"
     for name in set(dataset_ids()) - set(before):
-        registered.withdraw(name)
+        registered.drop_from_ir_datasets(name)
     assert dataset_ids() == before
 
 
@@ -133,7 +133,7 @@ def refused(act: Callable[[], object], *parts: object, line: int | None = None) 
     assert error.line == line, error
     assert error.remedy, error
     assert "\n" not in str(error)
-    assert registry.entries() == {}
+    assert registry.read_registry() == {}
     assert not [name for name in dataset_ids() if name.startswith("t/")]
     return error
 
@@ -315,7 +315,7 @@ def test_damaged_gzip(folder: Callable[..., Path]) -> None:
         docs_of(path)
     assert caught.value.file == str(path / "docs.trec.gz")
     assert 1 < (caught.value.line or 0) <= 500 * DOCS.count("\n") + 1
-    assert registry.entries() == {}
+    assert registry.read_registry() == {}
 
 
 @pytest.mark.parametrize(
@@ -373,9 +373,9 @@ def test_several_files_and_folders_of_documents(folder: Callable[..., Path]) -> 
     path = folder({"docs/b/2.trec": "<DOC><DOCNO>2</DOCNO></DOC>", "docs/1.trec": DOCS,
                    "docs/README": "no document", "docs/.hidden": "no document"})  # fmt: skip
     assert [doc.doc_id for doc in docs_of(path)] == ["D-1", "D-2", "2"]
-    registering.remove("t/docs")
+    registering.remove_collection("t/docs")
     assert [doc.doc_id for doc in docs_of(path, docs=["docs/b"])] == ["2"]
-    registering.remove("t/docs")
+    registering.remove_collection("t/docs")
     named = docs_of(path, docs=["docs/b/2.trec", "docs/1.trec"])
     assert [doc.doc_id for doc in named] == ["2", "D-1", "D-2"]
 
@@ -589,7 +589,7 @@ def test_files_outside_of_the_folder(
     folder({"t.tsv": "1\tfrom elsewhere\n"}, "other")
     register_collection("t/x", small, {"topics": ["other/t.tsv"]})
     assert list(ir_datasets.load("t/x").queries_iter()) == [("1", "from elsewhere")]
-    files = registry.entries()["t/x"].parts()["topics"].files
+    files = registry.read_registry()["t/x"].parts()["topics"].files
     assert list(files) == [str(tmp_path / "other" / "t.tsv")]
 
 
@@ -712,7 +712,7 @@ def test_nothing_is_opened_before_it_is_used(small: Path, monkeypatch: pytest.Mo
         monkeypatch.setattr(
             registered, name, lambda *a, n=name, m=make: (opened.append(n), m(*a))[1]
         )
-    made = registered.dataset("t/y", registry.entries()["t/x"])
+    made = registered.collection_dataset("t/y", registry.read_registry()["t/x"])
     made.docs_store, made.docs_cls(), made.has_queries()
     assert opened == []
     assert made.docs_count() == made.docs_count() == 2
@@ -873,7 +873,7 @@ def test_arguments_that_say_nothing(small: Path, irtoolkit: Command, args: list[
     answer = irtoolkit("register", *args)
     assert answer.status == 2
     assert len(answer.err.splitlines()) == 1
-    assert registry.entries() == {}
+    assert registry.read_registry() == {}
 
 
 def test_an_error_is_one_line(small: Path, irtoolkit: Command) -> None:
@@ -945,14 +945,14 @@ def test_a_damaged_entry_leaves_the_others(
     content["collections"]["t/x"] = damage(content["collections"]["t/x"])
     path.write_text(json.dumps(content))
     problems: list[InputError] = []
-    assert list(registry.entries(problems.append)) == ["t/y"]
+    assert list(registry.read_registry(problems.append)) == ["t/y"]
     assert len(problems) == 1
     answer = irtoolkit("register")
     assert answer.status == 2
     assert "the entry of 't/x' is damaged" in answer.err
     assert "irtoolkit register --remove t/x" in answer.err
     assert irtoolkit("register", "--remove", "t/x").status == 0
-    assert list(registry.entries()) == ["t/y"]
+    assert list(registry.read_registry()) == ["t/y"]
 
 
 def test_a_moved_folder(small: Path, irtoolkit: Command) -> None:
@@ -987,18 +987,18 @@ def test_a_changed_file(small: Path, name: str, use: Callable[[Any], object]) ->
     path = small / name
     path.write_bytes(path.read_bytes() + b"\n")
     with pytest.raises(InputError) as caught:
-        use(registered.dataset("t/x", registry.entries()["t/x"]))
+        use(registered.collection_dataset("t/x", registry.read_registry()["t/x"]))
     assert caught.value.file == str(path)
     assert "changed since t/x was registered" in caught.value.found
     assert "irtoolkit register --remove t/x, then register it again" in str(caught.value)
     path.write_bytes(path.read_bytes()[:-1])
-    use(registered.dataset("t/x", registry.entries()["t/x"]))
+    use(registered.collection_dataset("t/x", registry.read_registry()["t/x"]))
 
 
 def test_a_folder_that_is_only_touched_is_the_same(small: Path) -> None:
     register_collection("t/x", small)
     os.utime(small / "docs.trec", (1, 1))
-    assert registered.dataset("t/x", registry.entries()["t/x"]).docs_count() == 2
+    assert registered.collection_dataset("t/x", registry.read_registry()["t/x"]).docs_count() == 2
 
 
 @pytest.mark.parametrize("locking", ["fcntl", "existence"])
@@ -1006,9 +1006,9 @@ def test_two_processes_lose_nothing(small: Path, locking: str) -> None:
     code = (
         "import sys\nif {blind}: sys.modules['fcntl'] = None\n"
         "from pathlib import Path\nfrom irtoolkit.datasets.local import registry\n"
-        "entry = registry.entries()['t/x']\nprint('ready', flush=True)\nsys.stdin.readline()\n"
-        "for i in range(25): registry.put(f't/{{sys.argv[1]}}-{{i}}', entry)\n"
-        "registry.drop(f't/{{sys.argv[1]}}-0')\n"
+        "entry = registry.read_registry()['t/x']\nprint('ready', flush=True)\nsys.stdin.readline()\n"
+        "for i in range(25): registry.add_record(f't/{{sys.argv[1]}}-{{i}}', entry)\n"
+        "registry.drop_record(f't/{{sys.argv[1]}}-0')\n"
     ).format(blind=locking == "existence")
     register_collection("t/x", small)
     both = [
@@ -1028,7 +1028,7 @@ def test_two_processes_lose_nothing(small: Path, locking: str) -> None:
     for process in both:
         process.communicate()
     wanted = {"t/x", *(f"t/{name}-{i}" for name in "ab" for i in range(1, 25))}
-    assert set(registry.entries()) == wanted
+    assert set(registry.read_registry()) == wanted
 
 
 def test_two_commands_at_once(small: Path) -> None:
@@ -1043,7 +1043,7 @@ def test_two_commands_at_once(small: Path) -> None:
     assert [process.wait(60) for process in both] == [0, 0], [p.communicate() for p in both]
     for process in both:
         process.communicate()
-    assert set(registry.entries()) == {"t/a", "t/b"}
+    assert set(registry.read_registry()) == {"t/a", "t/b"}
 
 
 def test_a_place_that_cannot_be_written(
@@ -1149,7 +1149,7 @@ def test_examples_run_as_they_are_printed(folder: Callable[..., Path], irtoolkit
     for line in command.EXAMPLES:
         answer = irtoolkit(*shlex.split(line)[1:])
         assert answer.status == 0, answer
-    assert list(registry.entries()) == ["scifact/test", "mine"]
+    assert list(registry.read_registry()) == ["scifact/test", "mine"]
 
 
 def test_the_cache_is_where_it_is_said_to_be(small: Path, tmp_path: Path) -> None:
