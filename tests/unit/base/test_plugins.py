@@ -21,7 +21,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 
     def put(package: str, entries: dict[str, str], code: str = "", group: str = "") -> None:
         home = tmp_path / package
-        info = home / f"{package}-1.0.dist-info"
+        info = home / f"{package.replace('-', '_')}-1.0.dist-info"
         info.mkdir(parents=True)
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
         lines = [f"{name} = {value}" for name, value in entries.items()]
@@ -32,9 +32,8 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
         monkeypatch.syspath_prepend(str(home))
         plugins.of_group.cache_clear()
 
-    before = set(sys.modules)
     yield put
-    for name in set(sys.modules) - before:
+    for name in [name for name in sys.modules if name.startswith("brings_")]:
         del sys.modules[name]
     plugins.of_group.cache_clear()
 
