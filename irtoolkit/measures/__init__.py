@@ -1,7 +1,7 @@
-"""irtoolkit's measures.
+"""The measures of irtoolkit, one module each.
 
-A measure is a module here with a ColumnarMeasure instance. Importing this package makes them all
-known to ir_measures: to parsing, `calc` and `pt.Experiment`.
+Every module here that has a `ColumnarMeasure` instance is a measure. Importing this package
+registers them with ir_measures, so that parsing, `calc` and `pt.Experiment` know them.
 """
 
 from __future__ import annotations
@@ -18,5 +18,5 @@ for _module in modules(sys.modules[__name__]):
         if isinstance(_value, ColumnarMeasure):
             ir_measures.measures.register(_value)
 
-# `calc` asks the default pipeline, which knows nothing of the registry of providers.
+# `calc` uses the default pipeline, which does not read the registry of providers.
 ir_measures.DefaultPipeline.providers.append(ir_measures.providers.register(ColumnarProvider()))

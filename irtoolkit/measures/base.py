@@ -1,4 +1,4 @@
-"""What a measure of ours is: an ir_measures measure that computes itself on arrays."""
+"""Base class of irtoolkit's measures: ir_measures measures that are computed on arrays."""
 
 from __future__ import annotations
 
@@ -8,16 +8,21 @@ from typing import Any, ClassVar
 from ir_measures import Metric, providers
 from ir_measures.measures import Measure
 
-from irtoolkit.measures.judged import Floats, JudgedRun
+from irtoolkit.base.ids import Floats
+from irtoolkit.measures.judged import JudgedRun
 from irtoolkit.measures.traits import Traits
 from irtoolkit.runs import Qrels, Run
 
 
 class ColumnarMeasure(Measure):  # type: ignore[misc]
-    """Base of irtoolkit's measures; a subclass declares its parameters and one method.
+    """Base class of a measure: a subclass declares its parameters and implements `per_query`.
 
-    ir_measures takes the shown name from `__name__`, and parses measures by it. Parameters listed
-    in ALWAYS_SHOWN are printed even at their default, where the bare name would say too little.
+    ir_measures parses and prints a measure by its `__name__`.
+
+    Attributes:
+        ALWAYS_SHOWN: parameters that are printed even at their default value, where the bare name
+            would be ambiguous.
+        TRAITS: the measure's traits, see `irtoolkit.measures.traits`.
     """
 
     ALWAYS_SHOWN: ClassVar[tuple[str, ...]] = ()
@@ -25,7 +30,7 @@ class ColumnarMeasure(Measure):  # type: ignore[misc]
 
     @property
     def traits(self) -> Traits:
-        """TRAITS; a measure whose traits depend on its parameters overrides this."""
+        """The traits of this measure with its parameters; by default TRAITS."""
         return self.TRAITS
 
     def needs_whole_pool(self) -> bool:
@@ -43,12 +48,12 @@ class ColumnarMeasure(Measure):  # type: ignore[misc]
         return f"{self.NAME}({text}){cut}" if text else f"{self.NAME}{cut}"
 
     def per_query(self, judged: JudgedRun) -> Floats:
-        """The measure of each judged query, (Q,), in the order of `judged.query_ids`."""
+        """The values of the measure, (Q,), in the order of `judged.query_ids`."""
         raise NotImplementedError
 
 
 class ColumnarProvider(providers.Provider):  # type: ignore[misc]
-    """Gives ir_measures every ColumnarMeasure; adding a measure changes nothing here."""
+    """ir_measures provider of every ColumnarMeasure."""
 
     NAME = "irtoolkit"
 
@@ -63,7 +68,7 @@ class ColumnarProvider(providers.Provider):  # type: ignore[misc]
 
 
 class ColumnarEvaluator(providers.Evaluator):  # type: ignore[misc]
-    """Scores runs for one set of measures and qrels."""
+    """ir_measures evaluator of runs with fixed measures and qrels."""
 
     def __init__(self, measures: list[ColumnarMeasure], qrels: Qrels) -> None:
         super().__init__(measures, list(qrels.query_ids))

@@ -1,8 +1,7 @@
-"""A run laid against qrels: the arrays every measure of ours is computed from."""
+"""A run joined with relevance judgments: the arrays that measures are computed from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -11,45 +10,49 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from irtoolkit.base.ids import Ids, Ints, translate
+from irtoolkit.base.ids import Floats, Ids, Ints, translate
 from irtoolkit.runs import Qrels, Run
-
-Floats = NDArray[np.float64]
-# Query id to document id to rank over all candidates, from 1.
-Ranks = Mapping[str, Mapping[str, int]]
+from irtoolkit.runs.exact_ranks import Ranks
 
 
-class Rows(NamedTuple):
-    """Some rows of a laid run in its order; the arrays are parallel."""
+class RankedRows(NamedTuple):
+    """Rows of a judged run, ordered by query and rank; the arrays are parallel.
+
+    Attributes:
+        queries: index of each row's query.
+        ranks: rank of each row within its query, from 1.
+        grades: grade of each row's document.
+    """
 
     queries: Ints
     ranks: Ints
     grades: Ints
 
-    def where(self, mask: NDArray[np.bool_]) -> Rows:
-        """Those for which the mask, (rows,), is set."""
-        return Rows(*(column[mask] for column in self))
+    def where(self, mask: NDArray[np.bool_]) -> RankedRows:
+        """The rows that a mask, (rows,), selects."""
+        return RankedRows(*(column[mask] for column in self))
 
 
 @dataclass(frozen=True, eq=False)
 class JudgedRun:
-    """The rows of a run for the queries of the qrels, each with its grade.
+    """The rows of a run for the judged queries, each with the grade of its document.
 
-    Following trec_eval, only judged queries count, a judged query that the run lacks has no rows,
-    and an unjudged document has grade 0.
+    As in trec_eval, only judged queries count, a judged query that the run lacks has no rows, and
+    an unjudged document has grade 0.
 
     Attributes:
-        query_ids: (Q,) the qrels' queries.
-        offsets: (Q+1,) the rows of query i are `offsets[i]:offsets[i + 1]`, in rank order.
+        query_ids: (Q,) ids of the judged queries.
+        offsets: (Q+1,) offsets of the rows: those of query i are `offsets[i]:offsets[i + 1]`, in
+            rank order.
         grades: (N,) grade of each row's document.
-        pool_offsets: (Q+1,) positions in `pool_grades`.
-        pool_grades: (M,) every judgment's grade, whether retrieved or not.
-        doc_ids: (D,) ids of the documents of run and qrels.
-        docs: (N,) index of each row's document in `doc_ids`.
-        pool_docs: (M,) index of each judgment's.
-        located: (M,) exact rank of each judged document over all candidates, where it was asked
-            for when the run was made, else infinite; None where nothing was.
-        known: (K,) numbers of the rows whose document is judged, ascending; None where all are.
+        pool_offsets: (Q+1,) offsets of the judgments of each query in `pool_grades`.
+        pool_grades: (M,) grade of each judgment, whether its document was retrieved or not.
+        doc_ids: (D,) ids of the documents of the run and of the judgments.
+        docs: (N,) index in `doc_ids` of each row's document.
+        pool_docs: (M,) index in `doc_ids` of each judgment's document.
+        exact_ranks: (M,) rank of each judged document over all candidates, infinite where it is
+            unknown; None if no exact ranks are known.
+        judged_rows: (K,) indices of the rows whose document is judged, ascending; None if all are.
     """
 
     query_ids: Ids
@@ -60,21 +63,27 @@ class JudgedRun:
     doc_ids: Ids = field(default_factory=lambda: np.empty(0, dtype=object))
     docs: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     pool_docs: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    located: Floats | None = None
-    known: Ints | None = None
+    exact_ranks: Floats | None = None
+    judged_rows: Ints | None = None
 
     @classmethod
     def lay(cls, run: Run, qrels: Qrels, ranks: Ranks | None = None) -> JudgedRun:
-        """Joins the rows of `run` with the judgments of `qrels`, and perhaps with exact ranks."""
+        """Joins a run with judgments.
+
+        Args:
+            run: the ranking.
+            qrels: the judgments.
+            ranks: exact ranks over all candidates, by query id and document id, if they are known.
+        """
         source = translate(qrels.query_ids, run.query_ids)
-        # A query that the run lacks, -1, finds the appended count of 0.
+        # A query that the run lacks has the index -1, which is that of the appended 0.
         counts = np.append(np.diff(run.offsets), 0)[source]
         offsets = np.concatenate([[0], np.cumsum(counts)])
         shifts = run.offsets[source] - offsets[:-1]
         docs = run.docs[: offsets[-1]]
         if shifts[counts > 0].any():
             docs = run.docs[np.arange(offsets[-1]) + np.repeat(shifts, counts)]
-        # The run's documents first, then those that are only judged.
+        # The documents of the run come first, then those that are judged only.
         place = translate(qrels.doc_ids, run.doc_ids)
         unlisted = np.flatnonzero(place < 0)
         place[unlisted] = len(run.doc_ids) + np.arange(len(unlisted))
@@ -93,7 +102,7 @@ class JudgedRun:
             doc_ids,
             docs,
             pool_docs,
-            None if ranks is None else _located(qrels, ranks),
+            None if ranks is None else _exact_ranks(qrels, ranks),
             known,
         )
 
@@ -122,48 +131,51 @@ class JudgedRun:
         """(N,) the grades of each query's rows, best first."""
         return self.grades[np.lexsort((-self.grades, self.queries))]
 
-    def rows(self, at: Ints) -> Rows:
-        """The rows of these numbers."""
+    def rows(self, at: Ints) -> RankedRows:
+        """The rows at some indices."""
         queries = np.searchsorted(self.offsets, at, side="right") - 1
-        return Rows(queries, at - self.offsets[queries] + 1, self.grades[at])
+        return RankedRows(queries, at - self.offsets[queries] + 1, self.grades[at])
 
     @cached_property
-    def hits(self) -> Rows:
-        """The rows whose document is judged: few, and all that most measures look at."""
-        return self.rows(np.arange(len(self.grades)) if self.known is None else self.known)
+    def hits(self) -> RankedRows:
+        """The rows whose document is judged, which are few and all that most measures need."""
+        return self.rows(self._judged_rows)
+
+    @property
+    def _judged_rows(self) -> Ints:
+        return np.arange(len(self.grades)) if self.judged_rows is None else self.judged_rows
 
     @cached_property
-    def exact(self) -> Rows:
-        """The judged documents that stand anywhere in the whole ranking, as far as it is known.
+    def exact(self) -> RankedRows:
+        """The judged documents of the whole ranking, as far as their ranks are known.
 
-        Those of the run; and where exact ranks were kept beside a cut run, those below its cut.
+        They are those that the run lists, and those below its cut whose exact ranks are known.
         """
-        if self.located is None:
+        if self.exact_ranks is None:
             return self.hits
         width = len(self.doc_ids)
-        rows = np.arange(len(self.docs)) if self.known is None else self.known
-        listed = self.hits.queries * width + self.docs[rows]
+        listed = self.hits.queries * width + self.docs[self._judged_rows]
         order = np.argsort(listed)
         wanted = self.pool_queries * width + self.pool_docs
         at = np.minimum(np.searchsorted(listed[order], wanted), max(len(listed) - 1, 0))
-        best = self.located.copy()
+        best = self.exact_ranks.copy()
         if len(listed):
             found = listed[order][at] == wanted
             best[found] = np.minimum(best[found], self.hits.ranks[order][at[found]])
-        somewhere = np.flatnonzero(np.isfinite(best))
-        somewhere = somewhere[np.lexsort((best[somewhere], self.pool_queries[somewhere]))]
-        ranks = best[somewhere].astype(np.int64)
-        return Rows(self.pool_queries[somewhere], ranks, self.pool_grades[somewhere])
+        ranked = np.flatnonzero(np.isfinite(best))
+        ranked = ranked[np.lexsort((best[ranked], self.pool_queries[ranked]))]
+        ranks = best[ranked].astype(np.int64)
+        return RankedRows(self.pool_queries[ranked], ranks, self.pool_grades[ranked])
 
     @cached_property
-    def pool(self) -> tuple[Ints, Ints, Ints]:
-        """(query, rank, grade) of every judgment in each query's best order; each (M,)."""
+    def pool(self) -> RankedRows:
+        """(M,) the judgments of each query, ranked by descending grade."""
         queries = self.pool_queries
         order = np.lexsort((-self.pool_grades, queries))
-        return queries, within(self.pool_offsets), self.pool_grades[order]
+        return RankedRows(queries, within(self.pool_offsets), self.pool_grades[order])
 
     def sum(self, values: Floats) -> Floats:
-        """(Q,) per-query sums of a value per row."""
+        """(Q,) sums over the rows of each query of one value per row."""
         return sums(self.queries, values, len(self.query_ids))
 
 
@@ -173,27 +185,27 @@ def sums(groups: Ints, values: Floats, count: int) -> Floats:
 
 
 def within(offsets: Ints) -> Ints:
-    """Place of each item within its group, from 1, for groups laid end to end."""
+    """(N,) position of each item within its group, from 1; `offsets` delimit the groups."""
     return np.arange(1, offsets[-1] + 1) - np.repeat(offsets[:-1], np.diff(offsets))
 
 
 def look_up(
     offsets: Ints, docs: NDArray[np.integer[Any]], pool_offsets: Ints, pool_docs: Ints, width: int
 ) -> NDArray[np.int32]:
-    """Finds each row's document among those that a pool has for the same query.
+    """The position of each row's document in its query's pool.
 
-    It goes query by query through a table of all documents: to sort or search millions of rows by
-    query and document takes many times longer.
+    It fills a table of all documents query by query, which is many times faster than to sort or
+    search millions of rows by query and document.
 
     Args:
-        offsets: (Q+1,) positions in `docs`.
-        docs: (N,) documents of the rows.
-        pool_offsets: (Q+1,) positions in `pool_docs`.
-        pool_docs: (M,) documents of the pool, none twice for a query.
-        width: number of all documents.
+        offsets: (Q+1,) offsets of the rows of each query in `docs`.
+        docs: (N,) document of each row.
+        pool_offsets: (Q+1,) offsets of the pool of each query in `pool_docs`.
+        pool_docs: (M,) documents of the pools, distinct within a query.
+        width: number of documents.
 
     Returns:
-        (N,) position in `pool_docs`, or -1 where the document is not there for the row's query.
+        (N,) positions in `pool_docs`, or -1 where the query's pool lacks the document.
     """
     found = np.empty(len(docs), dtype=np.int32)
     table = np.full(width, -1, dtype=np.int32)
@@ -203,14 +215,14 @@ def look_up(
         if start < stop:
             pool = pool_docs[first:last]
             table[pool] = places[first:last]
-            # Nothing is out of bounds: "clip" is what lets numpy write in place.
+            # No index is out of bounds; with "clip" numpy writes in place, without a copy.
             table.take(docs[start:stop], out=found[start:stop], mode="clip")
             table[pool] = -1
     return found
 
 
-def _located(qrels: Qrels, ranks: Ranks) -> Floats:
-    none: Mapping[str, int] = {}
+def _exact_ranks(qrels: Qrels, ranks: Ranks) -> Floats:
+    none: dict[str, int] = {}
     return np.array(
         [ranks.get(row.query_id, none).get(row.doc_id, np.inf) for row in qrels], dtype=np.float64
     )

@@ -7,26 +7,26 @@ from typing import ClassVar
 import numpy as np
 from ir_measures import ParamInfo
 
-from irtoolkit.base.ids import Ints, offsets_of
+from irtoolkit.base.ids import Floats, Ints, offsets_of
 from irtoolkit.measures.base import ColumnarMeasure
-from irtoolkit.measures.judged import Floats, JudgedRun, Rows, sums, within
+from irtoolkit.measures.judged import JudgedRun, RankedRows, sums, within
 from irtoolkit.measures.traits import Traits
 
 
 class _NDCGp(ColumnarMeasure):
     """Normalised discounted cumulative gain over the first p percent of a list.
 
-    Defined as CSFCube's official scorer does (Mysore et al. 2021, §5 and Appendix F): the gain is
-    the grade; ranks 1 and 2 are not discounted and rank i > 2 is divided by log2(i), which is
-    Järvelin and Kekäläinen's first form and not trec_eval's; the cut is ⌊p/100 · n⌋; the ideal is
-    the best order of the same n documents.
+    The definition is that of CSFCube's official scorer (Mysore et al. 2021, §5 and Appendix F). The
+    gain is the grade. Ranks 1 and 2 are not discounted and rank i > 2 is divided by log2(i), which
+    is Järvelin and Kekäläinen's first form and not trec_eval's. The cutoff is ⌊p/100 · n⌋. The
+    ideal is the best order of the same n documents.
 
-    `pool` says which n documents. "run", the official scorer's choice, takes the documents that
-    the run lists, so a run must list the whole pool to mean anything: a shallower one is
-    measured against a worse ideal. "qrels" takes the judged documents, as an ad hoc task would
-    want; the two agree for every run that ranks exactly the judged pool.
+    `pool` selects the n documents. "run", as in the official scorer, takes the documents that the
+    run lists; the run must then list the whole candidate pool, because a shallower run is compared
+    with a worse ideal. "qrels" takes the judged documents, as in ad hoc retrieval. The two agree
+    for every run that ranks exactly the judged documents.
 
-    A list so short that the cut is 0 scores 0, as does a query with no positive grade.
+    A query scores 0 if its list is so short that the cutoff is 0, or if it has no positive grade.
     """
 
     __name__ = "nDCGp"
@@ -40,7 +40,7 @@ class _NDCGp(ColumnarMeasure):
             dtype=str,
             default="run",
             choices=["run", "qrels"],
-            desc="the list that gives cut and ideal: what the run lists, or what is judged",
+            desc="documents that cutoff and ideal are computed from: those listed, or those judged",
         ),
     }
 
@@ -49,23 +49,23 @@ class _NDCGp(ColumnarMeasure):
         return Traits(whole_pool=self["pool"] == "run")
 
     def per_query(self, judged: JudgedRun) -> Floats:
-        # A grade below zero gains nothing, as zero does.
+        # A negative grade has no gain, like grade 0.
         rows = judged.hits.where(judged.hits.grades > 0)
         if self["pool"] == "run":
             sizes = judged.counts
             order = np.lexsort((-rows.grades, rows.queries))
             places = within(offsets_of(rows.queries, len(sizes)))
-            ideal = Rows(rows.queries, places, rows.grades[order])
+            ideal = RankedRows(rows.queries, places, rows.grades[order])
         else:
             sizes = np.diff(judged.pool_offsets)
-            ideal = Rows(*judged.pool).where(judged.pool[2] > 0)
+            ideal = judged.pool.where(judged.pool.grades > 0)
         cuts = sizes * self["p"] // 100
         dcg, best = _dcg(rows, cuts), _dcg(ideal, cuts)
         return np.divide(dcg, best, out=np.zeros_like(dcg), where=best > 0)
 
 
-def _dcg(rows: Rows, cuts: Ints) -> Floats:
-    """(Q,) sums of grade over discount within each query's cut."""
+def _dcg(rows: RankedRows, cuts: Ints) -> Floats:
+    """(Q,) sums of grade over discount, up to the cutoff of each query."""
     rows = rows.where(rows.ranks <= cuts[rows.queries])
     return sums(rows.queries, rows.grades / np.log2(np.maximum(rows.ranks, 2)), len(cuts))
 

@@ -1,4 +1,4 @@
-"""N-RODCG: gain for passages that stand near the gold in the book (PlotRetrieval §3.3)."""
+"""N-RODCG: gain for passages close to a relevant one in the book (PlotRetrieval §3.3)."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from ir_measures import ParamInfo
 
-from irtoolkit.base.ids import Ints, offsets_of
+from irtoolkit.base.ids import Floats, Ints, offsets_of
 from irtoolkit.base.spans import positions
 from irtoolkit.measures.base import ColumnarMeasure
-from irtoolkit.measures.judged import Floats, JudgedRun, look_up, sums, within
+from irtoolkit.measures.judged import JudgedRun, look_up, sums, within
 
 
 class _NRODCG(ColumnarMeasure):
     """Normalised relative-offset-distance discounted cumulative gain (Eq. 1-4).
 
-    A passage's position is the mean index of its sentences; d is its distance to the nearest
-    passage of the same book with grade ≥ rel, infinite in another book. Its gain is 1/(d+1) for
-    d < window, else 0, and rank i divides it by log2(i+1). The ideal is the best order of every
-    document known for the query: those judged (at any grade) and those of the run. A collection
-    whose qrels list each candidate within the window of a gold passage, with grade 0 where it is
-    none, so has the theoretical maximum for its ideal, whatever the depth of the run.
+    The position of a passage is the mean index of its sentences, and d is its distance to the
+    nearest passage of the same book with grade ≥ rel; it is infinite in another book. The gain is
+    1/(d+1) if d < window and else 0, and is divided by log2(i+1) at rank i. The ideal is the best
+    order of all documents known for the query: those judged (at any grade) and those of the run.
+    If the judgments list every candidate within the window of a relevant passage, with grade 0
+    where it is not relevant, the ideal is the theoretical maximum, whatever the depth of the run.
 
     A query without a relevant passage scores 0.
 
     Raises:
-        InputError: a document id that is no span; see `irtoolkit.base.spans`.
+        InputError: a document id is not a span; see `irtoolkit.base.spans`.
     """
 
     __name__ = "NRODCG"
@@ -34,9 +34,9 @@ class _NRODCG(ColumnarMeasure):
     PRETTY_NAME = "Normalised relative offset distance DCG"
     SHORT_DESC = "PlotRetrieval's N-RODCG"
     SUPPORTED_PARAMS: ClassVar = {
-        "cutoff": ParamInfo(dtype=int, required=False, desc="ranking cutoff threshold"),
+        "cutoff": ParamInfo(dtype=int, required=False, desc="rank at which the list is cut"),
         "window": ParamInfo(
-            dtype=int, default=5, desc="distance from which a passage gains nothing"
+            dtype=int, default=5, desc="distance from which on a passage has no gain"
         ),
         "rel": ParamInfo(dtype=int, default=1, desc="minimum grade that counts as relevant"),
     }
@@ -60,7 +60,7 @@ class _NRODCG(ColumnarMeasure):
         cutoff = self.params.get("cutoff", np.inf)
         dcg = _dcg(queries, ranks, near.gains[found], cutoff, count)
 
-        # What the ideal may order: the judged and the listed.
+        # The ideal orders the judged and the listed documents.
         known = np.isin(
             near.queries * width + near.docs, judged.pool_queries * width + judged.pool_docs
         )
@@ -76,7 +76,7 @@ def _dcg(queries: Ints, ranks: Ints, gains: Floats, cutoff: float, count: int) -
 
 
 class _Near(NamedTuple):
-    """The documents that gain something for a query, by query; the arrays are parallel."""
+    """The documents with a gain, ordered by query; the arrays are parallel."""
 
     queries: Ints
     docs: Ints
@@ -84,16 +84,16 @@ class _Near(NamedTuple):
 
 
 def _near(queries: Ints, golds: Ints, book: Ints, middle: Ints, window: int) -> _Near:
-    """Every document within the window of a gold passage: few, whatever the depth of a run.
+    """The documents within the window of a relevant passage.
 
     Args:
-        queries, golds: (G,) the gold passages.
-        book, middle: (D,) where each document stands, middles doubled; see `positions`.
-        window: the distance from which a document gains nothing.
+        queries, golds: (G,) queries and relevant passages.
+        book, middle: (D,) book of each document and its position, doubled; see `positions`.
+        window: distance from which on a document has no gain.
     """
     last = int(middle.max(initial=0)) + 1
     reach = max(0, min(2 * window, last))
-    # One key for book and position, in which another book is out of reach.
+    # One key for book and position; keys of different books are out of each other's reach.
     keys = book * (last + reach) + middle
     order = np.argsort(keys)
     first = np.searchsorted(keys[order], keys[golds] - reach, side="right")
@@ -103,7 +103,7 @@ def _near(queries: Ints, golds: Ints, book: Ints, middle: Ints, window: int) -> 
     docs = order[np.repeat(first, sizes) + within(offsets) - 1]
     queries = np.repeat(queries, sizes)
     gains = 1 / (np.abs(middle[docs] - np.repeat(middle[golds], sizes)) / 2 + 1)
-    # Of several golds the nearest counts.
+    # The nearest of several relevant passages counts.
     best = np.lexsort((-gains, docs, queries))
     queries, docs, gains = queries[best], docs[best], gains[best]
     new = np.ones(len(docs), dtype=bool)

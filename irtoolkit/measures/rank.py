@@ -1,4 +1,4 @@
-"""The rank of the gold: its mean, median and standard deviation (RELiC, QuoteR, EgRet)."""
+"""Rank of the relevant document: mean, median and standard deviation (RELiC, QuoteR, EgRet)."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import numpy as np
 from ir_measures import ParamInfo
 from ir_measures.measures.base import Agg
 
+from irtoolkit.base.ids import Floats
 from irtoolkit.measures.base import ColumnarMeasure
-from irtoolkit.measures.judged import Floats, JudgedRun
+from irtoolkit.measures.judged import JudgedRun
 from irtoolkit.measures.traits import Traits
 
 
 class _Rank(ColumnarMeasure):
-    """Rank of the first relevant document, from 1; its aggregate is the mean.
+    """Rank of the first relevant document, from 1, averaged over queries. Lower is better.
 
-    Exact over the whole candidate set where the ranks of the relevant documents were kept when
-    the run was made (`irtoolkit retrieve` does so). Otherwise infinite where the run lists no
-    relevant document or lacks the query: what a rank would have been below the run's depth cannot
-    be told from the run, and a mean that hid it would be wrong.
-    Lower is better.
+    It is the rank over the whole candidate pool if exact ranks are stored with the run, as
+    `irtoolkit retrieve` does. Otherwise it is infinite for a query without a relevant document in
+    the run: the rank below the depth of the run is unknown, and a mean that hid this would be
+    wrong.
     """
 
     __name__ = "Rank"
@@ -35,16 +35,16 @@ class _Rank(ColumnarMeasure):
 
     def per_query(self, judged: JudgedRun) -> Floats:
         first = np.full(len(judged.query_ids), np.inf)
-        if judged.located is not None:
+        if judged.exact_ranks is not None:
             known = judged.pool_grades >= self["rel"]
-            np.minimum.at(first, judged.pool_queries[known], judged.located[known])
+            np.minimum.at(first, judged.pool_queries[known], judged.exact_ranks[known])
         relevant = judged.grades >= self["rel"]
         np.minimum.at(first, judged.queries[relevant], judged.ranks[relevant])
         return first
 
 
 class _MedianRank(_Rank):
-    """Median over queries of the rank of the first relevant document; see Rank."""
+    """Median over queries of the rank of the first relevant document; see `Rank`."""
 
     __name__ = "MedianRank"
     NAME = __name__
@@ -66,7 +66,7 @@ class _StdRank(_Rank):
 
 
 class _Collected(Agg):  # type: ignore[misc]
-    """Keeps every value; subclasses say what to make of them."""
+    """Aggregator that keeps all values; subclasses compute the result."""
 
     def __init__(self) -> None:
         self._values: list[float] = []
@@ -82,7 +82,7 @@ class _Median(_Collected):
 
 class _Deviation(_Collected):
     def result(self) -> float:
-        # The spread of ranks of which one is unknown is unknown, and not a warning.
+        # With an unknown rank the deviation is unknown too; numpy would only warn.
         if not np.isfinite(self._values).all():
             return float("inf")
         return float(np.std(self._values)) if self._values else float("nan")

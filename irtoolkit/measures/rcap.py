@@ -7,17 +7,19 @@ from typing import ClassVar
 import numpy as np
 from ir_measures import ParamInfo
 
+from irtoolkit.base.ids import Floats
 from irtoolkit.measures.base import ColumnarMeasure
-from irtoolkit.measures.judged import Floats, JudgedRun, sums
+from irtoolkit.measures.judged import JudgedRun, sums
 from irtoolkit.measures.traits import Traits
 
 
 class _RCap(ColumnarMeasure):
-    """Recall at k whose denominator is no more than k (BEIR, Thakur et al. 2021).
+    """Recall at k with a denominator of at most k (BEIR, Thakur et al. 2021).
 
-    Relevant documents among the first k over min(k, number of relevant documents). PlotRetrieval's
-    "Recall" is this and not R@k: a query there has several relevant chunks, and yet its Recall@1
-    equals its MRR@1 in every row of Table 3, and its Recall@10 may be below its MRR@10.
+    It is the number of relevant documents among the first k over min(k, number of relevant
+    documents). This is PlotRetrieval's "Recall", which is not R@k: its queries have several
+    relevant chunks, and still Recall@1 equals MRR@1 in every row of Table 3, and Recall@10 is
+    sometimes below MRR@10.
 
     A query without a relevant document scores 0.
     """
@@ -28,7 +30,7 @@ class _RCap(ColumnarMeasure):
     SHORT_DESC = "BEIR's capped recall, PlotRetrieval's Recall"
     TRAITS = Traits(exact_ranks=True)
     SUPPORTED_PARAMS: ClassVar = {
-        "cutoff": ParamInfo(dtype=int, required=True, desc="ranking cutoff threshold"),
+        "cutoff": ParamInfo(dtype=int, required=True, desc="rank at which the list is cut"),
         "rel": ParamInfo(dtype=int, default=1, desc="minimum grade that counts as relevant"),
     }
 

@@ -1,4 +1,4 @@
-"""CSFCube's published "R-Precision"."""
+"""Precision at the last relevant document: CSFCube's published "R-Precision"."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from typing import ClassVar
 import numpy as np
 from ir_measures import ParamInfo
 
+from irtoolkit.base.ids import Floats
 from irtoolkit.measures.base import ColumnarMeasure
-from irtoolkit.measures.judged import Floats, JudgedRun
+from irtoolkit.measures.judged import JudgedRun
 from irtoolkit.measures.traits import Traits
 
 
 class _RPlast(ColumnarMeasure):
     """Precision at the rank of the last relevant document that the run lists.
 
-    This is what CSFCube's scorer computes and its Tables 3 and 4 print as R-Precision (RP). It is
-    not trec_eval's Rprec, the precision at rank R where R is the number of relevant documents:
-    one relevant document at the bottom of the list pulls RPlast down to the share of relevant
-    documents in the pool. 0 when no relevant document is listed.
+    CSFCube's scorer computes it, and Tables 3 and 4 of the paper print it as R-Precision (RP). It is
+    not trec_eval's Rprec, the precision at rank R with R the number of relevant documents: one
+    relevant document at the bottom of the list lowers RPlast to the share of relevant documents in
+    the pool. A query scores 0 if the run lists no relevant document.
     """
 
     __name__ = "RPlast"

@@ -1,12 +1,12 @@
 """trec_eval's usual measures, computed on arrays.
 
-The measures stay ir_measures' own, as does what their names and parameters mean; here is only
-another way to compute them, which `evaluate` takes for what STANDARD lists. Other measures, and
-other parameters of these, are left to ir_measures' providers.
+These are ir_measures' own measures, with the names and parameters they have there, computed faster.
+STANDARD lists them with the parameter values that are supported; ir_measures' providers compute
+all others.
 
-The rules are trec_eval's. R counts the documents judged rel or higher, retrieved or not, and a
-query without any scores 0; what is unjudged or has a negative grade gains nothing; a query of
-which the run lists nothing scores 0, whatever the measure counts.
+The rules are those of trec_eval. R is the number of documents with grade rel or higher, retrieved or
+not, and a query with R = 0 scores 0. An unjudged document or one with a negative grade has no gain.
+A query for which the run lists nothing scores 0 by every measure.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ir_measures.measures import Measure
 from ir_measures.providers.base import NOT_PROVIDED
 from numpy.typing import NDArray
 
-from irtoolkit.base.ids import Ints, offsets_of
-from irtoolkit.measures.judged import Floats, JudgedRun, Rows, sums, within
+from irtoolkit.base.ids import Floats, Ints, offsets_of
+from irtoolkit.measures.judged import JudgedRun, RankedRows, sums, within
 from irtoolkit.measures.traits import traits
 
 
@@ -32,7 +32,10 @@ def uses_ranks(measure: Measure) -> bool:
 
 
 def vectorised(measure: Measure) -> Callable[[JudgedRun], Floats] | None:
-    """What computes a measure for each judged query, (Q,), or None where STANDARD does not."""
+    """The function that computes a measure, or None if STANDARD does not support it.
+
+    The function takes a judged run and returns the value of each judged query, (Q,).
+    """
     compute, takes = STANDARD.get(measure.NAME, (None, {}))
     if compute is None or type(measure) is not type(ir_measures.measures.registry[measure.NAME]):
         return None
@@ -45,11 +48,11 @@ def vectorised(measure: Measure) -> Callable[[JudgedRun], Floats] | None:
     return partial(compute, measure)
 
 
-# -- what measures are made of --------------------------------------------------------------------
+# -- parts of measures ----------------------------------------------------------------------------
 
 
-def _relevant(measure: Measure, judged: JudgedRun) -> Rows:
-    """The rows with a relevant document within the cut."""
+def _relevant(measure: Measure, judged: JudgedRun) -> RankedRows:
+    """The rows with a relevant document, up to the cutoff."""
     rows = judged.exact if traits(measure).exact_ranks else judged.hits
     return rows.where((rows.grades >= measure["rel"]) & (rows.ranks <= _cut(measure)))
 
@@ -59,17 +62,17 @@ def _cut(measure: Measure) -> float:
 
 
 def _each(queries: Ints, judged: JudgedRun) -> Floats:
-    """(Q,) how often each query stands in `queries`."""
+    """(Q,) number of occurrences of each query in `queries`."""
     return np.bincount(queries, minlength=len(judged.query_ids)).astype(np.float64)
 
 
 def _found(measure: Measure, judged: JudgedRun) -> Floats:
-    """(Q,) relevant documents within the cut."""
+    """(Q,) number of relevant documents up to the cutoff."""
     return _each(_relevant(measure, judged).queries, judged)
 
 
 def _pool(measure: Measure, judged: JudgedRun) -> Floats:
-    """(Q,) R."""
+    """(Q,) R, the number of relevant documents."""
     return _each(judged.pool_queries[judged.pool_grades >= measure["rel"]], judged)
 
 
@@ -92,7 +95,7 @@ def _recall(measure: Measure, judged: JudgedRun) -> Floats:
 
 
 def _success(measure: Measure, judged: JudgedRun) -> Floats:
-    """Whether one of the first k is relevant (m_success.c)."""
+    """1 if one of the first k documents is relevant, else 0 (m_success.c)."""
     return np.minimum(_found(measure, judged), 1)
 
 
@@ -113,17 +116,17 @@ def _average_precision(measure: Measure, judged: JudgedRun) -> Floats:
 
 
 def _ndcg(measure: Measure, judged: JudgedRun) -> Floats:
-    """DCG over that of the best order of all judged documents (m_ndcg.c, m_ndcg_cut.c).
+    """DCG over the DCG of the best order of all judged documents (m_ndcg.c, m_ndcg_cut.c).
 
-    The gain is the grade, or 2^grade - 1 for "exp-log2"; rank i divides it by log2(i+1).
+    The gain is the grade, or 2^grade - 1 for "exp-log2", divided by log2(i+1) at rank i.
     """
 
-    def dcg(rows: Rows) -> Floats:
+    def dcg(rows: RankedRows) -> Floats:
         rows = rows.where((rows.grades > 0) & (rows.ranks <= _cut(measure)))
         gains = rows.grades if measure["dcg"] == "log2" else np.exp2(rows.grades) - 1
         return sums(rows.queries, gains / np.log2(rows.ranks + 1), len(judged.query_ids))
 
-    return _share(dcg(judged.exact), dcg(Rows(*judged.pool)))
+    return _share(dcg(judged.exact), dcg(judged.pool))
 
 
 def _r_precision(measure: Measure, judged: JudgedRun) -> Floats:
@@ -133,17 +136,18 @@ def _r_precision(measure: Measure, judged: JudgedRun) -> Floats:
 
 
 def _set_precision(measure: Measure, judged: JudgedRun) -> Floats:
-    """Relevant documents over those listed, or over R if that is less and the measure is
-    relative (m_set_P.c, m_set_relative_P.c)."""
+    """Relevant documents over listed documents (m_set_P.c); with `relative` over R if that is
+    less (m_set_relative_P.c)."""
     listed = judged.counts
     most = np.minimum(listed, _pool(measure, judged)) if measure["relative"] else listed
     return _share(_found(measure, judged), most)
 
 
 def _bpref(measure: Measure, judged: JudgedRun) -> Floats:
-    """Sum over the relevant documents listed of 1 - min(n, R) / min(N, R), over R (m_bpref.c).
+    """Sum over the listed relevant documents of 1 - min(n, R) / min(N, R), over R (m_bpref.c).
 
-    N documents have a grade from 0 to below rel, and n of them stand above the relevant one.
+    N is the number of documents judged not relevant, with a grade from 0 to below rel, and n the
+    number of those ranked above the relevant document.
     """
     rows = judged.hits.where(judged.hits.grades >= 0)
     relevant = rows.grades >= measure["rel"]
@@ -157,7 +161,7 @@ def _bpref(measure: Measure, judged: JudgedRun) -> Floats:
 
 
 def _rank_biased_precision(measure: Measure, judged: JudgedRun) -> Floats:
-    """Weighted share of relevant documents, rank i weighing p^(i-1), in 1,000 ranks (cwl_eval)."""
+    """Share of relevant documents in 1,000 ranks with weight p^(i-1) at rank i (cwl_eval)."""
     weights: Floats = measure["p"] ** np.arange(1000.0)
     rows = _relevant(measure, judged)
     rows = rows.where(rows.ranks <= len(weights))
@@ -166,36 +170,36 @@ def _rank_biased_precision(measure: Measure, judged: JudgedRun) -> Floats:
 
 
 def _judged(measure: Measure, judged: JudgedRun) -> Floats:
-    """Judged documents among the first k, over k or however many are listed (OpenNIR)."""
+    """Judged documents among the first k, over k or the number listed if that is less (OpenNIR)."""
     queries, ranks, _ = judged.hits
     found = _each(queries[ranks <= _cut(measure)], judged)
     return _share(found, np.minimum(judged.counts, _cut(measure)))
 
 
 def _retrieved(measure: Measure, judged: JudgedRun) -> Floats:
-    """Documents listed, or the relevant of them (m_num_ret.c, m_num_rel_ret.c)."""
+    """Number of listed documents, or of relevant ones (m_num_ret.c, m_num_rel_ret.c)."""
     if measure["rel"] is NOT_PROVIDED:
         return judged.counts.astype(np.float64)
     return _found(measure, judged)
 
 
 def _number_relevant(measure: Measure, judged: JudgedRun) -> Floats:
-    """R (m_num_rel.c)."""
+    """R of each query for which the run lists a document (m_num_rel.c)."""
     return _pool(measure, judged) * (judged.counts > 0)
 
 
 def _number_of_queries(measure: Measure, judged: JudgedRun) -> Floats:
-    """1 (m_num_q.c)."""
+    """1 for each query for which the run lists a document (m_num_q.c)."""
     return (judged.counts > 0).astype(np.float64)
 
 
 # -- the table ------------------------------------------------------------------------------------
 
-Test = Callable[[Any], bool]
+ParamCheck = Callable[[Any], bool]
 
 
 def _given(value: Any) -> bool:
-    """From grade 0 down, a document that nobody judged would count."""
+    """Whether a value of at least 1 is given; with rel=0 unjudged documents would be relevant."""
     return value is not NOT_PROVIDED and value >= 1
 
 
@@ -207,12 +211,12 @@ def _any(value: Any) -> bool:
     return True
 
 
-_REL: Mapping[str, Test] = {"rel": _given}
-_REL_AT: Mapping[str, Test] = {"rel": _given, "cutoff": _optional}
+_REL: Mapping[str, ParamCheck] = {"rel": _given}
+_REL_AT: Mapping[str, ParamCheck] = {"rel": _given, "cutoff": _optional}
 
-# Measures by name: what computes them, and the values it takes of parameters. A parameter that is
-# not named must have its default.
-STANDARD: Mapping[str, tuple[Callable[[Measure, JudgedRun], Floats], Mapping[str, Test]]] = {
+# By name of the measure: the function that computes it, and a check of each parameter that it
+# supports. Any other parameter must have its default value.
+STANDARD: Mapping[str, tuple[Callable[[Measure, JudgedRun], Floats], Mapping[str, ParamCheck]]] = {
     "AP": (_average_precision, _REL_AT),
     "Bpref": (_bpref, _REL),
     "Judged": (_judged, {"cutoff": _optional}),

@@ -9,8 +9,8 @@ from itertools import combinations
 
 import numpy as np
 from ir_measures.measures.base import MeanAgg
-from numpy.typing import NDArray
 
+from irtoolkit.base.ids import Floats
 from irtoolkit.scoring.evaluation import Evaluation, lower_is_better
 from irtoolkit.scoring.significance import (
     Correction,
@@ -23,7 +23,6 @@ from irtoolkit.scoring.significance import (
 
 # Corrected p-values below this count as significant.
 ALPHA = 0.05
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,12 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from irtoolkit.base.analysis import Analyzer
-from irtoolkit.base.ids import Ints
+from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.retrievers.base import Scores
 from irtoolkit.retrievers.task import Segments
-
-Floats = NDArray[np.float64]
 
 # Segments whose terms are remembered: the sentences of a book come again in many passages.
 _REMEMBERED = 1 << 16

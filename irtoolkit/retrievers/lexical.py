@@ -10,9 +10,8 @@ import numpy as np
 
 from irtoolkit.base.analysis import Stemmer, StopWords, Tokenizer, analyzer, missing
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ints
+from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.retrievers._terms import (
-    Floats,
     TermScores,
     Vocabulary,
     document_frequencies,

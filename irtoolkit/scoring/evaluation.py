@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ids
+from irtoolkit.base.ids import Floats, Ids
 from irtoolkit.measures.base import ColumnarMeasure
-from irtoolkit.measures.judged import Floats, JudgedRun, Ranks
+from irtoolkit.measures.judged import JudgedRun
 from irtoolkit.measures.standard import vectorised
 from irtoolkit.measures.traits import traits
 from irtoolkit.runs import Qrels, Run
+from irtoolkit.runs.exact_ranks import Ranks
 from irtoolkit.runs.trec import MAX_GRADE
 
 # A measure's name, its parameters in parentheses (which may hold spaces), and its cut.

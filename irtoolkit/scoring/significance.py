@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 Test = Literal["student", "fisher", "wilcoxon"]
 Correction = Literal["holm", "bonferroni", "none"]
-Floats = NDArray[np.float64]
 
 PERMUTATIONS = 100_000
 RESAMPLES = 10_000

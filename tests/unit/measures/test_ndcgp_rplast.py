@@ -25,9 +25,9 @@ from ir_measures.measures.base import Agg, Measure
 
 import irtoolkit
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import id_array
+from irtoolkit.base.ids import Floats, id_array
 from irtoolkit.measures.base import ColumnarMeasure, ColumnarProvider
-from irtoolkit.measures.judged import Floats, JudgedRun, sums
+from irtoolkit.measures.judged import JudgedRun, sums
 from irtoolkit.measures.ndcgp import nDCGp
 from irtoolkit.measures.rplast import RPlast
 from irtoolkit.measures.traits import Traits, traits
