@@ -30,6 +30,8 @@ SAMPLE = ROOT / "irtoolkit" / "datasets" / "samples" / "csfcube"
 os.environ.setdefault("IR_DATASETS_HOME", str(Path(os.environ.get("TMPDIR", "/tmp")) / "irtk-home"))
 os.environ.setdefault("IRTOOLKIT_CACHE", os.environ["IR_DATASETS_HOME"] + "-cache")
 os.environ["HF_HUB_OFFLINE"] = "1"
+# Tables are as wide as without a terminal, whatever runs the tests.
+os.environ["COLUMNS"] = "100"
 # Workers share the cores: threads that wait for others of another worker spin, and all crawl.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 

@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.files import atomic_text
     from irtoolkit.commands._scoring import score_runs
-    from irtoolkit.reports.tables import Cell, TextTable
+    from irtoolkit.reports.tables import TableCell, TextTable
 
     scored = score_runs(args.dataset, args.runs, args.measures)
     figures = {path: evaluation.figures() for path, evaluation in scored.evaluations.items()}
@@ -65,7 +65,7 @@ def execute(args: argparse.Namespace) -> None:
     if args.format == "json":
         print_json(figures)
         return
-    rows: list[list[Cell]] = [[name, *row.values()] for name, row in figures.items()]
+    rows: list[list[TableCell]] = [[name, *row.values()] for name, row in figures.items()]
     print(
         TextTable(["run", *scored.measures], rows, f"{args.dataset}: {scored.averaging}").render(
             args.format
@@ -75,7 +75,7 @@ def execute(args: argparse.Namespace) -> None:
 
 def _by_part(args: argparse.Namespace, scored: Scored) -> None:
     from irtoolkit.datasets.dataset import breakdown
-    from irtoolkit.reports.tables import Cell, TextTable
+    from irtoolkit.reports.tables import TableCell, TextTable
 
     parts = breakdown(args.dataset, args.by)
     figures = {
@@ -85,7 +85,7 @@ def _by_part(args: argparse.Namespace, scored: Scored) -> None:
     if args.format == "json":
         print_json(figures)
         return
-    rows: list[list[Cell]] = [
+    rows: list[list[TableCell]] = [
         [path, part, len(parts[part]), *row.values()]
         for path, found in figures.items()
         for part, row in found.items()

@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.experiments.tune import parse_grid, tune
-    from irtoolkit.reports.tables import Cell, TextTable
+    from irtoolkit.reports.tables import TableCell, TextTable
 
     grid = parse_grid(parse_pairs(args.grid))
     points = tune(
@@ -48,7 +48,7 @@ def execute(args: argparse.Namespace) -> None:
         print_json([{"settings": p.settings, "figures": p.figures} for p in points])
         return
     headers = [*grid, *points[0].figures]
-    rows: list[list[Cell]] = [[*p.settings.values(), *p.figures.values()] for p in points]
+    rows: list[list[TableCell]] = [[*p.settings.values(), *p.figures.values()] for p in points]
     print(
         TextTable(headers, rows, f"{args.dataset}: {args.system}, best first").render(args.format)
     )

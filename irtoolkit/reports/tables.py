@@ -1,62 +1,141 @@
-"""One table, several formats."""
+"""Tables of results as text for a terminal, CSV, LaTeX and HTML."""
 
 from __future__ import annotations
 
 import csv
 import io
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from html import escape
 
-Cell = str | float | int | None
+from irtoolkit.reports.layout import TextColumn, lay_out, looks_like_number
+from irtoolkit.reports.textwidth import wrap
+
+TableCell = str | float | int | None
+
+# Width of a text table where there is no terminal, and the narrowest one that is supported.
+DEFAULT_WIDTH = 100
+NARROWEST_TERMINAL = 40
+
+
+def terminal_width() -> int:
+    """Columns of the terminal; 100 where the output goes to a file or a pipe."""
+    columns = shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
+    return max(NARROWEST_TERMINAL, columns)
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """Headers and rows; numbers are right-aligned and shown with `places` decimals.
+    """A table of results that can be printed, saved and shown in a notebook.
 
     Attributes:
-        headers: column names.
-        rows: cells; None is shown as "-".
-        title: a line above the table.
-        notes: lines below it.
-        places: decimals of float cells.
+        headers: names of the columns.
+        rows: cells of each row, as many as there are headers; None is shown as "-".
+        title: text above the table.
+        notes: lines of text below the table.
+        places: decimals of float cells in text, LaTeX and HTML.
     """
 
     headers: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Sequence[TableCell]]
     title: str | None = None
     notes: Sequence[str] = ()
     places: int = 4
 
+    def __str__(self) -> str:
+        return self.to_text()
+
     def render(self, form: str) -> str:
-        """The table in a format; text and LaTeX round, CSV keeps every digit."""
+        """The table as "text", "csv" or "latex"; only CSV keeps every digit of a float."""
         return RENDERERS[form](self)
 
-    def shown(self, cell: Cell) -> str:
+    def to_text(self, width: int | None = None) -> str:
+        """The table as lines for a terminal, numbers aligned to the right.
+
+        A table that is too wide gets its texts wrapped, the names of its rows shortened in the
+        middle, and, where this is not enough, its columns spread over several blocks.
+
+        Args:
+            width: columns of the terminal; by default those of the terminal, or 100 without one.
+        """
+        return _text(self, terminal_width() if width is None else width)
+
+    def to_html(self) -> str:
+        """The table as HTML for a notebook: escaped, complete, in the notebook's own colours."""
+        return _html(self)
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def shown(self, cell: TableCell) -> str:
+        """The text of a cell, floats rounded to `places`."""
         if cell is None:
             return "-"
         return f"{cell:.{self.places}f}" if isinstance(cell, float) else str(cell)
 
+    def right_aligned(self) -> list[bool]:
+        """For each column whether it holds numbers, which are aligned to the right.
 
-def _text(table: TextTable) -> str:
+        A column after the first holds numbers too where each of its texts looks like one.
+        """
+        return [self._holds_numbers(place) for place in range(len(self.headers))]
+
+    def _holds_numbers(self, place: int) -> bool:
+        cells = [row[place] for row in self.rows]
+        if any(isinstance(cell, float | int) for cell in cells):
+            return True
+        texts = [cell for cell in cells if isinstance(cell, str) and cell not in ("", "-")]
+        return place > 0 and bool(texts) and all(map(looks_like_number, texts))
+
+    def label_count(self) -> int:
+        """How many leading columns name a row: up to two of texts that stand before numbers."""
+        numbers = self.right_aligned()
+        first = numbers.index(True) if True in numbers else 1
+        return min(2, max(1, first))
+
+
+def _text(table: TextTable, width: int) -> str:
     cells = [[table.shown(cell) for cell in row] for row in table.rows]
-    numeric = [
-        any(isinstance(row[i], float | int) for row in table.rows)
-        for i in range(len(table.headers))
-    ]
-    widths = [
-        max(len(row[i]) for row in [list(table.headers), *cells]) for i in range(len(numeric))
-    ]
-
-    def line(row: Sequence[str]) -> str:
-        parts = (
-            text.rjust(width) if right else text.ljust(width)
-            for text, width, right in zip(row, widths, numeric, strict=True)
+    columns = [
+        TextColumn.of(header, [row[place] for row in cells], right)
+        for place, (header, right) in enumerate(
+            zip(table.headers, table.right_aligned(), strict=True)
         )
-        return "  ".join(parts).rstrip()
+    ]
+    title = wrap(table.title, width, cut=False) if table.title else []
+    # Notes may hold a command to copy, which a line break would cut in two.
+    return "\n".join([*title, *lay_out(columns, table.label_count(), width), *table.notes])
 
-    lines = [line(table.headers), "  ".join("-" * width for width in widths), *map(line, cells)]
-    return "\n".join([*([table.title] if table.title else []), *lines, *table.notes])
+
+_RULE = "border:0;border-bottom:1px solid rgba(128,128,128,.5)"
+_ALIGNMENT = {True: "text-align:right", False: "text-align:left"}
+
+
+def _html(table: TextTable) -> str:
+    alignments = [_ALIGNMENT[right] for right in table.right_aligned()]
+
+    def row(tag: str, cells: Sequence[str], style: str = "") -> str:
+        made = (
+            f'<{tag} style="{alignment}{style}">{escape(cell)}</{tag}>'
+            for cell, alignment in zip(cells, alignments, strict=True)
+        )
+        return f"<tr>{''.join(made)}</tr>"
+
+    caption = f'<caption style="text-align:left">{escape(table.title or "")}</caption>'
+    notes = [f'<p style="margin:.3em 0">{escape(note)}</p>' for note in table.notes if note]
+    return "\n".join(
+        [
+            '<div style="overflow-x:auto"><table style="border-collapse:collapse;font-size:90%">',
+            *([caption] if table.title else []),
+            f"<thead>{row('th', table.headers, f';{_RULE}')}</thead>",
+            "<tbody>",
+            *(row("td", [table.shown(cell) for cell in cells]) for cells in table.rows),
+            "</tbody></table>",
+            *notes,
+            "</div>",
+        ]
+    )
 
 
 def _csv(table: TextTable) -> str:
@@ -75,14 +154,14 @@ _LATEX = {
 
 
 def latex_text(text: str) -> str:
-    """A text as LaTeX shows it: every special character escaped."""
+    """The text with every character that is special in LaTeX escaped."""
     return "".join(_LATEX.get(character, character) for character in text)
 
 
 def _latex(table: TextTable) -> str:
     def row(cells: Sequence[str]) -> str:
         text = " & ".join(map(latex_text, cells)) + r" \\"
-        # After a line's end an opening bracket would be read as its argument.
+        # LaTeX reads an opening bracket after the end of a line as that line's argument.
         return "{}" + text if text.startswith("[") else text
 
     columns = "l" + "r" * (len(table.headers) - 1)
@@ -102,4 +181,8 @@ def _latex(table: TextTable) -> str:
     )
 
 
-RENDERERS: dict[str, Callable[[TextTable], str]] = {"text": _text, "csv": _csv, "latex": _latex}
+RENDERERS: dict[str, Callable[[TextTable], str]] = {
+    "text": TextTable.to_text,
+    "csv": _csv,
+    "latex": _latex,
+}

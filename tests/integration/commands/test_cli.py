@@ -393,9 +393,10 @@ def test_datasets_finds_a_release_in_the_named_folder(irtoolkit: Command, releas
 @pytest.mark.parametrize("missing", ["queries-release.csv", "test-pid2pool-csfcube.json"])
 def test_an_incomplete_release_is_named(irtoolkit: Command, release: Path, missing: str) -> None:
     (release / missing).unlink()
-    listed = irtoolkit("datasets")
+    assert irtoolkit("datasets").status == 0
+    listed = irtoolkit("datasets", "--format", "csv")
     assert listed.status == 0
-    (line,) = (line for line in listed.out.splitlines() if line.startswith("csfcube "))
+    (line,) = (line for line in listed.out.splitlines() if line.startswith("csfcube,"))
     assert str(release) in line
     assert missing in line
     refused(irtoolkit("datasets", "csfcube"), release, missing)

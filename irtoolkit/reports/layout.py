@@ -1,0 +1,166 @@
+"""Layout of a table in a terminal: which columns share a line, and how wide each one is.
+
+A table that is too wide first wraps the texts in its cells. If that is not enough, it shortens the
+names of its rows. If that is not enough either, its columns are spread over several blocks, one
+below the other, and each block repeats the names of the rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from irtoolkit.reports.textwidth import pad, shorten, shorten_all, text_width, wrap
+
+GAP = "  "
+# Names of rows and wrapped texts are never narrower, unless they are so by themselves.
+NARROWEST = 16
+_NUMBER = re.compile(r"[<>]?[-+]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?[%*?]*")
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """A column of texts with one width.
+
+    Attributes:
+        header: the name of the column.
+        cells: one text for each row.
+        right: whether texts are aligned to the right, as numbers are.
+        width: columns of the terminal that it takes.
+    """
+
+    header: str
+    cells: tuple[str, ...]
+    right: bool
+    width: int
+
+    @classmethod
+    def of(cls, header: str, cells: Sequence[str], right: bool) -> TextColumn:
+        """A column as wide as its widest text."""
+        lines = (line for text in (header, *cells) for line in text.split("\n"))
+        return cls(header, tuple(cells), right, max(map(text_width, lines)))
+
+    def least(self) -> int:
+        """The width that the column can be wrapped to; numbers are not wrapped."""
+        return self.width if self.right else min(self.width, NARROWEST)
+
+    def narrowed(self, width: int) -> TextColumn:
+        """The column at a width that is no greater than its own."""
+        return self if width >= self.width else replace(self, width=width)
+
+    def shortened(self, width: int) -> TextColumn:
+        """The column with texts shortened to a width; different texts stay different if possible."""
+        if width >= self.width:
+            return self
+        cells = shorten_all([cell.replace("\n", " ") for cell in self.cells], width)
+        return TextColumn(shorten(self.header, width), tuple(cells), self.right, width)
+
+    def lines(self, row: int) -> list[str]:
+        """Padded lines of one cell; row -1 is the header."""
+        text = self.header if row < 0 else self.cells[row]
+        return [pad(line, self.width, right=self.right) for line in wrap(text, self.width)]
+
+
+def looks_like_number(text: str) -> bool:
+    """Whether a text is a number with marks around it, such as "<.0001", "+0.1" or "12.5?"."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def lay_out(columns: Sequence[TextColumn], labels: int, width: int) -> list[str]:
+    """Lines of a table that are no wider than `width`.
+
+    Args:
+        columns: at least one.
+        labels: how many of the first columns name a row; every block repeats them.
+        width: columns of the terminal.
+    """
+    blocks = [_fitted(block, labels, width) for block in _blocks(columns, labels, width)]
+    lines: list[str] = []
+    for number, block in enumerate(blocks):
+        lines.extend([""] * (number > 0))
+        lines.extend(_lines(block))
+    return lines
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + len(GAP) * (len(widths) - 1)
+
+
+def _blocks(
+    columns: Sequence[TextColumn], labels: int, width: int
+) -> Iterator[Sequence[TextColumn]]:
+    """Columns of each block, the labels first."""
+    named, rest = list(columns[:labels]), list(columns[labels:])
+    if _total([column.least() for column in columns]) <= width or not rest:
+        yield columns
+        return
+    named = _short_labels(named, max(NARROWEST, width * 2 // 5))
+    taken = _total([column.width for column in named])
+    block: list[TextColumn] = []
+    used = taken
+    for column in rest:
+        needed = len(GAP) + column.least()
+        if block and used + needed > width:
+            yield [*named, *block]
+            block, used = [], taken
+        block.append(column)
+        used += needed
+    yield [*named, *block]
+
+
+def _short_labels(labels: Sequence[TextColumn], width: int) -> list[TextColumn]:
+    """Label columns that together are no wider than `width`; the first gives way first."""
+    made = list(labels)
+    for place in range(len(made)):
+        over = _total([column.width for column in made]) - width
+        if over > 0:
+            least = min(made[place].width, NARROWEST // 2)
+            made[place] = made[place].shortened(max(least, made[place].width - over))
+    return made
+
+
+def _fitted(columns: Sequence[TextColumn], labels: int, width: int) -> list[TextColumn]:
+    """Columns of one block, narrowed until they fit; what cannot be wrapped is shortened."""
+    made = list(columns)
+    texts = [place for place in range(labels, len(made)) if not made[place].right]
+    over = _total([column.width for column in made]) - width
+    if over > 0 and texts:
+        room = max(0, sum(made[place].width for place in texts) - over)
+        for place, share in zip(texts, _shares([made[p] for p in texts], room), strict=True):
+            made[place] = made[place].narrowed(share)
+    for place in range(len(made)):
+        over = _total([column.width for column in made]) - width
+        if over > 0:
+            least = NARROWEST if place < labels else 1
+            made[place] = made[place].shortened(max(least, made[place].width - over))
+    return made
+
+
+def _shares(columns: Sequence[TextColumn], room: int) -> list[int]:
+    """Widths of columns that share a room: narrow ones keep theirs, wide ones get equal parts."""
+    widths = [0] * len(columns)
+    left = sorted(range(len(columns)), key=lambda place: columns[place].width)
+    for done, place in enumerate(left):
+        share = room // (len(left) - done)
+        widths[place] = min(columns[place].width, max(columns[place].least(), share))
+        room = max(0, room - widths[place])
+    return widths
+
+
+def _lines(columns: Sequence[TextColumn]) -> Iterator[str]:
+    yield from _row(columns, -1)
+    yield GAP.join("-" * column.width for column in columns)
+    for row in range(len(columns[0].cells)):
+        yield from _row(columns, row)
+
+
+def _row(columns: Sequence[TextColumn], row: int) -> Iterator[str]:
+    """Lines of one row; a cell that has fewer than another is filled with spaces."""
+    cells = [column.lines(row) for column in columns]
+    for line in range(max(map(len, cells))):
+        parts = [
+            cell[line] if line < len(cell) else " " * column.width
+            for cell, column in zip(cells, columns, strict=True)
+        ]
+        yield GAP.join(parts).rstrip()

@@ -1,0 +1,220 @@
+"""Text tables fit the terminal: widths, shortened names, stacked blocks, and their HTML."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irtoolkit.reports.tables import TextTable, terminal_width
+from irtoolkit.reports.textwidth import ELLIPSIS, pad, shorten, shorten_all, text_width, wrap
+
+WIDTHS = (100, 60, 40)
+each_width = pytest.mark.parametrize("width", WIDTHS)
+FOLDER = "runs/of/the/first/week/csfcube-sample/background/"
+MEASURES = ["nDCGp(p=20)", "RPlast(rel=2)", "P(rel=2)@20", "R(rel=2)@20", "nDCG", "AP", "RR", "MRR"]
+
+
+def wide_table(name: str = "run") -> TextTable:
+    names = [f"{FOLDER}all-MiniLM-L6-v2.run", f"{FOLDER}bm25.run", "学而时习之不亦说乎" * 6]
+    rows = [[text, *(i / 10 for i in range(len(MEASURES)))] for text in names]
+    return TextTable([name, *MEASURES], rows, f"csfcube/sample: {'mean over queries; ' * 8}")
+
+
+# -- width of a text -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "width"),
+    [
+        ("", 0),
+        ("bm25", 4),
+        ("学而", 4),
+        ("ﾊﾝｶｸ", 4),
+        ("ＡＢ", 4),
+        ("e\u0301t", 2),
+        ("é", 1),
+        ("…", 1),
+    ],
+)
+def test_wide_characters_take_two_columns_and_combining_ones_none(text: str, width: int) -> None:
+    assert text_width(text) == width
+    assert text_width(pad(text, 10)) == 10
+    assert pad(text, 10, right=True).endswith(text)
+
+
+@given(st.text(), st.integers(1, 30))
+def test_a_shortened_text_fits_and_a_short_one_is_unchanged(text: str, width: int) -> None:
+    shortened = shorten(text, width)
+    assert text_width(shortened) <= width
+    if text_width(text) <= width:
+        assert shortened == text
+    else:
+        assert ELLIPSIS in shortened
+
+
+def test_the_ellipsis_is_in_the_middle() -> None:
+    assert shorten("runs/csfcube/bm25.run", 16) == f"runs/{ELLIPSIS}e/bm25.run"
+    assert shorten("学而时习之不亦说乎", 8) == f"学{ELLIPSIS}说乎"
+
+
+def test_different_names_stay_different() -> None:
+    names = [f"{'a' * 30}{middle}{'b' * 30}" for middle in ("1", "2")]
+    assert shorten_all(names, 34) != [shorten(name, 34) for name in names]
+    assert len(set(shorten_all(names, 34))) == 2
+    assert len(set(shorten_all(names, 10))) == 1, "no place of the ellipsis tells them apart"
+
+
+@given(st.lists(st.text(st.characters(categories=["L"]), min_size=1)), st.integers(2, 30))
+def test_wrapping_keeps_every_character(words: list[str], width: int) -> None:
+    text = " ".join(words)
+    lines = wrap(text, width)
+    assert all(text_width(line) <= width for line in lines)
+    assert "".join("".join(lines).split()) == "".join(words)
+    whole = wrap(text, width, cut=False)
+    assert " ".join(whole).split() == words
+
+
+# -- tables that fit -----------------------------------------------------------------------------
+
+
+@each_width
+@pytest.mark.parametrize("name", ["run", "the name of the run", "运行"])
+def test_no_line_is_wider_than_the_terminal(width: int, name: str) -> None:
+    lines = wide_table(name).to_text(width).split("\n")
+    assert max(map(text_width, lines)) <= width
+
+
+@each_width
+def test_every_measure_and_figure_is_there_once(width: int) -> None:
+    text = wide_table().to_text(width)
+    for measure in MEASURES:
+        assert len(re.findall(rf"(?<!\S){re.escape(measure)}(?!\S)", text)) == 1
+    assert text.count("0.7000") == 3
+
+
+def test_a_name_is_shortened_before_columns_are_stacked() -> None:
+    table = TextTable(["run", "AP"], [[f"{FOLDER}bm25.run", 0.5], [f"{FOLDER}tfidf.run", 0.25]])
+    header, rule, *rows = table.to_text(40).split("\n")
+    assert header.split() == ["run", "AP"]
+    assert text_width(rule) == 40
+    assert [row.split()[0][-8:] for row in rows] == ["bm25.run", "fidf.run"]
+    assert all(ELLIPSIS in row for row in rows)
+    assert [row.split()[1] for row in rows] == ["0.5000", "0.2500"]
+
+
+def test_columns_that_do_not_fit_go_into_blocks_that_repeat_the_name() -> None:
+    text = TextTable(["run", *"abcdefgh"], [["bm25", *[0.5] * 8], ["tfidf", *[0.25] * 8]])
+    assert text.to_text(40).split("\n") == [
+        "run         a       b       c       d",
+        "-----  ------  ------  ------  ------",
+        "bm25   0.5000  0.5000  0.5000  0.5000",
+        "tfidf  0.2500  0.2500  0.2500  0.2500",
+        "",
+        "run         e       f       g       h",
+        "-----  ------  ------  ------  ------",
+        "bm25   0.5000  0.5000  0.5000  0.5000",
+        "tfidf  0.2500  0.2500  0.2500  0.2500",
+    ]
+
+
+def test_two_columns_of_names_before_numbers_are_both_repeated() -> None:
+    rows = [["bm25", "measured", *[0.5] * 8], ["", "reported", *["0.4"] * 8]]
+    lines = TextTable(["system", "", *"abcdefgh"], rows).to_text(60).split("\n")
+    assert sum("measured" in line for line in lines) == 2
+    assert [line.split()[0] for line in lines if "reported" in line] == ["reported"] * 2
+
+
+def test_numbers_written_as_text_are_right_aligned() -> None:
+    table = TextTable(["run", "p", "gap"], [["a", "<.0001", "+0.1"], ["b", None, "-12.5?"]])
+    assert table.to_text(100).split("\n")[2:] == [
+        "a    <.0001    +0.1",
+        "b         -  -12.5?",
+    ]
+
+
+@each_width
+def test_long_texts_are_wrapped_in_their_column(width: int) -> None:
+    words = [f"word{i}" for i in range(40)]
+    table = TextTable(["id", "n", "what it is"], [["a", 1, " ".join(words)], ["b", 2, "short"]])
+    lines = table.to_text(width).split("\n")
+    assert max(map(text_width, lines)) <= width
+    assert [word for word in " ".join(lines).split() if word.startswith("word")] == words
+    assert lines[-1].split() == ["b", "2", "short"]
+
+
+@each_width
+@given(data=st.data())
+def test_any_table_fits(width: int, data: st.DataObject) -> None:
+    text = st.text(st.characters(categories=["L", "Nd", "P", "Zs"]), max_size=70)
+    cell = st.one_of(st.none(), st.integers(0, 10**6), st.floats(0, 1), text)
+    count = data.draw(st.integers(1, 9))
+    rows = data.draw(st.lists(st.tuples(text, *[cell] * (count - 1)), max_size=4))
+    headers = [f"measure{i}" for i in range(count)]
+    table = TextTable(headers, rows)
+    # A column of numbers keeps them whole; one that also holds a long text cannot.
+    lines = table.to_text(width).split("\n")
+    assert max(map(text_width, lines)) <= width
+
+
+@pytest.mark.parametrize("form", ["csv", "latex"])
+def test_nothing_is_shortened_in_csv_and_latex(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    assert f"{FOLDER}all-MiniLM-L6-v2.run" in wide_table().render(form)
+    assert ELLIPSIS not in wide_table().render(form)
+
+
+def test_the_terminal_decides_the_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    for columns, width in (("72", 72), ("10", 40)):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert terminal_width() == width
+        assert str(wide_table()) == wide_table().render("text") == wide_table().to_text(width)
+
+
+# -- HTML ----------------------------------------------------------------------------------------
+
+
+class Cells(HTMLParser):
+    """The texts of a page's elements, and whether each element is closed in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.texts: dict[str, list[str]] = {}
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.open.append(tag)
+        self.texts.setdefault(tag, []).append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open:
+            self.texts[self.open[-1]][-1] += data
+
+
+def test_html_is_escaped_and_complete() -> None:
+    table = TextTable(
+        ["<run>", "AP"], [["a & b <script>", 1 / 3], ["c", None]], 'A "title" <b>', ["", "note <i>"]
+    )
+    found = Cells()
+    found.feed(table.to_html())
+    assert not found.open
+    assert found.texts["th"] == ["<run>", "AP"]
+    assert found.texts["td"] == ["a & b <script>", "0.3333", "c", "-"]
+    assert found.texts["caption"] == ['A "title" <b>']
+    assert found.texts["p"] == ["note <i>"]
+    assert not {"script", "b", "i"} & set(found.texts)
+    assert table._repr_html_() == table.to_html()
+
+
+def test_html_has_no_colours_of_its_own() -> None:
+    """A notebook may be dark: text and background are the notebook's."""
+    html = wide_table().to_html()
+    assert not re.search(r"(?<!-)color:|background:", html)
+    assert ELLIPSIS not in html
+    assert len(html) < 6000
