@@ -36,8 +36,9 @@ import numpy as np
 from irtoolkit.base.files import atomic_text
 from irtoolkit.cli import main as command
 from irtoolkit.datasets.cache import cache_home
-from irtoolkit.datasets.dataset import load_judgments
-from irtoolkit.ranking.systems import System, find_system, produce
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.ranking.produce import produce
+from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.reports.tables import TextTable
 from irtoolkit.runs import provenance
 from irtoolkit.runs.exact_ranks import read_ranks
@@ -128,7 +129,7 @@ TRIALS: dict[str, Trial] = {
 def measured(system: System, trial: Trial, path: Path) -> Evaluation:
     """Ranks, or takes the run that is there, and scores it."""
     run, _ = produce(trial.dataset, system, path, depth=1000, reuse=True)
-    qrels, _dataset = load_judgments(trial.dataset)
+    qrels = Dataset.of(trial.dataset).qrels
     return evaluate(run, qrels, parse_measures(trial.measures), (), read_ranks(path))
 
 

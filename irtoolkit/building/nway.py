@@ -6,9 +6,8 @@ import random
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
-from irtoolkit.datasets.dataset import benchmark, candidates, load_dataset
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.nway import NWayCandidates, parse_nway_id
-from irtoolkit.runs import Qrels
 from irtoolkit.scoring.check import read_run
 
 
@@ -44,7 +43,7 @@ def random_candidates(dataset_id: str, seed: int) -> list[NWayCandidates]:
     base_id, ways = parse_nway_id(dataset_id)
     golds, choices = _golds(base_id), []
     draw = random.Random(seed)
-    for query_ids, pool in candidates(load_dataset(base_id)):
+    for query_ids, pool in Dataset.load(base_id).candidates():
         for query_id in query_ids:
             gold = golds.get(query_id)
             if gold is None:
@@ -75,13 +74,13 @@ def _golds(base_id: str) -> dict[str, list[str]]:
 
     Where several are relevant the dataset tells which is the gold, or else grade and id do.
     """
-    dataset = load_dataset(base_id)
-    ours = benchmark(dataset)
+    dataset = Dataset.load(base_id)
+    ours = dataset.about
     named = {}
     if ours is not None and ours.gold_of is not None:
         named = {query.query_id: ours.gold_of(query) for query in dataset.queries_iter()}
     golds: dict[str, list[tuple[bool, int, str]]] = {}
-    for row in Qrels.of(dataset):
+    for row in dataset.qrels:
         if row.relevance > 0:
             other = named.get(row.query_id) != row.doc_id
             golds.setdefault(row.query_id, []).append((other, -row.relevance, row.doc_id))

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.benchmark import DEFAULT_MEASURES
-from irtoolkit.datasets.dataset import load_judgments, protocol
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.measures.standard import uses_ranks
 from irtoolkit.runs import Run
@@ -38,16 +37,16 @@ def score_runs(dataset_id: str, paths: list[str], measures: str | None) -> Score
     """
     if len({Path(path).resolve() for path in paths}) != len(paths):
         raise InputError("a run is given twice")
-    qrels, dataset = load_judgments(dataset_id)
-    plan = None if dataset is None else protocol(dataset)
-    asked = measures if measures is not None else (plan.measures if plan else DEFAULT_MEASURES)
+    dataset = Dataset.of(dataset_id)
+    qrels, plan = dataset.qrels, dataset.protocol
+    asked = measures if measures is not None else plan.measures
     parsed = parse_measures(asked)
     ours = {n: m for n, m in parsed.items() if isinstance(m, ColumnarMeasure)}
     evaluations, notes = {}, []
     for path in paths:
-        run = read_run(path, None if dataset is None else dataset_id)
+        run = read_run(path, None if dataset.in_memory else dataset_id)
         evaluations[path] = evaluate(
-            run, qrels, parsed, plan.folds if plan else (), _ranks(run, path, parsed.values())
+            run, qrels, parsed, plan.folds, _ranks(run, path, parsed.values())
         )
         lacking = set(qrels.query_ids) - set(run.query_ids)
         if len(lacking) == len(qrels.query_ids):
@@ -60,14 +59,14 @@ def score_runs(dataset_id: str, paths: list[str], measures: str | None) -> Score
                 f" first {min(lacking)}; they count as zero"
             )
         partial = [n for n, m in ours.items() if m.needs_whole_pool()]
-        shallow = shallow_queries(run, dataset) if dataset is not None and partial else []
+        shallow = shallow_queries(run, dataset) if partial else []
         if shallow:
             notes.append(
                 f"note: {path} lists less than the pool for {len(shallow)} queries, the first"
                 f" {shallow[0]}: {' and '.join(partial)} take the listed documents for the whole"
                 " pool, as the official scorer does, and are not comparable"
             )
-    return Scored(evaluations, parsed, plan.note if plan else "mean over queries", notes)
+    return Scored(evaluations, parsed, plan.note, notes)
 
 
 def _ranks(run: Run, path: str, measures: Iterable[Any]) -> Ranks | None:

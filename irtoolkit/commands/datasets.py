@@ -53,12 +53,12 @@ def execute(args: argparse.Namespace) -> None:
 def _list() -> list[dict[str, Any]]:
     from irtoolkit.base.errors import InputError
     from irtoolkit.datasets import dataset_ids
-    from irtoolkit.datasets.dataset import benchmark, load_dataset
+    from irtoolkit.datasets.dataset import Dataset
 
     records = []
     for dataset_id in dataset_ids():
-        dataset = load_dataset(dataset_id)
-        about = benchmark(dataset)
+        dataset = Dataset.load(dataset_id)
+        about = dataset.about
         if about is None or not about.listed:
             continue
         record: dict[str, Any] = {"id": dataset_id, "queries": None, "docs": None}
@@ -83,10 +83,10 @@ def _show(dataset_id: str) -> dict[str, Any]:
     from dataclasses import asdict
 
     from irtoolkit.datasets.benchmark import Statistic
-    from irtoolkit.datasets.dataset import benchmark, load_dataset, protocol
+    from irtoolkit.datasets.dataset import Dataset
 
-    dataset = load_dataset(dataset_id)
-    about = benchmark(dataset)
+    dataset = Dataset.load(dataset_id)
+    about = dataset.about
     shown: dict[str, Any] = {"id": dataset_id}
     if about is not None:
         shown |= {
@@ -102,7 +102,7 @@ def _show(dataset_id: str) -> dict[str, Any]:
             for kind in ("docs", "queries", "qrels", "scoreddocs")
             if dataset.has(kind) and hasattr(dataset, f"{kind}_count")
         ]
-    plan = protocol(dataset)
+    plan = dataset.protocol
     shown["documents"] = dataset.docs_count() if dataset.has_docs() else None
     shown |= {"measures": " ".join(plan.measures), "averaging": plan.note}
     shown["statistics"] = [asdict(statistic) for statistic in statistics]

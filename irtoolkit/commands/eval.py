@@ -74,10 +74,10 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _by_part(args: argparse.Namespace, scored: Scored) -> None:
-    from irtoolkit.datasets.dataset import breakdown
+    from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.reports.tables import TableCell, TextTable
 
-    parts = breakdown(args.dataset, args.by)
+    parts = Dataset.of(args.dataset).breakdown(args.by)
     figures = {
         path: {part: evaluation.over(queries) for part, queries in parts.items()}
         for path, evaluation in scored.evaluations.items()

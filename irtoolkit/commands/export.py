@@ -29,9 +29,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.errors import InputError
     from irtoolkit.base.files import atomic_text
-    from irtoolkit.datasets.dataset import load_dataset
+    from irtoolkit.datasets.dataset import Dataset
 
-    dataset = load_dataset(args.dataset)
+    dataset = Dataset.load(args.dataset)
     kind, lines = LINES[args.what]
     if not dataset.has(kind):
         raise InputError(f"dataset {args.dataset} has no {args.what}")

@@ -37,12 +37,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     from dataclasses import replace
 
-    from irtoolkit.ranking.systems import find_reranker, is_helper, produce
+    from irtoolkit.ranking.produce import Among, is_helper, produce
+    from irtoolkit.ranking.systems import find_reranker
 
     system = find_reranker(args.system, parse_pairs(args.settings), args.dataset)
     system = replace(system, depth=args.depth)
     keep = args.rest == "keep"
-    run, _ = produce(args.dataset, system, args.output, among=args.run, keep_rest=keep)
+    among = Among.read(args.run, keep_rest=keep)
+    run, _ = produce(args.dataset, system, args.output, among=among)
     if is_helper():
         return
     note(

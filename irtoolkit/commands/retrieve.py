@@ -38,7 +38,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.ranking.systems import find_system, is_helper, produce
+    from irtoolkit.ranking.produce import is_helper, produce
+    from irtoolkit.ranking.systems import find_system
 
     system = find_system(args.system, parse_pairs(args.settings), args.dataset)
     run, _ = produce(args.dataset, system, args.output, depth=args.depth)

@@ -1,115 +1,233 @@
-"""Any ir_datasets dataset, as irtoolkit's commands see it."""
+"""One object for a dataset: an ir_datasets id, a TREC qrels file, or texts in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import ir_datasets
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath
+from irtoolkit.base.records import Qrel
 from irtoolkit.datasets import dataset_ids
 from irtoolkit.datasets.benchmark import DEFAULT_MEASURES, Benchmark, EvaluationProtocol
+from irtoolkit.datasets.handlers import QrelsHandler
+from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.runs import Qrels
 
 
-def load_dataset(dataset_id: str) -> Any:
-    """The ir_datasets Dataset of an id.
+class Dataset:
+    """Queries, documents, relevance judgments and candidates under one id.
 
-    Raises:
-        InputError: no such id; names the nearest ones.
+    Everything that an ir_datasets dataset has (`queries_iter`, `docs_iter`, `docs_store`,
+    `qrels_iter`, `has_scoreddocs`, ...) is there too.
+
+    Attributes:
+        id: the id as given, or the name of texts in memory.
+        parts: the id in its parts.
+        source: the ir_datasets dataset.
+        in_memory: whether it was made from texts or a file and has no ir_datasets id.
     """
-    ours = dataset_ids()
-    try:
-        return ir_datasets.load(dataset_id)
-    except KeyError:
-        from difflib import get_close_matches
 
-        near = get_close_matches(dataset_id, sorted({*ours, *ir_datasets.registry}), 3)
-        raise InputError(
-            f"no dataset {dataset_id!r}",
-            remedy=f"did you mean {', '.join(near)}?" if near else "irtoolkit datasets lists ours",
-        ) from None
+    def __init__(self, dataset_id: str, source: Any, *, in_memory: bool = False) -> None:
+        self.id, self.source, self.in_memory = dataset_id, source, in_memory
+        self.parts = DatasetId.parse(dataset_id)
 
+    @classmethod
+    def load(cls, dataset_id: str) -> Dataset:
+        """The dataset of an ir_datasets id, ours or theirs or registered.
 
-def benchmark(dataset: Any) -> Benchmark | None:
-    """What one of our benchmarks says of itself; None for other datasets."""
-    return dataset.irtoolkit() if hasattr(dataset, "irtoolkit") else None
+        Raises:
+            InputError: no such id; names the nearest ones.
+        """
+        ours = dataset_ids()
+        try:
+            return cls(dataset_id, ir_datasets.load(dataset_id))
+        except KeyError:
+            near = get_close_matches(dataset_id, sorted({*ours, *ir_datasets.registry}), 3)
+            raise InputError(
+                f"no dataset {dataset_id!r}",
+                remedy=f"did you mean {', '.join(near)}?"
+                if near
+                else "irtoolkit datasets lists ours",
+            ) from None
 
+    @classmethod
+    def of(cls, data: Dataset | StrPath | Any) -> Dataset:
+        """The dataset that something names or is.
 
-def protocol(dataset: Any) -> EvaluationProtocol:
-    """How the dataset is to be evaluated: its own protocol, or usual measures and plain means."""
-    ours = benchmark(dataset)
-    return EvaluationProtocol(DEFAULT_MEASURES) if ours is None else ours.protocol_of()
+        Args:
+            data: a Dataset, an ir_datasets id, the path of a TREC qrels file, an ir_datasets
+                dataset, or judgments of any kind that `Qrels.of` takes.
 
+        Raises:
+            InputError: no such dataset or file, or an invalid qrels file.
+        """
+        if isinstance(data, Dataset):
+            return data
+        if isinstance(data, str | Path):
+            name = str(data)
+            if name not in {*dataset_ids(), *ir_datasets.registry} and Path(name).is_file():
+                return cls.of_qrels(Qrels.read(name), name)
+            return cls.load(name)
+        if hasattr(data, "docs_iter") or hasattr(data, "queries_iter"):
+            return cls(getattr(data, "_dataset_id", None) or "dataset", data, in_memory=True)
+        return cls.of_qrels(Qrels.of(data))
 
-def breakdown(dataset_id: str, name: str) -> dict[str, list[str]]:
-    """The judged queries of each part of a dataset, by one of its breakdowns.
+    @classmethod
+    def of_qrels(cls, qrels: Qrels, name: str = "judgments") -> Dataset:
+        """Judgments without queries or documents: enough to score runs."""
+        made = cls(name, ir_datasets.Dataset(QrelsHandler(lambda: qrels, Qrel, {})), in_memory=True)
+        made.qrels = qrels
+        return made
 
-    Raises:
-        InputError: it has no such breakdown.
-    """
-    dataset = load_dataset(dataset_id)
-    ours = benchmark(dataset)
-    known = {} if ours is None else ours.breakdowns
-    if name not in known:
-        remedy = f"it has {', '.join(known)}" if known else "it has none"
-        raise InputError(f"dataset {dataset_id} has no breakdown by {name!r}", remedy=remedy)
-    judged = {row.query_id for row in dataset.qrels_iter()}
-    parts = {part: [q for q in queries if q in judged] for part, queries in known[name]().items()}
-    return {part: queries for part, queries in parts.items() if queries}
+    def __getattr__(self, name: str) -> Any:
+        # Only what is not defined here; private names would recurse while unpickling.
+        if name.startswith("_") or name == "source":
+            raise AttributeError(name)
+        return getattr(self.source, name)
 
+    def __repr__(self) -> str:
+        kinds = [kind for kind in ("queries", "docs", "qrels", "scoreddocs") if self.has(kind)]
+        return f"Dataset({self.id!r}: {', '.join(kinds) or 'empty'})"
 
-def load_judgments(name: str) -> tuple[Qrels, Any | None]:
-    """The qrels of a dataset id or of a TREC qrels file, and the dataset if there is one.
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dataset) and (self.id, self.source) == (other.id, other.source)
 
-    Raises:
-        InputError: neither; or a dataset without qrels, or an invalid file.
-    """
-    if name not in {*dataset_ids(), *ir_datasets.registry} and Path(name).is_file():
-        return Qrels.read(name), None
-    dataset = load_dataset(name)
-    if not dataset.has_qrels():
-        raise InputError(f"dataset {name} has no qrels", remedy="its gold is hidden, or never was")
-    return Qrels.of(dataset), dataset
+    def __hash__(self) -> int:
+        return hash(self.id)
 
+    # -- relatives ----------------------------------------------------------------------------
 
-def candidates(dataset: Any) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
-    """Yields (query ids, ids of the documents that each of them ranks); a query stands in one.
+    def view(self, name: str) -> Dataset:
+        """Another view of the dataset, such as relic/val/1-1; itself where it is that view."""
+        return self if self.parts.shows(name) else Dataset.load(str(self.parts.view(name)))
 
-    The dataset's scoreddocs where it has them, else its whole corpus.
-    """
-    if hasattr(dataset, "candidate_groups"):
-        yield from dataset.candidate_groups()
-    elif dataset.has_scoreddocs():
-        pools: dict[str, list[str]] = {}
-        for row in dataset.scoreddocs_iter():
-            pools.setdefault(row.query_id, []).append(row.doc_id)
-        yield from (([query_id], pool) for query_id, pool in pools.items())
-    else:
-        queries = [query.query_id for query in dataset.queries_iter()]
-        yield queries, [doc.doc_id for doc in dataset.docs_iter()]
+    # -- what it has --------------------------------------------------------------------------
 
+    def has(self, kind: str) -> bool:
+        """Whether it has "queries", "docs", "qrels" or "scoreddocs"."""
+        return bool(getattr(self.source, f"has_{kind}")())
 
-def known_queries(dataset_id: str) -> set[str]:
-    """Query ids of a dataset and of the datasets it is a part of.
+    def queries(self) -> list[Any]:
+        """The query records in order; empty where there are none."""
+        return list(self.source.queries_iter()) if self.has("queries") else []
 
-    A run made for `csfcube` may be scored on `csfcube/method`.
-    """
-    known: set[str] = set()
-    own = load_dataset(dataset_id)
-    parts = dataset_id.split("/")
-    for end in range(len(parts), 0, -1):
-        name = "/".join(parts[:end])
-        if end < len(parts) and name not in ir_datasets.registry:
-            continue
-        dataset = load_dataset(name)
-        # Another collection's queries are none of ours: csfcube/sample is no part of csfcube.
-        if dataset.has_queries() and _documents(dataset) is _documents(own):
-            known.update(query.query_id for query in dataset.queries_iter())
-    return known
+    def query_ids(self) -> list[str]:
+        """The ids of all queries in order."""
+        return [query.query_id for query in self.queries()]
 
+    @cached_property
+    def qrels(self) -> Qrels:
+        """The relevance judgments.
 
-def _documents(dataset: Any) -> Any:
-    return dataset.docs_handler() if dataset.has_docs() else None
+        Raises:
+            InputError: the dataset has none.
+        """
+        if not self.has("qrels"):
+            raise InputError(
+                f"dataset {self.id} has no qrels",
+                remedy="its relevant documents are hidden or were never judged",
+            )
+        return Qrels.of(self.source)
+
+    def relevant(self) -> dict[str, list[str]]:
+        """Query id to the ids of its relevant documents (grade above 0); empty without qrels."""
+        found: dict[str, list[str]] = {}
+        for row in self.source.qrels_iter() if self.has("qrels") else ():
+            if row.relevance > 0:
+                found.setdefault(row.query_id, []).append(row.doc_id)
+        return found
+
+    def candidates(self) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+        """Yields (query ids, ids of the documents that each of them ranks); a query is in one.
+
+        The dataset's scoreddocs where it has them, else its whole corpus.
+        """
+        if hasattr(self.source, "candidate_groups"):
+            yield from self.source.candidate_groups()
+        elif self.has("scoreddocs"):
+            pools: dict[str, list[str]] = {}
+            for row in self.source.scoreddocs_iter():
+                pools.setdefault(row.query_id, []).append(row.doc_id)
+            yield from (([query_id], pool) for query_id, pool in pools.items())
+        else:
+            yield self.query_ids(), [doc.doc_id for doc in self.source.docs_iter()]
+
+    def pools(self) -> dict[str, Sequence[str]]:
+        """Query id to the ids of the documents that it ranks."""
+        return {query: pool for queries, pool in self.candidates() for query in queries}
+
+    # -- what it says of itself ---------------------------------------------------------------
+
+    @property
+    def about(self) -> Benchmark | None:
+        """What one of our benchmarks says of itself; None for other datasets."""
+        record: Benchmark | None = (
+            self.source.irtoolkit() if hasattr(self.source, "irtoolkit") else None
+        )
+        return record
+
+    @cached_property
+    def protocol(self) -> EvaluationProtocol:
+        """How it is evaluated: its own protocol, or usual measures and plain means."""
+        return (
+            EvaluationProtocol(DEFAULT_MEASURES) if self.about is None else self.about.protocol_of()
+        )
+
+    @property
+    def judgments_are_here(self) -> bool:
+        """Whether reading qrels needs no download and no permission: ours, and those in memory."""
+        return self.in_memory or self.about is not None
+
+    @property
+    def published(self) -> int | None:
+        """How many queries the paper's release has; None where that is unknown."""
+        return None if self.about is None else self.about.published
+
+    def breakdowns(self) -> list[str]:
+        """The names of its breakdowns, such as facet or book."""
+        return [] if self.about is None else list(self.about.breakdowns)
+
+    def breakdown(self, name: str) -> dict[str, list[str]]:
+        """The judged queries of each part, by one of the dataset's breakdowns.
+
+        Raises:
+            InputError: it has no such breakdown.
+        """
+        if self.about is None or name not in self.about.breakdowns:
+            known = self.breakdowns()
+            raise InputError(
+                f"dataset {self.id} has no breakdown by {name!r}",
+                remedy=f"it has {', '.join(known)}" if known else "it has none",
+            )
+        judged = {row.query_id for row in self.source.qrels_iter()}
+        parts = {
+            part: [query for query in queries if query in judged]
+            for part, queries in self.about.breakdowns[name]().items()
+        }
+        return {part: queries for part, queries in parts.items() if queries}
+
+    def known_queries(self) -> set[str]:
+        """Query ids of the dataset and of the datasets it is a part of.
+
+        A run made for csfcube may be scored on csfcube/method.
+        """
+        known = set(self.query_ids())
+        if self.in_memory:
+            return known
+        for ancestor in list(self.parts.ancestors())[1:]:
+            if str(ancestor) not in ir_datasets.registry:
+                continue
+            dataset = Dataset.load(str(ancestor))
+            # Another collection's queries do not count: csfcube/sample is no part of csfcube.
+            if dataset.has("queries") and dataset._documents() is self._documents():
+                known.update(dataset.query_ids())
+        return known
+
+    def _documents(self) -> Any:
+        return self.source.docs_handler() if self.has("docs") else None

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.dataset import benchmark, load_judgments, protocol
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.identity import SAMPLE, DatasetId
+from irtoolkit.experiments.papers import Training, of_row
 from irtoolkit.experiments.tables import Row, Table
-from irtoolkit.ranking.systems import System, of_row, produce
-from irtoolkit.runs import Qrels, Run
+from irtoolkit.ranking.produce import produce
+from irtoolkit.ranking.systems import System
+from irtoolkit.runs import Run
 from irtoolkit.runs.exact_ranks import Ranks, read_ranks
 from irtoolkit.scoring.compare import compare
 from irtoolkit.scoring.evaluation import Evaluation, evaluate, parse_measures
-
-SAMPLE = "sample"
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,8 @@ def reproduce(
     ]
     foreign = {
         group: f"{dataset.queries_count()} queries, not the {published} of the published release"
-        for group, (_, dataset) in groups.items()
-        if (published := _published(dataset)) not in (None, dataset.queries_count())
+        for group, dataset in groups.items()
+        if (published := dataset.published) not in (None, dataset.queries_count())
     }
     results = [replace(result, lacking=lacking, foreign=foreign) for result in results]
     return _tested(results, table, baseline or table.baseline)
@@ -98,12 +99,11 @@ def reproduce(
 
 def dataset_of(dataset_id: str, sample: bool) -> str:
     """The dataset, or its counterpart in the sample: csfcube/method, csfcube/sample/method."""
-    name, slash, rest = dataset_id.partition("/")
-    return f"{name}/{SAMPLE}{slash}{rest}" if sample else dataset_id
+    return str(DatasetId.parse(dataset_id).in_sample()) if sample else dataset_id
 
 
-def _present(table: Table, sample: bool) -> tuple[dict[str, tuple[Qrels, Any]], dict[str, str]]:
-    """The judgments of the groups whose data are here, and why others are not.
+def _present(table: Table, sample: bool) -> tuple[dict[str, Dataset], dict[str, str]]:
+    """The judged datasets of the groups whose data are here, and why others are not.
 
     Raises:
         InputError: no group's data are here.
@@ -111,7 +111,9 @@ def _present(table: Table, sample: bool) -> tuple[dict[str, tuple[Qrels, Any]], 
     groups, lacking = {}, {}
     for group, dataset_id in table.groups.items():
         try:
-            groups[group] = load_judgments(dataset_of(dataset_id, sample))
+            dataset = Dataset.load(dataset_of(dataset_id, sample))
+            _ = dataset.qrels  # read now, so that data that are not here are known
+            groups[group] = dataset
         except InputError as error:
             lacking[group] = str(error)
             if len(lacking) == len(table.groups):  # a collection that is not here is no row's fault
@@ -119,15 +121,10 @@ def _present(table: Table, sample: bool) -> tuple[dict[str, tuple[Qrels, Any]], 
     return groups, lacking
 
 
-def _published(dataset: Any) -> int | None:
-    about = benchmark(dataset)
-    return None if about is None else about.published
-
-
 def _measure(
     table: Table,
     row: Row,
-    groups: dict[str, tuple[Qrels, Any]],
+    groups: dict[str, Dataset],
     out: Path,
     sample: bool,
     say: Callable[[str], None],
@@ -142,7 +139,7 @@ def _measure(
     absent: dict[str, str] = {}
     trained: dict[str, str] = {}
     ready: dict[str, tuple[Run, Ranks | None]] = {}
-    for group, (qrels, dataset) in groups.items():
+    for group, dataset in groups.items():
         own = {} if table.dataset else row.settings_for.get(group, {})
         system = of_row(row, own, table.groups[group])
         settings = settings if measured else system.settings()
@@ -158,7 +155,7 @@ def _measure(
             if lacking is not None:
                 absent[group] = lacking
                 continue
-            if system.training is not None:
+            if isinstance(system.training, Training):
                 trained[group] = str(system.training.folder)
             if ranked not in ready:
                 ready[ranked] = _produce(system, ranked, row.view, path, table.depth, say)
@@ -167,7 +164,7 @@ def _measure(
                 return Result(row, "failed", str(error), settings)
             raise
         run, ranks = ready[ranked]
-        evaluation = evaluate(run, qrels, measures, protocol(dataset).folds, ranks)
+        evaluation = evaluate(run, dataset.qrels, measures, dataset.protocol.folds, ranks)
         figures = evaluation.figures()
         evaluations[group] = evaluation
         measured[group] = {
@@ -188,8 +185,10 @@ def _produce(
 ) -> tuple[Run, Ranks | None]:  # fmt: skip
     """The run of a system, made or found, and the exact ranks beside it."""
     say(f"{system.name}: {path}")
-    shown = f"{dataset_id}/{view}" if view else dataset_id
-    run, reused = produce(shown, system, path, depth=depth, reuse=True)
+    dataset = Dataset.load(dataset_id)
+    run, reused = produce(
+        dataset.view(view) if view else dataset, system, path, depth=depth, reuse=True
+    )
     if reused:
         say(f"{system.name}: unchanged, taken from {path}")
     return run, read_ranks(path)

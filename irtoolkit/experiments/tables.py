@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.identity import DatasetId
 
 FOLDER = Path(__file__).parent
 
@@ -96,7 +97,7 @@ class Table:
     @property
     def benchmark(self) -> str:
         """The first part of its datasets' ids."""
-        return (self.dataset or next(iter(self.groups.values()))).split("/")[0]
+        return DatasetId.parse(self.dataset or next(iter(self.groups.values()))).benchmark
 
     def scale_of(self, column: str) -> float:
         """The factor from a measure's value to what is printed in a column."""
@@ -113,7 +114,7 @@ def _stem(path: Path) -> str:
     return path.stem
 
 
-def find_row(system: str, dataset_id: str = "") -> Row | None:
+def find_row(system: str, dataset: DatasetId) -> Row | None:
     """The row of a paper's system; of the dataset's own table where several have one.
 
     A benchmark may have several tables: the rows of one are shown less of a query, say. Taken is
@@ -122,17 +123,16 @@ def find_row(system: str, dataset_id: str = "") -> Row | None:
     Raises:
         InputError: several papers have such a system, and none of them is the dataset's.
     """
-    parts = dataset_id.split("/")
     found = [
         (table, row) for table in tables().values() for row in table.rows if row.system == system
     ]
-    found = [pair for pair in found if pair[0].benchmark == parts[0]] or found
-    shown = [pair for pair in found if pair[1].view == parts[-1]]
+    found = [pair for pair in found if pair[0].benchmark == dataset.benchmark] or found
+    shown = [pair for pair in found if pair[1].view is not None and dataset.shows(pair[1].view)]
     found = shown or [pair for pair in found if pair[1].view is None] or found
     if not found:
         return None
     # A table that is named as the benchmark is its first.
-    own = [row for table, row in found if table.name == parts[0]]
+    own = [row for table, row in found if table.name == dataset.benchmark]
     rows = own or [row for _, row in found]
     if all(_runs_as(row) == _runs_as(rows[0]) for row in rows):
         return rows[0]

@@ -15,8 +15,9 @@ from tqdm import tqdm
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text
-from irtoolkit.datasets.dataset import load_judgments, protocol
-from irtoolkit.ranking.systems import find_system, fingerprint, made_of, relevant_documents
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.ranking.produce import fingerprint, made_of
+from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers.engine import rank_and_locate
 from irtoolkit.scoring.evaluation import evaluate, lower_is_better, parse_measures
 
@@ -90,8 +91,8 @@ def tune(
     for key in grid:
         if key in (fixed or {}):
             raise InputError(f"setting {key} is both fixed and in the grid")
-    qrels, dataset = load_judgments(dataset_id)
-    plan = protocol(dataset)
+    dataset = Dataset.load(dataset_id)
+    qrels, plan = dataset.qrels, dataset.protocol
     parsed = parse_measures(measures if measures is not None else plan.measures)
     points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
     # A value that is none of its kind is refused now, not after hours.
@@ -105,8 +106,8 @@ def tune(
     data: dict[Any, str] = {}
     for made in systems:
         if made.task not in tasks:
-            tasks[made.task] = made.load(dataset_id)
-    wanted = relevant_documents(dataset_id)
+            tasks[made.task] = made.load(dataset)
+    wanted = dataset.relevant()
     about = {
         "dataset": dataset_id, "system": system, "fixed": dict(fixed or {}), "depth": depth,
         "measures": list(parsed),

@@ -61,10 +61,10 @@ class _Transformer(pt.Transformer):
 
     def _find(self) -> System:
         """The system that the settings say."""
-        from irtoolkit.datasets.dataset import load_dataset
+        from irtoolkit.datasets.dataset import Dataset
 
         if self.dataset_id is not None:
-            load_dataset(self.dataset_id)  # a name that is none is refused now
+            Dataset.load(self.dataset_id)  # a name that is none is refused now
         if isinstance(self.system, str):
             return self._named(self.system)
         if self.settings:
@@ -356,10 +356,10 @@ class Dataset(pt.datasets.Dataset):
     """
 
     def __init__(self, dataset_id: str) -> None:
-        from irtoolkit.datasets.dataset import load_dataset
+        from irtoolkit.datasets.dataset import Dataset
 
         self.dataset_id = dataset_id
-        self._dataset = load_dataset(dataset_id)
+        self._dataset = Dataset.load(dataset_id)
 
     def irds_ref(self) -> Any:
         """The ir_datasets Dataset."""
@@ -430,9 +430,8 @@ class Dataset(pt.datasets.Dataset):
         return lang
 
     def info_url(self) -> str | None:
-        from irtoolkit.datasets.dataset import benchmark
 
-        ours = benchmark(self._dataset)
+        ours = self._dataset.about
         return (ours and ours.url) or None
 
     def _describe_component(self, component: str) -> bool | None:
@@ -447,7 +446,7 @@ class Dataset(pt.datasets.Dataset):
         return self._dataset
 
     def _view(self, record: Any, name: str | None) -> Sequence[str]:
-        from irtoolkit.retrievers.task import DEFAULT_VIEW, view
+        from irtoolkit.retrievers.texts import DEFAULT_VIEW, view
 
         return view(record, name or DEFAULT_VIEW)
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, id_array, rank_ids
-from irtoolkit.datasets.dataset import load_dataset
-from irtoolkit.datasets.handlers import DocsHandler, QueriesHandler
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.handlers import DocsHandler
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.base import Block, Retriever, Scorer
 from irtoolkit.retrievers.cross import CrossEncoder
@@ -26,7 +26,8 @@ from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.generated import Generated
 from irtoolkit.retrievers.neural import Neural
 from irtoolkit.retrievers.ordering import untied
-from irtoolkit.retrievers.task import DEFAULT_VIEW, Group, Task, view
+from irtoolkit.retrievers.task import Group, Task, corpus_task
+from irtoolkit.retrievers.texts import DEFAULT_VIEW, DatasetTexts, view
 from irtoolkit.runs import Run
 
 # What stands for a dataset's id where there is none.
@@ -61,13 +62,11 @@ class Ready:
     pairs of texts, and language models, are given what is asked alone.
     """
 
-    def __init__(self, system: System, dataset_id: str) -> None:
-        self._system = system
-        self._first = None if system.first is None else Ready(system.first, dataset_id)
-        self._dataset = load_dataset(dataset_id)
-        self._task = task = _load(system, dataset_id, self._dataset)
-        has_queries = self._dataset.has_queries()
-        self._records = list(self._dataset.queries_iter()) if has_queries else []
+    def __init__(self, system: System, data: Dataset | str) -> None:
+        self._system, self._dataset = system, Dataset.of(data)
+        self._first = None if system.first is None else Ready(system.first, self._dataset)
+        self._task = task = _load(system, self._dataset)
+        self._records = self._dataset.queries()
         self._place = {query_id: place for place, query_id in enumerate(task.query_ids)}
         self._pools: list[Ints] = [np.empty(0, np.int64)] * len(task.query_ids)
         for group in task.groups:
@@ -166,7 +165,7 @@ class Ready:
         place = self._place.get(query.query_id)
         if place is not None:
             return self._pools[place]
-        if query.doc_ids is None and self._dataset.has_scoreddocs():
+        if query.doc_ids is None and self._dataset.has("scoreddocs"):
             raise InputError(
                 f"query {query.query_id!r} is none of {self._task.dataset_id}, where each query has"
                 " candidates of its own",
@@ -207,9 +206,6 @@ class Ready:
             if own
             else [GenericQuery(query.query_id, query.text) for query in asked]
         )
-        parts = [self._dataset.docs_handler(), _handler(records)]
-        if self._dataset.has_scoreddocs():
-            parts.append(self._dataset.scoreddocs_handler())
         return replace(
             self._task,
             query_ids=id_array([query.query_id for query in asked]),
@@ -217,7 +213,7 @@ class Ready:
             groups=groups,
             query_view=self._task.query_view if own else DEFAULT_VIEW,
             picked=picked,
-            _dataset=ir_datasets.Dataset(*parts),
+            texts=DatasetTexts(self._dataset, records),
         )
 
     def _prepared(self, asked: Sequence[Asked], own: bool, picked: bool, docs: Ints) -> Retriever:
@@ -280,9 +276,11 @@ def rank_texts(
         system.task.query,
         system.task.doc,
         picked=True,
-        _dataset=ir_datasets.Dataset(
-            DocsHandler(lambda: records, GenericDoc, FRAME, None),
-            _handler([GenericQuery(query.query_id, query.text) for query in asked]),
+        texts=DatasetTexts(
+            Dataset(
+                FRAME, ir_datasets.Dataset(DocsHandler(lambda: records, GenericDoc, FRAME, None))
+            ),
+            [GenericQuery(query.query_id, query.text) for query in asked],
         ),
     )
     found = _ranked(task, system.retriever, system, None, progress)
@@ -344,16 +342,11 @@ def _keeping(scorer: Scorer) -> Scorer:
     return candidates
 
 
-def _load(system: System, dataset_id: str, dataset: Any) -> Task:
+def _load(system: System, dataset: Dataset) -> Task:
     """The system's task; of a corpus without queries, one that waits for some."""
-    if dataset.has_queries() or not dataset.has_docs():
-        return system.load(dataset_id)
-    doc_ids = id_array([doc.doc_id for doc in dataset.docs_iter()])
-    if not len(doc_ids):
-        raise InputError(f"dataset {dataset_id} has no docs, so there is nothing to rank")
-    return Task(
-        dataset_id, id_array([]), doc_ids, (), system.task.query, system.task.doc, _dataset=dataset
-    )
+    if dataset.has("queries") or not dataset.has("docs"):
+        return system.load(dataset)
+    return corpus_task(dataset, query=system.task.query, doc=system.task.doc)
 
 
 def _run_of(asked: Sequence[Asked]) -> Run:
@@ -366,10 +359,6 @@ def _run_of(asked: Sequence[Asked]) -> Run:
         ),
         tag="given",
     )
-
-
-def _handler(records: Sequence[Any]) -> Any:
-    return QueriesHandler(lambda: records, type(records[0]), FRAME, None)
 
 
 def _squeezed(text: str) -> str:

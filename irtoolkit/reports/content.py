@@ -13,7 +13,7 @@ from tqdm import tqdm
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.ids import Ids
-from irtoolkit.datasets.dataset import benchmark, breakdown, load_judgments
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.reports.golds import Golds, first_ranks, threshold
 from irtoolkit.reports.pairs import Column, column, letter
 from irtoolkit.reports.texts import TOP, Texts, pick, read_texts
@@ -151,7 +151,8 @@ def compose(
     Raises:
         InputError: a name, run or measure that is not there; names that are not one for each run.
     """
-    qrels, dataset = load_judgments(dataset_id)
+    dataset = Dataset.of(dataset_id)
+    qrels = dataset.qrels
     paths, scored = list(evaluations), list(evaluations.values())
     measures = scored[0].measures
     shown = next(iter(measures)) if chart is None else chart
@@ -167,7 +168,7 @@ def compose(
     )
     grade = threshold(list(measures.values())) if rel is None else rel
     order = _order(scored, places, shown)
-    can_read = dataset is not None and dataset.has_queries() and dataset.has_docs()
+    can_read = dataset.has_queries() and dataset.has_docs()
     chosen = pick(order, texts) if can_read else []
     asked = {str(qrels.query_ids[place]) for place in chosen}
     tags, firsts, depths, exact, tops = [], [], [], [], []
@@ -189,7 +190,7 @@ def compose(
     return Report(
         dataset_id, _facts(dataset, len(qrels.query_ids)), _url(dataset), systems, tuple(scored),
         columns, averaging, test, correction, against, shown, (places[0], places[1]), golds,
-        _breakdowns(dataset_id, dataset, scored), read,
+        _breakdowns(dataset, scored), read,
         tuple(_said(line, paths, systems) for line in notes),
     )  # fmt: skip
 
@@ -250,8 +251,8 @@ def _texts(
     pair: Sequence[int],
     measure: str,
 ) -> Texts:
-    if dataset is None:
-        return Texts(why="The judgments come from a file, which has no texts.")
+    if dataset.in_memory and not dataset.has_queries():
+        return Texts(why="The judgments come without texts.")
     if not (dataset.has_queries() and dataset.has_docs()):
         return Texts(why="The dataset has no texts of queries and documents.")
     if not chosen:
@@ -269,14 +270,12 @@ def _texts(
     )  # fmt: skip
 
 
-def _breakdowns(
-    dataset_id: str, dataset: Any, evaluations: list[Evaluation]
-) -> dict[str, tuple[Part, ...]]:
-    ours = None if dataset is None else benchmark(dataset)
+def _breakdowns(dataset: Dataset, evaluations: list[Evaluation]) -> dict[str, tuple[Part, ...]]:
+    ours = dataset.about
     found = {}
     for name in {} if ours is None else ours.breakdowns:
         parts = []
-        for part, queries in breakdown(dataset_id, name).items():
+        for part, queries in dataset.breakdown(name).items():
             figures = [evaluation.over(queries) for evaluation in evaluations]
             by_measure = {measure: tuple(f[measure] for f in figures) for measure in figures[0]}
             parts.append(Part(part, len(queries), by_measure))
@@ -286,7 +285,7 @@ def _breakdowns(
 
 def _facts(dataset: Any, queries: int) -> tuple[tuple[str, str], ...]:
     facts = [("Queries", f"{queries:,} judged")]
-    ours = None if dataset is None else benchmark(dataset)
+    ours = dataset.about
     if ours is not None:
         facts = [
             ("Task", ours.description or ours.title), ("Benchmark", ours.title),
@@ -303,7 +302,7 @@ def _facts(dataset: Any, queries: int) -> tuple[tuple[str, str], ...]:
 
 
 def _url(dataset: Any) -> str | None:
-    ours = None if dataset is None else benchmark(dataset)
+    ours = dataset.about
     return None if ours is None or not ours.url.startswith(("https://", "http://")) else ours.url
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from irtoolkit.datasets.dataset import benchmark
 from irtoolkit.reports.overlap import Overlap, Pieces
 from irtoolkit.runs import Qrels
 
@@ -156,7 +155,7 @@ def _judged(qrels: Qrels, wanted: Mapping[str, int]) -> dict[str, dict[str, int]
 
 def _relevant(dataset: Any, query: Any, grades: Mapping[str, int], rel: int) -> list[str]:
     """Relevant documents: the gold that the dataset names first, then by grade and id."""
-    ours = benchmark(dataset)
+    ours = dataset.about
     named = None
     if query is not None and ours is not None and ours.gold_of is not None:
         named = ours.gold_of(query)

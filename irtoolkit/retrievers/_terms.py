@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from irtoolkit.base.analysis import Analyzer
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.retrievers.base import Scores
-from irtoolkit.retrievers.task import Segments
+from irtoolkit.retrievers.texts import Segments
 
 # Segments whose terms are remembered: the sentences of a book come again in many passages.
 _REMEMBERED = 1 << 16

@@ -12,11 +12,13 @@ from scipy.sparse import csr_array
 from irtoolkit.base.analysis import analyzer
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
-from irtoolkit.datasets.dataset import load_dataset
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.retrievers._terms import Vocabulary, widen
 from irtoolkit.retrievers.base import Block, Scorer, Scores
 from irtoolkit.retrievers.lexical import TFIDF, Collection
-from irtoolkit.retrievers.task import Task, view
+from irtoolkit.retrievers.task import Task
+from irtoolkit.retrievers.texts import view
 
 # Similarities of queries and known contexts held at once.
 _CELLS = 1 << 25
@@ -98,7 +100,7 @@ class CRM(TFIDF):
     def _known(self, task: Task) -> tuple[list[tuple[str, ...]], Any]:
         """The training contexts, and a (contexts, documents) matrix of whose they are."""
         name = self._training_id(task.dataset_id)
-        dataset = load_dataset(name)
+        dataset = Dataset.load(name)
         if not (dataset.has_queries() and dataset.has_qrels()):
             raise InputError(f"dataset {name} has no judged queries to learn from")
         place = {doc_id: i for i, doc_id in enumerate(task.doc_ids)}
@@ -127,12 +129,9 @@ class CRM(TFIDF):
     def _training_id(self, dataset_id: str) -> str:
         if "/" in self.train:
             return self.train
-        parts = dataset_id.split("/")
-        if parts[-1] == "proxy" or parts[-1].endswith("-way"):
-            parts.pop()  # a choice among a few, of a dataset with a training split
-        for i in reversed(range(len(parts))):
-            if parts[i] in ("val", "dev", "test", "train"):
-                return "/".join([*parts[:i], self.train, *parts[i + 1 :]])
+        other = DatasetId.parse(dataset_id).with_split(self.train)
+        if other is not None:
+            return str(other)
         raise InputError(
             f"{dataset_id} has no split, so no training set can be told from its id",
             remedy="--set train=DATASET",

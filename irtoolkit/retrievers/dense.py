@@ -14,7 +14,8 @@ from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.shards import Rows
 from irtoolkit.retrievers.base import Block, Scorer, Scores
 from irtoolkit.retrievers.neural import TwoSided
-from irtoolkit.retrievers.task import Segments, Task
+from irtoolkit.retrievers.task import Task
+from irtoolkit.retrievers.texts import Segments
 from irtoolkit.retrievers.vectors import Similarity, prepared, unit
 
 # Pairs of sentences compared at once.

@@ -13,7 +13,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading, presets
 from irtoolkit.models.llm.cache import Answers
 from irtoolkit.retrievers.lexical import BM25
-from irtoolkit.retrievers.task import Segments
+from irtoolkit.retrievers.texts import Segments
 
 # Words that DeepCT reads at once; all of a BERT's positions hold about twice as many tokens.
 _WINDOW = 200

@@ -18,7 +18,8 @@ from irtoolkit.models.llm.writers import FILTERED, LENGTH, Completion, Endpoint,
 from irtoolkit.models.presets import Kind
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.dense import Dense
-from irtoolkit.retrievers.task import Segments, Task
+from irtoolkit.retrievers.task import Task
+from irtoolkit.retrievers.texts import Segments
 
 # The query itself in a prompt; any other name is a field of its record.
 QUERY = "query"

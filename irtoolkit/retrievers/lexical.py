@@ -18,7 +18,8 @@ from irtoolkit.retrievers._terms import (
     widen,
 )
 from irtoolkit.retrievers.base import Block, Retriever, Scorer, Scores
-from irtoolkit.retrievers.task import Segments, Task
+from irtoolkit.retrievers.task import Task
+from irtoolkit.retrievers.texts import Segments
 
 Statistics = Literal["candidates", "corpus"]
 

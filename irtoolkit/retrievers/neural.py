@@ -10,7 +10,8 @@ from irtoolkit.models.encoder import Encoder, How
 from irtoolkit.models.loading import Precision
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.retrievers.base import Retriever
-from irtoolkit.retrievers.task import Segments, Task
+from irtoolkit.retrievers.task import Task
+from irtoolkit.retrievers.texts import Segments
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.files import read_lines, sha256
 from irtoolkit.retrievers._terms import Vocabulary, document_frequencies
 from irtoolkit.retrievers.base import Retriever, Scorer
-from irtoolkit.retrievers.task import Segments, Task
+from irtoolkit.retrievers.task import Task
+from irtoolkit.retrievers.texts import Segments
 from irtoolkit.retrievers.vectors import negative_distances
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.ids import Ids, Ints, id_array, offsets_of, rank_ids
-from irtoolkit.datasets.dataset import benchmark, candidates, known_queries, load_dataset
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.measures.judged import within
 from irtoolkit.runs import Run, trec
 from irtoolkit.runs.trec import Report, RunColumns, raise_error
@@ -32,11 +32,11 @@ def read_run(path: StrPath, dataset_id: str | None = None) -> Run:
     """
     if dataset_id is None:
         return Run.read(path)
-    dataset = load_dataset(dataset_id)
+    dataset = Dataset.of(dataset_id)
     columns = _read(path, raise_error)
     run = Run.from_trec(columns)
     _report_topics(path, columns, dataset_id, dataset, raise_error)
-    if benchmark(dataset) is not None:
+    if dataset.about is not None:
         _report_documents(path, columns, dataset_id, dataset, raise_error)
     return run
 
@@ -151,7 +151,7 @@ def inspect_run(
     _report_ranks(path, columns, strict, found.append)
     _report_ties(path, columns, found.append if strict.exact_ranks else notes.append)
     if dataset_id is not None:
-        dataset = load_dataset(dataset_id)
+        dataset = Dataset.of(dataset_id)
         _report_topics(path, columns, dataset_id, dataset, found.append)
         _report_documents(path, columns, dataset_id, dataset, found.append)
         _report_missing_topics(path, columns, dataset_id, dataset, found.append)
@@ -161,11 +161,12 @@ def inspect_run(
     return Findings(found, notes, len(columns.query_ids), len(columns.lines))
 
 
-def shallow_queries(run: Run, dataset: Any) -> list[str]:
+def shallow_queries(run: Run, data: Any) -> list[str]:
     """Queries for which the run lists fewer documents than the dataset's pool holds."""
-    if not dataset.has_scoreddocs():
+    dataset = Dataset.of(data)
+    if not dataset.has("scoreddocs"):
         return []
-    sizes = {query: len(pool) for members, pool in candidates(dataset) for query in members}
+    sizes = {query: len(pool) for query, pool in dataset.pools().items()}
     listed = dict(zip(run.query_ids, np.diff(run.offsets).tolist(), strict=True))
     return [query for query, size in sizes.items() if listed.get(query, 0) < size]
 
@@ -319,7 +320,7 @@ def _report_topics(
     own = {query.query_id for query in dataset.queries_iter()} if dataset.has_queries() else set()
     if all(name in own for name in columns.query_ids):
         return
-    known = own | known_queries(dataset_id)
+    known = own | dataset.known_queries()
     _report_strangers(path, columns.lines, columns.query_ids, columns.queries, known, report,
                       lambda name: f"topic {name} is not one of {dataset_id}")  # fmt: skip
 
@@ -377,7 +378,7 @@ def _report_missing_candidates(
         name = columns.query_ids[query]
         listed[name].add(columns.doc_ids[doc])
         last[name] = max(last.get(name, 0), int(line))
-    for queries, pool in candidates(dataset):
+    for queries, pool in dataset.candidates():
         for name in queries:
             lacking = [doc for doc in pool if doc not in listed[name]] if name in listed else []
             if lacking:

@@ -20,7 +20,8 @@ from irtoolkit.base.files import StrPath, atomic_text, read_lines, sha256
 from irtoolkit.base.ids import encode
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.csfcube_release import FACETS
-from irtoolkit.datasets.dataset import benchmark, candidates, load_dataset
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.datasets.strictjson import line_of, read_json
 from irtoolkit.retrievers.ordering import separate, untied
 from irtoolkit.runs import Run, provenance
@@ -46,10 +47,10 @@ def relic(dataset_id: str, path: StrPath) -> dict[str, list[int]]:
     Raises:
         InputError: the run does not fit the dataset, or lists too few candidates for a quote.
     """
-    dataset = load_dataset(dataset_id)
+    dataset = Dataset.load(dataset_id)
     run = read_run(path, dataset_id)
     answers: dict[str, list[int]] = {}
-    for queries, pool in candidates(dataset):
+    for queries, pool in dataset.candidates():
         wanted = min(RELIC_DEPTH, len(pool))
         for query_id in queries:
             best = run.ranking(query_id)[:wanted]
@@ -90,7 +91,7 @@ def ranked_pools(dataset_id: str, path: StrPath) -> dict[str, RankedPools]:
     """
     dataset = _csfcube(dataset_id)
     run = read_run(path, dataset_id)
-    pools = {query: pool for queries, pool in candidates(dataset) for query in queries}
+    pools = dataset.pools()
     result: dict[str, RankedPools] = {}
     for query in dataset.queries_iter():
         ranking = run.ranking(query.query_id)
@@ -151,12 +152,12 @@ def read_ranked_pools(dataset_id: str, paths: Sequence[StrPath], tag: str | None
         InputError: not such a file, or a query or candidate that is not the dataset's.
     """
     dataset = _csfcube(dataset_id)
-    pools = {query: frozenset(pool) for queries, pool in candidates(dataset) for query in queries}
+    pools = {query: frozenset(pool) for query, pool in dataset.pools().items()}
     lists: dict[str, tuple[list[str], list[float]]] = {}
     names = []
     for path in map(Path, paths):
         match = _RANKED_POOLS.fullmatch(path.name)
-        facet = match["facet"] if match else dataset_id.rpartition("/")[2]
+        facet = match["facet"] if match else DatasetId.parse(dataset_id).parts[-1]
         if facet not in FACETS:
             raise InputError(
                 "the file's name does not say which facet it is of",
@@ -241,8 +242,8 @@ def _not_pools(path: Path, found: str, near: str = "") -> InputError:
 
 
 def _csfcube(dataset_id: str) -> Any:
-    dataset = load_dataset(dataset_id)
-    ours = benchmark(dataset)
+    dataset = Dataset.load(dataset_id)
+    ours = dataset.about
     if ours is None or ours.name != "csfcube":
         raise InputError(
             f"{dataset_id} has no ranked pools as CSFCube has", remedy="use --form trec"

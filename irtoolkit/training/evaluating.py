@@ -11,12 +11,13 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
-from irtoolkit.datasets.dataset import load_judgments, protocol
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.models.presets import COMPARED_AS, Kind
 from irtoolkit.retrievers.base import Block, Retriever, Scorer, Scores
 from irtoolkit.retrievers.cross import single
 from irtoolkit.retrievers.engine import rank_and_locate
-from irtoolkit.retrievers.task import Group, Segments, Task, load_task
+from irtoolkit.retrievers.task import Group, Task, load_task
+from irtoolkit.retrievers.texts import GivenTexts, Segments
 from irtoolkit.retrievers.vectors import prepared
 from irtoolkit.runs import Qrels
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
@@ -219,8 +220,8 @@ def make_test(stage: Stage, held: TrainingSet | None, join: str = " ") -> Test |
         return None
     if stage.evaluate:
         task = load_task(stage.evaluate, query=stage.query, doc=stage.doc)
-        qrels, dataset = load_judgments(stage.evaluate)
-        plan = protocol(dataset)
+        dataset = Dataset.load(stage.evaluate)
+        qrels, plan = dataset.qrels, dataset.protocol
         names = [stage.measure, *(m for m in plan.measures if m != stage.measure)]
         return Test(
             task, qrels, stage.measure, parse_measures(names), plan.folds, join, _at_once(stage)
@@ -244,19 +245,6 @@ def _at_once(stage: Stage) -> int:
     """Texts read at once where a step holds the activations of all layers, and reading those of
     one: several times a process's rows of a step fit wherever training does."""
     return min(_ON_GPU, 4 * (stage.chunk or max(1, stage.batch // world())))
-
-
-@dataclass(frozen=True)
-class _Texts(Task):
-    """A task whose texts are given; `_dataset` holds (texts of queries, texts of documents)."""
-
-    @property
-    def queries(self) -> list[Segments]:
-        return list(self._dataset[0])
-
-    @property
-    def docs(self) -> Any:
-        return self._dataset[1]
 
 
 class _Singles(Sequence[Segments]):
@@ -287,9 +275,10 @@ def _narrowed(stage: Stage, queries: set[str]) -> Task:
         if (mine >= 0).any():
             groups.append(Group(mine[mine >= 0], group.docs))
     texts = whole.queries
-    return _Texts(
+    return Task(
         whole.dataset_id, whole.query_ids[kept], whole.doc_ids, tuple(groups),
-        whole.query_view, whole.doc_view, _dataset=([texts[i] for i in kept], whole.docs),
+        whole.query_view, whole.doc_view,
+        texts=GivenTexts([texts[i] for i in kept], whole.docs),
     )  # fmt: skip
 
 
@@ -303,6 +292,7 @@ def _of_rows(rows: TrainingSet, grouped: bool) -> Task:
         mine = np.flatnonzero(rows.groups == group) if grouped else np.arange(len(rows))
         asked = np.flatnonzero(np.isin(first, mine))
         groups.append(Group(asked, np.unique(rows.golds[mine])))
-    return _Texts(
-        rows.what, query_ids, rows.doc_ids, tuple(groups), _dataset=(queries, _Singles(rows.docs))
-    )
+    return Task(
+        rows.what, query_ids, rows.doc_ids, tuple(groups),
+        texts=GivenTexts(queries, _Singles(rows.docs)),
+    )  # fmt: skip

@@ -22,12 +22,13 @@ from irtoolkit.base.ids import Ids, Ints, encode, translate
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.books import Passage
 from irtoolkit.datasets.cache import content_hash
-from irtoolkit.datasets.dataset import load_dataset, load_judgments
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.quoter import QuoteQuery as Context
 from irtoolkit.datasets.strictjson import TRUNCATED, read_jsonl
 from irtoolkit.models.shards import key_of
-from irtoolkit.retrievers.task import BLOCK_DOCS, load_task, view
-from irtoolkit.runs import Qrels, Run
+from irtoolkit.retrievers.task import load_task
+from irtoolkit.retrievers.texts import BLOCK_DOCS, view
+from irtoolkit.runs import Run
 from irtoolkit.training.negatives import Ragged, words_of
 from irtoolkit.training.recipes import Stage
 
@@ -159,7 +160,7 @@ class Judged(Source):
     @cached_property
     def _chosen(self) -> _Chosen:
         task = load_task(self.what, query=self.stage.query, doc=self.stage.doc)
-        qrels = Qrels.of(load_judgments(self.what)[0])
+        qrels = Dataset.load(self.what).qrels
         relevant = qrels.grades > 0
         if not relevant.any():
             raise InputError(
@@ -216,7 +217,7 @@ class Judged(Source):
         chosen = self._chosen
         task, wanted = chosen.task, np.zeros(len(chosen.task.query_ids), bool)
         wanted[chosen.queries] = True
-        records = load_dataset(self.what).queries_iter()
+        records = Dataset.load(self.what).queries_iter()
         for record, mine in zip(records, wanted, strict=True):
             if mine:
                 out.query(record.query_id, self._query(record))
@@ -239,7 +240,7 @@ class Judged(Source):
 
     def _books(self, doc_ids: Ids) -> Ints:
         """The number of the book that each document is from; 0 where documents have none."""
-        dataset = load_dataset(self.what)
+        dataset = Dataset.load(self.what)
         if "book" not in getattr(dataset.docs_cls(), "_fields", ()):
             return np.zeros(len(doc_ids), np.int64)
         store, distinct = dataset.docs_store(), list(dict.fromkeys(doc_ids))
@@ -342,7 +343,7 @@ class Triples(Source):
 
     def _takers(self, out: Sink) -> tuple[_Taker, _Taker]:
         if self.stage.dataset:
-            store = load_dataset(self.stage.dataset).docs_store()
+            store = Dataset.load(self.stage.dataset).docs_store()
             return (
                 _ById(self.file, self._query, out.query, store),
                 _ById(self.file, self._doc, out.doc, store),
@@ -463,7 +464,7 @@ class Surroundings(Source):
         for name in ("around", "length"):
             if getattr(stage, name) < 1:
                 raise InputError(f"{name}={getattr(stage, name)} sentences", remedy="at least one")
-        fields = getattr(load_dataset(stage.dataset).docs_cls(), "_fields", ())
+        fields = getattr(Dataset.load(stage.dataset).docs_cls(), "_fields", ())
         if not {*Passage._fields} <= {*fields}:
             raise InputError(
                 f"the documents of {stage.dataset} are no passages of books",
@@ -473,7 +474,7 @@ class Surroundings(Source):
     def read(self, out: Sink) -> Links:
         books = array("q")
         names: set[str] = set()
-        docs = load_dataset(self.stage.dataset).docs_iter()
+        docs = Dataset.load(self.stage.dataset).docs_iter()
         for name, passages in groupby(docs, attrgetter("book")):
             if name in names:
                 raise InputError(

@@ -18,7 +18,8 @@ import pytest
 from irtoolkit.base import analysis
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
-from irtoolkit.ranking.systems import System, find_system, produce
+from irtoolkit.ranking.produce import produce
+from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.retrievers import engine, retrievers
 from irtoolkit.retrievers.engine import rank_and_locate
 from irtoolkit.retrievers.task import load_task

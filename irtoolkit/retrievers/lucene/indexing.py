@@ -18,7 +18,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, id_array, translate
 from irtoolkit.datasets.cache import CACHE_VARIABLE, cache_home
 from irtoolkit.retrievers.lucene.java import java_class, of_class, thrown_by_java
-from irtoolkit.retrievers.task import Task, view
+from irtoolkit.retrievers.task import Task
 
 # Part of an index's name: goes up when what is written changes.
 _FORMAT = 1
@@ -88,8 +88,8 @@ def index(task: Task, name: str, analyzer: Any) -> Index:
 
 
 def _texts(task: Task) -> Iterator[tuple[str, str]]:
-    for record in task._dataset.docs_iter():
-        yield record.doc_id, " ".join(view(record, task.doc_view))
+    for doc_id, segments in task.collection():
+        yield doc_id, " ".join(segments)
 
 
 def _build(folder: Path, task: Task, analyzer: Any, total: int) -> None:

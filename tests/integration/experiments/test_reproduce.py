@@ -35,7 +35,8 @@ from irtoolkit.commands.reproduce import EXAMPLES
 from irtoolkit.datasets.csfcube import MEASURES
 from irtoolkit.experiments.reproduce import dataset_of
 from irtoolkit.experiments.tables import Table, _load, find_table, tables
-from irtoolkit.ranking.systems import System, find_system, fingerprint, produce
+from irtoolkit.ranking.produce import fingerprint, produce
+from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.retrievers import retrievers
 from irtoolkit.runs import Run, provenance
 from tests.conftest import Answer

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from irtoolkit.datasets.dataset import load_dataset
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.runs import Run
 from irtoolkit.runs.exact_ranks import read_ranks
 from tests import chromium
@@ -57,7 +57,7 @@ def read_query(page: Page, dataset_id: str, paths: list[Path], place: int) -> No
     assert page.run("document.activeElement.id") == "detail"
     assert text(page, "#detail h3") == f"Query {name}"
     assert page.run("document.querySelectorAll('.queries [aria-current=true]').length") == 1
-    dataset = load_dataset(dataset_id)
+    dataset = Dataset.load(dataset_id)
     query = next(q for q in dataset.queries_iter() if q.query_id == name)
     whole = query.with_mask("[\u2026]") if hasattr(query, "with_mask") else query.default_text()
     assert text(page, "#detail .asked") == whole
@@ -199,7 +199,7 @@ def test_queries_are_found_and_reached_with_the_keyboard(browser: Page, reported
 
 def test_a_link_opens_its_query(browser: Page, reported: Any) -> None:
     path, _ = reported("csfcube/sample", ["bm25", "tfidf"])
-    names = [q.query_id for q in load_dataset("csfcube/sample").queries_iter()]
+    names = [q.query_id for q in Dataset.load("csfcube/sample").queries_iter()]
     browser.go(path, f"#query={names[4]}")
     assert text(browser, "#detail h3") == f"Query {names[4]}"
     browser.go(path, "#query=nothing%")

@@ -19,7 +19,8 @@ import pytest
 from transformers import BertForMaskedLM
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.ranking.systems import System, produce
+from irtoolkit.ranking.produce import produce
+from irtoolkit.ranking.systems import System
 from irtoolkit.training.checkpoints import StagePlace, save_whole
 from irtoolkit.training.evaluating import make_test
 from irtoolkit.training.losses import LOSSES

@@ -10,7 +10,7 @@ import ir_measures
 import pandas as pd
 import pytest
 
-from irtoolkit.datasets.dataset import load_judgments
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.task import load_task
@@ -54,7 +54,7 @@ def qrels() -> pd.DataFrame:
 @pytest.mark.parametrize("name", MEASURES)
 def test_one_value_everywhere(run: Run, name: str) -> None:
     """`irtoolkit eval`, ir_measures and pt.Experiment agree; a missing query counts."""
-    judgments, _ = load_judgments(NAME)
+    judgments = Dataset.of(NAME).qrels
     ours = evaluate(run, judgments, parse_measures([name])).figures()[name]
     measure = ir_measures.parse_measure(name)
     theirs = ir_measures.calc_aggregate([measure], ir_datasets.load(NAME).qrels_iter(), run)

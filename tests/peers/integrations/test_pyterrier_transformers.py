@@ -22,14 +22,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.dataset import load_judgments
+from irtoolkit.datasets.dataset import Dataset as Data
 from irtoolkit.models import adapters as applied
 from irtoolkit.ranking.fusion import weighted
-from irtoolkit.ranking.systems import System, find_system, produce
+from irtoolkit.ranking.produce import produce
+from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lexical import BM25, TFIDF, Lexical
 from irtoolkit.retrievers.ordering import untied
-from irtoolkit.retrievers.task import load_task, view
+from irtoolkit.retrievers.task import load_task
+from irtoolkit.retrievers.texts import view
 from irtoolkit.runs import Run
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
 from tests.conftest import ROOT
@@ -639,7 +641,7 @@ def test_an_experiment_is_our_evaluation(
         Run.from_rows(row for row in whole if row.query_id not in missing),
         whole.head(3),
     ]
-    judgments, _ = load_judgments(CORPUS)
+    judgments = Data.of(CORPUS).qrels
     measures = parse_measures(MEASURES)
     given = [ir_measures.parse_measure(name) for name in MEASURES] if objects else MEASURES
     shown = pt.Experiment(
@@ -660,7 +662,7 @@ def test_values_of_queries_are_ours() -> None:
     )
     run = rank(find_system("fabs_bm25", {}, POOLED).load(POOLED), find_system("fabs_bm25", {}, POOLED).retriever,
                ties=find_system("fabs_bm25", {}, POOLED).task.ties, progress=False)  # fmt: skip
-    judgments, _ = load_judgments(POOLED)
+    judgments = Data.of(POOLED).qrels
     ours = evaluate(run, judgments, parse_measures("nDCGp(p=20)"))
     values = dict(zip(shown["qid"], shown["value"], strict=True))
     assert [values[query] for query in ours.query_ids] == pytest.approx(

@@ -19,7 +19,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.dataset import load_judgments, protocol
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.runs import Qrels, Run
@@ -381,7 +381,8 @@ def csfcube(request: pytest.FixtureRequest) -> tuple[Run, Qrels, Any]:
     """A run of the whole pool, the judgments, and the dataset: always the sample's."""
     if request.param == "csfcube":
         request.getfixturevalue("real_csfcube")
-    qrels, dataset = load_judgments(request.param)
+    dataset = Dataset.of(request.param)
+    qrels = dataset.qrels
     return paper_bm25(request.param), qrels, dataset
 
 
@@ -404,7 +405,7 @@ def test_ours_is_pytrec_evals(csfcube: tuple[Run, Qrels, Any]) -> None:
 def test_ours_is_ir_measures(csfcube: tuple[Run, Qrels, Any]) -> None:
     """Also from rows in another order, of the dataset's own records, and for our measures."""
     run, qrels, dataset = csfcube
-    measures = parse_measures([*SHARED, *protocol(dataset).measures, "nDCGp(p=37,pool='qrels')"])
+    measures = parse_measures([*SHARED, *dataset.protocol.measures, "nDCGp(p=37,pool='qrels')"])
     found = evaluate(run, qrels, measures)
     at = {q: i for i, q in enumerate(qrels.query_ids)}
     rows = list(run)[::-1]
@@ -443,7 +444,7 @@ def test_figure_is_the_mean_of_the_means_of_the_release_s_folds(
     csfcube: tuple[Run, Qrels, Any],
 ) -> None:
     run, qrels, dataset = csfcube
-    plan = protocol(dataset)
+    plan = dataset.protocol
     found = evaluate(run, qrels, parse_measures(plan.measures), plan.folds)
     assert len(plan.folds) == 2
     for name in plan.measures:
@@ -464,8 +465,9 @@ PRINTED = {
 @pytest.mark.usefixtures("real_csfcube")
 @pytest.mark.parametrize("dataset_id", PRINTED)
 def test_the_papers_bm25_has_the_papers_figures(dataset_id: str) -> None:
-    qrels, dataset = load_judgments(dataset_id)
-    plan = protocol(dataset)
+    dataset = Dataset.of(dataset_id)
+    qrels = dataset.qrels
+    plan = dataset.protocol
     names = ["RPlast(rel=2)", "P(rel=2)@20", "R(rel=2)@20", "nDCGp(p=100)", "nDCGp(p=20)"]
     found = evaluate(paper_bm25(dataset_id), qrels, parse_measures(names), plan.folds)
     # The paper prints two places; one figure ends in a five that it cuts off.

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 import pytrec_eval
 
-from irtoolkit.datasets.dataset import load_judgments
-from irtoolkit.ranking.systems import find_system, produce
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.ranking.produce import produce
+from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers.ordering import untied
 from irtoolkit.runs import Qrels, Run
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
@@ -186,7 +187,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Pat
 
     folder = tmp_path_factory.mktemp("same")
     judged = folder / "sample.qrels"
-    load_judgments("csfcube/sample")[0].write(judged)
+    Dataset.of("csfcube/sample").qrels.write(judged)
     made = {}
     for name, settings in SYSTEMS.items():
         for depth in (None, 7):

@@ -252,13 +252,13 @@ def test_no_candidates_at_all_are_refused() -> None:
 
 def test_measures_know_what_stands_below_the_cut() -> None:
     """Those of relevant documents are those of the whole ranking; what counts rows is not touched."""
-    from irtoolkit.datasets.dataset import load_judgments
+    from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.retrievers.random import Random
     from irtoolkit.retrievers.task import load_task
     from irtoolkit.scoring.evaluation import evaluate, parse_measures
 
     for name in ("quoter/sample/en/train", "plotretrieval/sample/val"):
-        qrels, _ = load_judgments(name)
+        qrels = Dataset.of(name).qrels
         wanted: dict[str, list[str]] = {}
         for row in qrels:
             if row.relevance > 0:

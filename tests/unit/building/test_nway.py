@@ -14,7 +14,7 @@ from irtoolkit.building import nway as picking
 from irtoolkit.commands import choices as command
 from irtoolkit.commands import retrieve
 from irtoolkit.datasets import nway as choices
-from irtoolkit.datasets.dataset import breakdown, candidates, load_dataset
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.random import Random
@@ -82,7 +82,7 @@ def test_the_hardest_are_the_first_that_are_not_gold(bm25: Run, run_file: Path) 
 def test_drawn_candidates_are_candidates_and_the_seed_decides() -> None:
     first, again, other = (picking.random_candidates(f"{BASE}/20-way", seed) for seed in (0, 0, 1))
     assert first == again != other
-    pools = {q: set(pool) for members, pool in candidates(load_dataset(BASE)) for q in members}
+    pools = {q: set(pool) for members, pool in Dataset.load(BASE).candidates() for q in members}
     for choice in first:
         assert len(set(choice.doc_ids)) == 20
         assert set(choice.doc_ids) <= pools[choice.query_id]
@@ -188,7 +188,7 @@ def test_a_damaged_file_is_named(home: Path, irtoolkit: Callable[..., Any]) -> N
 def test_the_parts_make_the_whole(dataset_id: str, name: str, tmp_path: Path, irtoolkit: Callable[..., Any]) -> None:  # fmt: skip
     import json
 
-    parts = breakdown(dataset_id, name)
+    parts = Dataset.of(dataset_id).breakdown(name)
     queries = [query_id for members in parts.values() for query_id in members]
     assert sorted(queries) == sorted(golds(dataset_id) if "csf" not in dataset_id else queries)
     assert len(set(queries)) == len(queries)
@@ -208,7 +208,7 @@ def test_frequency_is_counted_in_train() -> None:
     for row in ir_datasets.load("quoter/sample/en/train").qrels_iter():
         seen[row.doc_id] = seen.get(row.doc_id, 0) + 1
     quotes = {r.query_id: r.doc_id for r in ir_datasets.load("quoter/sample/en/test").qrels_iter()}
-    for part, queries in breakdown("quoter/sample/en/test", "frequency").items():
+    for part, queries in Dataset.of("quoter/sample/en/test").breakdown("frequency").items():
         bounds = part.removesuffix(" in train").rstrip("+").split("-")
         for query_id in queries:
             count = seen.get(quotes[query_id], 0)
@@ -218,7 +218,7 @@ def test_frequency_is_counted_in_train() -> None:
 
 def test_no_such_breakdown(irtoolkit: Callable[..., Any]) -> None:
     with pytest.raises(InputError, match="has no breakdown by 'facet'") as caught:
-        breakdown("relic/sample/val", "facet")
+        Dataset.of("relic/sample/val").breakdown("facet")
     assert "it has book, length" in str(caught.value)
 
 
@@ -271,7 +271,8 @@ def test_a_run_is_not_reused_when_what_it_learned_from_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """CRM's training contexts and the golds of exact ranks are parts of what makes a run."""
-    from irtoolkit.ranking.systems import System, produce
+    from irtoolkit.ranking.produce import produce
+    from irtoolkit.ranking.systems import System
     from irtoolkit.retrievers.crm import CRM
     from irtoolkit.runs.exact_ranks import ranks_path
 
@@ -285,7 +286,7 @@ def test_a_run_is_not_reused_when_what_it_learned_from_has_changed(
         patch.setattr(CRM, "also_reads", lambda self, task: ["other contexts"])
         assert not produce(name, system, path, depth=5, progress=False, reuse=True)[1]
     with monkeypatch.context() as patch:
-        patch.setattr("irtoolkit.ranking.systems.relevant_documents", lambda name: {"en-1": ["x"]})
+        patch.setattr("irtoolkit.datasets.dataset.Dataset.relevant", lambda self: {"en-1": ["x"]})
         assert not produce(name, system, path, depth=5, progress=False, reuse=True)[1]
 
 

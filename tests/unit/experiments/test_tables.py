@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.dataset import candidates
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.experiments.rendering import as_json, as_tables
 from irtoolkit.experiments.reproduce import Result
 from irtoolkit.experiments.tables import FOLDER, Row, _load, find_table, tables
@@ -380,12 +380,12 @@ def test_the_shipped_sample_is_nobodys_release(irtoolkit: Command) -> None:
 def test_the_floor_is_as_its_formula_has_it(real_data: Path, name: str, dataset_id: str) -> None:
     """A gold among N candidates stands at (N + 1) / 2 in the mean, and in the first k with k / N."""
     need(real_data, name)
-    dataset, task = ir_datasets.load(dataset_id), load_task(dataset_id)
+    dataset, task = Dataset.load(dataset_id), load_task(dataset_id)
     golds: dict[str, list[str]] = {}
     for row in dataset.qrels_iter():
         if row.relevance > 0:
             golds.setdefault(row.query_id, []).append(row.doc_id)
-    sizes = {query: len(docs) for members, docs in candidates(dataset) for query in members}
+    sizes = {query: len(docs) for query, docs in dataset.pools().items()}
     assert all(len(own) == 1 for own in golds.values())
     seeds = range(5)
     ranks = np.array(

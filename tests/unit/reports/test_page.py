@@ -25,7 +25,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import id_array
 from irtoolkit.commands._scoring import score_runs
 from irtoolkit.datasets import dataset_ids
-from irtoolkit.datasets.dataset import breakdown, load_dataset, load_judgments
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.local import registered
 from irtoolkit.reports import content, figures, page, papers, texts
 from irtoolkit.reports.content import Report, compose
@@ -218,7 +218,7 @@ def oracle(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
 
     def make(dataset_id: str) -> str:
         path = folder / f"{dataset_id.replace('/', '-')}.run"
-        Run.from_rows(load_judgments(dataset_id)[0], "oracle").write(path)
+        Run.from_rows(Dataset.of(dataset_id).qrels, "oracle").write(path)
         return str(path)
 
     return make
@@ -359,7 +359,7 @@ def test_ranks_are_those_that_stand_beside_the_run(
     relic: Report, pages: dict[str, str], runs: Callable[..., list[str]]
 ) -> None:
     data = data_in(read(pages["relic"]))
-    qrels, _ = load_judgments("relic/sample/val")
+    qrels = Dataset.of("relic/sample/val").qrels
     gold = {row.query_id: row.doc_id for row in qrels if row.relevance}
     deep = 0
     for i, path in enumerate(runs("relic/sample/val", "--depth", "20")):
@@ -416,7 +416,7 @@ def test_breakdowns_are_eval_s(shown: tuple[Report, Element, str]) -> None:
     section = root.one("section", id="parts")
     tables = iter(section.all("table"))
     for name, parts in report.breakdowns.items():
-        expected = breakdown(report.dataset_id, name)
+        expected = Dataset.of(report.dataset_id).breakdown(name)
         assert [(part.name, part.queries) for part in parts] == [
             (part, len(queries)) for part, queries in expected.items()
         ]
@@ -448,7 +448,7 @@ def test_every_query_has_its_text_gold_and_top_documents(
     shown: tuple[Report, Element, str], runs: Callable[..., list[str]]
 ) -> None:
     report, root, _ = shown
-    data, dataset = data_in(root), load_dataset(report.dataset_id)
+    data, dataset = data_in(root), Dataset.load(report.dataset_id)
     options = ("--depth", "20") if "relic" in report.dataset_id else ()
     read_runs = [Run.read(path) for path in runs(report.dataset_id, *options)]
     queries = {q.query_id: q for q in dataset.queries_iter()}
@@ -534,7 +534,7 @@ def test_long_texts_are_cut_at_a_word_and_say_so(
     monkeypatch.setattr(texts, "SHORTEST", 60)
     monkeypatch.setattr(texts, "BUDGET", 1)
     root = read(render(compose_of("csfcube/sample", runs("csfcube/sample")[:1])))
-    docs = {d.doc_id: d for d in load_dataset("csfcube/sample").docs_iter()}
+    docs = {d.doc_id: d for d in Dataset.load("csfcube/sample").docs_iter()}
     cut = 0
     for entry in data_in(root)["entries"]:
         for doc_id, doc in entry["docs"].items():
@@ -581,7 +581,7 @@ def test_a_pick_is_spread_over_the_order(values: list[float], count: int) -> Non
 def test_judgments_from_a_file_make_a_page_without_texts(
     runs: Callable[..., list[str]], tmp_path: Path, irtoolkit: Command
 ) -> None:
-    load_judgments("csfcube/sample")[0].write(tmp_path / "x.qrels")
+    Dataset.of("csfcube/sample").qrels.write(tmp_path / "x.qrels")
     out = tmp_path / "x.html"
     answer = irtoolkit("report", tmp_path / "x.qrels", *runs("csfcube/sample"), "-o", out)
     assert (answer.status, answer.out) == (0, f"{out}\n")

@@ -36,7 +36,8 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.handlers import DocsHandler
 from irtoolkit.models.llm.cache import Answers
 from irtoolkit.models.llm.writers import Completion, Endpoint, Local, _retry_after
-from irtoolkit.ranking.systems import System, made_of
+from irtoolkit.ranking.produce import made_of
+from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers import create
 from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.engine import rank

@@ -27,14 +27,9 @@ from ir_datasets.indices import Docstore
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.benchmark import DEFAULT_MEASURES
-from irtoolkit.datasets.dataset import (
-    benchmark,
-    known_queries,
-    load_dataset,
-    load_judgments,
-    protocol,
-)
-from irtoolkit.retrievers.task import Segments, Task, load_task, view
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.retrievers.task import Task, load_task
+from irtoolkit.retrievers.texts import Segments, view
 from tests.conftest import SAMPLE
 
 
@@ -412,12 +407,12 @@ def test_a_query_id_that_stands_twice_is_refused(pools: bool) -> None:
 
 def test_a_dataset_is_found_by_its_id() -> None:
     assert [
-        query.query_id for query in load_dataset(register(Queries(QUERIES))).queries_iter()
+        query.query_id for query in Dataset.load(register(Queries(QUERIES))).queries_iter()
     ] == [
         "q2",
         "q1",
     ]
-    assert load_dataset("csfcube/sample").docs_count() == 48
+    assert Dataset.load("csfcube/sample").docs_count() == 48
 
 
 @pytest.mark.parametrize(
@@ -426,27 +421,27 @@ def test_a_dataset_is_found_by_its_id() -> None:
 )
 def test_an_unknown_id_brings_the_nearest(wrong: str, meant: str) -> None:
     with pytest.raises(InputError, match=f"no dataset '{wrong}'") as caught:
-        load_dataset(wrong)
+        Dataset.load(wrong)
     near = str(caught.value.remedy).removeprefix("did you mean ").removesuffix("?").split(", ")
     assert meant in near
 
 
 def test_nearest_ids_are_offered_once() -> None:
     with pytest.raises(InputError) as caught:
-        load_dataset("csfcub")
+        Dataset.load("csfcub")
     near = str(caught.value.remedy).removeprefix("did you mean ").removesuffix("?").split(", ")
     assert len(near) == len(set(near))
 
 
 def test_an_id_near_to_none_brings_the_command_that_lists_ours() -> None:
     with pytest.raises(InputError, match="irtoolkit datasets"):
-        load_dataset("§§§§§§§§")
+        Dataset.load("§§§§§§§§")
 
 
 def test_foreign_datasets_have_the_usual_protocol() -> None:
-    dataset = load_dataset(register(Docs(PAPERS), Queries(QUERIES)))
-    assert benchmark(dataset) is None
-    found = protocol(dataset)
+    dataset = Dataset.load(register(Docs(PAPERS), Queries(QUERIES)))
+    assert dataset.about is None
+    found = dataset.protocol
     assert found.measures == DEFAULT_MEASURES
     assert found.folds == ()
     for name in found.measures:
@@ -455,58 +450,60 @@ def test_foreign_datasets_have_the_usual_protocol() -> None:
 
 @pytest.mark.parametrize("facet", ["background", "method", "result", None])
 def test_our_datasets_have_their_own(facet: str | None) -> None:
-    dataset = load_dataset("csfcube/sample" if facet is None else f"csfcube/sample/{facet}")
-    ours = benchmark(dataset)
+    dataset = Dataset.load("csfcube/sample" if facet is None else f"csfcube/sample/{facet}")
+    ours = dataset.about
     assert ours is not None
     assert ours.name == "csfcube"
     splits = json.loads((SAMPLE / "evaluation_splits.json").read_text("utf-8"))[facet or "all"]
-    found = protocol(dataset)
+    found = dataset.protocol
     assert found.folds == (tuple(splits["fold1_test"]), tuple(splits["fold2_test"]))
     assert "nDCGp(p=20)" in found.measures
 
 
 def test_judgments_of_an_id() -> None:
-    qrels, dataset = load_judgments("csfcube/sample/result")
+    dataset = Dataset.of("csfcube/sample/result")
+    qrels = dataset.qrels
     raw = json.loads((SAMPLE / "test-pid2anns-csfcube-result.json").read_text("utf-8"))
     assert qrels.as_dict() == {
         f"{paper}_result": dict(zip(pool["cands"], pool["relevance_adju"], strict=True))
         for paper, pool in raw.items()
     }
-    assert dataset is load_dataset("csfcube/sample/result")
+    assert dataset == Dataset.load("csfcube/sample/result")
 
 
 def test_judgments_of_a_foreign_id() -> None:
-    qrels, dataset = load_judgments(register(Grades([("q", "d", 2), ("q", "e", -1)])))
-    assert qrels.as_dict() == {"q": {"d": 2, "e": -1}}
-    assert dataset is not None
+    dataset = Dataset.of(register(Grades([("q", "d", 2), ("q", "e", -1)])))
+    assert dataset.qrels.as_dict() == {"q": {"d": 2, "e": -1}}
+    assert not dataset.in_memory
 
 
 def test_judgments_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "csfcube"
     path.write_text("q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 3\n")
-    qrels, dataset = load_judgments(str(path))
+    dataset = Dataset.of(str(path))
+    qrels = dataset.qrels
     assert qrels.as_dict() == {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 3}}
-    assert dataset is None
+    assert dataset.in_memory
 
 
 def test_judgments_of_an_invalid_file(tmp_path: Path) -> None:
     path = tmp_path / "bad.qrels"
     path.write_text("q1 0 d1 1\nq1 0 d2 1.5\n")
     with pytest.raises(InputError, match=r"grade '1\.5'") as caught:
-        load_judgments(str(path))
+        Dataset.of(str(path))
     assert (caught.value.file, caught.value.line) == (str(path), 2)
 
 
 @pytest.mark.parametrize("name", ["no/such.qrels", "."])
 def test_judgments_of_nothing(name: str) -> None:
     with pytest.raises(InputError, match="no dataset"):
-        load_judgments(name)
+        Dataset.of(name)
 
 
 def test_judgments_of_a_dataset_that_has_none() -> None:
     dataset_id = register(Docs(PAPERS), Queries(QUERIES))
     with pytest.raises(InputError, match=f"dataset {dataset_id} has no qrels"):
-        load_judgments(dataset_id)
+        _ = Dataset.of(dataset_id).qrels
 
 
 def test_queries_are_known_through_parents_of_the_same_collection() -> None:
@@ -518,22 +515,25 @@ def test_queries_are_known_through_parents_of_the_same_collection() -> None:
     top = make("a")
     part = make("b", f"{top}/gap/part")
     other = make("c", f"{top}/other", Docs(PAPERS))
-    assert known_queries(part) == {"a", "b"}
-    assert known_queries(make("d", f"{part}/deep")) == {"a", "b", "d"}
-    assert known_queries(top) == {"a"}
-    assert known_queries(other) == {"c"}, "these are other documents"
+    assert Dataset.load(part).known_queries() == {"a", "b"}
+    assert Dataset.load(make("d", f"{part}/deep")).known_queries() == {"a", "b", "d"}
+    assert Dataset.load(top).known_queries() == {"a"}
+    assert Dataset.load(other).known_queries() == {"c"}, "these are other documents"
 
 
 def test_a_parent_without_queries_adds_none() -> None:
     docs = Docs(PAPERS)
     top = register(docs)
-    assert known_queries(top) == set()
-    assert known_queries(register(docs, Queries(QUERIES), name=f"{top}/part")) == {"q1", "q2"}
+    assert Dataset.load(top).known_queries() == set()
+    assert Dataset.load(register(docs, Queries(QUERIES), name=f"{top}/part")).known_queries() == {
+        "q1",
+        "q2",
+    }
 
 
 def test_queries_of_an_unknown_dataset() -> None:
     with pytest.raises(InputError, match="no dataset"):
-        known_queries(f"{register(Queries(QUERIES))}/unheard-of")
+        Dataset.load(f"{register(Queries(QUERIES))}/unheard-of").known_queries()
 
 
 def _sample_queries() -> set[str]:
@@ -543,7 +543,7 @@ def _sample_queries() -> set[str]:
 
 def test_a_facet_knows_the_queries_of_its_collection(release: Path) -> None:
     assert len(_sample_queries()) == 6
-    assert known_queries("csfcube/method") == _sample_queries()
+    assert Dataset.load("csfcube/method").known_queries() == _sample_queries()
 
 
 def test_a_sample_knows_nothing_of_the_real_release(
@@ -557,4 +557,4 @@ def test_a_sample_knows_nothing_of_the_real_release(
     monkeypatch.setattr("irtoolkit.datasets.github.fetch", fetch)
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("IRTOOLKIT_DATA", raising=False)
-    assert known_queries("csfcube/sample/method") == _sample_queries()
+    assert Dataset.load("csfcube/sample/method").known_queries() == _sample_queries()

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.dataset import load_judgments
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.runs import Run, provenance
 from irtoolkit.scoring.check import check_run, inspect_run
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
@@ -310,7 +310,8 @@ def test_a_parquet_run_is_checked_as_strictly(tmp_path: Path, write: Write) -> N
 @pytest.fixture(scope="module")
 def produced(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of all facets of the sample, with its record."""
-    from irtoolkit.ranking.systems import find_system, produce
+    from irtoolkit.ranking.produce import produce
+    from irtoolkit.ranking.systems import find_system
 
     path = tmp_path_factory.mktemp("runs") / "bm25.run"
     produce("csfcube/sample", find_system("fabs_bm25", {}, "csfcube/sample"), path, progress=False)
@@ -331,7 +332,7 @@ def test_ranked_pools_are_what_the_official_scorer_takes(
             distances = [pair[1] for pair in ranked]
             assert distances == sorted(distances)
     assert found == {q: [row.doc_id for row in run.ranking(q)] for q in run.query_ids}
-    qrels, _ = load_judgments("csfcube/sample")
+    qrels = Dataset.of("csfcube/sample").qrels
     ours = evaluate(run, qrels, parse_measures(["P(rel=2)@20"]))
     for query, value in zip(ours.query_ids, ours.per_query("P(rel=2)@20"), strict=True):
         grades = [qrels.as_dict()[query].get(doc, 0) for doc in found[query][:20]]

@@ -18,11 +18,12 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.experiments import tables
+from irtoolkit.experiments.papers import Training, of_row
 from irtoolkit.experiments.tables import Row, Table, find_row, find_table
 from irtoolkit.models.presets import SAVED_AS, presets
-from irtoolkit.ranking.systems import Training, find_system, of_row
+from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import retrievers
-from irtoolkit.retrievers.task import view
+from irtoolkit.retrievers.texts import view
 from irtoolkit.scoring.evaluation import parse_measures
 from irtoolkit.training.losses import check
 from irtoolkit.training.model_paths import RECORD, trained_folder

@@ -21,10 +21,11 @@ from ir_datasets.formats import BaseQueries, GenericDoc, GenericQuery
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.records import Qrel
 from irtoolkit.base.spans import Span
-from irtoolkit.datasets.dataset import candidates
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.handlers import DocsHandler, PoolsHandler, QrelsHandler
 from irtoolkit.retrievers.cross import CrossEncoder
-from irtoolkit.retrievers.task import load_task, view
+from irtoolkit.retrievers.task import load_task
+from irtoolkit.retrievers.texts import view
 from irtoolkit.runs import Run
 from irtoolkit.training import sets
 from irtoolkit.training.negatives import words_of
@@ -92,7 +93,7 @@ def pairs(rows: TrainingSet) -> list[tuple[str, str]]:
 
 
 def pools_of(dataset_id: str) -> dict[str, set[str]]:
-    found = candidates(ir_datasets.load(dataset_id))
+    found = Dataset.load(dataset_id).candidates()
     return {query: {*docs} for queries, docs in found for query in queries}
 
 

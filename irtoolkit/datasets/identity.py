@@ -1,0 +1,81 @@
+"""The parts of a dataset id, and ids of its relatives: other splits, its sample, its views."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+SAMPLE = "sample"
+SPLITS = ("train", "val", "dev", "test")
+_CHOICE = re.compile(r"proxy|[0-9]+-way")
+
+
+@dataclass(frozen=True)
+class DatasetId:
+    """An ir_datasets id in its parts, such as quoter/sample/en/test/left.
+
+    Attributes:
+        parts: the words between the slashes.
+    """
+
+    parts: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> DatasetId:
+        """The id in a text; any text is one, whether or not a dataset has it."""
+        return cls(tuple(text.split("/")))
+
+    def __str__(self) -> str:
+        return "/".join(self.parts)
+
+    @property
+    def benchmark(self) -> str:
+        """The first part: the benchmark, or the collection."""
+        return self.parts[0]
+
+    @property
+    def sample(self) -> bool:
+        """Whether it is the invented sample of a benchmark, or a part of it."""
+        return self.parts[1:2] == (SAMPLE,)
+
+    @property
+    def split(self) -> str | None:
+        """The last part that names a split: train, val, dev or test."""
+        at = self._split_at()
+        return None if at is None else self.parts[at]
+
+    def _split_at(self) -> int | None:
+        places = [i for i, part in enumerate(self.parts) if part in SPLITS]
+        return places[-1] if places else None
+
+    def with_split(self, split: str) -> DatasetId | None:
+        """The same dataset in another split, without a choice among few; None where it has no split."""
+        base = self.without_choice()
+        at = base._split_at()
+        return None if at is None else DatasetId((*base.parts[:at], split, *base.parts[at + 1 :]))
+
+    def without_choice(self) -> DatasetId:
+        """The dataset that an N-way choice or proxy task is derived from; itself otherwise."""
+        return DatasetId(self.parts[:-1]) if _CHOICE.fullmatch(self.parts[-1]) else self
+
+    def in_sample(self) -> DatasetId:
+        """The counterpart in the invented sample: csfcube/method, csfcube/sample/method."""
+        return self if self.sample else DatasetId((self.parts[0], SAMPLE, *self.parts[1:]))
+
+    def view(self, name: str) -> DatasetId:
+        """A view of the dataset, such as relic/val/1-1."""
+        return DatasetId((*self.parts, name))
+
+    def shows(self, view: str) -> bool:
+        """Whether the last part is this view."""
+        return self.parts[-1] == view
+
+    def has(self, part: str) -> bool:
+        """Whether one of the parts is this word."""
+        return part in self.parts
+
+    def ancestors(self) -> Iterator[DatasetId]:
+        """The id itself, and what is left as the last parts are taken away one by one."""
+        for end in range(len(self.parts), 0, -1):
+            yield DatasetId(self.parts[:end])

@@ -1,0 +1,261 @@
+"""Ranking a dataset with a system, in memory or into a run file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from irtoolkit import __version__
+from irtoolkit.base import analysis
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath, sha256
+from irtoolkit.base.ids import encode
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.ranking.systems import System
+from irtoolkit.retrievers import engine
+from irtoolkit.retrievers.base import Retriever
+from irtoolkit.retrievers.engine import Ranking, rank, rank_and_locate
+from irtoolkit.retrievers.ordering import separate, untied
+from irtoolkit.retrievers.task import Task
+from irtoolkit.runs import Run, provenance
+from irtoolkit.runs.exact_ranks import ranks_path
+from irtoolkit.runs.publish import publish
+
+Relevant = Mapping[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Among:
+    """A run whose best documents are ranked again, to the system's depth.
+
+    Attributes:
+        run: the run.
+        keep_rest: whether its documents beyond the depth follow in their order.
+        sha256: the hash of its file, for the record; None of a run in memory.
+    """
+
+    run: Run
+    keep_rest: bool = False
+    sha256: str | None = None
+
+    @classmethod
+    def read(cls, path: StrPath, *, keep_rest: bool = False) -> Among:
+        """The run of a file."""
+        return cls(Run.read(path), keep_rest, sha256(path))
+
+
+def rank_dataset(
+    data: Dataset | str,
+    system: System,
+    *,
+    depth: int | None = None,
+    among: Among | None = None,
+    relevant: Relevant | None = None,
+    progress: bool = True,
+) -> Ranking:
+    """Ranks a dataset with a system, in memory.
+
+    Args:
+        data: a Dataset, or an ir_datasets id.
+        system: what ranks.
+        depth: rows kept for each query; None keeps all.
+        among: a run whose documents are ranked again; by default the system's own first stage
+            where it has one, else all candidates are ranked.
+        relevant: documents whose exact ranks are wanted, by query id.
+        progress: whether to show a bar on a terminal.
+
+    Returns:
+        The run, in which no two scores of a query tie, so that no tool can read another order out
+        of it; and the exact ranks.
+
+    Raises:
+        InputError: the system cannot run here, or what ranking raises.
+    """
+    dataset = Dataset.of(data)
+    refuse_missing(system)
+    return _rank(dataset, system.load(dataset), system, depth, among, relevant or {}, progress)
+
+
+def _rank(
+    dataset: Dataset, task: Task, system: System, depth: int | None, among: Among | None,
+    relevant: Relevant, progress: bool,
+) -> Ranking:  # fmt: skip
+    found = rank_and_locate(
+        _narrowed(dataset, task, system, among, progress), system.retriever, relevant,
+        depth=depth, ties=system.task.ties, tag=system.name, progress=progress,
+    )  # fmt: skip
+    run = found.run
+    if among is not None and among.keep_rest:
+        run = _with_rest(run, among.run, system.depth)
+    return Ranking(untied(run), found.ranks)
+
+
+def refuse_missing(system: System) -> None:
+    """Raises InputError where a system cannot run here."""
+    lacking = system.missing()
+    if lacking is not None:
+        raise InputError(lacking)
+
+
+def produce(
+    data: Dataset | str,
+    system: System,
+    path: StrPath,
+    *,
+    depth: int | None = None,
+    progress: bool = True,
+    reuse: bool = False,
+    among: Among | None = None,
+) -> tuple[Run, bool]:
+    """Ranks a dataset, writes the run and the record of how it was made.
+
+    Args:
+        data: a Dataset, or an ir_datasets id.
+        system: what ranks.
+        path: where the run goes; TREC text, .gz or Parquet by its name.
+        depth, among, progress: see `rank_dataset`.
+        reuse: whether to take the run that is already there when its record says that it came
+            from the same data, system, settings and version, and its content is still what was written.
+
+    Returns:
+        The run, and whether it was reused. Of the processes that torchrun starts, which share the
+        encoding, the first writes. Beside a run that is cut at a depth are the exact
+        ranks of the relevant documents; see `irtoolkit.runs.exact_ranks`.
+    """
+    dataset = Dataset.of(data)
+    refuse_missing(system)
+    task = system.load(dataset)
+    # A run that is cut no longer shows where its relevant documents are; the engine still can.
+    relevant = dataset.relevant() if depth is not None and dataset.judgments_are_here else {}
+    made = {
+        **made_of(system, task),
+        **_stage(dataset, system, among),
+        "depth": depth,
+        "golds": _digest(str(relevant)) if relevant else None,
+    }
+    if reuse and _unchanged(path, made):
+        return Run.read(path), True
+    started = time.monotonic()
+    ranking = _rank(dataset, task, system, depth, among, relevant, progress)
+    seconds = time.monotonic() - started
+    if not is_helper():
+        publish(ranking.run, path, made, seconds, ranking.ranks if relevant else None)
+    return ranking.run, False
+
+
+def is_helper() -> bool:
+    """Whether this process was started by torchrun to share the encoding, and writes nothing."""
+    return "TORCHELASTIC_RUN_ID" in os.environ and os.environ.get("RANK", "0") != "0"
+
+
+def _stage(dataset: Dataset, system: System, among: Among | None) -> dict[str, Any]:
+    """What the record says of the run or the first stage that is ranked again."""
+    if among is not None:
+        picked = {"tag": among.run.tag, "sha256": among.sha256}
+        return {"among": {**picked, "depth": system.depth, "rest": among.keep_rest}}
+    if system.first is not None:
+        return {"among": made_of(system.first, system.first.load(dataset))}
+    return {}
+
+
+def _narrowed(
+    dataset: Dataset, task: Task, system: System, among: Among | None, progress: bool
+) -> Task:
+    """The task, or what another run or a first stage leaves of it."""
+    if among is not None:
+        return task.among(among.run, system.depth)
+    first = system.first
+    if first is None:
+        return task
+    found = rank(
+        _narrowed(dataset, first.load(dataset), first, None, progress), first.retriever,
+        depth=system.depth, ties=first.task.ties, tag=first.name, progress=progress,
+    )  # fmt: skip
+    return task.among(found)
+
+
+def _with_rest(run: Run, source: Run, depth: int) -> Run:
+    """A run, followed for each query by what another lists below a depth, in its order."""
+    doc_ids, codes = encode([*run.doc_ids, *source.doc_ids])
+    rest = codes[len(run.doc_ids) :]
+    docs, scores, counts = [], [], []
+    at = {query: i for i, query in enumerate(source.query_ids)}
+    for i, query in enumerate(run.query_ids):
+        mine = slice(run.offsets[i], run.offsets[i + 1])
+        more = source.docs[:0]
+        if query in at:
+            first, last = source.offsets[at[query]], source.offsets[at[query] + 1]
+            more = source.docs[min(first + depth, last) : last]
+        listed = np.concatenate([codes[run.docs[mine]], rest[more]])
+        # Each a step below the one before it, whatever the scores' scale.
+        kept = run.scores[mine]
+        low = np.full(len(more) + 1, kept[-1] if len(kept) else 0, np.float32)
+        scores.append(np.concatenate([kept, separate(low, np.arange(len(low)))[1:]]))
+        docs.append(listed)
+        counts.append(len(listed))
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    return Run.ordered(
+        run.query_ids, offsets, doc_ids, np.concatenate(docs).astype(np.int32),
+        np.concatenate(scores), run.tag,
+    )  # fmt: skip
+
+
+# -- what decided a run ------------------------------------------------------------------------------
+
+
+def made_of(system: System, task: Task, data: str | None = None) -> dict[str, Any]:
+    """Everything that decides a full ranking; `data` is the task's fingerprint where it is known."""
+    more = "\x1f".join(system.retriever.also_reads(task))
+    return {
+        "dataset": task.dataset_id,
+        "data": data or fingerprint(task, corpus=system.retriever.reads_corpus()),
+        "training": _digest(more) if more else None,
+        "system": system.name,
+        "retriever": system.retriever.name,
+        "settings": system.settings(),
+        "inputs": system.retriever.fingerprint(),
+        "computed": system.retriever.computed(),
+        "version": __version__,
+        "formats": formats(system.retriever),
+        "libraries": provenance.versions(),
+    }
+
+
+def formats(retriever: Retriever) -> dict[str, int]:
+    """The format numbers of what decides a run, so that runs of an older format are made again."""
+    return {"engine": engine.FORMAT, "analysis": analysis.FORMAT, "retriever": retriever.format}
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def fingerprint(task: Task, *, corpus: bool = False) -> str:
+    """A hash of everything a retriever is given: ids, candidates, texts, and perhaps the corpus."""
+    digest = hashlib.sha256()
+    for ids, texts in ((task.query_ids, task.queries), (task.doc_ids, task.docs)):
+        for name, segments in zip(ids, texts, strict=True):
+            digest.update("\x1f".join((name, *segments, "\x1e")).encode())
+    for segments in task.corpus() if corpus else ():
+        digest.update("\x1f".join((*segments, "\x1d")).encode())
+    for group in task.groups:
+        digest.update(f"{len(group.queries)} {len(group.docs)} ".encode())
+        digest.update(group.queries.tobytes())
+        digest.update(group.docs.tobytes())
+    return digest.hexdigest()
+
+
+def _unchanged(path: StrPath, made: dict[str, Any]) -> bool:
+    recorded = (provenance.read(path) or {}).get("irtoolkit")
+    if not isinstance(recorded, dict) or not Path(path).is_file():
+        return False
+    if made["golds"] is not None and not ranks_path(path).is_file():
+        return False
+    return recorded == {**made, "sha256": sha256(path)}

@@ -1,0 +1,162 @@
+"""Texts of records under a view, from a dataset or as given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ids, Ints
+from irtoolkit.datasets.dataset import Dataset
+
+# A text in parts: the sentences of an abstract, or one part for a text that is not divided.
+Segments = tuple[str, ...]
+DEFAULT_VIEW = "default"
+# The view in which a token takes the place of what was removed from a text, and the usual token.
+MASKED, MASK_TOKEN = "masked", "[MASK]"
+# Documents read from a collection at once.
+BLOCK_DOCS = 1 << 13
+
+
+class DocTexts(Sequence[Segments]):
+    """The texts of some documents in order, read from a dataset block by block."""
+
+    def __init__(self, dataset: Dataset, doc_ids: Ids, doc_view: str, whole: bool = False) -> None:
+        """`whole` says that these are all documents of the dataset in its own order."""
+        self._dataset, self._doc_ids, self._view, self._whole = dataset, doc_ids, doc_view, whole
+
+    def __len__(self) -> int:
+        return len(self._doc_ids)
+
+    @overload
+    def __getitem__(self, key: int) -> Segments: ...
+    @overload
+    def __getitem__(self, key: slice | Ints) -> DocTexts: ...
+    def __getitem__(self, key: int | slice | Ints) -> Segments | DocTexts:
+        if isinstance(key, slice | np.ndarray):
+            return DocTexts(self._dataset, self._doc_ids[key], self._view)
+        return next(iter(self[np.array([key])]))
+
+    def __iter__(self) -> Iterator[Segments]:
+        if self._whole:
+            yield from (view(record, self._view) for record in self._dataset.docs_iter())
+            return
+        store = self._dataset.docs_store()
+        for start in range(0, len(self), BLOCK_DOCS):
+            ids = self._doc_ids[start : start + BLOCK_DOCS]
+            # A store may give documents in any order, and each once.
+            records = {doc.doc_id: doc for doc in store.get_many_iter(ids)}
+            for doc_id in ids:
+                if doc_id not in records:
+                    raise InputError(f"candidate {doc_id} has no text in {self._dataset.id}")
+                yield view(records[doc_id], self._view)
+
+
+class DatasetTexts:
+    """The texts of a dataset's records.
+
+    Args:
+        dataset: whose documents, and queries unless others are given.
+        records: query records in place of the dataset's own.
+    """
+
+    def __init__(self, dataset: Dataset, records: Sequence[Any] | None = None) -> None:
+        self._dataset, self._records = dataset, records
+
+    def queries(self, name: str) -> list[Segments]:
+        """(Q,) text of each query under a view."""
+        records = self._dataset.queries_iter() if self._records is None else self._records
+        return [view(query, name) for query in records]
+
+    def docs(self, doc_ids: Ids, name: str, whole: bool) -> DocTexts:
+        """(D,) text of each document."""
+        return DocTexts(self._dataset, doc_ids, name, whole)
+
+    def corpus(self, name: str) -> Iterator[tuple[str, Segments]]:
+        """Id and text of every document."""
+        return ((doc.doc_id, view(doc, name)) for doc in self._dataset.docs_iter())
+
+
+class GivenTexts:
+    """Texts that come with the task and have no views.
+
+    Args:
+        queries: (Q,) text of each query.
+        docs: (D,) text of each document of the task; a sequence that takes arrays of indices.
+    """
+
+    def __init__(self, queries: Sequence[Segments], docs: Any) -> None:
+        self._queries, self._docs = queries, docs
+
+    def queries(self, name: str) -> list[Segments]:
+        """(Q,) text of each query."""
+        return list(self._queries)
+
+    def docs(self, doc_ids: Ids, name: str, whole: bool) -> Any:
+        """(D,) text of each document."""
+        return self._docs
+
+    def corpus(self, name: str) -> Iterator[tuple[str, Segments]]:
+        """Numbers and texts of the task's documents, which are all there are."""
+        return ((str(number), segments) for number, segments in enumerate(self._docs))
+
+
+def view(record: Any, name: str) -> Segments:
+    """The text of a record under a view: fields joined by "+", each a string or strings.
+
+    Where something was taken out of a text, "masked" puts [MASK] in its place, and "masked:TOKEN"
+    another token.
+
+    Raises:
+        InputError: the record has no such field, or it holds no text; names those that do.
+    """
+    if name == DEFAULT_VIEW:
+        return (record.default_text(),)
+    kind, marked, token = name.partition(":")
+    if kind == MASKED and hasattr(record, "with_mask"):
+        return (record.with_mask(token if marked else MASK_TOKEN),)
+    segments: list[str] = []
+    for part in name.split("+"):
+        value = _text(record, part)
+        if value is not None:
+            segments.extend(value)
+        else:
+            names = [
+                n
+                for n in (*record._fields, *_properties(type(record)))
+                if _text(record, n) is not None
+            ]
+            raise InputError(
+                f"{type(record).__name__} has no text field {part!r}",
+                remedy=f"fields are {', '.join(sorted(names))}; or {DEFAULT_VIEW}",
+            )
+    return tuple(segments)
+
+
+def _text(record: Any, name: str) -> Segments | None:
+    """The text in a field, or None when it holds none, or what no retriever may see."""
+    if hasattr(record, "hides") and record.hides(name):
+        return None
+    try:
+        value = getattr(record, name, None)
+    except TypeError:  # a property that joins what is no text
+        return None
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    return None
+
+
+def _properties(cls: type) -> Iterable[str]:
+    return (name for name, value in vars(cls).items() if isinstance(value, property))
+
+
+def own_document(record: Any, dataset_id: str) -> str:
+    if not hasattr(record, "doc_id"):
+        raise InputError(
+            f"the queries of {dataset_id} are not documents", remedy="leave out self=drop"
+        )
+    return str(record.doc_id)
