@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from irtoolkit.base.ids import id_array
-from irtoolkit.reports.tables import TextTable
+from irtoolkit.base.tables import TextTable
 
 VOCABULARY = 60_000
 PASSAGE, QUERY = 45, 154

@@ -34,12 +34,12 @@ from typing import Any
 import numpy as np
 
 from irtoolkit.base.files import atomic_text
+from irtoolkit.base.tables import TextTable
 from irtoolkit.cli import main as command
 from irtoolkit.datasets.cache import cache_home
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import System, find_system
-from irtoolkit.reports.tables import TextTable
 from irtoolkit.runs import provenance
 from irtoolkit.runs.exact_ranks import read_ranks
 from irtoolkit.scoring.evaluation import Evaluation, evaluate, parse_measures

@@ -32,7 +32,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from irtoolkit.base.ids import id_array
-from irtoolkit.reports.tables import TextTable
+from irtoolkit.base.tables import TextTable
 from irtoolkit.retrievers import late
 from irtoolkit.retrievers.base import Retriever, Scorer
 from irtoolkit.retrievers.vectors import prepared

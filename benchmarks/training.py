@@ -58,8 +58,8 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
+from irtoolkit.base.tables import TextTable
 from irtoolkit.datasets.cache import CACHE_VARIABLE
-from irtoolkit.reports.tables import TextTable
 from irtoolkit.runs import provenance
 
 Side = Literal["irtoolkit", "sentence-transformers"]

@@ -32,8 +32,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.errors import InputError
+    from irtoolkit.base.tables import TextTable
     from irtoolkit.commands._scoring import score_runs
-    from irtoolkit.reports.tables import TextTable
     from irtoolkit.scoring.compare import compare
 
     baseline = args.baseline or args.runs[0]

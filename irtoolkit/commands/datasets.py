@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.reports.tables import TextTable
+    from irtoolkit.base.tables import TextTable
 
     if args.id is None:
         records = _list()

@@ -43,8 +43,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.files import atomic_text
+    from irtoolkit.base.tables import TableCell, TextTable
     from irtoolkit.commands._scoring import score_runs
-    from irtoolkit.reports.tables import TableCell, TextTable
 
     scored = score_runs(args.dataset, args.runs, args.measures)
     figures = {path: evaluation.figures() for path, evaluation in scored.evaluations.items()}
@@ -74,8 +74,8 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _by_part(args: argparse.Namespace, scored: Scored) -> None:
+    from irtoolkit.base.tables import TableCell, TextTable
     from irtoolkit.datasets.dataset import Dataset
-    from irtoolkit.reports.tables import TableCell, TextTable
 
     parts = Dataset.of(args.dataset).breakdown(args.by)
     figures = {

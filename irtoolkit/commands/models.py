@@ -30,8 +30,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     from dataclasses import asdict
 
+    from irtoolkit.base.tables import TextTable
     from irtoolkit.models.presets import find, missing, presets
-    from irtoolkit.reports.tables import TextTable
 
     names = [
         name

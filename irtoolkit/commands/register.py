@@ -98,9 +98,9 @@ def _remove(name: str) -> None:
 
 def _list(form: str) -> None:
     from irtoolkit.base.errors import InputError
+    from irtoolkit.base.tables import TextTable
     from irtoolkit.datasets.local.registered import LocalCollection
     from irtoolkit.datasets.local.registry import read_registry
-    from irtoolkit.reports.tables import TextTable
 
     records: list[dict[str, Any]] = []
     for name, entry in read_registry().items():

@@ -30,10 +30,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
+    from irtoolkit.base.tables import TextTable
     from irtoolkit.experiments.rendering import as_json, as_tables
     from irtoolkit.experiments.reproduce import reproduce
     from irtoolkit.experiments.tables import find_table
-    from irtoolkit.reports.tables import TextTable
 
     table = find_table(args.experiment)
     systems = [name for text in args.systems for name in text.split(",") if name]

@@ -74,7 +74,7 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _list() -> None:
-    from irtoolkit.reports.tables import TextTable
+    from irtoolkit.base.tables import TextTable
     from irtoolkit.training.recipes import find_recipe, recipes, variables
 
     rows = []

@@ -35,8 +35,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
+    from irtoolkit.base.tables import TableCell, TextTable
     from irtoolkit.experiments.tune import parse_grid, tune
-    from irtoolkit.reports.tables import TableCell, TextTable
 
     grid = parse_grid(parse_pairs(args.grid))
     points = tune(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from irtoolkit.base.tables import TextTable
 from irtoolkit.experiments.reproduce import Result, dataset_of
 from irtoolkit.experiments.tables import Table
-from irtoolkit.reports.tables import TextTable
 
 
 def as_json(table: Table, results: list[Result], sample: bool = False) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from irtoolkit.base.tables import latex_text
 from irtoolkit.reports.content import Report
 from irtoolkit.reports.page import how_averaged, how_tested, places_for, places_of, shown
-from irtoolkit.reports.tables import latex_text
 
 
 def as_latex(report: Report, intervals: bool = False) -> str:

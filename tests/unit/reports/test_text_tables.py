@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irtoolkit.reports.tables import TextTable, terminal_width
-from irtoolkit.reports.textwidth import ELLIPSIS, pad, shorten, shorten_all, text_width, wrap
+from irtoolkit.base.tables import TextTable, terminal_width
+from irtoolkit.base.textwidth import ELLIPSIS, pad, shorten, shorten_all, text_width, wrap
 
 WIDTHS = (100, 60, 40)
 each_width = pytest.mark.parametrize("width", WIDTHS)

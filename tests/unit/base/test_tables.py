@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from irtoolkit.base.tables import RENDERERS, TextTable
+from irtoolkit.base.textwidth import char_width
 from irtoolkit.commands import FORMATS
-from irtoolkit.reports.tables import RENDERERS, TextTable
-from irtoolkit.reports.textwidth import char_width
 
 CELLS = st.one_of(
     st.none(),

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from irtoolkit.reports.layout import TextColumn, lay_out, looks_like_number
-from irtoolkit.reports.textwidth import wrap
+from irtoolkit.base.layout import TextColumn, lay_out, looks_like_number
+from irtoolkit.base.textwidth import wrap
 
 TableCell = str | float | int | None
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from irtoolkit.reports.textwidth import pad, shorten, shorten_all, text_width, wrap
+from irtoolkit.base.textwidth import pad, shorten, shorten_all, text_width, wrap
 
 GAP = "  "
 # Names of rows and wrapped texts are never narrower, unless they are so by themselves.
