@@ -18,7 +18,7 @@ from ir_datasets.formats import BaseQrels, GenericDoc, TrecQrel
 from irtoolkit.datasets.handlers import DocsHandler
 from irtoolkit.training.recipes import Recipe, Stage
 from tests import tiny
-from tests.tiny_models import _Queries
+from tests.datasets import _Queries
 
 TOPICS, WORDS, ASKED = 24, 3, 8
 NOISE = [f"n{i}" for i in range(6)]

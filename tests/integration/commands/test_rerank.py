@@ -36,7 +36,7 @@ from irtoolkit.retrievers.random import Random
 from irtoolkit.retrievers.task import Group, Task, load_task
 from irtoolkit.runs import Run
 from tests.conftest import Answer
-from tests.tiny_models import save, save_colbert
+from tests.tiny import save, save_colbert
 
 Command = Callable[..., Answer]
 Rankings = dict[str, list[str]]
@@ -48,12 +48,16 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """A model of each kind, as transformers and as sentence-transformers save it."""
     root = tmp_path_factory.mktemp("models")
     texts = [doc.default_text() for doc in ir_datasets.load(SAMPLE).docs_iter()]
-    kinds = {"cross": "ForSequenceClassification", "sparse": "ForMaskedLM", "plain": "Model"}
+    kinds = {
+        "cross": "BertForSequenceClassification",
+        "sparse": "BertForMaskedLM",
+        "plain": "BertModel",
+    }
     found = {
-        name: save(root / name, kind, texts, longest=96, num_labels=1)
+        name: str(save(root / name, kind, texts, longest=96, num_labels=1))
         for name, kind in kinds.items()
     }
-    found["late"] = save_colbert(root / "late")
+    found["late"] = str(save_colbert(root / "late"))
     classes = {
         "cross": Theirs, "sparse": SparseEncoder, "plain": SentenceTransformer,
         "late": MultiVectorEncoder,

@@ -35,7 +35,8 @@ from irtoolkit.retrievers.texts import view
 from irtoolkit.runs import Run
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
 from tests.conftest import ROOT
-from tests.tiny_models import ASKED, DOCS, POOLS, register, save
+from tests.datasets import ASKED, DOCS, POOLS, register
+from tests.tiny import save, save_colbert
 
 pt = pytest.importorskip("pyterrier", reason="pyterrier is not installed")
 
@@ -50,8 +51,8 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """A cross-encoder and an encoder of random weights."""
     folder = tmp_path_factory.mktemp("models")
     return {
-        "cross": save(folder / "cross", "ForSequenceClassification", num_labels=1),
-        "dense": save(folder / "dense", seed=1),
+        "cross": str(save(folder / "cross", "BertForSequenceClassification", num_labels=1)),
+        "dense": str(save(folder / "dense", seed=1)),
     }
 
 
@@ -189,9 +190,7 @@ def test_any_retriever_ranks_again(
     system: str, by: str, models: dict[str, str], tmp_path: Path
 ) -> None:
     if system == "late":
-        from tests.tiny_models import save_colbert
-
-        given = {"model": save_colbert(tmp_path / "late")}
+        given = {"model": str(save_colbert(tmp_path / "late"))}
     else:
         given = {"model": models["dense"], "pooling": "mean"} if system == "dense" else {}
     first = Retriever(POOLED, "ql", depth=9)

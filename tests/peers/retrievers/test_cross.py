@@ -18,7 +18,8 @@ from irtoolkit.models import adapters as applied
 from irtoolkit.retrievers.cross import CrossEncoder
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.task import load_task
-from tests.tiny_models import ASKED, DOCS, POOLS, Scores, paired, register, save, table
+from tests.datasets import ASKED, DOCS, POOLS, Scores, paired, register, table
+from tests.tiny import save
 
 # Queries that share a pool stand apart from each other, and one has none.
 SHARED = {"q1": ["d2", "d5", "d1"], "q3": ["d4", "d7"], "q4": ["d2", "d5", "d1"]}
@@ -29,7 +30,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Sequence classifiers by their number of outputs, and what is none."""
     root = tmp_path_factory.mktemp("models")
     found = {
-        name: save(root / name, "ForSequenceClassification", num_labels=labels)
+        name: str(save(root / name, "BertForSequenceClassification", num_labels=labels))
         for name, labels in (("one", 1), ("two", 2), ("three", 3))
     }
     found["saved"] = str(root / "saved")
@@ -37,8 +38,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     # Neither an activation nor a prompt of its own is to be lost, or to be seen in a score.
     model.activation_fn = torch.nn.Sigmoid()
     model.save(found["saved"])
-    found["bert"] = save(root / "bert")
-    found["masked"] = save(root / "masked", "ForMaskedLM")
+    found["bert"] = str(save(root / "bert"))
+    found["masked"] = str(save(root / "masked", "BertForMaskedLM"))
     found["sentence"] = str(root / "sentence")
     SentenceTransformer(found["bert"], device="cpu").save(found["sentence"])
     return found

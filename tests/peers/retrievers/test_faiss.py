@@ -21,7 +21,7 @@ from irtoolkit.retrievers.dense import Dense, VectorRetriever
 from irtoolkit.retrievers.engine import Ties, rank, rank_and_locate
 from irtoolkit.retrievers.faiss import Faiss
 from irtoolkit.retrievers.task import Group, Task, load_task
-from tests.tiny_models import Known, register, table
+from tests.datasets import Known, register, table
 
 Vectors = NDArray[np.float32]
 WIDTH, CLUSTERED, CLUSTERS, ASKED = 32, 3000, 40, 60

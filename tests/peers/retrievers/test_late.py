@@ -22,17 +22,8 @@ from irtoolkit.retrievers import late
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.late import Late, _Tokens, maxsim, tokens
 from irtoolkit.retrievers.task import load_task
-from tests.tiny_models import (
-    ASKED,
-    DOCS,
-    POOLS,
-    Scores,
-    paired,
-    register,
-    save,
-    save_colbert,
-    table,
-)
+from tests.datasets import ASKED, DOCS, POOLS, Scores, paired, register, table
+from tests.tiny import save, save_colbert
 
 DIMENSIONS, QUERY_TOKENS = 16, 12
 
@@ -42,13 +33,13 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """ColBERTs as their authors publish them and as sentence-transformers saves them, and others."""
     root = tmp_path_factory.mktemp("models")
     made = {
-        "colbert": save_colbert(root / "colbert"),
-        "other": save_colbert(
+        "colbert": str(save_colbert(root / "colbert")),
+        "other": str(save_colbert(
             root / "other", seed=1, attend_to_mask_tokens=True, mask_punctuation=False,
             query_token_id="[unused1]", doc_token_id="[unused0]", query_maxlen=9,
-        ),
-        "bert": save(root / "bert"),
-        "masked": save(root / "masked", "ForMaskedLM"),
+        )),
+        "bert": str(save(root / "bert")),
+        "masked": str(save(root / "masked", "BertForMaskedLM")),
     }  # fmt: skip
     model = theirs(made["colbert"])
     for name, change in {
@@ -215,7 +206,7 @@ def test_another_model_is_refused(folders: dict[str, str], name: str) -> None:
 def test_a_colbert_without_its_projection_is_refused(
     folders: dict[str, str], tmp_path: Path
 ) -> None:
-    folder = Path(save(tmp_path / "bert"))
+    folder = save(tmp_path / "bert")
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "architectures": ["HF_ColBERT"]}))
     with pytest.raises(InputError, match="cannot load the model"):

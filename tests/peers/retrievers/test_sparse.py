@@ -18,19 +18,8 @@ from irtoolkit.models import adapters as applied
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.sparse import Sparse
 from irtoolkit.retrievers.task import load_task
-from tests.tiny_models import (
-    ASKED,
-    DOCS,
-    POOLS,
-    SPECIAL,
-    Known,
-    Scores,
-    paired,
-    register,
-    save,
-    table,
-    tokenizer,
-)
+from tests.datasets import ASKED, DOCS, POOLS, Known, Scores, paired, register, table
+from tests.tiny import SPECIAL, save, tokenizer
 
 WORDS = len(tokenizer())
 
@@ -40,10 +29,10 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """SPLADE as its authors publish it and as sentence-transformers saves it, and others."""
     root = tmp_path_factory.mktemp("models")
     found = {name: str(root / name) for name in ("splade", "few", "summed", "cosine", "static")}
-    found["masked"] = save(root / "masked", "ForMaskedLM")
-    found["bert"] = save(root / "bert")
+    found["masked"] = str(save(root / "masked", "BertForMaskedLM"))
+    found["bert"] = str(save(root / "bert"))
     # Wide enough for the random autoencoder that sentence-transformers would put on it.
-    found["wide"] = save(root / "wide", hidden_size=64)
+    found["wide"] = str(save(root / "wide", hidden_size=64))
     found["sentence"] = str(root / "sentence")
     dense = SentenceTransformer(found["wide"], device="cpu", similarity_fn_name="dot")
     dense.save(found["sentence"])
@@ -222,7 +211,7 @@ def test_the_heaviest_terms_are_kept(
 def test_two_thousand_terms_are_kept(tmp_path: Path) -> None:
     letters = "abcdefghijkl"
     texts = [f"{a}{b}{c}{d}" for a in letters for b in letters for c in letters for d in letters]
-    folder = save(tmp_path / "large", texts=texts[:9000])
+    folder = str(save(tmp_path / "large", texts=texts[:9000]))
     docs = {"d": "cat dog sun"}
     queries = {f"q{i}": text for i, text in enumerate(texts[:9000])}
     scores = table(register(docs, queries), Sparse(folder, device="cpu", pooling="sparta"))

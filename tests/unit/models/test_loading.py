@@ -190,7 +190,7 @@ def test_a_plain_transformer_is_no_cross_encoder(plain: Path) -> None:
 
 def test_a_cross_encoder_without_its_pooler(tmp_path: Path) -> None:
     """Its classifier would read random numbers."""
-    folder = save(tmp_path / "model", transformers.BertForSequenceClassification, num_labels=1)
+    folder = save(tmp_path / "model", "BertForSequenceClassification", num_labels=1)
     model = transformers.BertForSequenceClassification.from_pretrained(folder)
     kept = {name: value for name, value in model.state_dict().items() if "pooler" not in name}
     model.save_pretrained(folder, state_dict=kept)
@@ -206,7 +206,7 @@ def test_a_pooler_that_is_not_there(tmp_path: Path) -> None:
     assert len(encoder(folder, pooling="cls").encode(["a cat"])) == 1
     assert len(encoder(folder).encode(["a cat"])) == 1
     assert "has no weights for pooler.dense.bias" in refused(folder, pooling="pooler")
-    distil = save(tmp_path / "distil", transformers.DistilBertModel, dim=32, n_heads=2, n_layers=1)
+    distil = save(tmp_path / "distil", "DistilBertModel", dim=32, n_heads=2, n_layers=1)
     assert "the model has no pooled output (cls or mean)" in refused(distil, pooling="pooler")
 
 
@@ -459,8 +459,8 @@ def test_a_fingerprint_is_of_every_file(copy: Any, plain: Path, declare: Any) ->
 
 
 def test_kinds_are_read_from_files(root: Path, plain: Path, mean: Path, tmp_path: Path) -> None:
-    pair = save(tmp_path / "pair", transformers.BertForSequenceClassification, num_labels=1)
-    masked = save(tmp_path / "masked", transformers.BertForMaskedLM)
+    pair = save(tmp_path / "pair", "BertForSequenceClassification", num_labels=1)
+    masked = save(tmp_path / "masked", "BertForMaskedLM")
     saved = tmp_path / "saved"
     CrossEncoder(str(pair), device="cpu").save(str(saved))
     found = {path.name: kind_of(str(path), "late") for path in (plain, mean, pair, masked, saved)}

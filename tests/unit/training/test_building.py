@@ -26,9 +26,17 @@ from irtoolkit.retrievers import cross, dense, late, sparse
 from irtoolkit.training.building import build_model, freeze_documents
 from irtoolkit.training.losses import make_loss
 from irtoolkit.training.recipes import Recipe, Stage
-from tests import tiny_models
-from tests.tiny import config, sentence_model, tokenizer
-from tests.tiny_models import ASKED, DIMENSIONS, DOCS, LONGEST, paired, register, table
+from tests.datasets import ASKED, DOCS, paired, register, table
+from tests.tiny import (
+    DIMENSIONS,
+    LONGEST,
+    SPECIAL,
+    config,
+    save,
+    save_colbert,
+    sentence_model,
+    tokenizer,
+)
 
 QUERIES, TEXTS = list(ASKED.values()), list(DOCS.values())
 
@@ -43,11 +51,11 @@ def starts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Folders of models to start from, by name."""
     root = tmp_path_factory.mktemp("starts")
     made = {
-        "plain": tiny_models.save(root / "plain"),
-        "other": tiny_models.save(root / "other", seed=1),
-        "masked": tiny_models.save(root / "masked", "ForMaskedLM"),
-        "one": tiny_models.save(root / "one", "ForSequenceClassification", num_labels=1),
-        "colbert": tiny_models.save_colbert(root / "colbert"),
+        "plain": str(save(root / "plain")),
+        "other": str(save(root / "other", seed=1)),
+        "masked": str(save(root / "masked", "BertForMaskedLM")),
+        "one": str(save(root / "one", "BertForSequenceClassification", num_labels=1)),
+        "colbert": str(save_colbert(root / "colbert")),
     }
     body = Transformer(made["plain"], max_seq_length=20)
     torch.manual_seed(5)
@@ -187,7 +195,7 @@ def test_a_cross_encoder_goes_on_with_its_head(starts: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["dense", "cross", "late"])
 def test_other_weights_than_a_head_must_be_there(tmp_path: Path, kind: Any) -> None:
-    folder = tiny_models.save(tmp_path / "model")
+    folder = str(save(tmp_path / "model"))
     model = transformers.BertModel.from_pretrained(folder)
     kept = {name: value for name, value in model.state_dict().items() if "layer.1." not in name}
     model.save_pretrained(folder, state_dict=kept)
@@ -213,7 +221,7 @@ def test_late_interaction_over_a_plain_transformer(starts: Any) -> None:
 
 
 def test_markers_for_a_vocabulary_without(tmp_path: Path) -> None:
-    words = tokenizer()
+    words = tokenizer(special=SPECIAL[:5])
     torch.manual_seed(0)
     transformers.BertModel(config(words)).save_pretrained(tmp_path / "plain")
     words.save_pretrained(tmp_path / "plain")

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -355,7 +354,7 @@ def test_colberts_loss_is_that_of_one_negative() -> None:
 @pytest.fixture(scope="module")
 def readers(tmp_path_factory: pytest.TempPathFactory) -> dict[int, CrossEncoder]:
     root = tmp_path_factory.mktemp("readers")
-    made = transformers.BertForSequenceClassification
+    made = "BertForSequenceClassification"
     return {
         labels: CrossEncoder(str(save(root / str(labels), made, num_labels=labels)), device="cpu").eval()
         for labels in (1, 2)

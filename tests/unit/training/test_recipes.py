@@ -28,8 +28,8 @@ from irtoolkit.scoring.evaluation import parse_measures
 from irtoolkit.training.losses import check
 from irtoolkit.training.model_paths import RECORD, trained_folder
 from irtoolkit.training.recipes import FOLDER, Recipe, find_recipe, recipes, variables
-from tests import tiny_models
 from tests.conftest import Answer
+from tests.tiny import save
 
 Command = Callable[..., Answer]
 
@@ -288,8 +288,8 @@ def starts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("starts")
     (folder / "lexicon.tsv").write_text("cat\tanimal\ndog\tanimal tame\n", "utf-8")
     return {
-        "plain": tiny_models.save(folder / "plain"),
-        "masked": tiny_models.save(folder / "masked", "ForMaskedLM"),
+        "plain": str(save(folder / "plain")),
+        "masked": str(save(folder / "masked", "BertForMaskedLM")),
         "lexicon": str(folder / "lexicon.tsv"),
     }
 

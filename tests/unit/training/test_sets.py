@@ -31,7 +31,7 @@ from irtoolkit.training import sets
 from irtoolkit.training.negatives import words_of
 from irtoolkit.training.recipes import Stage
 from irtoolkit.training.sets import TrainingSet, build
-from tests.tiny_models import save
+from tests.tiny import save
 
 NUMBERS = count()
 SAMPLES = [
@@ -657,7 +657,9 @@ def test_surroundings(dataset_id: str, around: int, length: int) -> None:
 @pytest.mark.parametrize("labels", [1, 2])
 def test_a_teachers_scores(labels: int, tmp_path: Path) -> None:
     name = register(DOCS, ASKED, GOLDS)
-    model = save(tmp_path / "model", "ForSequenceClassification", DOCS.values(), num_labels=labels)
+    model = str(
+        save(tmp_path / "model", "BertForSequenceClassification", DOCS.values(), num_labels=labels)
+    )
     run = tmp_path / "all.run"
     Run.from_rows((q, d, float(i)) for q in ASKED for i, d in enumerate(DOCS)).write(run)
     stage = Stage(dataset=name, negatives="mined", count=3, run=str(run))
@@ -688,7 +690,9 @@ def test_models_that_cannot_teach(tmp_path: Path) -> None:
     stage = replace(stage, negatives="mined", count=1, run=str(run))
     with pytest.raises(InputError, match="no/such/model"):
         build(stage)
-    three = save(tmp_path / "three", "ForSequenceClassification", DOCS.values(), num_labels=3)
+    three = str(
+        save(tmp_path / "three", "BertForSequenceClassification", DOCS.values(), num_labels=3)
+    )
     with pytest.raises(InputError, match="has 3 classes"):
         build(replace(stage, teacher=three))
 

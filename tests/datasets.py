@@ -1,10 +1,7 @@
-"""Tiny random models on disk, and small datasets for them: what the tests of neural rankers share."""
+"""Small datasets in memory, and tables of what a retriever makes of them."""
 
 from __future__ import annotations
 
-import json
-import re
-import string
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
@@ -25,8 +22,6 @@ from irtoolkit.models.shards import Output, Rows, Store, key_of, write_shard
 from irtoolkit.retrievers.base import Hits, Retriever
 from irtoolkit.retrievers.task import Task, load_task
 
-DIMENSIONS, LONGEST = 32, 48
-SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused0]", "[unused1]")
 _NUMBERS = count()
 
 DOCS = {
@@ -43,9 +38,6 @@ POOLS = {"q1": ["d7", "d2", "d5", "d1"], "q2": list(DOCS), "q3": ["d1", "d4"], "
 TEXTS = (*DOCS.values(), *ASKED.values())
 
 Scores = dict[tuple[str, str], float]
-
-
-# -- datasets ---------------------------------------------------------------------------------
 
 
 class _Queries(BaseQueries):  # type: ignore[misc]
@@ -128,90 +120,3 @@ class Known:
             )
             self._store.add(made)
         return self._store.rows([keys[text] for text in texts])
-
-
-# -- models -----------------------------------------------------------------------------------
-
-
-def tokenizer(texts: Iterable[str] = TEXTS, longest: int = LONGEST) -> Any:
-    """WordPiece over the words of some texts, single letters and punctuation."""
-    import transformers
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-
-    words = re.findall(r"\w+", " ".join(texts).lower())
-    letters = string.ascii_lowercase + string.digits
-    pieces = [*letters, *(f"##{letter}" for letter in letters), *string.punctuation, *words]
-    vocabulary = list(dict.fromkeys([*SPECIAL, *sorted(pieces)]))
-    made = Tokenizer(
-        models.WordPiece({word: i for i, word in enumerate(vocabulary)}, unk_token="[UNK]")
-    )
-    made.normalizer = normalizers.BertNormalizer()
-    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    made.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[(token, SPECIAL.index(token)) for token in ("[CLS]", "[SEP]")],
-    )  # fmt: skip
-    return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=made, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]",
-        sep_token="[SEP]", mask_token="[MASK]", model_max_length=longest,
-    )  # fmt: skip
-
-
-def save(
-    folder: Path, kind: str = "Model", texts: Iterable[str] = TEXTS, *, seed: int = 0,
-    longest: int = LONGEST, **settings: Any,
-) -> str:  # fmt: skip
-    """A random BERT with its tokenizer, as transformers saves it; gives its folder.
-
-    Args:
-        folder: where it goes.
-        kind: "Model", "ForMaskedLM" or "ForSequenceClassification".
-        texts: what its vocabulary is taken from.
-        seed: of its weights.
-        longest: tokens that it has positions for.
-        settings: more of its configuration, as num_labels.
-    """
-    import transformers
-
-    words = tokenizer(texts, longest)
-    config = _config(len(words), longest, settings, seed)
-    getattr(transformers, f"Bert{kind}")(config).eval().save_pretrained(folder)
-    words.save_pretrained(folder)
-    return str(folder)
-
-
-def save_colbert(folder: Path, *, dimensions: int = 16, seed: int = 0, **metadata: Any) -> str:
-    """A random ColBERT as its authors publish theirs: its projection stands among BERT's weights."""
-    import torch
-    import transformers
-    from safetensors.torch import save_file
-
-    words = tokenizer()
-    config = _config(len(words), LONGEST, {"architectures": ["HF_ColBERT"]}, seed)
-    bert = transformers.BertModel(config).state_dict()
-    weights = {f"bert.{name}": weight for name, weight in bert.items()}
-    weights["linear.weight"] = torch.randn(dimensions, DIMENSIONS)
-    folder.mkdir(parents=True)
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    (folder / "config.json").write_text(json.dumps(config.to_dict()))
-    words.save_pretrained(folder)
-    about = {
-        "query_maxlen": 12, "doc_maxlen": 24, "mask_punctuation": True,
-        "attend_to_mask_tokens": False, "query_token_id": "[unused0]",
-        "doc_token_id": "[unused1]", "dim": dimensions, "similarity": "cosine",
-    }  # fmt: skip
-    (folder / "artifact.metadata").write_text(json.dumps({**about, **metadata}))
-    return str(folder)
-
-
-def _config(vocabulary: int, longest: int, settings: Mapping[str, Any], seed: int) -> Any:
-    import torch
-    import transformers
-
-    torch.manual_seed(seed)
-    # A large range, so that texts differ clearly.
-    return transformers.BertConfig(**{
-        "vocab_size": vocabulary, "hidden_size": DIMENSIONS, "num_hidden_layers": 2,
-        "num_attention_heads": 2, "intermediate_size": 64, "max_position_embeddings": longest,
-        "initializer_range": 1.0, **settings,
-    })  # fmt: skip
