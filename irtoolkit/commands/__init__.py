@@ -31,6 +31,19 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def add_measures(parser: argparse.ArgumentParser) -> None:
+    """The --measures argument of commands that score; see `measures_of`."""
+    parser.add_argument(
+        "--measures", nargs="+", action="extend", metavar="M",
+        help='ir_measures names, e.g. nDCG@10 "AP(rel=2)"; default: the dataset\'s own',
+    )  # fmt: skip
+
+
+def measures_of(args: argparse.Namespace) -> str | None:
+    """The measures that were asked for, or None for the dataset's own."""
+    return None if args.measures is None else " ".join(args.measures)
+
+
 def pass_on(parser: argparse.ArgumentParser) -> None:
     """Makes a command take whatever stands after its name, --help too, as `arguments`.
 

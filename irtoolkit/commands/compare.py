@@ -1,8 +1,8 @@
 """Test whether runs differ on a measure by more than chance.
 
-Every run is held against the baseline (by default the first) with a paired test over all judged
+Every run is tested against the baseline (by default the first) with a paired test over all judged
 queries, corrected for the number of comparisons. The interval is a 95% bootstrap of the mean over
-queries; d is Cohen's d of the paired differences; +/- count the queries won and lost.
+queries; d is Cohen's d of the paired differences; + and - count the queries won and lost.
 """
 
 from __future__ import annotations
@@ -32,9 +32,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.errors import InputError
-    from irtoolkit.base.tables import TextTable
-    from irtoolkit.commands._scoring import score_runs
     from irtoolkit.scoring.compare import compare
+    from irtoolkit.scoring.score import score
 
     baseline = args.baseline or args.runs[0]
     # The same file may be spelled in two ways.
@@ -43,36 +42,22 @@ def execute(args: argparse.Namespace) -> None:
     paths = args.runs if same else [baseline, *args.runs]
     if len(paths) < 2:
         raise InputError("one run cannot be compared", remedy="name at least two")
-    scored = score_runs(args.dataset, paths, args.measure)
-    if len(scored.measures) != 1:
-        raise InputError(f"--measure takes one measure, not {len(scored.measures)}")
-    (measure,) = scored.measures
-    for line in scored.notes:
-        note(line)
-    rows = compare(
-        scored.evaluations,
-        measure,
-        baseline=baseline,
-        test=args.test,
-        correction=args.correction,
-    )
+    scores = score(args.dataset, paths, args.measure)
+    if len(scores.measures) != 1:
+        raise InputError(f"--measure takes one measure, not {len(scores.measures)}")
+    (measure,) = scores.measures
+    for line in scores.notes:
+        note(str(line))
+    found = compare(
+        scores.evaluations, measure, baseline=baseline, test=args.test,
+        correction=args.correction, title=f"{args.dataset}: {scores.averaging}",
+    )  # fmt: skip
     if args.format == "json":
         print_json(
                 {
                     "dataset": args.dataset, "measure": measure, "baseline": baseline,
                     "test": args.test, "correction": args.correction,
-                    "systems": [asdict(row) for row in rows],
+                    "systems": [asdict(row) for row in found],
                 })  # fmt: skip
         return
-    headers = ["run", measure, "95% low", "high", "diff", f"p({args.test})",
-               f"p({args.correction})", "d", "+", "-"]  # fmt: skip
-    cells = [list(asdict(row).values()) for row in rows]
-    if args.format != "csv":
-        cells = [[*row[:5], *map(_p_value, row[5:7]), *row[7:]] for row in cells]
-    title = f"{args.dataset}: {scored.averaging}; baseline {baseline}"
-    print(TextTable(headers, cells, title).render(args.format))
-
-
-def _p_value(p: float | None) -> str | None:
-    """A p-value for reading: no p is zero, however many decimals are shown."""
-    return None if p is None else "<.0001" if p < 0.0001 else f"{p:.4f}"
+    print(found.table(exact=args.format == "csv").render(args.format))

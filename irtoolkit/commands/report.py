@@ -17,7 +17,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irtoolkit.commands import note
+from irtoolkit.commands import add_measures, note
 
 if TYPE_CHECKING:
     from irtoolkit.reports.content import Report
@@ -41,9 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--figures", metavar="FOLDER", help="draw the charts as PDF and SVG files in this folder"
     )
-    parser.add_argument(
-        "--measures", metavar="M", help='ir_measures names, e.g. "nDCG@10 AP(rel=2)"'
-    )
+    add_measures(parser)
     parser.add_argument(
         "--chart", metavar="M", help="measure that charts show (first); default: the first measure"
     )
@@ -70,8 +68,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.errors import InputError
     from irtoolkit.base.files import atomic_text
-    from irtoolkit.commands._scoring import score_runs
+    from irtoolkit.commands import measures_of
     from irtoolkit.reports.content import compose
+    from irtoolkit.scoring.score import score
 
     if not args.output and args.figures is None:
         raise InputError("nothing to write", remedy="name a file with -o, or --figures FOLDER")
@@ -85,11 +84,11 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError(f"--texts {args.texts} is below 0")
     if args.figures is not None:
         _need_matplotlib()
-    scored = score_runs(args.dataset, args.runs, args.measures)
+    scored = score(args.dataset, args.runs, measures_of(args))
     for line in scored.notes:
-        note(line)
+        note(str(line))
     report = compose(
-        args.dataset, scored.evaluations, averaging=scored.averaging, notes=scored.notes,
+        args.dataset, scored.evaluations, averaging=scored.averaging, notes=[str(line) for line in scored.notes],
         names=args.names, chart=args.chart, pair=args.pair, baseline=args.baseline,
         test=args.test, correction=args.correction, rel=args.rel,
         texts=args.texts if ".html" in forms else 0,

@@ -11,15 +11,18 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from ir_measures import Measure
 from tqdm import tqdm
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.measures.traits import traits
 from irtoolkit.ranking.produce import fingerprint, made_of
-from irtoolkit.ranking.systems import find_system
+from irtoolkit.ranking.systems import System, TaskSettings, find_system
 from irtoolkit.retrievers.engine import rank_and_locate
-from irtoolkit.scoring.evaluation import evaluate, lower_is_better, parse_measures
+from irtoolkit.scoring.evaluation import parse_measures
+from irtoolkit.scoring.score import score
 
 # No grid has more values of one setting than this.
 _MOST = 10_000
@@ -86,55 +89,69 @@ def tune(
         The points, best first by the first measure.
 
     Raises:
-        InputError: an unknown dataset, system, setting or measure, or a value that is not of its kind.
+        InputError: an unknown dataset, system, setting or measure, or a value of the wrong type.
     """
     for key in grid:
         if key in (fixed or {}):
             raise InputError(f"setting {key} is both fixed and in the grid")
     dataset = Dataset.load(dataset_id)
-    qrels, plan = dataset.qrels, dataset.protocol
-    parsed = parse_measures(measures if measures is not None else plan.measures)
+    parsed = parse_measures(dataset.protocol.measures if measures is None else measures)
     points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
-    # A value that is none of its kind is refused now, not after hours.
+    # A value of the wrong type is refused now, not after hours.
     systems = [find_system(system, {**(fixed or {}), **point}, dataset_id) for point in points]
     if systems and systems[0].first is not None:
         raise InputError(
             f"system {system} ranks again what {systems[0].first.name} has found",
             remedy="tune one of the two retrievers",
         )
-    tasks: dict[Any, Any] = {}
-    data: dict[Any, str] = {}
-    for made in systems:
-        if made.task not in tasks:
-            tasks[made.task] = made.load(dataset)
-    wanted = dataset.relevant()
     about = {
         "dataset": dataset_id, "system": system, "fixed": dict(fixed or {}), "depth": depth,
         "measures": list(parsed),
     }  # fmt: skip
     known = _read(log, about)
-    judged = str(sorted((row.query_id, row.doc_id, row.relevance) for row in qrels))
+    bench = _Bench(dataset, parsed, depth, systems)
     found: list[Point] = []
     for point, made in tqdm(list(zip(points, systems, strict=True)), desc="grid", disable=None):
-        task, corpus = tasks[made.task], made.retriever.reads_corpus()
-        # Points mostly share their texts, which are hashed once.
-        if (made.task, corpus) not in data:
-            data[made.task, corpus] = fingerprint(task, corpus=corpus)
-        decided = made_of(made, task, data[made.task, corpus])
-        decides = json.dumps([decided, judged], sort_keys=True, default=str)
-        key = f"{json.dumps(point, sort_keys=True)} {sha256(decides.encode()).hexdigest()}"
+        key = f"{json.dumps(point, sort_keys=True)} {bench.key(made)}"
         if key not in known:
-            ranking = rank_and_locate(
-                task, made.retriever, wanted,
-                depth=depth, ties=made.task.ties, progress=False,
-            )  # fmt: skip
-            evaluation = evaluate(ranking.run, qrels, parsed, plan.folds, ranking.ranks)
-            known[key] = evaluation.figures()
+            known[key] = bench.figures(made)
             _write(log, about, known)
         found.append(Point(point, known[key]))
     name = next(iter(parsed))
-    sign = 1 if lower_is_better(name) else -1
+    sign = 1 if traits(parsed[name]).lower_is_better else -1
     return sorted(found, key=lambda point: sign * point.figures[name])
+
+
+class _Bench:
+    """Measures systems on one dataset; what they share is read once."""
+
+    def __init__(
+        self, dataset: Dataset, measures: dict[str, Measure], depth: int, systems: list[System]
+    ) -> None:
+        self._dataset, self._measures, self._depth = dataset, measures, depth
+        # A view that the records do not have is refused before anything is ranked.
+        self._tasks = {made.task: made.load(dataset) for made in systems}
+        self._data: dict[tuple[TaskSettings, bool], str] = {}
+        self._relevant = dataset.relevant()
+        self._judged = str(sorted((r.query_id, r.doc_id, r.relevance) for r in dataset.qrels))
+
+    def key(self, made: System) -> str:
+        """A hash of everything that decides the figures of a system."""
+        task, corpus = self._tasks[made.task], made.retriever.reads_corpus()
+        # Points mostly share their texts, which are hashed once.
+        if (made.task, corpus) not in self._data:
+            self._data[made.task, corpus] = fingerprint(task, corpus=corpus)
+        decided = made_of(made, task, self._data[made.task, corpus])
+        decides = json.dumps([decided, self._judged], sort_keys=True, default=str)
+        return sha256(decides.encode()).hexdigest()
+
+    def figures(self, made: System) -> dict[str, float]:
+        """The figures of a system."""
+        ranking = rank_and_locate(
+            self._tasks[made.task], made.retriever, self._relevant,
+            depth=self._depth, ties=made.task.ties, progress=False,
+        )  # fmt: skip
+        return score(self._dataset, ranking.run, self._measures, names=["run"])["run"].figures()
 
 
 def _read(log: StrPath | None, about: dict[str, Any]) -> dict[str, dict[str, float]]:

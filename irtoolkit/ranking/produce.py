@@ -6,7 +6,7 @@ import hashlib
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +94,7 @@ def _rank(
     run = found.run
     if among is not None and among.keep_rest:
         run = _with_rest(run, among.run, system.depth)
-    return Ranking(untied(run), found.ranks)
+    return Ranking(replace(untied(run), exact_ranks=found.ranks or None), found.ranks)
 
 
 def refuse_missing(system: System) -> None:

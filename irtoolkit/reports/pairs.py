@@ -11,7 +11,8 @@ import numpy as np
 from ir_measures.measures.base import MeanAgg
 
 from irtoolkit.base.ids import Floats
-from irtoolkit.scoring.evaluation import Evaluation, lower_is_better
+from irtoolkit.measures.traits import traits
+from irtoolkit.scoring.evaluation import Evaluation
 from irtoolkit.scoring.significance import (
     Correction,
     Test,
@@ -105,7 +106,7 @@ def column(
             tests every pair.
     """
     asked = evaluations[0].measures[measure]
-    lower = lower_is_better(asked)
+    lower = traits(asked).lower_is_better
     values = [evaluation.per_query(measure) for evaluation in evaluations]
     figures = tuple(evaluation.figures()[measure] for evaluation in evaluations)
     finite = [bool(np.isfinite(row).all()) for row in values]

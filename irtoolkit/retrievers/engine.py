@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from tqdm import tqdm
@@ -131,7 +131,7 @@ def rank_and_locate(
     run = Run.ordered(
         task.query_ids, offsets, task.doc_ids, listed, written, tag or retriever.name or DEFAULT_TAG
     )
-    return Ranking(run, locate.ranks)
+    return Ranking(replace(run, exact_ranks=locate.ranks or None), locate.ranks)
 
 
 class _Locator:

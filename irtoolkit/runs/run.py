@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -17,6 +17,7 @@ from irtoolkit.base.files import StrPath, atomic_path, atomic_text
 from irtoolkit.base.ids import Ids, Ints, encode, id_array, is_word, offsets_of, rank_ids
 from irtoolkit.base.records import ScoredDoc
 from irtoolkit.runs import objects, trec
+from irtoolkit.runs.exact_ranks import Ranks
 
 DEFAULT_TAG = "irtoolkit"
 # Rows that a notebook shows.
@@ -37,6 +38,8 @@ class Run:
         docs: (N,) indices into `doc_ids`.
         scores: (N,) float32, trec_eval's precision.
         tag: the name of the system.
+        exact_ranks: exact ranks of the relevant documents over all candidates, where the system that
+            made the run knew them; files keep them beside the run.
     """
 
     query_ids: Ids
@@ -45,6 +48,7 @@ class Run:
     docs: NDArray[np.int32]
     scores: NDArray[np.float32]
     tag: str = DEFAULT_TAG
+    exact_ranks: Ranks | None = field(default=None, repr=False)
 
     # -- making -------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from irtoolkit.runs.trec import Report, RunColumns, raise_error
 _TROUBLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufeff]")
 
 
-def read_run(path: StrPath, dataset_id: str | None = None) -> Run:
+def read_run(path: StrPath, data: Dataset | str | None = None) -> Run:
     """Reads a run that must fit a dataset.
 
     For our own benchmarks every topic and document must be known and every pool respected; for
@@ -30,9 +30,10 @@ def read_run(path: StrPath, dataset_id: str | None = None) -> Run:
     Raises:
         InputError: the first problem, with file and line.
     """
-    if dataset_id is None:
+    if data is None:
         return Run.read(path)
-    dataset = Dataset.of(dataset_id)
+    dataset = Dataset.of(data)
+    dataset_id = dataset.id
     columns = _read(path, raise_error)
     run = Run.from_trec(columns)
     _report_topics(path, columns, dataset_id, dataset, raise_error)

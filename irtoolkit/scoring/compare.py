@@ -1,14 +1,16 @@
-"""Systems beside each other, each held against a baseline."""
+"""Systems beside each other, each tested against a baseline."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.scoring.evaluation import Evaluation, lower_is_better
+from irtoolkit.base.tables import TextTable
+from irtoolkit.measures.traits import traits
+from irtoolkit.scoring.evaluation import Evaluation
 from irtoolkit.scoring.significance import (
     Correction,
     Test,
@@ -45,6 +47,56 @@ class Compared:
     losses: int | None = None
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """Systems on one measure, each tested against the baseline.
+
+    Attributes:
+        rows: the systems in the order given.
+        measure: the name of the measure.
+        baseline: the name of the system that others are tested against.
+        test, correction: the paired test, and the correction for several comparisons.
+        title: what was compared on, above the table.
+    """
+
+    rows: tuple[Compared, ...]
+    measure: str
+    baseline: str
+    test: Test
+    correction: Correction
+    title: str = ""
+
+    def __iter__(self) -> Iterator[Compared]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, place: int) -> Compared:
+        return self.rows[place]
+
+    def table(self, *, exact: bool = False) -> TextTable:
+        """The comparison as a table; p-values are rounded for reading unless `exact`."""
+        headers = ["run", self.measure, "95% low", "high", "diff", f"p({self.test})",
+                   f"p({self.correction})", "d", "+", "-"]  # fmt: skip
+        cells = [list(asdict(row).values()) for row in self.rows]
+        if not exact:
+            cells = [[*row[:5], *map(_p_value, row[5:7]), *row[7:]] for row in cells]
+        title = f"{self.title}; baseline {self.baseline}" if self.title else None
+        return TextTable(headers, cells, title)
+
+    def __str__(self) -> str:
+        return self.table().render("text")
+
+    def _repr_html_(self) -> str:
+        return self.table().to_html()
+
+
+def _p_value(p: float | None) -> str | None:
+    """A p-value for reading: none is shown as zero, however many decimals are shown."""
+    return None if p is None else "<.0001" if p < 0.0001 else f"{p:.4f}"
+
+
 def compare(
     evaluations: Mapping[str, Evaluation],
     measure: str,
@@ -52,7 +104,8 @@ def compare(
     baseline: str,
     test: Test = "student",
     correction: Correction = "holm",
-) -> list[Compared]:
+    title: str = "",
+) -> Comparison:
     """Tests every system against the baseline on one measure.
 
     Args:
@@ -60,10 +113,39 @@ def compare(
         measure: one of the evaluations' measures.
         baseline: name of the system to test against.
         test, correction: see `irtoolkit.scoring.significance`.
+        title: what was compared on, above the table.
 
     Raises:
         InputError: the baseline is not among the systems, or a value is not finite.
     """
+    _refuse(evaluations, measure, baseline)
+    base = evaluations[baseline].per_query(measure)
+    others = [name for name in evaluations if name != baseline]
+    raw = [paired_test(evaluations[name].per_query(measure), base, test) for name in others]
+    tested = dict(zip(others, zip(raw, correct(raw, correction), strict=True), strict=True))
+    figure = {name: evaluation.figures()[measure] for name, evaluation in evaluations.items()}
+    lower = traits(evaluations[baseline].measures[measure]).lower_is_better
+    rows = []
+    for name, evaluation in evaluations.items():
+        values = evaluation.per_query(measure)
+        low, high = confidence_interval(values)
+        if name == baseline:
+            rows.append(Compared(name, figure[name], low, high))
+            continue
+        p_value, corrected = tested[name]
+        more, less = int((values > base).sum()), int((values < base).sum())
+        wins, losses = (less, more) if lower else (more, less)
+        rows.append(
+            Compared(
+                name, figure[name], low, high, figure[name] - figure[baseline], p_value, corrected,
+                effect_size(values, base), wins, losses,
+            )
+        )  # fmt: skip
+    return Comparison(tuple(rows), measure, baseline, test, correction, title)
+
+
+def _refuse(evaluations: Mapping[str, Evaluation], measure: str, baseline: str) -> None:
+    """Raises InputError where systems cannot be tested against the baseline."""
     if baseline not in evaluations:
         raise InputError(
             f"baseline {baseline} is not among the systems", remedy=", ".join(evaluations)
@@ -75,25 +157,3 @@ def compare(
                 f"{measure} of {name} is not finite for {unknown} queries",
                 remedy="the run is too shallow to tell: rank deeper",
             )
-    base = evaluations[baseline].per_query(measure)
-    others = [name for name in evaluations if name != baseline]
-    raw = [paired_test(evaluations[name].per_query(measure), base, test) for name in others]
-    tested = dict(zip(others, zip(raw, correct(raw, correction), strict=True), strict=True))
-    figure = {name: evaluation.figures()[measure] for name, evaluation in evaluations.items()}
-    rows = []
-    for name, evaluation in evaluations.items():
-        values = evaluation.per_query(measure)
-        low, high = confidence_interval(values)
-        if name == baseline:
-            rows.append(Compared(name, figure[name], low, high))
-            continue
-        p_value, corrected = tested[name]
-        more, less = int((values > base).sum()), int((values < base).sum())
-        wins, losses = (less, more) if lower_is_better(measure) else (more, less)
-        rows.append(
-            Compared(
-                name, figure[name], low, high, figure[name] - figure[baseline], p_value, corrected,
-                effect_size(values, base), wins, losses,
-            )
-        )  # fmt: skip
-    return rows

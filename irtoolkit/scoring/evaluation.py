@@ -16,7 +16,6 @@ from irtoolkit.base.ids import Floats, Ids
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.measures.judged import JudgedRun
 from irtoolkit.measures.standard import vectorised
-from irtoolkit.measures.traits import traits
 from irtoolkit.runs import Qrels, Run
 from irtoolkit.runs.exact_ranks import Ranks
 from irtoolkit.runs.trec import MAX_GRADE
@@ -191,11 +190,6 @@ def _by_ir_measures(
             f"ir_measures cannot compute {names}: {' '.join(str(error).split())}"
         ) from error
     return {name: found[measure] for name, measure in measures.items()}
-
-
-def lower_is_better(measure: ir_measures.Measure | str) -> bool:
-    """Whether a smaller value of a measure is a better one."""
-    return traits(measure).lower_is_better
 
 
 def _untied(run: Run) -> dict[str, dict[str, float]]:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.experiments import tune as tuning
-from irtoolkit.experiments.tune import Point, lower_is_better, parse_grid, tune
+from irtoolkit.experiments.tune import Point, parse_grid, tune
+from irtoolkit.measures.traits import traits
 
 Command = Callable[..., Any]
 DATASET = "relic/sample/val"
@@ -100,7 +101,7 @@ def test_the_best_stands_first(measures: str) -> None:
      ("nDCG@10", False), ("RCap@5", False), ("RR", False), ("NRODCG@10", False)],
 )  # fmt: skip
 def test_which_measures_are_better_low(measure: str, lower: bool) -> None:
-    assert lower_is_better(measure) is lower
+    assert traits(measure).lower_is_better is lower
 
 
 def test_equals_keep_the_order_of_the_grid() -> None:

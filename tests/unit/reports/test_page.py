@@ -23,16 +23,16 @@ from hypothesis import strategies as st
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import id_array
-from irtoolkit.commands._scoring import score_runs
 from irtoolkit.datasets import dataset_ids
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.local import registered
+from irtoolkit.measures.traits import traits
 from irtoolkit.reports import content, figures, page, papers, texts
 from irtoolkit.reports.content import Report, compose
 from irtoolkit.reports.golds import Golds, first_ranks, threshold
 from irtoolkit.reports.overlap import Overlap
 from irtoolkit.reports.page import embedded, render
-from irtoolkit.reports.pairs import ALPHA, column, letter, lower_is_better
+from irtoolkit.reports.pairs import ALPHA, column, letter
 from irtoolkit.reports.palette import DARK, DASHES, LIGHT, MARKS, Scheme, contrast
 from irtoolkit.runs import Qrels, Run
 from irtoolkit.runs.exact_ranks import ranks_path, read_ranks
@@ -141,9 +141,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[str]]:
 def compose_of(
     dataset_id: str, paths: list[str], measures: str | None = None, **how: Any
 ) -> Report:
-    scored = score_runs(dataset_id, paths, measures)
+    scored = score(dataset_id, paths, measures)
     return compose(
-        dataset_id, scored.evaluations, averaging=scored.averaging, notes=scored.notes, **how
+        dataset_id, scored.evaluations, averaging=scored.averaging, notes=[str(n) for n in scored.notes], **how
     )
 
 
@@ -260,7 +260,7 @@ def test_against_a_baseline_letters_are_compare_s_decisions(
     bm25, tfidf, _ = runs(dataset_id, "--depth", "20")
     paths = [tfidf, oracle(dataset_id), bm25]
     measures = ("AP", "R@10", "Rank") if "relic" in dataset_id else ("AP", "nDCG@10")
-    scored = score_runs(dataset_id, paths, " ".join(measures))
+    scored = score(dataset_id, paths, " ".join(measures))
     report = compose(dataset_id, scored.evaluations, test=test, baseline=bm25, texts=0)
     significant = 0
     for measure in measures:
@@ -297,7 +297,12 @@ def test_of_ranks_the_lower_is_the_better() -> None:
     other = column(made_up([low, high], "AP"), "AP")
     assert (other.pairs[0].better, other.beaten_by(1), other.is_best(1)) == (1, (0,), True)
     measures = parse_measures("Rank(rel=2) MedianRank StdRank AP nDCG@10 RPlast")
-    assert [lower_is_better(m) for m in measures.values()] == [True, True, True, *[False] * 3]
+    assert [traits(m).lower_is_better for m in measures.values()] == [
+        True,
+        True,
+        True,
+        *[False] * 3,
+    ]
 
 
 def test_equal_systems_are_told_apart_by_nothing() -> None:

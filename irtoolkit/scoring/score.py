@@ -1,0 +1,286 @@
+"""The one way from runs and judgments to figures: `score`, and the `Scores` that it returns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import ir_measures
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.tables import TableCell, TextTable
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.measures.traits import traits
+from irtoolkit.runs import Run
+from irtoolkit.runs.exact_ranks import Ranks, read_ranks
+from irtoolkit.scoring.check import read_run, shallow_queries
+from irtoolkit.scoring.evaluation import Evaluation, evaluate, parse_measures
+from irtoolkit.scoring.notes import Note
+
+Measures = str | Sequence[str] | Mapping[str, ir_measures.Measure]
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What some runs score on a dataset.
+
+    Attributes:
+        dataset: what they were scored on.
+        measures: the measures by the names they were asked for under.
+        evaluations: the values of each system, by its name.
+        runs: the run of each system, by its name.
+        averaging: how figures are averaged, in words.
+        notes: warnings about the runs.
+    """
+
+    dataset: Dataset
+    measures: dict[str, ir_measures.Measure]
+    evaluations: dict[str, Evaluation]
+    runs: dict[str, Run]
+    averaging: str
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def systems(self) -> list[str]:
+        """The names of the systems in order."""
+        return list(self.evaluations)
+
+    @property
+    def query_ids(self) -> list[str]:
+        """The judged queries in order."""
+        return [str(name) for name in next(iter(self.evaluations.values())).query_ids]
+
+    def __getitem__(self, system: str) -> Evaluation:
+        return self.evaluations[system]
+
+    def __len__(self) -> int:
+        return len(self.evaluations)
+
+    def figures(self) -> dict[str, dict[str, float]]:
+        """System to measure to the benchmark's figure."""
+        return {name: found.figures() for name, found in self.evaluations.items()}
+
+    def values(self, system: str, measure: str) -> NDArray[np.float64]:
+        """(Q,) the value of a measure for each judged query."""
+        return self.evaluations[system].per_query(measure)
+
+    def per_query(self) -> Iterator[tuple[str, str, str, float]]:
+        """Yields (system, query id, measure, value) for every value."""
+        for name, found in self.evaluations.items():
+            for measure in self.measures:
+                values = found.per_query(measure).tolist()
+                for query_id, value in zip(found.query_ids, values, strict=True):
+                    yield name, str(query_id), measure, value
+
+    def by(self, breakdown: str) -> dict[str, dict[str, dict[str, float]]]:
+        """System to part of the queries to measure to its mean over the part.
+
+        Raises:
+            InputError: the dataset has no such breakdown.
+        """
+        parts = self.dataset.breakdown(breakdown)
+        return {
+            name: {part: found.over(queries) for part, queries in parts.items()}
+            for name, found in self.evaluations.items()
+        }
+
+    def table(self, by: str | None = None) -> TextTable:
+        """The figures as a table; with `by` a row for each part of the queries.
+
+        Raises:
+            InputError: the dataset has no such breakdown.
+        """
+        if by is None:
+            rows: list[list[TableCell]] = [
+                [name, *row.values()] for name, row in self.figures().items()
+            ]
+            title = f"{self.dataset.id}: {self.averaging}"
+            return TextTable(["run", *self.measures], rows, title)
+        sizes = {part: len(queries) for part, queries in self.dataset.breakdown(by).items()}
+        parts: list[list[TableCell]] = [
+            [name, part, sizes[part], *row.values()]
+            for name, found in self.by(by).items()
+            for part, row in found.items()
+        ]
+        title = f"{self.dataset.id}: mean over the queries of each part"
+        return TextTable(["run", by, "queries", *self.measures], parts, title)
+
+    def to_frame(self) -> Any:
+        """The figures as a pandas DataFrame, a row for each system."""
+        import pandas as pd
+
+        return pd.DataFrame.from_dict(self.figures(), orient="index")
+
+    def __str__(self) -> str:
+        return "\n".join([self.table().render("text"), *map(str, self.notes)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        table = self.table()
+        noted = TextTable(table.headers, table.rows, table.title, [str(n) for n in self.notes])
+        return noted.to_html()
+
+
+def score(
+    data: Any,
+    runs: Any,
+    measures: Measures | None = None,
+    *,
+    names: Sequence[str] = (),
+) -> Scores:
+    """Scores runs on a dataset's judgments, as trec_eval would.
+
+    Only judged queries count; a judged query that a run lacks counts as zero. Figures are averaged
+    as the dataset's protocol says. Exact ranks of relevant documents are used where a measure asks
+    for more than the run lists: those that a run in memory carries, or those beside its file.
+
+    Args:
+        data: anything that `Dataset.of` takes: an id, a qrels file, a Dataset, judgments.
+        runs: one run, a sequence of runs, or name to run; a run is a file or anything that
+            `Run.of` takes.
+        measures: ir_measures names; by default the dataset's own.
+        names: names of the systems in order; by default a file's path or a run's tag.
+
+    Raises:
+        InputError: no runs, or a file given twice; a run without a judged query, or one that does
+            not fit the dataset; an unknown measure or dataset.
+    """
+    dataset = Dataset.of(data)
+    if isinstance(measures, Mapping):
+        parsed = dict(measures)
+    else:
+        parsed = parse_measures(dataset.protocol.measures if measures is None else measures)
+    given = _named(runs, names)
+    whole = tuple(name for name, measure in parsed.items() if traits(measure).whole_pool)
+    evaluations: dict[str, Evaluation] = {}
+    read: dict[str, Run] = {}
+    notes: list[Note] = []
+    for name, one in given.items():
+        run, ranks = _read(one, dataset, parsed)
+        read[name] = run
+        evaluations[name] = evaluate(run, dataset.qrels, parsed, dataset.protocol.folds, ranks)
+        notes.extend(_notes(name, run, dataset, whole, one))
+    return Scores(dataset, parsed, evaluations, read, dataset.protocol.note, tuple(notes))
+
+
+def _notes(
+    name: str, run: Run, dataset: Dataset, whole: tuple[str, ...], given: Any
+) -> Iterator[Note]:
+    """What a reader must know of a run.
+
+    Raises:
+        InputError: it has no judged query.
+    """
+    judged = [str(query_id) for query_id in dataset.qrels.query_ids]
+    lacking = set(judged) - set(run.query_ids)
+    if len(lacking) == len(judged):
+        raise InputError(
+            "the run has no judged query" if _is_path(given) else f"run {name} has no judged query",
+            file=given if _is_path(given) else None,
+            remedy=f"is it a run of {dataset.id}?",
+        )
+    if lacking:
+        yield Note(name, "missing", tuple(q for q in judged if q in lacking), len(judged))
+    shallow = shallow_queries(run, dataset) if whole else []
+    if shallow:
+        yield Note(name, "shallow", tuple(shallow), len(judged), whole)
+
+
+def _is_path(given: Any) -> bool:
+    return isinstance(given, str | PathLike)
+
+
+def _read(
+    given: Any, dataset: Dataset, measures: Mapping[str, ir_measures.Measure]
+) -> tuple[Run, Ranks | None]:
+    """A run, and the exact ranks of relevant documents where a measure wants them."""
+    if not _is_path(given):
+        run = Run.of(given)
+        return run, run.exact_ranks if _wants_ranks(run, measures.values()) else None
+    run = read_run(given, None if dataset.in_memory else dataset)
+    return run, read_ranks(given) if _wants_ranks(run, measures.values()) else None
+
+
+def _wants_ranks(run: Run, measures: Iterable[ir_measures.Measure]) -> bool:
+    """Whether a measure asks for more than the run lists."""
+    shallowest = int(np.diff(run.offsets).min(initial=0))
+    return any(
+        traits(measure).exact_ranks and measure.params.get("cutoff", shallowest + 1) > shallowest
+        for measure in measures
+    )
+
+
+# -- which runs are meant ----------------------------------------------------------------------------
+
+
+def _named(runs: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Name to run, from one run, several, or a mapping of names."""
+    given = _listed(runs)
+    if names and len(names) != len(given):
+        raise InputError(
+            f"{len(names)} names for {len(given)} runs", remedy="one name for each run"
+        )
+    if not given:
+        raise InputError("no runs to score", remedy="give at least one")
+    if names:
+        labels = list(names)
+    else:
+        labels = [label or _label(one) for label, one in given]
+        files = [Path(fspath(one)).resolve() for _, one in given if _is_path(one)]
+        if len(set(files)) != len(files):
+            raise InputError("a run is given twice")
+    return dict(zip(_distinct(labels), [one for _, one in given], strict=True))
+
+
+def _listed(runs: Any) -> list[tuple[str, Any]]:
+    """(Name or "", run) pairs."""
+    if isinstance(runs, Mapping):
+        # Names to runs; a dict run itself has {document id: score} as its values.
+        if all(isinstance(one, Run) or _is_path(one) or _is_dict_run(one) for one in runs.values()):
+            return [(str(name), one) for name, one in runs.items()]
+        return [("", runs)]
+    if isinstance(runs, Run) or _is_path(runs) or hasattr(runs, "columns"):
+        return [("", runs)]
+    if isinstance(runs, list | tuple) and (not runs or not _is_row(runs[0])):
+        return [("", one) for one in runs]
+    return [("", runs)]
+
+
+def _is_dict_run(one: Any) -> bool:
+    """Whether it is {query id: {document id: score}}."""
+    return (
+        isinstance(one, Mapping)
+        and bool(one)
+        and all(isinstance(docs, Mapping) for docs in one.values())
+    )
+
+
+def _is_row(one: Any) -> bool:
+    """Whether it is one (query id, document id, score) row of a run."""
+    return hasattr(one, "doc_id") or (
+        isinstance(one, tuple) and len(one) == 3 and isinstance(one[0], str | int)
+    )
+
+
+def _label(one: Any) -> str:
+    if _is_path(one):
+        return str(fspath(one))
+    tag = one.tag if isinstance(one, Run) else getattr(one, "name", None)
+    return tag if isinstance(tag, str) and tag else "run"
+
+
+def _distinct(labels: Sequence[str]) -> list[str]:
+    """The labels, those that occur again with a number."""
+    counts: Counter[str] = Counter()
+    found: list[str] = []
+    for label in labels:
+        counts[label] += 1
+        found.append(label if counts[label] == 1 else f"{label}-{counts[label]}")
+    return found
