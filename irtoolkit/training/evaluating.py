@@ -20,7 +20,8 @@ from irtoolkit.retrievers.task import Group, Task, load_task
 from irtoolkit.retrievers.texts import GivenTexts, Segments
 from irtoolkit.retrievers.vectors import prepared
 from irtoolkit.runs import Qrels
-from irtoolkit.scoring.evaluation import evaluate, parse_measures
+from irtoolkit.scoring.evaluation import parse_measures
+from irtoolkit.scoring.score import score
 from irtoolkit.training.processes import world
 from irtoolkit.training.recipes import Stage
 from irtoolkit.training.sets import TrainingSet
@@ -150,24 +151,28 @@ class Test:
 
     Attributes:
         task: queries and their candidates.
-        qrels: the judgments of these queries.
-        measure: the one that is to be best; the protocol's others are told too.
+        dataset: what the figures are of: judgments, and how they are averaged.
+        measure: the measure that decides which checkpoint is best; the protocol's others are
+            reported too.
         measures: all of them, by name.
-        folds: of the benchmark's protocol.
-        join: what stands between the segments of a text.
+        join: what joins the segments of a text.
         batch: texts that a GPU reads at once.
     """
 
-    # No test class, whatever pytest thinks of its name.
+    # Not a test class, although pytest would take it for one.
     __test__: ClassVar[bool] = False
 
     task: Task
-    qrels: Qrels
+    dataset: Dataset
     measure: str
     measures: dict[str, Any]
-    folds: Sequence[Sequence[str]] = ()
     join: str = " "
     batch: int = _ON_GPU
+
+    @property
+    def qrels(self) -> Qrels:
+        """The judgments of these queries."""
+        return self.dataset.qrels
 
     def fingerprint(self) -> str:
         """A hash of queries, ids of candidates, and judgments."""
@@ -201,8 +206,8 @@ class Test:
             )
         finally:
             model.train(training)
-        found = evaluate(ranking.run, self.qrels, self.measures, self.folds, ranking.ranks)
-        return found.figures()
+        found = score(self.dataset, ranking.run, self.measures, names=["model"])
+        return found["model"].figures()
 
 
 def make_test(stage: Stage, held: TrainingSet | None, join: str = " ") -> Test | None:
@@ -221,11 +226,9 @@ def make_test(stage: Stage, held: TrainingSet | None, join: str = " ") -> Test |
     if stage.evaluate:
         task = load_task(stage.evaluate, query=stage.query, doc=stage.doc)
         dataset = Dataset.load(stage.evaluate)
-        qrels, plan = dataset.qrels, dataset.protocol
-        names = [stage.measure, *(m for m in plan.measures if m != stage.measure)]
-        return Test(
-            task, qrels, stage.measure, parse_measures(names), plan.folds, join, _at_once(stage)
-        )
+        own = dataset.protocol.measures
+        names = [stage.measure, *(m for m in own if m != stage.measure)]
+        return Test(task, dataset, stage.measure, parse_measures(names), join, _at_once(stage))
     if held is None:
         raise InputError(
             f"{stage.measure} is to be measured, and there is nothing to measure it on",
@@ -238,7 +241,8 @@ def make_test(stage: Stage, held: TrainingSet | None, join: str = " ") -> Test |
         task = _narrowed(stage, set(qrels.query_ids))
     else:
         task, join = _of_rows(held, stage.grouped), " "
-    return Test(task, qrels, stage.measure, measures, join=join, batch=_at_once(stage))
+    judged = Dataset.of_qrels(qrels)
+    return Test(task, judged, stage.measure, measures, join, _at_once(stage))
 
 
 def _at_once(stage: Stage) -> int:

@@ -143,7 +143,11 @@ def compose_of(
 ) -> Report:
     scored = score(dataset_id, paths, measures)
     return compose(
-        dataset_id, scored.evaluations, averaging=scored.averaging, notes=[str(n) for n in scored.notes], **how
+        dataset_id,
+        scored.evaluations,
+        averaging=scored.averaging,
+        notes=[str(n) for n in scored.notes],
+        **how,
     )
 
 
