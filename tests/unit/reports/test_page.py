@@ -38,6 +38,7 @@ from irtoolkit.runs import Qrels, Run
 from irtoolkit.runs.exact_ranks import ranks_path, read_ranks
 from irtoolkit.scoring.compare import compare
 from irtoolkit.scoring.evaluation import Evaluation, evaluate, parse_measures
+from irtoolkit.scoring.score import score
 from irtoolkit.scoring.significance import confidence_interval, correct, paired_test
 from tests.conftest import Answer
 
