@@ -1,8 +1,8 @@
-"""Choosing the gold among a few candidates: the papers' proxy tasks as derived datasets.
+"""N-way tasks as derived datasets: find the gold document among a few candidates.
 
-`DATASET/N-way` ranks N candidates for each query of a dataset: its gold and N - 1 others that
-`irtoolkit choices` has picked before, from the top of a run or at random. RELiC's proxy task (§4)
-is `relic/{split}/proxy`, which is 3-way; PlotRetrieval's (§5.3) is `plotretrieval/{split}/20-way`.
+`DATASET/N-way` ranks N candidates for each query of a dataset: its gold document and N - 1 others,
+which `irtoolkit nway` picks from the top of a run or at random. RELiC's proxy task (§4) is
+`relic/{split}/proxy`, which is 3-way; PlotRetrieval's (§5.3) is `plotretrieval/{split}/20-way`.
 """
 
 from __future__ import annotations
@@ -25,80 +25,96 @@ from irtoolkit.datasets.strictjson import read_jsonl
 
 _ID = re.compile(r"^(.+)/(?:([2-9]|[1-9][0-9]{1,2})-way|proxy)$")
 PROXY_WAYS = 3
-# One gold: being first is being right.
+# With one gold document, the share of queries that rank it first is the accuracy.
 MEASURES = ("Success@1",)
 
 
 class NWayCandidates(NamedTuple):
-    """The candidates of one query, in an order that tells nothing."""
+    """The candidates of one query, in order of id, which says nothing about relevance."""
 
     query_id: str
     doc_ids: list[str]
 
 
 def parse_nway_id(dataset_id: str) -> tuple[str, int]:
-    """The dataset that a choice is derived from, and the number of candidates.
+    """The dataset that an N-way dataset is derived from, and its number of candidates.
 
     Raises:
-        InputError: the id does not end in /N-way or /proxy.
+        InputError: The id does not end in /N-way or /proxy.
     """
     match = _ID.match(dataset_id)
     if match is None:
         raise InputError(
-            f"{dataset_id!r} names no choice of candidates",
+            f"{dataset_id!r} is not the id of an N-way dataset",
             remedy="for example relic/val/proxy or plotretrieval/val/20-way",
         )
     return match[1], int(match[2] or PROXY_WAYS)
 
 
 def nway_path(dataset_id: str) -> Path:
-    """Where the picked candidates of a dataset are kept."""
+    """The file with the picked candidates of a dataset."""
     home: Path = ir_datasets.util.home_path()
+    # The folder keeps its first name so that candidates picked by earlier versions are found.
     return home / "irtoolkit" / "choices" / f"{dataset_id}.jsonl"
 
 
-def write_nway(dataset_id: str, choices: list[NWayCandidates], made: Mapping[str, Any]) -> Path:
-    """Keeps the candidates of a dataset; `made` says how they were picked."""
+def write_nway(dataset_id: str, picked: list[NWayCandidates], made: Mapping[str, Any]) -> Path:
+    """Saves the candidates of a dataset.
+
+    Args:
+        dataset_id: The id of the N-way dataset.
+        picked: The candidates of each query.
+        made: How they were picked; kept in the file's first line.
+
+    Returns:
+        The file.
+    """
     path, base = nway_path(dataset_id), ir_datasets.load(parse_nway_id(dataset_id)[0])
     made = {"dataset": dataset_id, "data": _judged(base), **made}
     with atomic_text(path) as out:
         out.write(json.dumps(made) + "\n")
-        for choice in choices:
-            out.write(json.dumps(choice._asdict(), ensure_ascii=False) + "\n")
+        for query in picked:
+            out.write(json.dumps(query._asdict(), ensure_ascii=False) + "\n")
     return path
 
 
 def read_nway(dataset_id: str) -> list[NWayCandidates]:
-    """The kept candidates of a dataset.
+    """Reads the saved candidates of a dataset.
 
     Raises:
-        InputError: there are none yet; or the file is damaged.
+        InputError: There are none yet, they were picked for other judgments, or the file is
+            damaged.
     """
-    path, made = nway_path(dataset_id), f"irtoolkit choices {dataset_id} RUN"
+    path, command = nway_path(dataset_id), f"irtoolkit nway {dataset_id} RUN"
+    base_id, ways = parse_nway_id(dataset_id)
     if not path.is_file():
         raise InputError(
-            f"the candidates of {dataset_id} have not been picked here", remedy=f"run: {made}"
+            f"the candidates of {dataset_id} have not been picked on this machine",
+            remedy=f"run: {command}",
         )
-    ways = parse_nway_id(dataset_id)[1]
     lines = read_jsonl(path)
     _, head = next(lines, (1, None))
-    base = ir_datasets.load(parse_nway_id(dataset_id)[0])
-    if not isinstance(head, dict) or head.get("data") != _judged(base):
+    if not isinstance(head, dict) or head.get("data") != _judged(ir_datasets.load(base_id)):
         raise InputError(
-            "candidates of other data than there are now",
+            f"these candidates were picked for other judgments than {base_id} has now",
             file=path,
             line=1,
-            remedy=f"run again: {made}",
+            remedy=f"run again: {command}",
         )
-    choices = []
+    picked = []
     for number, row in lines:
-        if not _is_choice(row, ways):
-            raise InputError("not a choice", file=path, line=number, remedy=f"run again: {made}")
-        choices.append(NWayCandidates(**row))
-    return choices
+        if not _is_query(row, ways):
+            raise InputError(
+                f"not a query with {ways} candidates",
+                file=path,
+                line=number,
+                remedy=f"run again: {command}",
+            )
+        picked.append(NWayCandidates(**row))
+    return picked
 
 
-def _is_choice(row: Any, ways: int) -> bool:
+def _is_query(row: Any, ways: int) -> bool:
     if not isinstance(row, dict) or row.keys() != set(NWayCandidates._fields):
         return False
     ids = row["doc_ids"]
@@ -106,13 +122,13 @@ def _is_choice(row: Any, ways: int) -> bool:
 
 
 def _judged(base: Any) -> str:
-    """A hash of a dataset's relevant documents: what was picked for others is worth nothing."""
-    golds = sorted((row.query_id, row.doc_id) for row in base.qrels_iter() if row.relevance > 0)
-    return hashlib.sha256(str(golds).encode()).hexdigest()
+    """A hash of a dataset's relevant documents, which says what the candidates were picked for."""
+    relevant = sorted((row.query_id, row.doc_id) for row in base.qrels_iter() if row.relevance > 0)
+    return hashlib.sha256(str(relevant).encode()).hexdigest()
 
 
 def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
-    """Lets ir_datasets know the form of the ids; there may be one for every other dataset."""
+    """Registers the pattern of N-way ids with ir_datasets: any dataset with a record may have one."""
     ir_datasets.registry.register_pattern(_ID.pattern, _derived)
 
 
@@ -124,11 +140,11 @@ def _derived(dataset_id: str, groups: tuple[str, str | None]) -> ir_datasets.Dat
     about = base.irtoolkit()
 
     def queries() -> list[Any]:
-        chosen = {choice.query_id for choice in read_nway(dataset_id)}
+        chosen = {query.query_id for query in read_nway(dataset_id)}
         return [query for query in base.queries_iter() if query.query_id in chosen]
 
     def judgments() -> Iterator[Any]:
-        chosen = {choice.query_id: set(choice.doc_ids) for choice in read_nway(dataset_id)}
+        chosen = {query.query_id: set(query.doc_ids) for query in read_nway(dataset_id)}
         rows = base.qrels_iter()
         return (row for row in rows if row.doc_id in chosen.get(row.query_id, ()))
 
@@ -143,9 +159,9 @@ def _derived(dataset_id: str, groups: tuple[str, str | None]) -> ir_datasets.Dat
         replace(
             about,
             title=f"{about.title}, {ways} candidates",
-            description=f"The gold among {ways} candidates.",
+            description=f"Find the gold document among {ways} candidates.",
             measures=MEASURES,
-            averaging="accuracy: the share of queries whose gold comes first",
+            averaging="accuracy: the share of queries that rank the gold document first",
             folds=tuple,
             statistics_of=statistics,
             breakdowns={},

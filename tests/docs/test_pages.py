@@ -147,7 +147,7 @@ def test_most_lines_are_run() -> None:
     pages = [page.read_text("utf-8") for page in PAGES if written_by_hand(page)]
     found = [args for page in pages for block in blocks(page) for _, args in commands(block)]
     assert len(found) >= 50
-    wanted = "retrieve eval compare check export choices submit tune reproduce register"
+    wanted = "retrieve eval compare check export nway submit tune reproduce register"
     assert {*wanted.split()} <= {args[0] for args in found}
 
 

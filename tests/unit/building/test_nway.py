@@ -11,9 +11,9 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.building import nway as picking
-from irtoolkit.commands import choices as command
+from irtoolkit.commands import nway as command
 from irtoolkit.commands import retrieve
-from irtoolkit.datasets import nway as choices
+from irtoolkit.datasets import nway
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lexical import BM25
@@ -61,13 +61,13 @@ def golds(dataset_id: str) -> dict[str, set[str]]:
     ],
 )
 def test_what_an_id_says(name: str, base: str, ways: int) -> None:
-    assert choices.parse_nway_id(name) == (base, ways)
+    assert nway.parse_nway_id(name) == (base, ways)
 
 
 @pytest.mark.parametrize("name", ["relic/val", "relic/val/1-way", "relic/val/0-way", "3-way", "relic/val/03-way"])  # fmt: skip
 def test_what_is_no_choice(name: str) -> None:
-    with pytest.raises(InputError, match="names no choice"):
-        choices.parse_nway_id(name)
+    with pytest.raises(InputError, match="is not the id of an N-way dataset"):
+        nway.parse_nway_id(name)
 
 
 def test_the_hardest_are_the_first_that_are_not_gold(bm25: Run, run_file: Path) -> None:
@@ -101,7 +101,9 @@ def test_a_sample_keeps_the_order() -> None:
 
 def test_a_run_that_is_too_shallow(bm25: Run, tmp_path: Path) -> None:
     bm25.head(2).write(tmp_path / "short.run")
-    with pytest.raises(InputError, match="documents that are not gold instead of 4") as caught:
+    with pytest.raises(
+        InputError, match="documents that are not relevant, and 4 are needed"
+    ) as caught:
         picking.hardest_candidates(f"{BASE}/5-way", tmp_path / "short.run")
     assert "--depth 5" in str(caught.value)
 
@@ -114,7 +116,7 @@ def test_too_few_candidates() -> None:
 def test_nothing_has_been_picked(home: Path) -> None:
     dataset = ir_datasets.load(PROXY)
     for way in ("queries_iter", "qrels_iter", "scoreddocs_iter"):
-        with pytest.raises(InputError, match=f"irtoolkit choices {PROXY} RUN"):
+        with pytest.raises(InputError, match=f"irtoolkit nway {PROXY} RUN"):
             list(getattr(dataset, way)())
 
 
@@ -125,7 +127,7 @@ def test_no_choice_of_what_is_not_ours_or_has_no_gold(name: str) -> None:
 
 
 def test_from_run_to_accuracy(home: Path, run_file: Path, tmp_path: Path, irtoolkit: Callable[..., Any]) -> None:  # fmt: skip
-    assert irtoolkit("choices", PROXY, run_file).status == 0
+    assert irtoolkit("nway", PROXY, run_file).status == 0
     dataset = ir_datasets.load(PROXY)
     assert dataset.docs_count() == ir_datasets.load(BASE).docs_count()
     assert dataset.queries_count() == 75
@@ -142,7 +144,7 @@ def test_from_run_to_accuracy(home: Path, run_file: Path, tmp_path: Path, irtool
 
 def test_accuracy_of_chance_is_one_in_n(home: Path, irtoolkit: Callable[..., Any]) -> None:
     """Over many seeds the random ranking is right once in five times."""
-    assert irtoolkit("choices", f"{BASE}/5-way", "--seed", 4).status == 0
+    assert irtoolkit("nway", f"{BASE}/5-way", "--seed", 4).status == 0
     hits = total = 0
     for seed in range(40):
         run = rank(load_task(f"{BASE}/5-way"), Random(seed=seed), progress=False)
@@ -159,16 +161,16 @@ def test_every_example_runs_as_it_is_printed(
     for line in (*retrieve.EXAMPLES, *command.EXAMPLES):
         assert irtoolkit(*line.split()[1:]).status == 0, line
     names = {line.split()[2] for line in command.EXAMPLES}
-    assert all(choices.read_nway(name) for name in names)
+    assert all(nway.read_nway(name) for name in names)
 
 
 def test_a_damaged_file_is_named(home: Path, irtoolkit: Callable[..., Any]) -> None:
-    assert irtoolkit("choices", PROXY).status == 0
-    path = choices.nway_path(PROXY)
+    assert irtoolkit("nway", PROXY).status == 0
+    path = nway.nway_path(PROXY)
     text = path.read_text().replace('"doc_ids"', '"docs"', 1)
     path.write_text(text)
-    with pytest.raises(InputError, match="not a choice") as caught:
-        choices.read_nway(PROXY)
+    with pytest.raises(InputError, match="not a query with 3 candidates") as caught:
+        nway.read_nway(PROXY)
     assert (caught.value.file, caught.value.line) == (str(path), 2)
 
 
@@ -223,11 +225,11 @@ def test_no_such_breakdown(irtoolkit: Callable[..., Any]) -> None:
 
 
 def test_candidates_of_other_golds_are_refused(home: Path, irtoolkit: Callable[..., Any]) -> None:
-    assert irtoolkit("choices", PROXY).status == 0
-    path = choices.nway_path(PROXY)
+    assert irtoolkit("nway", PROXY).status == 0
+    path = nway.nway_path(PROXY)
     path.write_text(path.read_text().replace('"data": "', '"data": "0', 1))
-    with pytest.raises(InputError, match="candidates of other data") as caught:
-        choices.read_nway(PROXY)
+    with pytest.raises(InputError, match="were picked for other judgments") as caught:
+        nway.read_nway(PROXY)
     assert (caught.value.file, caught.value.line) == (str(path), 1)
 
 

@@ -1,0 +1,50 @@
+"""Pick the candidates of an N-way task: each query's gold document and N - 1 others.
+
+DATASET is relic/{split}/proxy (3 candidates: RELiC's proxy task), plotretrieval/{split}/20-way
+(PlotRetrieval's human study), or any of irtoolkit's dataset ids followed by /N-way. With RUN, a run
+of the dataset that DATASET is derived from, the others are the run's highest documents that are not
+relevant. Without RUN they are drawn at random from the query's candidates. The candidates are
+saved, and every command and later session then knows DATASET. Its measure, Success@1, is the
+accuracy.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from irtoolkit.commands import note
+
+HELP = "pick the gold document and negatives for an N-way task"
+EXAMPLES = (
+    "irtoolkit nway relic/sample/val/proxy relic-val.run",
+    "irtoolkit nway plotretrieval/sample/val/20-way --seed 1 --queries 20",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dataset", metavar="DATASET")
+    parser.add_argument(
+        "run", nargs="?", metavar="RUN", help="run to take the others from; default: random ones"
+    )
+    parser.add_argument(
+        "--queries", type=int, metavar="N", help="draw N of the queries; default: all queries"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of every draw; default: 0")
+
+
+def execute(args: argparse.Namespace) -> None:
+    from irtoolkit.base.files import sha256
+    from irtoolkit.building.nway import hardest_candidates, random_candidates, sample_queries
+    from irtoolkit.datasets.nway import write_nway
+
+    made: dict[str, Any]
+    if args.run is None:
+        picked, made = random_candidates(args.dataset, args.seed), {"seed": args.seed}
+    else:
+        picked, made = hardest_candidates(args.dataset, args.run), {"run": sha256(args.run)}
+    if args.queries is not None:
+        picked = sample_queries(picked, args.queries, args.seed)
+        made |= {"queries": args.queries, "seed": args.seed}
+    path = write_nway(args.dataset, picked, made)
+    note(f"{args.dataset}: candidates of {len(picked)} queries saved in {path}")
