@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from irtoolkit.base.ids import Ints
 from irtoolkit.base.spans import Span
-from irtoolkit.datasets.cache import ColumnTexts, Tables
+from irtoolkit.datasets.cache import Tables
+from irtoolkit.datasets.columns import ColumnTexts
 
 
 class Passage(NamedTuple):

@@ -12,11 +12,10 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, TypeVar, overload
+from typing import Any
 
 import pyarrow as pa
 
@@ -34,7 +33,6 @@ _BATCH_CHARACTERS = 1 << 24
 
 Schemas = Mapping[str, Mapping[str, pa.DataType]]
 Tables = dict[str, pa.Table]
-T = TypeVar("T")
 
 
 def cache_home() -> Path:
@@ -206,117 +204,3 @@ def _keep(scratch: Path, folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         with suppress(OSError):
             scratch.rename(folder)
-
-
-class TableRows(Sequence[T], Generic[T]):
-    """Rows of a table as records, made when they are asked for."""
-
-    def __init__(
-        self, table: pa.Table, make: Callable[..., T], places: range | None = None
-    ) -> None:
-        """`make` is called with a row's number and its values."""
-        self._table, self._make = table, make
-        self._places = range(len(table)) if places is None else places
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    @overload
-    def __getitem__(self, key: int) -> T: ...
-    @overload
-    def __getitem__(self, key: slice) -> TableRows[T]: ...
-    def __getitem__(self, key: int | slice) -> T | TableRows[T]:
-        if isinstance(key, slice):
-            return TableRows(self._table, self._make, self._places[key])
-        place = self._places[key]
-        return next(self._records(range(place, place + 1)))
-
-    def __iter__(self) -> Iterator[T]:
-        for start in range(0, len(self._places), _BATCH_ROWS):
-            yield from self._records(self._places[start : start + _BATCH_ROWS])
-
-    def at(self, places: Sequence[int]) -> Iterator[T]:
-        """The records at some places, in that order."""
-        for start in range(0, len(places), _BATCH_ROWS):
-            yield from self._records([self._places[i] for i in places[start : start + _BATCH_ROWS]])
-
-    def _records(self, places: Sequence[int]) -> Iterator[T]:
-        # Not with Table.take, which joins all chunks of a column before it looks for a row.
-        for run in _runs(places):
-            block = self._table.slice(run.start, len(run))
-            columns = [column.to_pylist() for column in block.columns]
-            yield from map(self._make, run, *columns)
-
-
-def _runs(places: Sequence[int]) -> Iterator[range]:
-    """Places cut where they do not go up by one."""
-    if isinstance(places, range) and places.step == 1:
-        yield places
-        return
-    start = stop = -1
-    for place in places:
-        if place != stop:
-            if start != stop:
-                yield range(start, stop)
-            start = place
-        stop = place + 1
-    if start != stop:
-        yield range(start, stop)
-
-
-class ColumnTexts(Sequence[str]):
-    """A stretch of a column of texts, read when the first of them is asked for, and then kept."""
-
-    def __init__(self, column: pa.ChunkedArray, start: int, count: int) -> None:
-        self._column, self._start, self._count = column, start, count
-
-    @cached_property
-    def _texts(self) -> list[str]:
-        texts: list[str] = self._column.slice(self._start, self._count).to_pylist()
-        return texts
-
-    def __len__(self) -> int:
-        return self._count
-
-    @overload
-    def __getitem__(self, key: int) -> str: ...
-    @overload
-    def __getitem__(self, key: slice) -> list[str]: ...
-    def __getitem__(self, key: int | slice) -> str | list[str]:
-        return self._texts[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._texts)
-
-
-class Records(Mapping[str, T], Generic[T]):
-    """Rows by id: a mapping whose values are records made when they are asked for."""
-
-    def __init__(self, ids: Callable[[], Sequence[str]], rows: TableRows[T]) -> None:
-        """`ids` gives the id of each row; it is called once, when the first one is looked up."""
-        self._ids, self._rows = ids, rows
-        self._index: dict[str, int] | None = None
-
-    def _places(self) -> dict[str, int]:
-        if self._index is None:
-            self._index = {name: place for place, name in enumerate(self._ids())}
-        return self._index
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places())
-
-    def __getitem__(self, key: str) -> T:
-        return self._rows[self._places()[key]]
-
-    def values(self) -> Sequence[T]:  # type: ignore[override]
-        """The records in order, as a sequence that can be sliced."""
-        return self._rows
-
-    def many(self, keys: Iterable[str]) -> Iterator[T]:
-        """The records of those ids that are here, in the order asked for."""
-        index = self._places()
-        places = [index[key] for key in keys if key in index]
-        return self._rows.at(places)

@@ -11,17 +11,19 @@ from functools import partial
 import ir_datasets
 
 from irtoolkit.datasets.benchmark import Benchmark, Folds, Statistic
-from irtoolkit.datasets.csfcube_release import (
-    ABSTRACTS,
-    ANNOTATIONS,
+from irtoolkit.datasets.csfcube_records import (
     FACETS,
     GRADES,
-    POOLS,
-    QUERIES,
-    SPLITS,
     CSFCubeDoc,
     CSFCubeQrel,
     CSFCubeQuery,
+)
+from irtoolkit.datasets.csfcube_release import (
+    ABSTRACTS,
+    ANNOTATIONS,
+    POOLS,
+    QUERIES,
+    SPLITS,
     CSFCubeRelease,
     read_csfcube,
 )

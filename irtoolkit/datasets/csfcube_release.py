@@ -1,30 +1,23 @@
-"""The files of a CSFCube release: records, parsing, and what is checked on the way."""
+"""The files of a CSFCube release: parsing and checks."""
 
 import csv
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Optional, Tuple  # noqa: UP035 ir_datasets compares these
+from typing import Any, NamedTuple
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
+from irtoolkit.datasets.csfcube_records import (
+    FACETS,
+    GRADES,
+    LABELS_OF,
+    CSFCubeDoc,
+    CSFCubeQrel,
+    CSFCubeQuery,
+)
 from irtoolkit.datasets.strictjson import TRUNCATED, line_of, read_json, read_jsonl
-
-FACETS = ("background", "method", "result")
-# "background" is what the paper calls background/objective (§3).
-LABELS_OF = {
-    "background": {"background", "objective"},
-    "method": {"method"},
-    "result": {"result"},
-}
-_YEAR = re.compile(r"[0-9]{4}")
-LABELS = {f"{label}_label" for label in ("background", "objective", "method", "result", "other")}
-GRADES = {
-    0: "Unrelated",
-    1: "Related: similar in parts, or at a high level only",
-    2: "Similar: the same kind of thing, with comparable details",
-    3: "Near identical: the same kind of thing, with similar details",
-}
 
 ABSTRACTS = "abstracts-csfcube-preds.jsonl"
 QUERIES = "queries-release.csv"
@@ -32,66 +25,9 @@ SPLITS = "evaluation_splits.json"
 POOLS = "test-pid2pool-csfcube.json"
 ANNOTATIONS = "test-pid2anns-csfcube-{}.json"
 
-
-class CSFCubeDoc(NamedTuple):
-    """A paper: its abstract in sentences, each with the facet predicted for it.
-
-    Labels are background, objective, method, result and other.
-    """
-
-    doc_id: str
-    title: str
-    sentences: Tuple[str, ...]  # noqa: UP006
-    labels: Tuple[str, ...]  # noqa: UP006
-    year: Optional[int]  # noqa: UP045
-
-    @property
-    def abstract(self) -> str:
-        return " ".join(self.sentences)
-
-    def default_text(self) -> str:
-        """Title and abstract."""
-        return f"{self.title} {self.abstract}"
-
-
-class CSFCubeQuery(NamedTuple):
-    """A query paper and a facet of it.
-
-    `sentences`, `labels` and `facet` together are the query of the paper's Definition 1
-    (retrieval by predefined facets); `facet_sentences` alone is that of its Definition 2
-    (retrieval by sentences).
-    """
-
-    query_id: str
-    doc_id: str
-    facet: str
-    title: str
-    sentences: Tuple[str, ...]  # noqa: UP006
-    labels: Tuple[str, ...]  # noqa: UP006
-    facet_sentences: Tuple[str, ...]  # noqa: UP006
-    year: int
-    paper_type: str
-
-    @property
-    def abstract(self) -> str:
-        return " ".join(self.sentences)
-
-    def default_text(self) -> str:
-        """The sentences of the facet."""
-        return " ".join(self.facet_sentences)
-
-
-class CSFCubeQrel(NamedTuple):
-    """An adjudicated grade, with the two annotators' own (-1 where one is missing).
-
-    `sources` names the methods that put the paper into the pool, and "cited".
-    """
-
-    query_id: str
-    doc_id: str
-    relevance: int
-    ratings: Tuple[int, ...]  # noqa: UP006
-    sources: Tuple[str, ...]  # noqa: UP006
+_LABELS = {f"{label}_label" for label in ("background", "objective", "method", "result", "other")}
+_QUERY_COLUMNS = ("pid", "facet", "year", "title", "paper type")
+_YEAR = re.compile(r"[0-9]{4}")
 
 
 class CSFCubeRelease(NamedTuple):
@@ -130,7 +66,7 @@ def _read_docs(path: Path) -> dict[str, CSFCubeDoc]:
     for number, record in read_jsonl(path):
         problem = _doc_problem(record)
         if problem is None and record["paper_id"] in docs:
-            problem = f"paper {record['paper_id']} stands twice"
+            problem = f"paper {record['paper_id']} appears twice"
         if problem is not None:
             raise InputError(problem, file=path, line=number, remedy=TRUNCATED)
         docs[record["paper_id"]] = CSFCubeDoc(
@@ -158,9 +94,9 @@ def _doc_problem(record: Any) -> str | None:
         return f"{name} needs abstract and pred_labels, both lists of strings"
     if len(lists[0]) != len(lists[1]):  # type: ignore[arg-type]
         return f"{name} has {len(lists[0])} sentences and {len(lists[1])} labels"  # type: ignore[arg-type]
-    strange = [label for label in lists[1] if label not in LABELS]  # type: ignore[union-attr]
+    strange = [label for label in lists[1] if label not in _LABELS]  # type: ignore[union-attr]
     if strange:
-        return f"{name} has the label {strange[0]!r}, not one of {', '.join(sorted(LABELS))}"
+        return f"{name} has the label {strange[0]!r}, not one of {', '.join(sorted(_LABELS))}"
     year = (record.get("metadata") or {}).get("year")
     if year is not None and type(year) is not int:
         return f"{name} has the year {year!r}, which is no whole number"
@@ -181,7 +117,7 @@ def _read_sources(path: Path) -> dict[str, dict[str, tuple[str, ...]]]:
         if len(set(lists[0])) != len(lists[0]):
             twice = next(doc for doc in lists[0] if lists[0].count(doc) > 1)
             raise _damaged(
-                path, f"candidate {twice} stands twice in the pool of {query}", f'"{query}"'
+                path, f"candidate {twice} appears twice in the pool of {query}", f'"{query}"'
             )
         pools[query] = {doc: tuple(names) for doc, names in zip(*lists, strict=True)}
     return pools
@@ -209,7 +145,7 @@ def _read_grades(
             if not isinstance(doc, str) or doc not in docs:
                 fault = f"has no text in {ABSTRACTS}"
             elif doc in rows:
-                fault = "stands twice"
+                fault = "appears twice"
             elif not _is_grade(grade, 0):
                 fault = f"has the grade {grade!r}, not one of 0 to 3"
             elif not all(_is_grade(rating, -1) for rating in ratings):
@@ -238,34 +174,13 @@ def _read_queries(
     path: Path, docs: dict[str, CSFCubeDoc], qrels: dict[str, list[CSFCubeQrel]]
 ) -> list[CSFCubeQuery]:
     queries: dict[str, CSFCubeQuery] = {}
-    reader = csv.DictReader(line for _, line in read_lines(path))
-    wanted = ("pid", "facet", "year", "title", "paper type")
-    rows: list[tuple[int, dict[str, str]]] = []
-    try:
-        if reader.fieldnames is None or any(name not in reader.fieldnames for name in wanted):
-            raise InputError(
-                f"the columns are {reader.fieldnames}, not {list(wanted)}",
-                file=path,
-                line=1,
-                remedy=TRUNCATED,
-            )
-        rows.extend((reader.line_num, row) for row in reader)
-    except csv.Error as error:
-        raise InputError(
-            f"not CSV: {error}", file=path, line=reader.line_num or 1, remedy=TRUNCATED
-        ) from None
-    for line, row in rows:
+    for line, row in list(_query_rows(path)):
         query_id = f"{row['pid']}_{row['facet']}"
-        problem = None
-        complete = all(row[name] is not None for name in wanted) and row["paper type"]
-        if not complete or not _YEAR.fullmatch(row["year"]):
-            problem = "the row is incomplete, or its year is no number"
-        elif row["pid"] not in docs:
-            problem = f"query paper {row['pid']} has no text in {ABSTRACTS}"
-        elif query_id not in qrels:
+        problem = _query_problem(row, docs)
+        if problem is None and query_id not in qrels:
             problem = f"query {query_id} has no judgments"
-        elif query_id in queries:
-            problem = f"query {query_id} stands twice"
+        if problem is None and query_id in queries:
+            problem = f"query {query_id} appears twice"
         if problem is not None:
             raise InputError(problem, file=path, line=line, remedy=TRUNCATED)
         doc = docs[row["pid"]]
@@ -287,6 +202,34 @@ def _read_queries(
     if unlisted:
         raise InputError(f"judged query {min(unlisted)} is not listed", file=path, remedy=TRUNCATED)
     return sorted(queries.values(), key=lambda query: FACETS.index(query.facet))
+
+
+def _query_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yields (line, row) of the CSV file of queries."""
+    reader = csv.DictReader(line for _, line in read_lines(path))
+    try:
+        if reader.fieldnames is None or any(c not in reader.fieldnames for c in _QUERY_COLUMNS):
+            raise InputError(
+                f"the columns are {reader.fieldnames}, not {list(_QUERY_COLUMNS)}",
+                file=path,
+                line=1,
+                remedy=TRUNCATED,
+            )
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise InputError(
+            f"not CSV: {error}", file=path, line=reader.line_num or 1, remedy=TRUNCATED
+        ) from None
+
+
+def _query_problem(row: dict[str, str], docs: dict[str, CSFCubeDoc]) -> str | None:
+    complete = all(row[column] is not None for column in _QUERY_COLUMNS) and row["paper type"]
+    if not complete or not _YEAR.fullmatch(row["year"]):
+        return "the row is incomplete, or its year is not a number"
+    if row["pid"] not in docs:
+        return f"query paper {row['pid']} has no text in {ABSTRACTS}"
+    return None
 
 
 def _read_folds(path: Path, queries: set[str]) -> dict[str, tuple[tuple[str, ...], ...]]:

@@ -21,7 +21,8 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.records import Qrel
 from irtoolkit.building.examples import CONTEXT, extract_examples
 from irtoolkit.datasets.benchmark import Benchmark, Statistic
-from irtoolkit.datasets.cache import CacheWriter, Records, TableRows, Tables, parsed
+from irtoolkit.datasets.cache import CacheWriter, Tables, parsed
+from irtoolkit.datasets.columns import Records, TableRows
 from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, QueriesHandler
 from irtoolkit.datasets.source import ReleaseSource
 from irtoolkit.datasets.strictjson import TRUNCATED, read_jsonl
@@ -151,7 +152,7 @@ def _parse(files: list[Path], out: CacheWriter) -> None:
             if problem is None and seen.get(record["id"], path) != path:
                 problem = f"train and dev share a question id: {record['id']}"
             if problem is None and record["id"] in seen:
-                problem = f"question {record['id']} stands twice"
+                problem = f"question {record['id']} appears twice"
             if problem is not None:
                 raise InputError(problem, file=path, line=number, remedy=TRUNCATED)
             seen[record["id"]] = path

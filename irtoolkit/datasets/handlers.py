@@ -10,7 +10,7 @@ from ir_datasets.indices import Docstore
 
 from irtoolkit.base.records import PoolDoc
 from irtoolkit.datasets.books import Passages
-from irtoolkit.datasets.cache import Records
+from irtoolkit.datasets.columns import Records
 
 
 class LazySequence:

@@ -23,7 +23,8 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.benchmark import Benchmark, Statistic
-from irtoolkit.datasets.cache import CacheWriter, Records, TableRows, Tables, parsed
+from irtoolkit.datasets.cache import CacheWriter, Tables, parsed
+from irtoolkit.datasets.columns import Records, TableRows
 from irtoolkit.datasets.github import download_blobs
 from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, QueriesHandler
 from irtoolkit.datasets.source import ReleaseSource

@@ -19,7 +19,8 @@ from irtoolkit.datasets.books import (
     Passages,
     sentences_of,
 )
-from irtoolkit.datasets.cache import CacheWriter, TableRows, Tables, parsed
+from irtoolkit.datasets.cache import CacheWriter, Tables, parsed
+from irtoolkit.datasets.columns import TableRows
 from irtoolkit.datasets.strictjson import TRUNCATED, line_of_key, read_members
 
 # Sentences of criticism on either side that the release may hold.
@@ -165,7 +166,7 @@ def _parse(path: Path, hidden: bool, out: CacheWriter) -> None:
         for query_id, quote in record["quotes"].items():
             problem = _problem(quote, book, hidden)
             if problem is None and query_id in seen:
-                problem = "stands in two books"
+                problem = "appears in two books"
             if problem is None and query_id.split() != [query_id]:
                 problem = "is not one word"
             if problem is not None:

@@ -53,7 +53,7 @@ def read_members(path: Path, what: str) -> Iterator[tuple[int, str, Any]]:
             line = text.line
             key = text.value()
             if key in seen:
-                raise text.refuse(f"the key {key!r} stands twice in one object", line)
+                raise text.refuse(f"the key {key!r} appears twice in one object", line)
             seen.add(key)
             if text.next_character() != ":":
                 raise text.expected("a colon")
@@ -117,7 +117,7 @@ class _Window:
             except KeyError:
                 down, key = _twin(self._text[self._at :])
                 raise self.refuse(
-                    f"the key {key!r} stands twice in one object", self.line + down
+                    f"the key {key!r} appears twice in one object", self.line + down
                 ) from None
             except (ValueError, RecursionError) as error:
                 raise self.refuse(f"not usable JSON: {error}") from None
@@ -167,7 +167,7 @@ def _parse(text: str, path: Path, line: int) -> Any:
     except KeyError:
         down, key = _twin(text)
         raise InputError(
-            f"the key {key!r} stands twice in one object",
+            f"the key {key!r} appears twice in one object",
             file=path,
             line=line + down,
             remedy=TRUNCATED,

@@ -19,7 +19,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, read_lines, sha256
 from irtoolkit.base.ids import encode
 from irtoolkit.base.spans import Span
-from irtoolkit.datasets.csfcube_release import FACETS
+from irtoolkit.datasets.csfcube_records import FACETS
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.datasets.strictjson import line_of, read_json

@@ -64,7 +64,7 @@ def write_docs(form: str, files: Sequence[Path], out: CacheWriter) -> None:
         out: gets rows of `DOC_SCHEMA`.
 
     Raises:
-        InputError: not the format; an id that is missing, is not one word or stands twice; no
+        InputError: not the format; an id that is missing, is not one word or appears twice; no
             documents. A document may be empty.
     """
     hashes = array("q")
@@ -93,7 +93,7 @@ def _refuse_twins(form: str, files: Sequence[Path], hashes: array[int]) -> None:
                 continue
             if doc.doc_id in first:
                 raise InputError(
-                    f"document {doc.doc_id} stands twice, first at {first[doc.doc_id]}",
+                    f"document {doc.doc_id} appears twice, first at {first[doc.doc_id]}",
                     file=path,
                     line=doc.line,
                     remedy="keep one of the two",

@@ -20,7 +20,8 @@ from irtoolkit.base.discovery import modules
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.benchmark import Benchmark, Statistic
-from irtoolkit.datasets.cache import Records, TableRows, content_hash, parsed
+from irtoolkit.datasets.cache import content_hash, parsed
+from irtoolkit.datasets.columns import Records, TableRows
 from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, QueriesHandler
 from irtoolkit.datasets.local import registry
 from irtoolkit.datasets.local.folder import Role

@@ -74,7 +74,7 @@ def write_topics(form: str, path: Path, out: CacheWriter) -> None:
 
     Raises:
         InputError: not the format (a key of `TOPIC_FORMATS`); an id that is missing, is not one
-            word or stands twice; a topic with neither title nor description; no topics.
+            word or appears twice; a topic with neither title nor description; no topics.
     """
     lines: dict[str, int] = {}
     for topic in TOPIC_FORMATS[form](path):
@@ -83,7 +83,7 @@ def write_topics(form: str, path: Path, out: CacheWriter) -> None:
             problem = f"the topic id {name!r} is not one word"
             remedy = "ids stand in TREC runs, whose fields white space separates"
         elif name in lines:
-            problem = f"topic {name} stands twice, first at line {lines[name]}"
+            problem = f"topic {name} appears twice, first at line {lines[name]}"
             remedy = "keep one of the two"
         elif not (topic.title or topic.description):
             problem, remedy = f"topic {name} has no text", "give it one, or take it out"

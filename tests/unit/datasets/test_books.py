@@ -22,7 +22,8 @@ import irtoolkit.datasets.books as books
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.books import Book, Passages
-from irtoolkit.datasets.plotretrieval import chunked, word_overlap
+from irtoolkit.datasets.plotretrieval import word_overlap
+from irtoolkit.datasets.plotretrieval_release import chunked
 from irtoolkit.datasets.relic_release import RelicQuery
 from irtoolkit.retrievers.task import load_task
 
@@ -684,7 +685,7 @@ def test_shown_gold_in_the_hidden_split(small: Path) -> None:
 def test_a_query_in_two_books(small: Path) -> None:
     edit(small, lambda d: d["pub"]["quotes"].update({QUOTE: [[], 0, 1, ["x"]]}))
     line = line_with(small, '"4711"')  # in the second book, which is the one that is named
-    assert_refused("relic/val", small, line, "quote 4711 of pub stands in two books")
+    assert_refused("relic/val", small, line, "quote 4711 of pub appears in two books")
 
 
 def test_the_line_is_the_windows_where_a_sentence_reads_like_its_id(small: Path) -> None:
@@ -721,7 +722,7 @@ def test_a_book_name_that_breaks_ids(small: Path, name: str) -> None:
 
 def test_a_query_twice_in_one_book(small: Path) -> None:
     small.write_text(small.read_text().replace('"4712"', '"4711"'))
-    assert_refused("relic/val", small, line_with(small, '"4711"'), "'4711' stands twice")
+    assert_refused("relic/val", small, line_with(small, '"4711"'), "'4711' appears twice")
 
 
 @pytest.mark.parametrize("value", ["{}", "[]", "null", "5", '"inn"'])
@@ -839,7 +840,7 @@ PLOT_DAMAGE: list[tuple[str, Change, str]] = [
     ("span of fractions", lambda q: q.update(spans=[[4.0, 5]]), "the span [4.0, 5]"),
     ("span of truth", lambda q: q.update(spans=[[False, True]]), "the span [False, True]"),
     ("span no list", lambda q: q.update(spans=[4, 5]), "the span 4"),
-    ("a query twice", lambda q: q.update(query_id="t1"), "query t1 stands twice"),
+    ("a query twice", lambda q: q.update(query_id="t1"), "query t1 appears twice"),
     ("id of two words", lambda q: q.update(query_id="t 2"), "is not one word"),
     ("id empty", lambda q: q.update(query_id=""), "is not one word"),
     ("id a number", lambda q: q.update(query_id=2), "not a query"),
@@ -895,7 +896,7 @@ BOOK_FILES: list[tuple[str, bytes, int, str]] = [
     ("is empty", b"", 1, "not JSON"),
     ("is cut", b'{"book": "tavern",\n "sentences": ["a", "b', 2, "not JSON"),
     ("is not utf-8", b'{"book": "tavern",\n "sentences": ["\xff"]}', 2, "not UTF-8"),
-    ("says it twice", b'{"book": "x",\n "book": "tavern"}', 2, "'book' stands twice"),
+    ("says it twice", b'{"book": "x",\n "book": "tavern"}', 2, "'book' appears twice"),
 ]
 
 

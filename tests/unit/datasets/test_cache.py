@@ -23,16 +23,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets import cache
-from irtoolkit.datasets.cache import (
-    CacheWriter,
-    ColumnTexts,
-    Records,
-    TableRows,
-    cache_home,
-    content_hash,
-    parsed,
-)
+from irtoolkit.datasets import cache, columns
+from irtoolkit.datasets.cache import CacheWriter, cache_home, content_hash, parsed
+from irtoolkit.datasets.columns import ColumnTexts, Records, TableRows
 
 SCHEMAS = {
     "lines": {"text": pa.string(), "length": pa.int32()},
@@ -653,7 +646,7 @@ def test_rows_are_a_list(
     values: list[str], lengths: list[int], batch: int, data: st.DataObject
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cache, "_BATCH_ROWS", batch)
+        patch.setattr(columns, "_BATCH_ROWS", batch)
         rows, plain = TableRows(table_of(values, lengths), made), expected(values)
         assert_same(rows, plain)
         for _ in range(3):
@@ -745,7 +738,7 @@ def test_records_are_a_dict(values: list[str], lengths: list[int], data: st.Data
 
 @pytest.mark.parametrize("batch", [1, 2, 3, 7, 100])
 def test_many_across_batches(monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
-    monkeypatch.setattr(cache, "_BATCH_ROWS", batch)
+    monkeypatch.setattr(columns, "_BATCH_ROWS", batch)
     records = records_of([str(n) for n in range(20)], [6])
     numbers = [3, 4, 5, 6, 7, 7, 6, 19, 0, 1, 11, 12, 13, 12, 3, 3]
     found = list(records.many(["gone", *(f"d{n}" for n in numbers), "gone"]))

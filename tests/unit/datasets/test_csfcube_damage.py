@@ -279,7 +279,7 @@ def test_a_repeated_key_is_placed_where_it_is_repeated(release: Path) -> None:
     lines[twice[1]] = lines[twice[1]].replace("fold2_test", "fold1_test")
     (release / SPLITS).write_text("\n".join(lines))
     error = refused(release)
-    assert "'fold1_test' stands twice" in error.found
+    assert "'fold1_test' appears twice" in error.found
     assert error.line in [number + 1 for number in twice]
 
 
@@ -443,7 +443,7 @@ def test_a_candidate_twice(release: Path) -> None:
         lambda v: v[PAPER]["cands"].__setitem__(-1, v[PAPER]["cands"][0]),
     )
     doc = value[PAPER]["cands"][0]
-    assert_refused(release, BACKGROUND, 1, f"candidate {doc} of {PAPER}", "stands twice")
+    assert_refused(release, BACKGROUND, 1, f"candidate {doc} of {PAPER}", "appears twice")
 
 
 def test_a_candidate_twice_in_the_pool_file(release: Path) -> None:
@@ -528,7 +528,7 @@ def test_a_short_row(release: Path, fields: int) -> None:
 @pytest.mark.parametrize("year", ["", "MMXVI", "2016.0", "-2016", " 2016", "20l6", "²"])
 def test_a_year_that_is_no_number(release: Path, year: str) -> None:
     edit_rows(release, lambda rows: rows[3].__setitem__(2, year))
-    assert_refused(release, QUERIES, 4, "year is no number")
+    assert_refused(release, QUERIES, 4, "year is not a number")
 
 
 def test_a_query_paper_without_a_text(release: Path) -> None:
@@ -550,7 +550,7 @@ def test_a_query_whose_judgments_are_left_out(release: Path) -> None:
 
 def test_a_query_twice(release: Path) -> None:
     edit_rows(release, lambda rows: rows.append(rows[1]))
-    assert_refused(release, QUERIES, 8, f"query {PAPER}_background stands twice")
+    assert_refused(release, QUERIES, 8, f"query {PAPER}_background appears twice")
 
 
 def test_a_judged_query_that_is_not_listed(release: Path) -> None:

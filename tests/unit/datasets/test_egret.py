@@ -623,7 +623,7 @@ def without(key: str) -> dict[str, Any]:
         ("{", "not JSON at column"),
         ("[]", "not a question: it has no id"),
         ("null", "not a question: it has no id"),
-        ('{"id": "x1", "id": "x2", "input": "", "output": []}', "the key 'id' stands twice"),
+        ('{"id": "x1", "id": "x2", "input": "", "output": []}', "the key 'id' appears twice"),
         (without("id"), "not a question: it has no id"),
         ({**question("x1"), "id": 7}, "not a question: it has no id"),
         (without("input"), "question x1 has no input"),
@@ -652,7 +652,7 @@ def test_a_line_that_is_no_question(
 @pytest.mark.parametrize("split", SPLITS)
 def test_a_question_twice(release: Path, split: str) -> None:
     records = [question("a", "E.g. x."), question("b"), question("a", "None.")]
-    assert_refused(split, put(release, split, records), 3, "question a stands twice")
+    assert_refused(split, put(release, split, records), 3, "question a appears twice")
 
 
 @pytest.mark.parametrize("split", SPLITS)

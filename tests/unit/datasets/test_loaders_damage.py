@@ -227,13 +227,13 @@ BAD = [
     Bad("half a character", RELIC, TRAIN, "half a surrogate pair", put(S7, "é", "\\ud83d")),
     Bad("half a character", EGRET, KILT, "half a surrogate pair", put(4, "é", "\\ud83d")),
     Bad("half a character", PLOT, QUERIES, "half a surrogate pair", put(1, "é", "\\ude00")),
-    # Ids that stand twice.
-    Bad("a window twice", RELIC, TRAIN, "w1 of pub stands in two books", put(W3, "w3", "w1")),
-    Bad("a book twice", RELIC, TRAIN, "'inn' stands twice", put(W3 - 2, "pub", "inn")),
-    Bad("a question twice", EGRET, KILT, "question t2 stands twice", again(2, 5, 5)),
-    Bad("a question twice", EGRET, DEV, "question d1 stands twice", again(1, 3, 3)),
+    # Ids that appear twice.
+    Bad("a window twice", RELIC, TRAIN, "w1 of pub appears in two books", put(W3, "w3", "w1")),
+    Bad("a book twice", RELIC, TRAIN, "'inn' appears twice", put(W3 - 2, "pub", "inn")),
+    Bad("a question twice", EGRET, KILT, "question t2 appears twice", again(2, 5, 5)),
+    Bad("a question twice", EGRET, DEV, "question d1 appears twice", again(1, 3, 3)),
     Bad("a question in both", EGRET, DEV, "train and dev share a question id: t3", put(2, "d2", "t3")),
-    Bad("a query twice", PLOT, QUERIES, "query p1 stands twice", again(1, 4, 4)),
+    Bad("a query twice", PLOT, QUERIES, "query p1 appears twice", again(1, 4, 4)),
     # Long lines.
     Bad("long line", RELIC, TRAIN, "not JSON", long_line(S7, '",', "")),
     Bad("long line", QUOTER, ENGLISH, "3 tabs instead of 2", long_line(6, "left", "\t")),

@@ -467,9 +467,9 @@ def test_read_json_gives_the_value(write: Write) -> None:
         ('{"a":\n[1,\n2\n', 3, "not JSON"),
         ("{} {}", 1, "not JSON at column 4: Extra data"),
         ("{'a': 1}", 1, "not JSON"),
-        ('{"a": 1, "a": 2}', 1, "the key 'a' stands twice in one object"),
-        ('{"b": 1,\n"a": {"c": 1, "c": 1}}', 2, "the key 'c' stands twice"),
-        ('[{"a": 1}, {"a": 1, "b": 2, "b": 2}]', 1, "the key 'b' stands twice"),
+        ('{"a": 1, "a": 2}', 1, "the key 'a' appears twice in one object"),
+        ('{"b": 1,\n"a": {"c": 1, "c": 1}}', 2, "the key 'c' appears twice"),
+        ('[{"a": 1}, {"a": 1, "b": 2, "b": 2}]', 1, "the key 'b' appears twice"),
     ],
 )
 def test_read_json_says_where(write: Write, text: str, line: int, found: str) -> None:
@@ -501,8 +501,8 @@ def test_read_jsonl_numbers_lines_and_passes_over_blank_ones(write: Write) -> No
     ("text", "line", "found"),
     [
         ('{"a": 1}\n{"a": 1', 2, "not JSON"),
-        ('{"a": 1}\n\n{"a": 1, "a": 1}\n', 3, "'a' stands twice"),
-        ('{"a": 1, "a": 1}\n{"a": 1}\n', 1, "'a' stands twice"),
+        ('{"a": 1}\n\n{"a": 1, "a": 1}\n', 3, "'a' appears twice"),
+        ('{"a": 1, "a": 1}\n{"a": 1}\n', 1, "'a' appears twice"),
         ('{"a":\n1}\n', 1, "not JSON"),
     ],
 )

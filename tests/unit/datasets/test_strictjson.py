@@ -242,14 +242,14 @@ def test_cut_off_anywhere(tmp_path: Path, size: int) -> None:
         ('{"a": 1}\n\n,', 3, "not the end of the file"),
         ('{} "', 1, "not the end of the file"),
         ("{}\n\x00", 2, "not the end of the file"),
-        ('{"a": 1, "a": 2}', 1, "the key 'a' stands twice in one object"),
-        ('{"a": 1,\n\n"a": 2}', 3, "the key 'a' stands twice in one object"),
-        ('{"\\u0061": 1,\n"a": 2}', 2, "the key 'a' stands twice in one object"),
-        ('{"b": 1,\n"a": {"c": 1,\n"c": 1}}', 3, "the key 'c' stands twice"),
-        ('{"a": [{"c": 1},\n{"c": {},\n"c" : []}]}', 3, "the key 'c' stands twice"),
-        ('{"a": {"b": "\\"b\\": {[",\n"c": "b",\n"b": 1}}', 3, "the key 'b' stands twice"),
+        ('{"a": 1, "a": 2}', 1, "the key 'a' appears twice in one object"),
+        ('{"a": 1,\n\n"a": 2}', 3, "the key 'a' appears twice in one object"),
+        ('{"\\u0061": 1,\n"a": 2}', 2, "the key 'a' appears twice in one object"),
+        ('{"b": 1,\n"a": {"c": 1,\n"c": 1}}', 3, "the key 'c' appears twice"),
+        ('{"a": [{"c": 1},\n{"c": {},\n"c" : []}]}', 3, "the key 'c' appears twice"),
+        ('{"a": {"b": "\\"b\\": {[",\n"c": "b",\n"b": 1}}', 3, "the key 'b' appears twice"),
         # The decoder meets the inner pair first; the outer one stands before it.
-        ('{"a": {"x": 1,\n"x": 2,\n"y": {"z": 1,\n"z": 2}}}', 2, "the key 'x' stands twice"),
+        ('{"a": {"x": 1,\n"x": 2,\n"y": {"z": 1,\n"z": 2}}}', 2, "the key 'x' appears twice"),
         ("[]", 1, "not an object of things"),
         ("\n[{}]", 2, "not an object of things"),
         ("null", 1, "not an object of things"),
@@ -310,7 +310,7 @@ def test_read_json_names_the_same_line_for_twins_and_halves(write: Write) -> Non
         read_json(path)
     assert caught.value.line == 3
     path = write("y.json", '{"x": 1,\n"x": 2,\n"y": {"z": 1,\n"z": 2}}')
-    with pytest.raises(InputError, match="the key 'x' stands twice") as caught:
+    with pytest.raises(InputError, match="the key 'x' appears twice") as caught:
         read_json(path)
     assert caught.value.line == 2
 
@@ -394,7 +394,7 @@ def test_a_long_line_is_read_in_a_window(tmp_path: Path) -> None:
         ('{"a": "%s"', "the file ends where a comma"),
         ('{"a": "%s', "Unterminated string"),
         ('{"a": ["%s", nul]}', "Expecting value"),
-        ('{"a": {"b": "%s", "c": 1, "c": 2}}', "the key 'c' stands twice"),
+        ('{"a": {"b": "%s", "c": 1, "c": 2}}', "the key 'c' appears twice"),
         ('{"a": {"b": "%s\\ud800"}}', "half a surrogate pair"),
         ('{"a": "%s"} x', "not the end of the file"),
     ],

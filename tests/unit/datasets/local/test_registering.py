@@ -220,7 +220,7 @@ def test_json_field_names(folder: Callable[..., Path], name: str, text: str) -> 
         ('{"id": 1.5, "text": "a"}', 1, "'id' holds 1.5"),
         ('{"id": true, "text": "a"}', 1, "'id' holds True"),
         ('{"id": "1", "text": "a", "title": 3}', 1, "'title' holds 3"),
-        ('{"id": "1", "id": "2", "text": "a"}', 1, "stands twice in one object"),
+        ('{"id": "1", "id": "2", "text": "a"}', 1, "appears twice in one object"),
         ('{"id": "", "text": "a"}', 1, "not one word"),
         ('{"id": "1", "text": "\\ud800"}', 1, "surrogate"),
         ('{"id": "1", "text": "a"}\n["2", "b"]', 2, "not a JSON object"),
@@ -330,7 +330,7 @@ def test_duplicate_documents(
     folder: Callable[..., Path], name: str, first: str, second: str, line: int
 ) -> None:
     path = folder({name.format(1): first, name.format(2): second})
-    said = f"document 1 stands twice, first at {name.format(1)}:1"
+    said = f"document 1 appears twice, first at {name.format(1)}:1"
     error = refused(lambda: docs_of(path), said, "keep one", line=line)
     assert error.file == str(path / name.format(2))
 
@@ -446,7 +446,7 @@ def test_tsv_topics(folder: Callable[..., Path]) -> None:
         ("<topics>\n</topics>", None, "no topics"),
         ("1\ta\n2\n", 2, "0 tabs"),
         ("1\ta\n2\t\n", 2, "topic 2 has no text"),
-        ("1\ta\n1\tb\n", 2, "topic 1 stands twice"),
+        ("1\ta\n1\tb\n", 2, "topic 1 appears twice"),
         ("1\ta\n2 3\tb\n", 2, "'2 3' is not one word"),
         ('{"_id": "1", "text": "a"}\n{"_id": "2"}', 2, "no field 'text'"),
         ('{"_id": "1", "text": "a"}\n{"_id": "2", "text": " "}', 2, "topic 2 has no text"),
@@ -484,7 +484,7 @@ BEIR = "query-id\tcorpus-id\tscore\n"
     [
         ("q1 0 d1 1\nq1 0 d2\n", 2, "3 fields instead of 4"),
         ("q1 0 d1 1\nq1 0 d2 1.5\n", 2, "'1.5' is not a whole number"),
-        ("q1 0 d1 1\nq1 0 d1 0\n", 2, "stands twice"),
+        ("q1 0 d1 1\nq1 0 d1 0\n", 2, "appears twice"),
         ("q1\td1\t1\n", 1, "3 fields instead of 4"),
         (BEIR + "q1\td1\t1\n\nq1\td2\n", 4, "1 tabs instead of 2"),
         (BEIR + "q1\td1\tx\n", 2, "'x' is not a whole number"),
