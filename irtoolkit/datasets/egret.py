@@ -190,45 +190,49 @@ def _problem(record: Any) -> str | None:
 
 
 def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
-    """Declares every EgRet dataset; opens no file."""
+    """Registers every EgRet dataset; opens no file."""
     for prefix, sample in BENCHMARK.variants():
         howto = f"get ELI5 from {URL} and put {' and '.join(FILES)} into"
         source = BENCHMARK.source(
             list(FILES), sample=sample, howto=howto, download=partial(download_files, FILES)
         )
-        load = partial(_load, source)
-        docs = DocsHandler(lambda load=load: load().docs, GenericDoc, NAME, "en")  # type: ignore[misc]
-        about = replace(
-            BENCHMARK,
-            statistics_of=lambda load=load: [Statistic("Examples", len(load().docs))],  # type: ignore[misc]
-            listed=False,
-        ).at(source)
-        add(prefix, ir_datasets.Dataset(docs, about))
+        examples = _Examples(source)
+        add(prefix, ir_datasets.Dataset(examples.docs, examples.record()))
         for split in SPLITS:
-            for left_only in (False, True):
-                dataset_id = f"{prefix}/{split}" + ("/left" if left_only else "")
-                add(dataset_id, _dataset(load, docs, source, split, left_only))
+            add(f"{prefix}/{split}", _dataset(examples, split, left_only=False))
+            add(f"{prefix}/{split}/left", _dataset(examples, split, left_only=True))
 
 
 _read = cache(read_egret)
 
 
-def _load(source: ReleaseSource) -> EgretRelease:
-    return _read(source.folder())
+class _Examples:
+    """The files of the release, and the documents that all its datasets share."""
+
+    def __init__(self, source: ReleaseSource) -> None:
+        self.source = source
+        self.docs = DocsHandler(lambda: self.load().docs, GenericDoc, NAME, "en")
+
+    def load(self) -> EgretRelease:
+        return _read(self.source.folder())
+
+    def record(self) -> Benchmark:
+        """The record of the dataset that has the examples alone."""
+
+        def statistics() -> list[Statistic]:
+            return [Statistic("Examples", len(self.load().docs))]
+
+        return replace(BENCHMARK, statistics_of=statistics, listed=False).at(self.source)
 
 
-def _dataset(
-    load: Callable[[], EgretRelease],
-    docs: DocsHandler,
-    source: ReleaseSource,
-    split: str,
-    left_only: bool,
-) -> ir_datasets.Dataset:
+def _dataset(examples: _Examples, split: str, *, left_only: bool) -> ir_datasets.Dataset:
+    load = examples.load
+
     def judgments() -> Iterator[Qrel]:
         return (Qrel(unit.doc_id, unit.doc_id, 1) for unit in load().examples(split))
 
     return ir_datasets.Dataset(
-        docs,
+        examples.docs,
         QueriesHandler(lambda: load().queries(split, left_only), ExampleQuery, NAME, "en"),
         QrelsHandler(judgments, Qrel, GRADES),
         replace(
@@ -236,7 +240,7 @@ def _dataset(
             statistics_of=lambda: _statistics(load(), split, left_only),
             published=REPORTED[split],
             listed=not left_only,
-        ).at(source),
+        ).at(examples.source),
     )
 
 

@@ -36,7 +36,6 @@ from irtoolkit.datasets.plotretrieval_release import (
     PlotRelease,
     read_plotretrieval,
 )
-from irtoolkit.datasets.source import ReleaseSource
 
 NAME = "plotretrieval"
 SPLITS = ("train", "val", "test")
@@ -71,11 +70,11 @@ QUERIES = {"test": 4572}
 
 
 def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
-    """Declares every PlotRetrieval dataset; opens no file."""
+    """Registers every PlotRetrieval dataset; opens no file."""
     for prefix, sample in BENCHMARK.variants():
         for split in SPLITS:
             name = f"{prefix}/{split}"
-            for dataset_id, dataset in _datasets(name, split, CHUNK, sample):
+            for dataset_id, dataset in _datasets(name, _Chunks(split, CHUNK, sample)).items():
                 add(dataset_id, dataset)
             ir_datasets.registry.register_pattern(
                 rf"^{name}/m([1-9][0-9]?)(?:/book)?$",
@@ -83,49 +82,51 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
             )
 
 
-def _datasets(
-    name: str, split: str, size: int, sample: bool
-) -> Iterator[tuple[str, ir_datasets.Dataset]]:
-    """The two datasets of a split at one size of chunks, which share their documents."""
-    howto = (
-        f"the authors have not published their files: make books/*.json and queries-{split}.jsonl,"
-        " as the documentation of irtoolkit.datasets.plotretrieval_release says, and put them into"
-    )
-    source = BENCHMARK.source([f"queries-{split}.jsonl"], sample=sample, howto=howto)
-    load = partial(_load, source, split, size)
-    docs = DocsHandler(lambda: load().passages, Passage, NAME, "en")
-    for own_book in (False, True):
-        dataset_id = f"{name}/book" if own_book else name
-        yield dataset_id, _dataset(load, docs, source, split, own_book, listed=size == CHUNK)
+_read = cache(read_plotretrieval)
+
+
+class _Chunks:
+    """One split at one size of chunks: its files, and the documents that its datasets share."""
+
+    def __init__(self, split: str, size: int, sample: bool) -> None:
+        self.split, self.size = split, size
+        files = [f"queries-{split}.jsonl"]
+        howto = (
+            "the authors have not published their files: write books/*.json and"
+            f" queries-{split}.jsonl as docs/benchmarks/plotretrieval.md describes them, and put"
+            " them into"
+        )
+        self.source = BENCHMARK.source(files, sample=sample, howto=howto)
+        self.docs = DocsHandler(lambda: self.load().passages, Passage, NAME, "en")
+
+    def load(self) -> PlotRelease:
+        return _read(self.source.folder(), self.split, self.size)
+
+
+def _datasets(name: str, chunks: _Chunks) -> dict[str, ir_datasets.Dataset]:
+    """The dataset that ranks all chunks and the one that ranks the query's own book, by id."""
+    return {
+        name: _dataset(chunks, own_book=False),
+        f"{name}/book": _dataset(chunks, own_book=True),
+    }
 
 
 @cache
-def _chunks(name: str, split: str, size: int, sample: bool) -> Mapping[str, ir_datasets.Dataset]:
-    return dict(_datasets(f"{name}/m{size}", split, size, sample))
+def _datasets_of_size(
+    name: str, split: str, size: int, sample: bool
+) -> Mapping[str, ir_datasets.Dataset]:
+    return _datasets(f"{name}/m{size}", _Chunks(split, size, sample))
 
 
 def _chunked_otherwise(
     name: str, split: str, sample: bool, dataset_id: str, groups: tuple[str, ...]
 ) -> ir_datasets.Dataset:
-    return _chunks(name, split, int(groups[0]), sample)[dataset_id]
+    return _datasets_of_size(name, split, int(groups[0]), sample)[dataset_id]
 
 
-_read = cache(read_plotretrieval)
+def _dataset(chunks: _Chunks, *, own_book: bool) -> ir_datasets.Dataset:
+    load = chunks.load
 
-
-def _load(source: ReleaseSource, split: str, size: int) -> PlotRelease:
-    return _read(source.folder(), split, size)
-
-
-def _dataset(
-    load: Callable[[], PlotRelease],
-    docs: DocsHandler,
-    source: ReleaseSource,
-    split: str,
-    own_book: bool,
-    *,
-    listed: bool,
-) -> ir_datasets.Dataset:
     def candidates() -> Iterator[tuple[list[str], list[str]]]:
         release = load()
         asking = release.asking()
@@ -134,18 +135,18 @@ def _dataset(
             yield asking[name], [str(span) for span in spans]
 
     return ir_datasets.Dataset(
-        docs,
+        chunks.docs,
         QueriesHandler(lambda: load().queries(), PlotQuery, NAME, "en"),
         QrelsHandler(lambda: _qrels(load()), Qrel, GRADES),
         SharedCandidatesHandler(candidates) if own_book else None,
         replace(
             BENCHMARK,
-            statistics_of=lambda: _statistics(load(), split),
-            published=QUERIES.get(split),
+            statistics_of=lambda: _statistics(load(), chunks.split),
+            published=QUERIES.get(chunks.split),
             gold_of=lambda query: query.spans[0],
             breakdowns={"book": lambda: load().asking()},
-            listed=listed,
-        ).at(source),
+            listed=chunks.size == CHUNK,
+        ).at(chunks.source),
     )
 
 

@@ -210,7 +210,7 @@ def _parse(path: Path, lower: bool, out: CacheWriter) -> None:
 
 
 def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
-    """Declares every QuoteR dataset; opens no file."""
+    """Registers every QuoteR dataset; opens no file."""
     for prefix, sample in BENCHMARK.variants():
         for lang, file in FILES.items():
             source = BENCHMARK.source(
@@ -221,51 +221,50 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
             )
             for lower in (False, True):
                 name = f"{prefix}/{lang}" + ("/lower" if lower else "")
-                load = partial(_load, source, lang, lower)
-                namespace = f"{NAME}/{lang}"
-                docs = DocsHandler(lambda load=load: load().quotes, GenericDoc, namespace, lang)  # type: ignore[misc]
-                about = replace(
-                    BENCHMARK,
-                    statistics_of=lambda load=load: [Statistic("Quotes", len(load().quotes))],  # type: ignore[misc]
-                    listed=False,
-                ).at(source)
-                add(name, ir_datasets.Dataset(docs, about))
+                quotes = _Language(lang, lower, source)
+                add(name, ir_datasets.Dataset(quotes.docs, quotes.record()))
                 for split in SPLITS:
-                    whole = _dataset(load, docs, source, lang, split, None, listed=not lower)
-                    add(f"{name}/{split}", whole)
+                    add(f"{name}/{split}", _dataset(quotes, split, None))
                     for side in get_args(ContextSide):
-                        view = _dataset(load, docs, source, lang, split, side, listed=False)
-                        add(f"{name}/{split}/{side}", view)
+                        add(f"{name}/{split}/{side}", _dataset(quotes, split, side))
 
 
 _read = cache(read_quoter)
 
 
-def _load(source: ReleaseSource, lang: str, lower: bool) -> QuoterRelease:
-    return _read(source.folder() / FILES[lang], lang, lower)
+class _Language:
+    """The file of one language, lower-cased or not, and the documents its datasets share."""
+
+    def __init__(self, lang: str, lower: bool, source: ReleaseSource) -> None:
+        self.lang, self.lower, self.source = lang, lower, source
+        self.namespace = f"{NAME}/{lang}"
+        self.docs = DocsHandler(lambda: self.load().quotes, GenericDoc, self.namespace, lang)
+
+    def load(self) -> QuoterRelease:
+        return _read(self.source.folder() / FILES[self.lang], self.lang, self.lower)
+
+    def record(self) -> Benchmark:
+        """The record of the dataset that has the quotes alone."""
+
+        def statistics() -> list[Statistic]:
+            return [Statistic("Quotes", len(self.load().quotes))]
+
+        return replace(BENCHMARK, statistics_of=statistics, listed=False).at(self.source)
 
 
-def _dataset(
-    load: Callable[[], QuoterRelease],
-    docs: DocsHandler,
-    source: ReleaseSource,
-    lang: str,
-    split: str,
-    side: ContextSide | None,
-    *,
-    listed: bool,
-) -> ir_datasets.Dataset:
+def _dataset(quotes: _Language, split: str, side: ContextSide | None) -> ir_datasets.Dataset:
+    load, lang = quotes.load, quotes.lang
     return ir_datasets.Dataset(
-        docs,
-        QueriesHandler(lambda: load().queries(split, side), QuoteQuery, f"{NAME}/{lang}", lang),
+        quotes.docs,
+        QueriesHandler(lambda: load().queries(split, side), QuoteQuery, quotes.namespace, lang),
         QrelsHandler(lambda: load().judgments(split), Qrel, GRADES),
         replace(
             BENCHMARK,
             statistics_of=lambda: _statistics(load(), lang, split),
             published=REPORTED[lang][split][0],
             breakdowns={"frequency": lambda: load().by_frequency(split)},
-            listed=listed,
-        ).at(source),
+            listed=not quotes.lower and side is None,
+        ).at(quotes.source),
     )
 
 

@@ -8,7 +8,8 @@ invented miniature that ships with the package. The test split of the release hi
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
+from itertools import product
 
 import ir_datasets
 import numpy as np
@@ -59,39 +60,36 @@ REPORTED = {"train": 71395, "val": 9036, "test": 9034}
 
 
 def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
-    """Declares every RELiC dataset; opens no file."""
+    """Registers every RELiC dataset; opens no file."""
     for prefix, sample in BENCHMARK.variants():
-        for split in SPLITS:
+        for name in SPLITS:
             howto = f"get the dataset from {URL} and put its json files into"
-            source = BENCHMARK.source([f"{split}.json"], sample=sample, howto=howto)
-            load = partial(_load, source, split)
-            docs = DocsHandler(lambda load=load: load().passages, Passage, NAME, "en")  # type: ignore[misc]
-            whole = _dataset(load, docs, source, split, MAX_CONTEXT, MAX_CONTEXT, listed=True)
-            add(f"{prefix}/{split}", whole)
-            for left in range(MAX_CONTEXT + 1):
-                for right in range(MAX_CONTEXT + 1):
-                    if left or right:
-                        view = _dataset(load, docs, source, split, left, right, listed=False)
-                        add(f"{prefix}/{split}/{left}-{right}", view)
+            split = _Split(name, BENCHMARK.source([f"{name}.json"], sample=sample, howto=howto))
+            whole = _dataset(split, MAX_CONTEXT, MAX_CONTEXT, listed=True)
+            add(f"{prefix}/{name}", whole)
+            for left, right in product(range(MAX_CONTEXT + 1), repeat=2):
+                if left or right:
+                    view = _dataset(split, left, right, listed=False)
+                    add(f"{prefix}/{name}/{left}-{right}", view)
 
 
 _read = cache(read_relic)
 
 
-def _load(source: ReleaseSource, split: str) -> RelicRelease:
-    return _read(source.folder() / f"{split}.json", split == HIDDEN)
+class _Split:
+    """The files of one split, and the documents that all its datasets share."""
+
+    def __init__(self, name: str, source: ReleaseSource) -> None:
+        self.name, self.source = name, source
+        self.docs = DocsHandler(lambda: self.load().passages, Passage, NAME, "en")
+
+    def load(self) -> RelicRelease:
+        return _read(self.source.folder() / f"{self.name}.json", self.name == HIDDEN)
 
 
-def _dataset(
-    load: Callable[[], RelicRelease],
-    docs: DocsHandler,
-    source: ReleaseSource,
-    split: str,
-    left: int,
-    right: int,
-    *,
-    listed: bool,
-) -> ir_datasets.Dataset:
+def _dataset(split: _Split, left: int, right: int, *, listed: bool) -> ir_datasets.Dataset:
+    load = split.load
+
     def candidates() -> Iterator[tuple[list[str], list[str]]]:
         release = load()
         asking = release.asking()
@@ -113,20 +111,20 @@ def _dataset(
         return parts
 
     judgments = None
-    if split != HIDDEN:
+    if split.name != HIDDEN:
         judgments = QrelsHandler(lambda: _qrels(load()), Qrel, GRADES)
     return ir_datasets.Dataset(
-        docs,
+        split.docs,
         QueriesHandler(lambda: load().queries(left, right), RelicQuery, NAME, "en"),
         judgments,
         SharedCandidatesHandler(candidates),
         replace(
             BENCHMARK,
-            statistics_of=lambda: _statistics(load(), split),
-            published=REPORTED[split],
+            statistics_of=lambda: _statistics(load(), split.name),
+            published=REPORTED[split.name],
             breakdowns={"book": by_book, "length": by_length},
             listed=listed,
-        ).at(source),
+        ).at(split.source),
     )
 
 
@@ -140,7 +138,7 @@ def _qrels(release: RelicRelease) -> Iterator[Qrel]:
 
 def _statistics(release: RelicRelease, split: str) -> list[Statistic]:
     """The figures of the paper's Table 1 that one split gives."""
-    windows = [window.query for window in release.windows()]
+    windows = list(release.queries(MAX_CONTEXT, MAX_CONTEXT))
     context = [len(q.left) + len(q.right) for q in windows]
     sizes = [len(release.books[q.book].starts[q.length]) for q in windows]
     words = [len(q.context.split()) for q in windows]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Optional, Tuple  # noqa: UP035 ir_datasets compares these
+from typing import Any, NamedTuple, Tuple  # noqa: UP035 ir_datasets compares these
 
 import numpy as np
 import pyarrow as pa
@@ -60,13 +60,6 @@ class RelicQuery(NamedTuple):
                              right=self.right[:right])  # fmt: skip
 
 
-class Window(NamedTuple):
-    """A query, and where its quotation stands; None where the release hides it."""
-
-    query: RelicQuery
-    gold: Optional[Span]  # noqa: UP045
-
-
 _SCHEMAS = {
     "books": BOOK_COLUMNS,
     "sentences": SENTENCE_COLUMNS,
@@ -100,27 +93,17 @@ class RelicRelease:
         self.passages = Passages(self.books)
         self._windows = tables["windows"]
 
-    def windows(self) -> TableRows[Window]:
-        """The windows, whole."""
-
-        def make(_: int, query_id: str, book: int, length: int, gold: int | None,
-                 left: list[str], right: list[str]) -> Window:  # fmt: skip
-            name = self._names[book]
-            query = RelicQuery(query_id, name, length, tuple(left), tuple(right))
-            return Window(query, None if gold is None else Span(name, gold, length))
-
-        return TableRows(self._windows, make)
-
     def queries(self, left: int, right: int) -> TableRows[RelicQuery]:
         """The queries with at most so many sentences on each side."""
 
-        def make(_: int, query_id: str, book: int, length: int, gold: int | None,
-                 before: list[str], after: list[str]) -> RelicQuery:  # fmt: skip
-            name = self._names[book]
-            whole = RelicQuery(query_id, name, length, tuple(before), tuple(after))
+        def make(
+            _: int, query_id: str, book: int, length: int, before: list[str], after: list[str]
+        ) -> RelicQuery:
+            whole = RelicQuery(query_id, self._names[book], length, tuple(before), tuple(after))
             return whole.clipped(left, right)
 
-        return TableRows(self._windows, make)
+        columns = ["query_id", "book", "length", "left", "right"]
+        return TableRows(self._windows.select(columns), make)
 
     def asking(self) -> dict[tuple[str, int], list[str]]:
         """The ids of the queries that rank the passages of each length in each book."""

@@ -484,7 +484,7 @@ BEIR = "query-id\tcorpus-id\tscore\n"
     [
         ("q1 0 d1 1\nq1 0 d2\n", 2, "3 fields instead of 4"),
         ("q1 0 d1 1\nq1 0 d2 1.5\n", 2, "'1.5' is not a whole number"),
-        ("q1 0 d1 1\nq1 0 d1 0\n", 2, "appears twice"),
+        ("q1 0 d1 1\nq1 0 d1 0\n", 2, "is listed twice"),
         ("q1\td1\t1\n", 1, "3 fields instead of 4"),
         (BEIR + "q1\td1\t1\n\nq1\td2\n", 4, "1 tabs instead of 2"),
         (BEIR + "q1\td1\tx\n", 2, "'x' is not a whole number"),
