@@ -10,11 +10,13 @@ stemmer "porter".
 from __future__ import annotations
 
 import re
+import runpy
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Literal
 
 from irtoolkit.base.errors import needs_extra
@@ -123,6 +125,19 @@ def stop_words(name: StopWords) -> frozenset[str]:
         return frozenset()
     if name == "lucene":
         return frozenset(_LUCENE_STOP.split())
+    return _sklearn_stop_words()
+
+
+def _sklearn_stop_words() -> frozenset[str]:
+    """scikit-learn's list, from the one file that holds it: importing scikit-learn takes seconds."""
+    installed = find_spec("sklearn")
+    for folder in (installed and installed.submodule_search_locations) or ():
+        file = Path(folder, "feature_extraction", "_stop_words.py")
+        if file.is_file():
+            words = runpy.run_path(str(file)).get("ENGLISH_STOP_WORDS")
+            if isinstance(words, frozenset):
+                return words
+    # A release that keeps it elsewhere, or a zip file.
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     return frozenset(ENGLISH_STOP_WORDS)

@@ -21,7 +21,13 @@ _MARK = b"\xef\xbb\xbf"
 
 
 def is_gzip(path: StrPath) -> bool:
+    """Whether a file is gzip by its name."""
     return os.fspath(path).endswith(".gz")
+
+
+def is_parquet(path: StrPath) -> bool:
+    """Whether a file is Parquet by its name."""
+    return os.fspath(path).endswith(".parquet")
 
 
 @contextmanager

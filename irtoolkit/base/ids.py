@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 Ids = NDArray[np.object_]
 
 

@@ -73,11 +73,13 @@ def positions(ids: Ids) -> tuple[Ints, Ints]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    parts = pc.extract_regex(pa.array(ids, pa.string()), f"(?s)^{_SPAN.pattern}$")
+    from irtoolkit.base import arrow
+
+    parts = pc.extract_regex(arrow.texts(ids), f"(?s)^{_SPAN.pattern}$")
     if parts.null_count:
         for name in ids:
             Span.parse(name)
     book, start, length = parts.flatten()
-    codes = book.dictionary_encode().indices.to_numpy().astype(np.int64)
-    middle = 2 * start.cast(pa.int64()).to_numpy() + length.cast(pa.int64()).to_numpy() - 1
-    return codes, middle
+    codes = arrow.to_numpy(book.dictionary_encode().indices).astype(np.int64)
+    starts, lengths = (arrow.to_numpy(part.cast(pa.int64())) for part in (start, length))
+    return codes, 2 * starts + lengths - 1

@@ -19,6 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from irtoolkit.base import arrow
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
 
@@ -78,7 +79,7 @@ class _TableWriter:
         if self._rows:
             columns = zip(*self._rows, strict=True)
             arrays = [
-                pa.array(list(values), field.type)
+                arrow.column(values, field.type)
                 for values, field in zip(columns, self._schema, strict=True)
             ]
             self._file.write_batch(pa.record_batch(arrays, schema=self._schema))

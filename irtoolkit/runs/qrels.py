@@ -93,7 +93,7 @@ class Qrels:
     @classmethod
     def read(cls, path: StrPath) -> Qrels:
         """Reads TREC qrels; errors as for `irtoolkit.runs.trec.read_qrels`."""
-        columns = trec.read_qrels(path)
+        columns = trec.parse_qrels(path)
         return cls._grouped(
             columns.query_ids, columns.queries, columns.doc_ids, columns.docs, columns.grades
         )

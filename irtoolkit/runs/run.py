@@ -1,4 +1,4 @@
-"""Runs: columnar rankings, and TREC text and Parquet in and out."""
+"""Runs: rankings of documents for queries, in columns."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from irtoolkit.base import html
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, atomic_path, atomic_text
-from irtoolkit.base.ids import Ids, Ints, encode, id_array, is_word, offsets_of, rank_ids
+from irtoolkit.base.files import StrPath, is_parquet
+from irtoolkit.base.ids import Ids, Ints, Singles, encode, is_word, offsets_of, rank_ids
 from irtoolkit.base.records import ScoredDoc
-from irtoolkit.runs import objects, trec
+from irtoolkit.runs import objects, storage, trec
+from irtoolkit.runs.columns import RunColumns
 from irtoolkit.runs.exact_ranks import Ranks
 
 DEFAULT_TAG = "irtoolkit"
@@ -46,7 +47,7 @@ class Run:
     doc_ids: Ids
     offsets: Ints
     docs: NDArray[np.int32]
-    scores: NDArray[np.float32]
+    scores: Singles
     tag: str = DEFAULT_TAG
     exact_ranks: Ranks | None = field(default=None, repr=False)
 
@@ -102,7 +103,7 @@ class Run:
     @classmethod
     def ordered(
         cls, query_ids: Ids, offsets: Ints, doc_ids: Ids, docs: NDArray[np.int32],
-        scores: NDArray[np.float32], tag: str = DEFAULT_TAG,
+        scores: Singles, tag: str = DEFAULT_TAG,
     ) -> Run:  # fmt: skip
         """Builds a run from rows that stand in its order already, no document twice for a query.
 
@@ -166,14 +167,18 @@ class Run:
         """Reads TREC text (.run, .run.gz, ...) or Parquet, by the file's name.
 
         Raises:
-            InputError: see `irtoolkit.runs.trec.read_run`; or no such Parquet columns.
+            InputError: see `irtoolkit.runs.trec.parse_run`; or no such Parquet columns.
         """
-        if str(path).endswith(".parquet"):
-            return cls._read_parquet(path)
-        return cls.from_trec(trec.read_run(path))
+        if not is_parquet(path):
+            return cls.from_trec(trec.parse_run(path))
+        columns = storage.read_parquet(path, DEFAULT_TAG)
+        try:
+            return cls.from_columns(*columns)
+        except InputError as error:
+            raise InputError(error.found, file=path, remedy=error.remedy) from None
 
     @classmethod
-    def from_trec(cls, columns: trec.RunColumns) -> Run:
+    def from_trec(cls, columns: RunColumns) -> Run:
         """Builds a run from the parsed rows of a file, which have at least one."""
         return cls.from_columns(
             columns.query_ids,
@@ -275,94 +280,14 @@ class Run:
         Raises:
             InputError: an id that is empty or holds white space, in TREC text; or the disk refuses.
         """
-        if str(path).endswith(".parquet"):
-            self._write_parquet(path)
-            return
-        for name in (*self.query_ids, *self.doc_ids):
-            if not is_word(name):
-                raise InputError(
-                    f"the id {name!r} cannot be written as one field of TREC text",
-                    file=path,
-                    remedy="rename it, or write Parquet",
-                )
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        queries = pa.array([f"{name} Q0" for name in self.query_ids], pa.string())
-        docs, tag = pa.array(self.doc_ids, pa.string()), pa.scalar(f"{self.tag}\n")
-        with atomic_text(path) as out:
-            for start in range(0, len(self), 1 << 20):
-                rows = slice(start, start + (1 << 20))
-                lines = pc.binary_join_element_wise(
-                    queries.take(pa.array(self.queries[rows])),
-                    docs.take(pa.array(self.docs[rows])),
-                    pa.array(self.ranks[rows]).cast(pa.string()),
-                    pa.array(self.scores[rows]).cast(pa.string()),
-                    tag,
-                    " ",
-                )
-                # The lines stand end to end in the array's memory: no text object is made of them.
-                _, offsets, data = lines.buffers()
-                size = np.frombuffer(offsets, dtype=np.int32)[len(lines)]
-                out.buffer.write(memoryview(data)[:size])
-
-    @staticmethod
-    def _column(names: Ids, codes: NDArray[np.integer[Any]]) -> Any:
-        import pyarrow as pa
-
-        return pa.DictionaryArray.from_arrays(codes.astype(np.int32), pa.array(names, pa.string()))
-
-    def _write_parquet(self, path: StrPath) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        table = pa.table(
-            {
-                "query_id": self._column(self.query_ids, self.queries),
-                "doc_id": self._column(self.doc_ids, self.docs),
-                "rank": pa.array(self.ranks.astype(np.int32)),
-                "score": pa.array(self.scores),
-            }
-        ).replace_schema_metadata({"tag": self.tag})
-        with atomic_path(path) as temporary:
-            pq.write_table(table, temporary)
-
-    @classmethod
-    def _read_parquet(cls, path: StrPath) -> Run:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        def refuse(found: str) -> InputError:
-            remedy = "it needs the columns query_id, doc_id and score"
-            return InputError(f"not a Parquet run: {found}", file=path, remedy=remedy)
-
-        try:
-            table = pq.read_table(path, columns=["query_id", "doc_id", "score"])
-            text = pa.dictionary(pa.int32(), pa.string())
-            coded = [table[name].cast(text).unify_dictionaries() for name in ("query_id", "doc_id")]
-            scores = table["score"].cast(pa.float64())
-        except (pa.ArrowException, OSError, KeyError) as error:
-            raise refuse(str(error).splitlines()[0]) from None
-        if not len(table):
-            raise InputError("no rows", file=path, remedy="a run needs at least one row")
-        if any(column.null_count for column in (*coded, scores)):
-            raise refuse("a value is missing")
-        ids, codes = zip(*(_decode(column.combine_chunks()) for column in coded), strict=True)
-        tag = (table.schema.metadata or {}).get(b"tag", DEFAULT_TAG.encode()).decode()
-        try:
-            return cls.from_columns(ids[0], codes[0], ids[1], codes[1], scores.to_numpy(), tag)
-        except InputError as error:
-            raise InputError(error.found, file=path, remedy=error.remedy) from None
+        table = storage.RunTable(
+            self.query_ids, self.queries, self.doc_ids, self.docs, self.scores, self.ranks, self.tag
+        )
+        write = storage.write_parquet if is_parquet(path) else storage.write_trec
+        write(path, table)
 
 
-def _decode(column: Any) -> tuple[Ids, Ints]:
-    names = id_array(column.dictionary.to_pylist())
-    return names, column.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-
-
-def _in_order(
-    queries: Ints, scores: NDArray[np.float32], docs: NDArray[np.integer[Any]], places: Ints
-) -> bool:
+def _in_order(queries: Ints, scores: Singles, docs: NDArray[np.integer[Any]], places: Ints) -> bool:
     """Whether rows already stand in the order a run has: most files do, and sorting is dear."""
     same = queries[1:] == queries[:-1]
     lower = np.where(same, scores[1:] < scores[:-1], queries[1:] > queries[:-1])

@@ -1,89 +1,57 @@
-"""TREC text, read strictly: what is wrong is named with its line, never repaired in silence.
+"""A strict parser of TREC runs and qrels, which reports each problem with its line.
 
-Files are read column-wise by pyarrow, which accepts only what is plainly regular. Anything else
-goes through a line-by-line parser that accepts every valid file and names what is wrong in the
-others, so speed and good errors come from two short functions instead of one long one.
+Files in which every line is regular are read column-wise by pyarrow. Any other file goes through a
+line-by-line parser, which accepts every valid file and names what is wrong in the others.
 """
 
 from __future__ import annotations
 
-import gzip
-import mmap
-import os
-import re
-import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, is_gzip, read_lines
-from irtoolkit.base.ids import SPACE, Ids, Ints, encode, is_word
+from irtoolkit.base.files import StrPath, read_lines
+from irtoolkit.base.ids import SPACE, encode
+from irtoolkit.runs.columns import (
+    QREL_FIELDS,
+    RUN_FIELDS,
+    QrelColumns,
+    RunColumns,
+    single_number,
+    whole_number,
+)
+from irtoolkit.runs.fast_trec import read_regular
 
-Report = Callable[[InputError], None]
+# Takes a problem of a file: raises it, or keeps it so that reading continues.
+ProblemHandler = Callable[[InputError], None]
 
-RUN_FIELDS = ("query", "iteration", "document", "rank", "score", "tag")
-QREL_FIELDS = ("query", "iteration", "document", "grade")
-# What an ir_metadata record stands between that is written into a run file, in comment lines.
+# Comment lines around an ir_metadata record that is written into a run file.
 HEADER_START, HEADER_END = "# ir_metadata.start", "# ir_metadata.end"
 # trec_eval allocates an array as long as the largest grade, and hangs on 10^9.
 MAX_GRADE = 1000
 
 
 def raise_error(error: InputError) -> None:
-    """The strict way to take a report: stop at the first."""
+    """Raises the first problem: the strict handler."""
     raise error
 
 
-Codes = NDArray[np.int32] | Ints
-
-
-@dataclass(frozen=True)
-class RunColumns:
-    """The rows of a TREC run in file order. Arrays are parallel; `lines` counts from 1."""
-
-    lines: Ints
-    query_ids: Ids
-    queries: Ints
-    doc_ids: Ids
-    docs: Ints
-    ranks: Ints
-    scores: NDArray[np.float32]
-    iterations: Ids
-    iteration: Codes
-    tags: Ids
-    tag: Codes
-
-
-@dataclass(frozen=True)
-class QrelColumns:
-    """The rows of TREC qrels in file order."""
-
-    lines: Ints
-    query_ids: Ids
-    queries: Ints
-    doc_ids: Ids
-    docs: Ints
-    grades: Ints
-
-
-def read_run(path: StrPath, report: Report = raise_error) -> RunColumns:
+def parse_run(path: StrPath, report: ProblemHandler = raise_error) -> RunColumns:
     """Reads `qid Q0 docid rank score tag` lines.
 
     Args:
-        path: plain text or .gz; fields separated by spaces or tabs. An ir_metadata header at the
-            top is passed over.
-        report: called with each problem. The default raises it; one that returns makes the
-            reader skip the bad row and go on.
+        path: plain text or .gz; fields are separated by spaces or tabs. An ir_metadata header at
+            the top is skipped.
+        report: called with each problem. The default raises it; with a handler that returns, the
+            bad row is skipped and reading continues.
 
     Raises:
-        InputError: not 6 fields, a rank that is no whole number, a score that is no finite
-            number, a document listed twice for a query, ranks that contradict the scores,
-            or no rows at all.
+        InputError: a line without 6 fields, a rank that is not a whole number, a score that is not
+            a finite number, a document listed twice for a query, ranks that contradict the scores,
+            or no rows.
     """
-    columns = _fast_run(path) or _careful_run(path, report)
+    columns = read_regular(path) or _careful_run(path, report)
     if not len(columns.lines):
         report(InputError("no rows", file=path, remedy="a run needs at least one line"))
     _report_duplicates(path, columns, report)
@@ -91,17 +59,17 @@ def read_run(path: StrPath, report: Report = raise_error) -> RunColumns:
     return columns
 
 
-def read_qrels(path: StrPath, report: Report = raise_error) -> QrelColumns:
-    """Reads `qid iteration docid grade` lines; arguments as for `read_run`.
+def parse_qrels(path: StrPath, report: ProblemHandler = raise_error) -> QrelColumns:
+    """Reads `qid iteration docid grade` lines; arguments as for `parse_run`.
 
     Raises:
-        InputError: not 4 fields, a grade that is no whole number of magnitude up to 1000, a
-            document judged twice for a query, or no rows at all.
+        InputError: a line without 4 fields, a grade that is not a whole number from -1000 to 1000,
+            a document judged twice for a query, or no rows.
     """
     lines: list[int] = []
     rows: list[tuple[str, str, int]] = []
     for number, fields in _fields(path, QREL_FIELDS, report):
-        grade = _whole(fields[3])
+        grade = whole_number(fields[3])
         if grade is None or abs(grade) > MAX_GRADE:
             report(
                 InputError(
@@ -127,7 +95,7 @@ def read_qrels(path: StrPath, report: Report = raise_error) -> QrelColumns:
 
 
 def _fields(
-    path: StrPath, names: tuple[str, ...], report: Report
+    path: StrPath, names: tuple[str, ...], report: ProblemHandler
 ) -> Iterator[tuple[int, list[str]]]:
     lines = read_lines(path)
     for number, line in _after_header(lines, path, report) if names is RUN_FIELDS else lines:
@@ -143,13 +111,13 @@ def _fields(
                     remedy=f"a line is: {' '.join(names)}",
                 )
             )
-        # A blank line says nothing and loses nothing.
+        # Blank lines are skipped.
 
 
 def _after_header(
-    lines: Iterator[tuple[int, str]], path: StrPath, report: Report
+    lines: Iterator[tuple[int, str]], path: StrPath, report: ProblemHandler
 ) -> Iterator[tuple[int, str]]:
-    """The lines of a run but for an ir_metadata header at its top."""
+    """The lines of a run without the ir_metadata header at its top."""
     inside = False
     for number, line in lines:
         if number == 1 and line.rstrip() == HEADER_START:
@@ -170,31 +138,13 @@ def _after_header(
             yield number, line
 
 
-def _whole(text: str) -> int | None:
-    """A whole number of a size that 64 bits hold, or None."""
-    return int(text) if _INTEGER.fullmatch(text) else None
-
-
-def _finite(text: str) -> float | None:
-    """The float32 value of a decimal number as C's atof understands it, or None."""
-    if _DECIMAL.fullmatch(text) is None:
-        return None
-    with np.errstate(over="ignore"):
-        value = np.float32(text)
-    return float(value) if np.isfinite(value) else None
-
-
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
-_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-
-
-def _careful_run(path: StrPath, report: Report) -> RunColumns:
+def _careful_run(path: StrPath, report: ProblemHandler) -> RunColumns:
     lines: list[int] = []
     rows: list[tuple[str, str, str, str]] = []
     ranks: list[int] = []
     scores: list[float] = []
     for number, fields in _fields(path, RUN_FIELDS, report):
-        rank, score = _whole(fields[3]), _finite(fields[4])
+        rank, score = whole_number(fields[3]), single_number(fields[4])
         if rank is None:
             found, remedy = f"rank {fields[3]!r} is not a whole number", "number ranks from 1"
         elif score is None:
@@ -226,84 +176,9 @@ def _careful_run(path: StrPath, report: Report) -> RunColumns:
     )
 
 
-def _fast_run(path: StrPath) -> RunColumns | None:
-    """The columns of a perfectly regular file, or None for any other."""
-    import pyarrow as pa
-    import pyarrow.csv as pacsv
-
-    text = pa.dictionary(pa.int32(), pa.string())
-    # Ranks as text: pyarrow would take 0x1F for a whole number.
-    kinds = dict.fromkeys(RUN_FIELDS, text) | {"document": pa.string(), "score": pa.float64()}
-    try:
-        data = _plain_bytes(path)
-        if data is None:
-            return None
-        head = bytes(data[:4096]).partition(b"\n")[0]
-        table = pacsv.read_csv(
-            pa.BufferReader(pa.py_buffer(data)),
-            pacsv.ReadOptions(column_names=list(RUN_FIELDS), block_size=1 << 24),
-            pacsv.ParseOptions(
-                delimiter="\t" if b"\t" in head else " ",
-                quote_char=False,
-                double_quote=False,
-                ignore_empty_lines=False,
-            ),
-            pacsv.ConvertOptions(column_types=kinds, null_values=[], strings_can_be_null=False),
-        )
-    except (pa.ArrowInvalid, OSError, EOFError, zlib.error):
-        return None
-    # Of many documents one dictionary is made faster than one for each block, to be unified.
-    documents = table["document"].dictionary_encode()
-    table = table.set_column(RUN_FIELDS.index("document"), "document", documents)
-    table = table.unify_dictionaries()
-    column = {name: table[name].combine_chunks() for name in RUN_FIELDS}
-    del table, documents
-    names = {
-        name: np.array(column[name].dictionary.to_pylist(), dtype=object)
-        for name in RUN_FIELDS
-        if name != "score"
-    }
-    ranks = [_whole(name) for name in names["rank"]]
-    with np.errstate(over="ignore"):
-        scores = column["score"].to_numpy().astype(np.float32)
-    # An empty or blank-padded field is an irregular line that only happened to split in six.
-    regular = all(is_word(name) for ids in names.values() for name in ids)
-    if None in ranks or not regular or not np.isfinite(scores).all():
-        return None
-    codes = {name: column[name].indices.to_numpy() for name in names}
-    return RunColumns(
-        np.arange(1, len(scores) + 1),
-        names["query"],
-        codes["query"].astype(np.int64),
-        names["document"],
-        codes["document"].astype(np.int64),
-        np.array(ranks, dtype=np.int64)[codes["rank"]],
-        scores,
-        names["iteration"],
-        codes["iteration"],
-        names["tag"],
-        codes["tag"],
-    )
-
-
-def _plain_bytes(path: StrPath) -> bytes | mmap.mmap | None:
-    """A file's content, unpacked; None when it is empty or a CR stands inside a line."""
-    if is_gzip(path):
-        with gzip.open(path, "rb") as packed:
-            return _lines_only(packed.read())
-    with open(path, "rb") as raw:
-        if not os.fstat(raw.fileno()).st_size:
-            return None
-        mapped = mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ)
-    return mapped if mapped.find(b"\r") < 0 else _lines_only(bytes(mapped))
-
-
-def _lines_only(data: bytes) -> bytes | None:
-    """The data, or None when a CR stands in it elsewhere than at the end of a line."""
-    return data if data and data.count(b"\r") == data.count(b"\r\n") else None
-
-
-def _report_duplicates(path: StrPath, columns: RunColumns | QrelColumns, report: Report) -> None:
+def _report_duplicates(
+    path: StrPath, columns: RunColumns | QrelColumns, report: ProblemHandler
+) -> None:
     pairs = columns.queries * (len(columns.doc_ids) + 1) + columns.docs
     ascending = np.sort(pairs)
     if not (ascending[1:] == ascending[:-1]).any():
@@ -322,8 +197,8 @@ def _report_duplicates(path: StrPath, columns: RunColumns | QrelColumns, report:
         )
 
 
-def _report_contradictions(path: StrPath, columns: RunColumns, report: Report) -> None:
-    """Rows whose rank says lower but whose score says higher than another's, per query."""
+def _report_contradictions(path: StrPath, columns: RunColumns, report: ProblemHandler) -> None:
+    """Reports rows that have a lower rank and a higher score than another row of their query."""
     if _in_order(columns):
         return
     order = np.lexsort((-columns.scores, columns.ranks, columns.queries))
@@ -343,7 +218,7 @@ def _report_contradictions(path: StrPath, columns: RunColumns, report: Report) -
 
 
 def _in_order(columns: RunColumns) -> bool:
-    """Whether ranks rise and scores fall from line to line of each query: then all is well."""
+    """Whether ranks rise and scores fall from line to line of each query, as in most files."""
     query, rank, score = columns.queries, columns.ranks, columns.scores
     within = (rank[1:] >= rank[:-1]) & (score[1:] <= score[:-1])
     return bool(np.where(query[1:] == query[:-1], within, query[1:] > query[:-1]).all())

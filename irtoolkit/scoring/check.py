@@ -15,7 +15,8 @@ from irtoolkit.base.ids import Ids, Ints, id_array, offsets_of, rank_ids
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.measures.judged import within
 from irtoolkit.runs import Run, trec
-from irtoolkit.runs.trec import Report, RunColumns, raise_error
+from irtoolkit.runs.columns import RunColumns
+from irtoolkit.runs.trec import ProblemHandler, raise_error
 
 # White space of any script, control characters and byte order marks.
 _TROUBLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufeff]")
@@ -172,10 +173,10 @@ def shallow_queries(run: Run, data: Any) -> list[str]:
     return [query for query, size in sizes.items() if listed.get(query, 0) < size]
 
 
-def _read(path: StrPath, report: Report) -> RunColumns:
+def _read(path: StrPath, report: ProblemHandler) -> RunColumns:
     """The rows of a run file; those of a Parquet file as if they were lines."""
     if not str(path).endswith(".parquet"):
-        return trec.read_run(path, report)
+        return trec.parse_run(path, report)
     run = Run.read(path)
     numbers = np.arange(1, len(run) + 1)
     constant = np.zeros(len(run), dtype=np.int64)
@@ -186,7 +187,7 @@ def _read(path: StrPath, report: Report) -> RunColumns:
 
 
 def _report_tag(
-    path: StrPath, columns: RunColumns, strict: Strictness, tag: str | None, report: Report
+    path: StrPath, columns: RunColumns, strict: Strictness, tag: str | None, report: ProblemHandler
 ) -> None:
     first = str(columns.tags[columns.tag[0]]) if tag is None else tag
     if strict.tag is not None and re.fullmatch(strict.tag[0], first) is None:
@@ -211,7 +212,11 @@ def _report_tag(
 
 
 def _report_form(
-    path: StrPath, columns: RunColumns, strict: Strictness, depth: int | None, report: Report
+    path: StrPath,
+    columns: RunColumns,
+    strict: Strictness,
+    depth: int | None,
+    report: ProblemHandler,
 ) -> None:
     strange = np.array([name not in strict.iterations for name in columns.iterations], dtype=bool)
     for row in np.flatnonzero(strange[columns.iteration])[:1]:
@@ -237,7 +242,7 @@ def _report_form(
             )
 
 
-def _report_ids(path: StrPath, columns: RunColumns, report: Report) -> None:
+def _report_ids(path: StrPath, columns: RunColumns, report: ProblemHandler) -> None:
     """Ids with characters that end a field or a text for other tools: each on its first line."""
     named = (("topic", columns.query_ids, columns.queries), ("document", columns.doc_ids, columns.docs),
              ("tag", columns.tags, columns.tag))  # fmt: skip
@@ -256,7 +261,9 @@ def _report_ids(path: StrPath, columns: RunColumns, report: Report) -> None:
             )
 
 
-def _report_ranks(path: StrPath, columns: RunColumns, strict: Strictness, report: Report) -> None:
+def _report_ranks(
+    path: StrPath, columns: RunColumns, strict: Strictness, report: ProblemHandler
+) -> None:
     """Of each query the first rank that stands for two scores; or, where exact, that is wrong."""
     order = np.lexsort((columns.lines, -columns.scores, columns.ranks, columns.queries))
     query, rank, score = columns.queries[order], columns.ranks[order], columns.scores[order]
@@ -294,7 +301,7 @@ def _firsts(groups: Ints, rows: Ints) -> list[int]:
     return found
 
 
-def _report_ties(path: StrPath, columns: RunColumns, report: Report) -> None:
+def _report_ties(path: StrPath, columns: RunColumns, report: ProblemHandler) -> None:
     """Of each query the first tie whose ranks are not in trec_eval's order."""
     places = rank_ids(columns.doc_ids)[columns.docs]
     order = np.lexsort((columns.ranks, -columns.scores, columns.queries))
@@ -316,7 +323,7 @@ def _report_ties(path: StrPath, columns: RunColumns, report: Report) -> None:
 
 
 def _report_topics(
-    path: StrPath, columns: RunColumns, dataset_id: str, dataset: Any, report: Report
+    path: StrPath, columns: RunColumns, dataset_id: str, dataset: Any, report: ProblemHandler
 ) -> None:
     own = {query.query_id for query in dataset.queries_iter()} if dataset.has_queries() else set()
     if all(name in own for name in columns.query_ids):
@@ -327,7 +334,7 @@ def _report_topics(
 
 
 def _report_documents(
-    path: StrPath, columns: RunColumns, dataset_id: str, dataset: Any, report: Report
+    path: StrPath, columns: RunColumns, dataset_id: str, dataset: Any, report: ProblemHandler
 ) -> None:
     if not dataset.has_docs():
         return
@@ -354,7 +361,7 @@ def _report_documents(
 
 
 def _report_missing_topics(
-    path: StrPath, columns: RunColumns, dataset_id: str, dataset: Any, report: Report
+    path: StrPath, columns: RunColumns, dataset_id: str, dataset: Any, report: ProblemHandler
 ) -> None:
     asked = dataset.queries_iter() if dataset.has_queries() else ()
     listed = set(columns.query_ids)
@@ -371,7 +378,7 @@ def _report_missing_topics(
 
 
 def _report_missing_candidates(
-    path: StrPath, columns: RunColumns, dataset_id: str, dataset: Any, report: Report
+    path: StrPath, columns: RunColumns, dataset_id: str, dataset: Any, report: ProblemHandler
 ) -> None:
     listed: dict[str, set[str]] = {name: set() for name in columns.query_ids}
     last: dict[str, int] = {}
@@ -400,7 +407,7 @@ def _report_strangers(
     names: Ids,
     codes: Ints,
     known: Iterable[str],
-    report: Report,
+    report: ProblemHandler,
     say: Callable[[str], str],
 ) -> None:
     strange = np.array([name not in known for name in names], dtype=bool)

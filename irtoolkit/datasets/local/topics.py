@@ -189,7 +189,7 @@ def write_qrels(form: str, path: Path, out: CacheWriter) -> None:
 
 
 def _trec_qrels(path: Path) -> Iterator[tuple[str, str, int, int]]:
-    columns = trec.read_qrels(path)
+    columns = trec.parse_qrels(path)
     rows = zip(columns.queries, columns.docs, columns.grades, columns.lines, strict=True)
     for query, doc, grade, line in rows:
         yield columns.query_ids[query], columns.doc_ids[doc], int(grade), int(line)

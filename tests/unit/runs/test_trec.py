@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.runs import trec
+from irtoolkit.runs.columns import RunColumns
+from irtoolkit.runs.fast_trec import read_regular
 
 Write = Callable[..., Path]
 # line, query, document, rank, score as a float, tag
@@ -23,7 +25,7 @@ Row = tuple[int, str, str, int, float, str]
 GOOD = "q1 Q0 d1 1 0.5 t\n"
 
 
-def rows_of(columns: trec.RunColumns) -> list[Row]:
+def rows_of(columns: RunColumns) -> list[Row]:
     """The rows of a parsed run as plain tuples."""
     return [
         (
@@ -41,7 +43,7 @@ def rows_of(columns: trec.RunColumns) -> list[Row]:
 def refused(path: Path, line: int | None = None) -> InputError:
     """The error that reading a run ends with, known to name its file and the line asked for."""
     with pytest.raises(InputError) as caught:
-        trec.read_run(path)
+        trec.parse_run(path)
     assert caught.value.file == str(path)
     assert caught.value.line == line
     return caught.value
@@ -55,7 +57,7 @@ def test_a_run_in_columns(write: Write) -> None:
         "x.run",
         "q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1.25 t\nq2 Q0 d1 1 -1 t\n",
     )
-    columns = trec.read_run(path)
+    columns = trec.parse_run(path)
     assert columns.lines.tolist() == [1, 2, 3]
     assert columns.query_ids.tolist() == ["q1", "q2"]
     assert columns.queries.tolist() == [0, 0, 1]
@@ -72,7 +74,7 @@ def test_a_run_in_columns(write: Write) -> None:
 def test_rows_stay_in_file_order(write: Write) -> None:
     """Sorting is the run's business; a checker wants the file as it is."""
     path = write("x.run", "q2 Q0 b 2 1 t\nq1 Q0 a 1 3 t\nq2 Q0 a 1 2 t\n")
-    assert [row[1:3] for row in rows_of(trec.read_run(path))] == [
+    assert [row[1:3] for row in rows_of(trec.parse_run(path))] == [
         ("q2", "b"),
         ("q1", "a"),
         ("q2", "a"),
@@ -108,40 +110,40 @@ def test_rows_stay_in_file_order(write: Write) -> None:
 def test_many_ways_to_write_one_row(write: Write, line: str) -> None:
     path = write("x.run", line)
     row = 1 + line.startswith("\n")
-    assert rows_of(trec.read_run(path)) == [(row, "q1", "d1", 1, 0.5, "t")]
+    assert rows_of(trec.parse_run(path)) == [(row, "q1", "d1", 1, 0.5, "t")]
 
 
 @pytest.mark.parametrize("ends", ["\r\n", "\n"])
 @pytest.mark.parametrize("last", [True, False])
 def test_line_ends_are_no_part_of_the_tag(write: Write, ends: str, last: bool) -> None:
     text = ends.join(["q1 Q0 d1 1 0.5 t", "q1 Q0 d2 2 0.25 t"]) + ends * last
-    columns = trec.read_run(write("x.run", text))
+    columns = trec.parse_run(write("x.run", text))
     assert columns.tags.tolist() == ["t"]
     assert columns.doc_ids.tolist() == ["d1", "d2"]
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_query(write: Write) -> None:
     data = b"\xef\xbb\xbf" + b"q1 Q0 d1 1 0.5 t\nq1 Q0 d2 2 0.25 t\n"
-    columns = trec.read_run(write("x.run", data))
+    columns = trec.parse_run(write("x.run", data))
     assert columns.query_ids.tolist() == ["q1"]
     assert columns.queries.tolist() == [0, 0]
 
 
 def test_a_byte_order_mark_before_an_irregular_file(write: Write) -> None:
     data = b"\xef\xbb\xbf" + b"q1  Q0 d1 1 0.5 t\nq1 Q0  d2 2 0.25 t\n"
-    assert trec.read_run(write("x.run", data)).query_ids.tolist() == ["q1"]
+    assert trec.parse_run(write("x.run", data)).query_ids.tolist() == ["q1"]
 
 
 def test_a_gzip_run(write: Write) -> None:
     text = "q1 Q0 d1 1 0.5 t\nq1 Q0 d2 2 0.25 t\n"
-    plain = trec.read_run(write("x.run", text))
-    packed = trec.read_run(write("x.run.gz", gzip.compress(text.encode())))
+    plain = trec.parse_run(write("x.run", text))
+    packed = trec.parse_run(write("x.run.gz", gzip.compress(text.encode())))
     assert rows_of(packed) == rows_of(plain)
 
 
 def test_an_irregular_gzip_run(write: Write) -> None:
     path = write("x.run.gz", gzip.compress(b"q1\tQ0 d1 1 0.5 t\r\n\r\nq1 Q0 d2 2 0.25  t", mtime=0))
-    assert [row[:3] for row in rows_of(trec.read_run(path))] == [(1, "q1", "d1"), (3, "q1", "d2")]
+    assert [row[:3] for row in rows_of(trec.parse_run(path))] == [(1, "q1", "d1"), (3, "q1", "d2")]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +160,7 @@ def test_an_irregular_gzip_run(write: Write) -> None:
 def test_ids_are_text_and_nothing_else(write: Write, name: str, gap: str) -> None:
     """No id is a number, a missing value or a quotation; only ASCII white space ends one."""
     lines = [[name, "Q0", name, "1", "2", "t"], [name, "Q0", "other", "2", "1", "t"]]
-    columns = trec.read_run(write("x.run", "".join(gap.join(line) + "\n" for line in lines)))
+    columns = trec.parse_run(write("x.run", "".join(gap.join(line) + "\n" for line in lines)))
     assert columns.query_ids.tolist() == [name]
     assert columns.doc_ids.tolist() == [name, "other"]
     assert {type(value) for value in [*columns.query_ids, *columns.doc_ids]} == {str}
@@ -168,7 +170,7 @@ def test_ids_are_text_and_nothing_else(write: Write, name: str, gap: str) -> Non
 @pytest.mark.parametrize("rest", ["", "\u00e9"], ids=["ascii", "not-ascii"])
 def test_separator_controls_are_no_white_space(write: Write, control: str, rest: str) -> None:
     """C's isspace, and so trec_eval, knows six white space characters; Python's str ten in ASCII."""
-    columns = trec.read_run(write("x.run", f"q1 Q0 d{control}1{rest} 1 0.5 t\n"))
+    columns = trec.parse_run(write("x.run", f"q1 Q0 d{control}1{rest} 1 0.5 t\n"))
     assert columns.doc_ids.tolist() == [f"d{control}1{rest}"]
 
 
@@ -190,7 +192,7 @@ def test_a_carriage_return_does_not_end_a_line(write: Write, text: str) -> None:
 
 
 def test_equal_text_is_one_id(write: Write) -> None:
-    columns = trec.read_run(write("x.run", "1 Q0 01 1 3 t\n01 Q0 1 1 2 t\n1 Q0 1 2 1 t\n"))
+    columns = trec.parse_run(write("x.run", "1 Q0 01 1 3 t\n01 Q0 1 1 2 t\n1 Q0 1 2 1 t\n"))
     assert columns.query_ids.tolist() == ["1", "01"]
     assert columns.doc_ids.tolist() == ["01", "1"]
     assert columns.docs.tolist() == [0, 1, 1]
@@ -199,14 +201,14 @@ def test_equal_text_is_one_id(write: Write) -> None:
 def test_a_very_long_line(write: Write) -> None:
     """Longer than any block a reader takes at a time."""
     name = "x" * ((1 << 24) + 100)
-    columns = trec.read_run(write("x.run", f"q1 Q0 d1 1 2 t\nq1 Q0 {name} 2 1 t\n"))
+    columns = trec.parse_run(write("x.run", f"q1 Q0 d1 1 2 t\nq1 Q0 {name} 2 1 t\n"))
     assert columns.doc_ids.tolist() == ["d1", name]
 
 
 def test_a_file_of_several_blocks_has_one_vocabulary(write: Write) -> None:
     names = [str(i) * (1 << 20) for i in range(10)]
     lines = [f"q{n} Q0 {name} {i} {-i} t\n" for n in (1, 2) for i, name in enumerate(names)]
-    columns = trec.read_run(write("x.run", "".join(lines)))
+    columns = trec.parse_run(write("x.run", "".join(lines)))
     assert columns.query_ids.tolist() == ["q1", "q2"]
     assert columns.queries.tolist() == [0] * 10 + [1] * 10
     assert columns.doc_ids.tolist() == names
@@ -233,44 +235,44 @@ def test_a_file_of_several_blocks_has_one_vocabulary(write: Write) -> None:
     ],
 )
 def test_scores_are_read_in_single_precision(write: Write, text: str, value: float) -> None:
-    assert trec.read_run(write("x.run", f"q1 Q0 d1 1 {text} t\n")).scores.tolist() == [value]
+    assert trec.parse_run(write("x.run", f"q1 Q0 d1 1 {text} t\n")).scores.tolist() == [value]
 
 
 @pytest.mark.parametrize("text", ["3.4028235e38", "-3.4028235e+38", "3.4028234663852886e38"])
 def test_the_largest_single_precision_score_is_finite(write: Write, text: str) -> None:
     """2^128 - 2^104; its shortest decimal form lies a little above it, and rounds to it."""
     largest = 2.0**128 - 2.0**104
-    scores = trec.read_run(write("x.run", f"q1 Q0 d1 1 {text} t\n")).scores
+    scores = trec.parse_run(write("x.run", f"q1 Q0 d1 1 {text} t\n")).scores
     assert np.abs(scores).tolist() == [largest]
 
 
 def test_ranks_may_start_anywhere_and_be_equal(write: Write) -> None:
     path = write("x.run", "q1 Q0 a 0 3 t\nq1 Q0 b 0 2 t\nq1 Q0 c 0 9 t\nq2 Q0 a -5 1 t\n")
-    assert trec.read_run(path).ranks.tolist() == [0, 0, 0, -5]
+    assert trec.parse_run(path).ranks.tolist() == [0, 0, 0, -5]
 
 
 def test_ranks_may_skip_and_stand_in_any_order(write: Write) -> None:
     path = write("x.run", "q1 Q0 a 90 1 t\nq1 Q0 b 7 3 t\nq1 Q0 c 8 2 t\n")
-    assert trec.read_run(path).ranks.tolist() == [90, 7, 8]
+    assert trec.parse_run(path).ranks.tolist() == [90, 7, 8]
 
 
 def test_tied_scores_may_have_any_ranks(write: Write) -> None:
     path = write("x.run", "q1 Q0 a 2 1 t\nq1 Q0 b 1 1 t\nq1 Q0 c 3 1 t\n")
-    assert trec.read_run(path).ranks.tolist() == [2, 1, 3]
+    assert trec.parse_run(path).ranks.tolist() == [2, 1, 3]
 
 
 def test_scores_that_tie_in_single_precision_contradict_no_rank(write: Write) -> None:
     path = write("x.run", "q1 Q0 a 1 0.30000000 t\nq1 Q0 b 2 0.300000001 t\n")
-    assert trec.read_run(path).ranks.tolist() == [1, 2]
+    assert trec.parse_run(path).ranks.tolist() == [1, 2]
 
 
 def test_ranks_are_compared_within_a_query_only(write: Write) -> None:
     path = write("x.run", "q1 Q0 a 1 1 t\nq2 Q0 a 2 9 t\nq1 Q0 b 2 0.5 t\nq2 Q0 b 3 8 t\n")
-    assert len(trec.read_run(path).lines) == 4
+    assert len(trec.parse_run(path).lines) == 4
 
 
 def test_several_tags_and_iterations_are_kept(write: Write) -> None:
-    columns = trec.read_run(write("x.run", "q1 Q0 a 1 2 t\nq1 0 b 2 1 u\nq2 Q0 a 1 1 t\n"))
+    columns = trec.parse_run(write("x.run", "q1 Q0 a 1 2 t\nq1 0 b 2 1 u\nq2 Q0 a 1 1 t\n"))
     assert columns.iterations.tolist() == ["Q0", "0"]
     assert columns.tags.tolist() == ["t", "u"]
     assert columns.tag.tolist() == [0, 1, 0]
@@ -363,19 +365,19 @@ def test_a_document_twice_with_another_query_between(write: Write) -> None:
 
 def test_a_document_three_times_is_reported_twice(write: Write) -> None:
     found: list[InputError] = []
-    trec.read_run(write("x.run", GOOD * 3), found.append)
+    trec.parse_run(write("x.run", GOOD * 3), found.append)
     assert [error.line for error in found] == [2, 3]
     assert all("document d1 is listed twice for query q1" in error.found for error in found)
 
 
 def test_the_same_document_for_two_queries_is_no_duplicate(write: Write) -> None:
     path = write("x.run", "q1 Q0 d 1 1 t\nq2 Q0 d 1 1 t\n")
-    assert len(trec.read_run(path).lines) == 2
+    assert len(trec.parse_run(path).lines) == 2
 
 
 def test_ids_that_join_alike_are_no_duplicates(write: Write) -> None:
     path = write("x.run", "1 Q0 12 1 1 t\n11 Q0 2 1 1 t\n1 Q0 1 2 1 t\n")
-    assert len(trec.read_run(path).lines) == 3
+    assert len(trec.parse_run(path).lines) == 3
 
 
 def test_a_rank_that_contradicts_the_score(write: Write) -> None:
@@ -390,7 +392,7 @@ def test_distances_are_refused(write: Write) -> None:
     """The usual way to get here: a nearest-neighbour search whose best score is its smallest."""
     lines = "".join(f"q1 Q0 d{i} {i} {i / 10} t\n" for i in range(1, 4))
     found: list[InputError] = []
-    trec.read_run(write("x.run", lines), found.append)
+    trec.parse_run(write("x.run", lines), found.append)
     assert [error.line for error in found] == [2, 3]
 
 
@@ -450,7 +452,7 @@ def test_a_truncated_gzip_run(write: Write) -> None:
     lines = "".join(f"q1 Q0 d{i} {i} {-i} t\n" for i in range(5000))
     packed = gzip.compress(lines.encode())
     with pytest.raises(InputError, match="damaged gzip data") as caught:
-        trec.read_run(write("x.run.gz", packed[:-200]))
+        trec.parse_run(write("x.run.gz", packed[:-200]))
     assert caught.value.line is not None
     assert caught.value.line > 1
 
@@ -476,7 +478,7 @@ def test_every_problem_is_reported_and_good_rows_are_kept(write: Write) -> None:
         "q1 Q0 d7 8 0.3 t u\n",
     )
     found: list[InputError] = []
-    columns = trec.read_run(path, found.append)
+    columns = trec.parse_run(path, found.append)
     assert sorted((error.line or 0, error.found.split(" ")[0]) for error in found) == [
         (2, "5"),
         (3, "rank"),
@@ -496,19 +498,19 @@ def test_every_problem_is_reported_and_good_rows_are_kept(write: Write) -> None:
 
 def test_a_row_is_reported_for_its_first_fault(write: Write) -> None:
     found: list[InputError] = []
-    trec.read_run(write("x.run", GOOD + "q1 Q0 d2 two NaN t\n"), found.append)
+    trec.parse_run(write("x.run", GOOD + "q1 Q0 d2 two NaN t\n"), found.append)
     assert [error.found for error in found] == ["rank 'two' is not a whole number"]
 
 
 def test_nothing_is_reported_of_a_good_run(write: Write) -> None:
     found: list[InputError] = []
-    trec.read_run(write("x.run", GOOD), found.append)
+    trec.parse_run(write("x.run", GOOD), found.append)
     assert found == []
 
 
 def test_a_run_without_one_good_row(write: Write) -> None:
     found: list[InputError] = []
-    columns = trec.read_run(write("x.run", "a\nb\n"), found.append)
+    columns = trec.parse_run(write("x.run", "a\nb\n"), found.append)
     assert [error.line for error in found] == [1, 2, None]
     assert found[-1].found == "no rows"
     assert rows_of(columns) == []
@@ -518,7 +520,7 @@ def test_an_unreadable_file_is_raised_whoever_listens(write: Write) -> None:
     """There is no going on after it."""
     found: list[InputError] = []
     with pytest.raises(InputError, match="not UTF-8"):
-        trec.read_run(write("x.run", b"bad\n\xff\n"), found.append)
+        trec.parse_run(write("x.run", b"bad\n\xff\n"), found.append)
     assert [error.line for error in found] == [1]
 
 
@@ -532,7 +534,7 @@ def test_raising_is_the_default_report() -> None:
 # -- the two readers of runs ---------------------------------------------------------------------
 
 
-def same(one: trec.RunColumns, other: trec.RunColumns) -> bool:
+def same(one: RunColumns, other: RunColumns) -> bool:
     """Whether two readings agree to the bit, vocabularies included."""
     return (
         rows_of(one) == rows_of(other)
@@ -569,7 +571,7 @@ def test_both_readers_agree_on_every_regular_file(
     path = tmp_path / "x.run"
     text = "\ufeff" * mark + end.join(gap.join(row) for row in rows) + end * last
     path.write_bytes(text.encode())
-    fast = trec._fast_run(path)
+    fast = read_regular(path)
     assert fast is not None, "a regular file must not take the slow way"
     assert same(fast, trec._careful_run(path, trec.raise_error))
     assert [row[1:3] for row in rows_of(fast)] == [(row[0], row[2]) for row in rows]
@@ -577,7 +579,7 @@ def test_both_readers_agree_on_every_regular_file(
 
 @pytest.mark.parametrize("line", ["q1  Q0 d1 1 2 t", "q1 Q0 d1 1 2 t ", "", "q1 Q0 d1 x 2 t", "q"])
 def test_the_fast_reader_leaves_irregular_files_alone(write: Write, line: str) -> None:
-    assert trec._fast_run(write("x.run", f"{GOOD}{line}\n")) is None
+    assert read_regular(write("x.run", f"{GOOD}{line}\n")) is None
 
 
 @pytest.mark.parametrize("gap", [" ", "\t"], ids=["space", "tab"])
@@ -587,7 +589,7 @@ def test_regular_gzip_files_are_read_fast_too(write: Write, gap: str) -> None:
     for number in range(60):
         rows = [[f"q{number}", "Q0", f"d{i}", str(i), str(-i), "t"] for i in range(1, 200)]
         data = "".join(gap.join(row) + "\n" for row in rows).encode()
-        fast = trec._fast_run(write("x.run.gz", gzip.compress(data, mtime=0)))
+        fast = read_regular(write("x.run.gz", gzip.compress(data, mtime=0)))
         if fast is None:
             slow.append(number)
         else:
@@ -658,10 +660,10 @@ def check_against_restatement(path: Path, data: bytes) -> None:
     expected = restated(data)
     if expected is None:
         with pytest.raises(InputError) as caught:
-            trec.read_run(path)
+            trec.parse_run(path)
         assert caught.value.file == str(path)
     else:
-        assert rows_of(trec.read_run(path)) == expected
+        assert rows_of(trec.parse_run(path)) == expected
 
 
 @given(nearly_lines())
@@ -683,7 +685,7 @@ def test_the_fast_reader_takes_nothing_that_the_careful_one_does_not(
 ) -> None:
     path = tmp_path / "x.run"
     path.write_bytes(data)
-    fast = trec._fast_run(path)
+    fast = read_regular(path)
     if fast is not None:
         assert same(fast, trec._careful_run(path, trec.raise_error))
 
@@ -700,7 +702,7 @@ def test_garbage_named_gz_is_an_input_error(tmp_path: Path, data: bytes) -> None
     path = tmp_path / "x.run.gz"
     path.write_bytes(data)
     with pytest.raises(InputError):
-        trec.read_run(path)
+        trec.parse_run(path)
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -709,7 +711,7 @@ def test_scores_written_as_numpy_prints_them_come_back(tmp_path: Path, bits: int
     assume(np.isfinite(value))
     path = tmp_path / "x.run"
     path.write_text(f"q1 Q0 d1 1 {value!s} t\n")
-    assert trec.read_run(path).scores.tobytes() == np.float32(value).tobytes()
+    assert trec.parse_run(path).scores.tobytes() == np.float32(value).tobytes()
 
 
 # -- qrels ---------------------------------------------------------------------------------------
@@ -729,14 +731,14 @@ def judgments_of(columns: trec.QrelColumns) -> list[tuple[int, str, str, int]]:
 
 def refused_qrels(path: Path, line: int | None = None) -> InputError:
     with pytest.raises(InputError) as caught:
-        trec.read_qrels(path)
+        trec.parse_qrels(path)
     assert caught.value.file == str(path)
     assert caught.value.line == line
     return caught.value
 
 
 def test_qrels_in_columns(write: Write) -> None:
-    columns = trec.read_qrels(write("x.qrels", "q1 0 d1 1\nq2 0 d1 0\nq1 0 d2 3\n"))
+    columns = trec.parse_qrels(write("x.qrels", "q1 0 d1 1\nq2 0 d1 0\nq1 0 d2 3\n"))
     assert columns.lines.tolist() == [1, 2, 3]
     assert columns.query_ids.tolist() == ["q1", "q2"]
     assert columns.queries.tolist() == [0, 1, 0]
@@ -762,12 +764,12 @@ def test_qrels_in_columns(write: Write) -> None:
     ids=ascii,
 )
 def test_many_ways_to_write_one_judgment(write: Write, line: str) -> None:
-    assert judgments_of(trec.read_qrels(write("x.qrels", line))) == [(1, "q1", "d1", 2)]
+    assert judgments_of(trec.parse_qrels(write("x.qrels", line))) == [(1, "q1", "d1", 2)]
 
 
 @pytest.mark.parametrize("grade", [-1000, -2, -1, 0, 1, 3, 1000])
 def test_grades_up_to_a_thousand_either_way(write: Write, grade: int) -> None:
-    assert trec.read_qrels(write("x.qrels", f"q1 0 d1 {grade}\n")).grades.tolist() == [grade]
+    assert trec.parse_qrels(write("x.qrels", f"q1 0 d1 {grade}\n")).grades.tolist() == [grade]
 
 
 @pytest.mark.parametrize(
@@ -811,7 +813,7 @@ def test_qrels_that_are_not_utf8(write: Write) -> None:
 
 def test_gzip_qrels(write: Write) -> None:
     path = write("x.qrels.gz", gzip.compress(b"q1 0 d1 1\nq1 0 d2 0\n", mtime=0))
-    assert judgments_of(trec.read_qrels(path)) == [(1, "q1", "d1", 1), (2, "q1", "d2", 0)]
+    assert judgments_of(trec.parse_qrels(path)) == [(1, "q1", "d1", 1), (2, "q1", "d2", 0)]
 
 
 def test_missing_qrels(tmp_path: Path) -> None:
@@ -820,14 +822,14 @@ def test_missing_qrels(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["NA", "null", "None", "nan", "007", "a\u00a0b", "\u6f22", '"'])
 def test_ids_of_qrels_are_text(write: Write, name: str) -> None:
-    columns = trec.read_qrels(write("x.qrels", f"{name} 0 {name} 1\n"))
+    columns = trec.parse_qrels(write("x.qrels", f"{name} 0 {name} 1\n"))
     assert judgments_of(columns) == [(1, name, name, 1)]
 
 
 def test_every_problem_of_qrels_is_reported(write: Write) -> None:
     path = write("x.qrels", "q1 0 d1 1\nq1 0 d2\nq1 0 d3 x\nq1 0 d1 2\nq1 0 d4 1.5\nq1 0 d5 0\n")
     found: list[InputError] = []
-    columns = trec.read_qrels(path, found.append)
+    columns = trec.parse_qrels(path, found.append)
     assert sorted((error.line or 0, error.found.split(" ")[0]) for error in found) == [
         (2, "3"),
         (3, "grade"),
@@ -839,7 +841,7 @@ def test_every_problem_of_qrels_is_reported(write: Write) -> None:
 
 def test_qrels_without_one_good_row(write: Write) -> None:
     found: list[InputError] = []
-    assert judgments_of(trec.read_qrels(write("x.qrels", "a\n"), found.append)) == []
+    assert judgments_of(trec.parse_qrels(write("x.qrels", "a\n"), found.append)) == []
     assert [error.found for error in found] == ["1 fields instead of 4", "no rows"]
 
 
@@ -849,7 +851,7 @@ def test_qrels_without_one_good_row(write: Write) -> None:
 def test_qrels_say_what_the_file_says(tmp_path: Path, rows: list[tuple[str, str, int]]) -> None:
     path = tmp_path / "x.qrels"
     path.write_bytes("".join(f"{q} 0 {d} {g}\n" for q, d, g in rows).encode())
-    assert [row[1:] for row in judgments_of(trec.read_qrels(path))] == rows
+    assert [row[1:] for row in judgments_of(trec.parse_qrels(path))] == rows
 
 
 def restated_qrels(data: bytes) -> list[tuple[int, str, str, int]] | None:
@@ -888,6 +890,6 @@ def test_qrels_are_what_the_file_says_or_refused(tmp_path: Path, data: bytes) ->
     expected = restated_qrels(data)
     if expected is None:
         with pytest.raises(InputError):
-            trec.read_qrels(path)
+            trec.parse_qrels(path)
     else:
-        assert judgments_of(trec.read_qrels(path)) == expected
+        assert judgments_of(trec.parse_qrels(path)) == expected

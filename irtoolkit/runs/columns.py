@@ -1,0 +1,83 @@
+"""The rows of TREC files as columns, and the numbers that may occur in their fields."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.ids import Ids, Ints, Singles
+
+RUN_FIELDS = ("query", "iteration", "document", "rank", "score", "tag")
+QREL_FIELDS = ("query", "iteration", "document", "grade")
+
+Codes = NDArray[np.int32] | Ints
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
+@dataclass(frozen=True)
+class RunColumns:
+    """The rows of a TREC run in file order, as parallel arrays.
+
+    Attributes:
+        lines: (N,) line numbers, from 1.
+        query_ids: (Q,) ids that `queries` points into.
+        queries: (N,) index of each row's query.
+        doc_ids: (D,) ids that `docs` points into.
+        docs: (N,) index of each row's document.
+        ranks: (N,) ranks as the file has them.
+        scores: (N,) scores in single precision.
+        iterations, iteration: second fields, and (N,) the index of each row's.
+        tags, tag: run tags, and (N,) the index of each row's.
+    """
+
+    lines: Ints
+    query_ids: Ids
+    queries: Ints
+    doc_ids: Ids
+    docs: Ints
+    ranks: Ints
+    scores: Singles
+    iterations: Ids
+    iteration: Codes
+    tags: Ids
+    tag: Codes
+
+
+@dataclass(frozen=True)
+class QrelColumns:
+    """The rows of TREC qrels in file order, as parallel arrays.
+
+    Attributes:
+        lines: (N,) line numbers, from 1.
+        query_ids: (Q,) ids that `queries` points into.
+        queries: (N,) index of each row's query.
+        doc_ids: (D,) ids that `docs` points into.
+        docs: (N,) index of each row's document.
+        grades: (N,) grades.
+    """
+
+    lines: Ints
+    query_ids: Ids
+    queries: Ints
+    doc_ids: Ids
+    docs: Ints
+    grades: Ints
+
+
+def whole_number(text: str) -> int | None:
+    """The whole number that a field holds, or None; it fits 64 bits."""
+    return int(text) if _INTEGER.fullmatch(text) else None
+
+
+def single_number(text: str) -> float | None:
+    """The float32 value of a decimal number as C's atof understands it, or None."""
+    if _DECIMAL.fullmatch(text) is None:
+        return None
+    with np.errstate(over="ignore"):
+        value = np.float32(text)
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,150 @@
+"""Files of runs: TREC text and Parquet out, Parquet in. `irtoolkit.runs.trec` reads TREC text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath, atomic_path, atomic_text
+from irtoolkit.base.ids import Floats, Ids, Ints, id_array, is_word
+
+# Lines that are made at once.
+_LINES = 1 << 20
+
+
+@dataclass(frozen=True)
+class RunTable:
+    """The rows of a run as parallel columns, as they are stored.
+
+    Attributes:
+        query_ids: (Q,) ids that `queries` points into.
+        queries: (N,) index of each row's query.
+        doc_ids: (D,) ids that `docs` points into.
+        docs: (N,) index of each row's document.
+        scores: (N,) scores.
+        ranks: (N,) ranks from 1.
+        tag: the name of the system.
+    """
+
+    query_ids: Ids
+    queries: Ints
+    doc_ids: Ids
+    docs: NDArray[np.integer[Any]]
+    scores: NDArray[np.floating[Any]]
+    ranks: Ints
+    tag: str
+
+
+def write_trec(path: StrPath, table: RunTable) -> None:
+    """Writes `qid Q0 docid rank score tag` lines; the file appears only when complete.
+
+    Scores are the shortest decimals that read back to the same float32.
+
+    Raises:
+        InputError: an id that is empty or holds white space; or the disk refuses.
+    """
+    for name in (*table.query_ids, *table.doc_ids):
+        if not is_word(name):
+            raise InputError(
+                f"the id {name!r} cannot be written as one field of TREC text",
+                file=path,
+                remedy="rename it, or write Parquet",
+            )
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from irtoolkit.base import arrow
+
+    queries = arrow.texts([f"{name} Q0" for name in table.query_ids])
+    docs = arrow.texts(table.doc_ids)
+    # Scalars of arrays, as one of a str would import pandas.
+    tag, space = arrow.texts([f"{table.tag}\n", " "])
+    with atomic_text(path) as out:
+        for start in range(0, len(table.docs), _LINES):
+            rows = slice(start, start + _LINES)
+            lines = pc.binary_join_element_wise(
+                queries.take(arrow.numbers(table.queries[rows])),
+                docs.take(arrow.numbers(table.docs[rows])),
+                arrow.numbers(table.ranks[rows]).cast(pa.string()),
+                arrow.numbers(table.scores[rows]).cast(pa.string()),
+                tag,
+                space,
+            )
+            # The lines lie end to end in the array's memory: no str is made of them.
+            _, offsets, data = lines.buffers()
+            size = np.frombuffer(offsets, dtype=np.int32)[len(lines)]
+            out.buffer.write(memoryview(data)[:size])
+
+
+def write_parquet(path: StrPath, table: RunTable) -> None:
+    """Writes the columns query_id, doc_id, rank and score; the tag is kept in the metadata."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from irtoolkit.base import arrow
+
+    columns = {
+        "query_id": _encoded(table.query_ids, table.queries),
+        "doc_id": _encoded(table.doc_ids, table.docs),
+        "rank": arrow.numbers(table.ranks.astype(np.int32)),
+        "score": arrow.numbers(table.scores),
+    }
+    with atomic_path(path) as temporary:
+        pq.write_table(pa.table(columns).replace_schema_metadata({"tag": table.tag}), temporary)
+
+
+def read_parquet(path: StrPath, tag: str) -> tuple[Ids, Ints, Ids, Ints, Floats, str]:
+    """The query ids, query indices, document ids, document indices, scores and tag of a file.
+
+    Args:
+        path: a file with the columns query_id, doc_id and score.
+        tag: what the run is called where the file does not say.
+
+    Raises:
+        InputError: the file cannot be read, lacks a column or a value, or has no rows.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from irtoolkit.base import arrow
+
+    def refuse(found: str) -> InputError:
+        remedy = "it needs the columns query_id, doc_id and score"
+        return InputError(f"not a Parquet run: {found}", file=path, remedy=remedy)
+
+    try:
+        table = pq.read_table(path, columns=["query_id", "doc_id", "score"])
+        text = pa.dictionary(pa.int32(), pa.string())
+        coded = [table[name].cast(text).unify_dictionaries() for name in ("query_id", "doc_id")]
+        scores = table["score"].cast(pa.float64())
+    except (pa.ArrowException, OSError, KeyError) as error:
+        raise refuse(str(error).splitlines()[0]) from None
+    if not len(table):
+        raise InputError("no rows", file=path, remedy="a run needs at least one row")
+    if any(column.null_count for column in (*coded, scores)):
+        raise refuse("a value is missing")
+    query_ids, queries = _decoded(coded[0].combine_chunks())
+    doc_ids, docs = _decoded(coded[1].combine_chunks())
+    tag = (table.schema.metadata or {}).get(b"tag", tag.encode()).decode()
+    values = arrow.to_numpy(scores.combine_chunks())
+    return query_ids, queries, doc_ids, docs, values, tag
+
+
+def _encoded(names: Ids, codes: NDArray[np.integer[Any]]) -> Any:
+    import pyarrow as pa
+
+    from irtoolkit.base import arrow
+
+    indices = arrow.numbers(codes.astype(np.int32))
+    return pa.DictionaryArray.from_arrays(indices, arrow.texts(names))
+
+
+def _decoded(column: Any) -> tuple[Ids, Ints]:
+    from irtoolkit.base import arrow
+
+    names = id_array(column.dictionary.to_pylist())
+    return names, arrow.to_numpy(column.indices).astype(np.int64)

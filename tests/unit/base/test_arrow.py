@@ -1,0 +1,70 @@
+"""Arrow arrays made here are those that pyarrow makes, and need no pandas."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irtoolkit.base import arrow
+
+TEXT = st.text(st.characters(codec="utf-8"), max_size=4)
+SMALL = st.integers(-(2**31), 2**31 - 1)
+CASES: list[tuple[Any, st.SearchStrategy[Any]]] = [
+    (pa.string(), TEXT),
+    (pa.int32(), SMALL),
+    (pa.int64(), st.integers(-(2**63), 2**63 - 1)),
+    (pa.float32(), st.floats(width=32, allow_nan=False)),
+    (pa.list_(pa.int32()), st.lists(SMALL | st.none(), max_size=3)),
+    (pa.list_(pa.string()), st.lists(TEXT, max_size=3)),
+    (pa.list_(pa.list_(pa.int32(), 2)), st.lists(st.tuples(SMALL, SMALL), max_size=3)),
+]
+
+
+@given(st.data())
+def test_a_column_is_pyarrows(data: st.DataObject) -> None:
+    kind, values = data.draw(st.sampled_from(CASES))
+    given_values = data.draw(st.lists(values | st.none(), max_size=20))
+    made = arrow.column(given_values, kind)
+    made.validate(full=True)
+    assert made.equals(pa.array(given_values, kind))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64, np.uint8])
+def test_numbers_go_to_arrow_and_back(dtype: Any) -> None:
+    values = np.arange(7).astype(dtype)[::2]
+    made = arrow.numbers(values)
+    assert made.equals(pa.array(values))
+    assert arrow.to_numpy(made).dtype == dtype
+    assert arrow.to_numpy(made[1:]).tolist() == values[1:].tolist()
+    assert len(arrow.to_numpy(arrow.numbers(values[:0]))) == 0
+
+
+def test_lists_may_be_arrays() -> None:
+    kind = pa.list_(pa.int32())
+    values = [np.arange(3), np.arange(0), None]
+    assert arrow.column(values, kind).equals(pa.array(values, kind))
+
+
+def test_what_a_type_does_not_hold_is_refused() -> None:
+    with pytest.raises(OverflowError):
+        arrow.column([2**31], pa.int32())
+    with pytest.raises(UnicodeEncodeError):
+        arrow.column(["\ud800"], pa.string())
+    with pytest.raises(ValueError, match="not of 2 values"):
+        arrow.column([(1, 2, 3)], pa.list_(pa.int32(), 2))
+
+
+def test_pandas_is_not_imported() -> None:
+    code = (
+        "import sys, numpy as np, pyarrow as pa; from irtoolkit.base import arrow;"
+        "arrow.texts(['a']); arrow.column([[1]], pa.list_(pa.int32()));arrow.to_numpy(arrow.numbers(np.arange(3)));"
+        "assert 'pandas' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
