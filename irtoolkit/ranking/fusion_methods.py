@@ -1,0 +1,204 @@
+"""Methods of fusion: what each run's rows count, and how the counts of several runs combine."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, asdict, dataclass, fields
+from functools import partial
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Floats
+from irtoolkit.runs import Run
+
+Normalise = Literal["minmax", "zscore", "sum", "none"]
+
+
+@dataclass(frozen=True)
+class Method(ABC):
+    """A way of fusing: a frozen dataclass whose fields are its parameters."""
+
+    name: ClassVar[str]
+
+    def check(self, count: int) -> None:
+        """Refuses a number of runs that the parameters do not fit."""
+        return
+
+    @abstractmethod
+    def points(self, run: Run, place: int) -> Floats:
+        """(N,) what each row of a run counts; `place` is the run's among those fused."""
+
+    def combine(self, points: Floats, listed: NDArray[np.bool_]) -> Floats:
+        """(p,) scores from (p, R) points, 0 where a run does not list the document.
+
+        The sum does not depend on the order of the runs: what is added in another order may differ
+        in the last bit, and documents that tie would not.
+        """
+        if points.shape[1] > 2:
+            points = np.sort(points, axis=1)
+        total: Floats = points.sum(axis=1)
+        return total
+
+    def settings(self) -> dict[str, Any]:
+        """Every parameter with its value."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class ReciprocalRank(Method):
+    """The sum of 1 / (k + rank), ranks from 1 (Cormack, Clarke and Büttcher 2009)."""
+
+    name: ClassVar[str] = "rrf"
+
+    k: float = 60
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.k < math.inf:
+            raise InputError(f"k={self.k} is not a finite number of at least 0")
+
+    def points(self, run: Run, place: int) -> Floats:
+        return 1 / (self.k + run.ranks)
+
+
+@dataclass(frozen=True)
+class CombSUM(Method):
+    """The sum of normalised scores (Fox and Shaw 1994)."""
+
+    name: ClassVar[str] = "combsum"
+
+    normalise: Normalise = "minmax"
+
+    def __post_init__(self) -> None:
+        _known_normalisation(self.normalise)
+
+    def points(self, run: Run, place: int) -> Floats:
+        return normalised(run, self.normalise)
+
+
+@dataclass(frozen=True)
+class CombMNZ(CombSUM):
+    """The sum of normalised scores, times the number of runs that list the document."""
+
+    name: ClassVar[str] = "combmnz"
+
+    def combine(self, points: Floats, listed: NDArray[np.bool_]) -> Floats:
+        total: Floats = super().combine(points, listed) * listed.sum(axis=1)
+        return total
+
+
+@dataclass(frozen=True)
+class Weighted(Method):
+    """The weighted sum of normalised scores; a finite weight for each run, in their order."""
+
+    name: ClassVar[str] = "weighted"
+
+    weights: tuple[float, ...]
+    normalise: Normalise = "minmax"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", tuple(float(weight) for weight in self.weights))
+        for weight in self.weights:
+            if not math.isfinite(weight):
+                raise InputError(f"weight {weight} is not a finite number")
+        _known_normalisation(self.normalise)
+
+    def check(self, count: int) -> None:
+        if len(self.weights) != count:
+            raise InputError(
+                f"{len(self.weights)} weights for {count} runs", remedy="give one for each run"
+            )
+
+    def points(self, run: Run, place: int) -> Floats:
+        return self.weights[place] * normalised(run, self.normalise)
+
+
+METHODS: dict[str, type[Method]] = {
+    method.name: method for method in (ReciprocalRank, Weighted, CombSUM, CombMNZ)
+}
+
+
+def create(name: str, settings: Mapping[str, Any]) -> Method:
+    """A method by name.
+
+    Raises:
+        InputError: no such method, or a parameter that it does not have, needs or take.
+    """
+    if name not in METHODS:
+        raise InputError(f"no fusion method {name!r}", remedy=f"there are {', '.join(METHODS)}")
+    takes = {field.name: field.default is MISSING for field in fields(METHODS[name])}
+    for key in settings:
+        if key not in takes:
+            raise InputError(f"method {name} takes no {key}", remedy=f"it takes {', '.join(takes)}")
+    for key, needed in takes.items():
+        if needed and key not in settings:
+            raise InputError(f"method {name} needs {key}")
+    return METHODS[name](**settings)
+
+
+# -- normalisation -------------------------------------------------------------------------------
+
+# Spreads a reduction of the values of each query over its rows.
+_Each = Callable[[np.ufunc, Floats], Floats]
+
+
+def normalised(run: Run, how: Normalise) -> Floats:
+    """(N,) the scores of a run, brought to one scale within each query.
+
+    minmax: (s - min) / (max - min). zscore: (s - mean) / standard deviation, that of the query's
+    rows as a population. sum: (s - min) / sum of (s - min). none: as they are. Where all scores of
+    a query are equal, the first three give 0.
+    """
+    scores = run.scores.astype(np.float64)
+    return _NORMALISATIONS[how](scores, partial(_each, run))
+
+
+def _each(run: Run, reduction: np.ufunc, values: Floats) -> Floats:
+    counts = np.diff(run.offsets)
+    filled = counts > 0
+    found = reduction.reduceat(values, run.offsets[:-1][filled])
+    return np.repeat(found, counts[filled])
+
+
+def _above(scores: Floats, each: _Each) -> Floats:
+    """Distances from the least score: exactly 0 where all are equal, whatever is summed next."""
+    return scores - each(np.minimum, scores)
+
+
+def _ratio(values: Floats, scale: Floats) -> Floats:
+    return np.divide(values, scale, out=np.zeros_like(values), where=scale > 0)
+
+
+def _minmax(scores: Floats, each: _Each) -> Floats:
+    above = _above(scores, each)
+    return _ratio(above, each(np.maximum, above))
+
+
+def _sum(scores: Floats, each: _Each) -> Floats:
+    above = _above(scores, each)
+    return _ratio(above, each(np.add, above))
+
+
+def _zscore(scores: Floats, each: _Each) -> Floats:
+    above, count = _above(scores, each), each(np.add, np.ones_like(scores))
+    off = above - each(np.add, above) / count
+    return _ratio(off, np.sqrt(each(np.add, off**2) / count))
+
+
+def _none(scores: Floats, each: _Each) -> Floats:
+    return scores
+
+
+_NORMALISATIONS: dict[str, Callable[[Floats, _Each], Floats]] = {
+    "minmax": _minmax, "zscore": _zscore, "sum": _sum, "none": _none,
+}  # fmt: skip
+
+
+def _known_normalisation(how: str) -> None:
+    known = get_args(Normalise)
+    if how not in known:
+        raise InputError(f"no normalisation {how!r}", remedy=f"there are {', '.join(known)}")
