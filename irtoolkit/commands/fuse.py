@@ -46,10 +46,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.ranking.fusion import create, fuse_files
+    from irtoolkit.ranking.fusion import fuse_files
+    from irtoolkit.ranking.fusion_methods import method_named
 
     given = {"k": args.k, "weights": args.weights, "normalise": args.normalise}
-    method = create(args.method, {key: value for key, value in given.items() if value is not None})
+    settings = {key: value for key, value in given.items() if value is not None}
+    method = method_named(args.method, settings)
     run = fuse_files(args.runs, args.output, method, depth=args.depth, tag=args.tag)
     note(
         f"{args.output}: {len(run.query_ids)} queries, {len(run)} rows; {args.method}"

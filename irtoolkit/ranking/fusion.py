@@ -1,23 +1,20 @@
 """Fusion: one run from several, by their ranks or by their scores.
 
-A document is fused with every other that some run lists for the query, over the union of the
-queries. What a run does not list counts 0 for that run, after normalisation, as it does in ranx.
-So under minmax and sum a document that is not listed is as good as the last that is, and under
-zscore as good as the average of those that are.
+For each query of any run, fusion ranks the documents that at least one run lists. A document that
+a run does not list gets 0 points from it, after normalisation, as in ranx. So with minmax and sum
+a document that is not listed counts as much as the last one that is, and with zscore as much as the
+average of those that are.
 """
 
 from __future__ import annotations
 
-import math
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import MISSING, asdict, dataclass, fields
-from functools import partial
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,83 +23,85 @@ from tqdm import tqdm
 from irtoolkit import __version__
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, sha256
-from irtoolkit.base.ids import Ids, Ints, encode, id_array, translate
+from irtoolkit.base.ids import Floats, Ids, Ints, encode, id_array, translate
+from irtoolkit.ranking.fusion_methods import Method, method_named
 from irtoolkit.retrievers.ordering import best, untied
 from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.exact_ranks import remove_ranks
-
-Floats = NDArray[np.float64]
-Normalise = Literal["minmax", "zscore", "sum", "none"]
 
 # Pairs of document and run held at once: 2^21 doubles stay near the processor's cache.
 _CELLS = 1 << 21
 
 
-# -- fusing --------------------------------------------------------------------------------------
-
-
-def reciprocal_rank(
-    runs: Sequence[Run], k: float = 60, *, depth: int | None = None, tag: str | None = None
-) -> Run:
-    """Reciprocal rank fusion; see `ReciprocalRank` and `fuse`."""
-    return fuse(runs, ReciprocalRank(k), depth=depth, tag=tag)
-
-
-def weighted(
-    runs: Sequence[Run],
-    weights: Sequence[float],
-    normalise: Normalise = "minmax",
-    *,
-    depth: int | None = None,
-    tag: str | None = None,
-) -> Run:
-    """The weighted sum of normalised scores; see `normalised` and `fuse`."""
-    return fuse(runs, Weighted(tuple(weights), normalise), depth=depth, tag=tag)
-
-
 def fuse(
-    runs: Sequence[Run],
-    method: Method,
+    runs: Iterable[Any],
+    method: str | Method = "rrf",
     *,
     depth: int | None = None,
     tag: str | None = None,
     progress: bool = True,
+    **settings: Any,
 ) -> Run:
-    """Fuses runs.
+    """Fuses runs into one.
 
-    Scores are added in double precision and decide the order, ties by document id descending. As
-    when a retriever ranks, scores that differ in double precision alone, and would be reordered by
-    a reader of the run, are lowered by the fewest float32 steps that keep the order.
+    Scores are added in double precision and decide the order, ties by document id descending. A
+    score that differs from the one before in double precision only is lowered by the fewest float32
+    steps that keep this order for a reader of the run.
 
     Args:
-        runs: two or more; of any queries, any documents.
-        method: see `METHODS`.
+        runs: two or more, each anything that `Run.of` accepts; of any queries and documents.
+        method: "rrf", "weighted", "combsum", "combmnz", or a Method.
         depth: rows kept for each query; None keeps all.
         tag: run tag; by default the method's name.
         progress: whether to show a progress bar on a terminal.
+        **settings: parameters of the method: `k` of rrf (default 60); `weights` of weighted, one
+            for each run; `normalise` of the others: "minmax" (default), "zscore", "sum" or "none".
 
     Returns:
-        A run of the union of the queries, in order of first appearance, and for each query of the
-        union of its documents.
+        A run with the queries of all runs, in order of first appearance, and for each query the
+        documents of all runs.
 
     Raises:
-        InputError: fewer than two runs, parameters that do not fit them, a depth below 1, or a
-            fused score that is not finite in single precision.
+        InputError: fewer than two runs; a method or parameter that does not exist or does not fit
+            the runs; a depth below 1; a fused score that is not finite in single precision.
     """
-    if len(runs) < 2:
-        raise InputError(f"{len(runs)} runs to fuse", remedy="give at least two")
+    listed = _runs_of(runs)
+    chosen = _method_of(method, settings)
+    chosen.check(len(listed))
     if depth is not None and depth < 1:
         raise InputError(f"depth {depth} is not at least 1")
-    method.check(len(runs))
+    return _fused(listed, chosen, depth, chosen.name if tag is None else tag, progress)
+
+
+def _runs_of(runs: Iterable[Any]) -> list[Run]:
+    if isinstance(runs, Run | Mapping | str) or hasattr(runs, "columns"):
+        raise InputError("one run to fuse, not several", remedy="give a list of at least two")
+    listed = [Run.of(run) for run in runs]
+    if len(listed) < 2:
+        raise InputError(f"{len(listed)} runs to fuse", remedy="give at least two")
+    return listed
+
+
+def _method_of(method: str | Method, settings: Mapping[str, Any]) -> Method:
+    if not isinstance(method, Method):
+        return method_named(method, settings)
+    if settings:
+        raise InputError(
+            f"the method is given with its parameters, and {', '.join(settings)} again",
+            remedy=f"name the method: {method.name!r}",
+        )
+    return method
+
+
+def _fused(runs: Sequence[Run], method: Method, depth: int | None, tag: str, progress: bool) -> Run:
     query_ids, _ = encode(query_id for run in runs for query_id in run.query_ids)
     # Ascending, so that an index is what `best` breaks ties by.
     doc_ids = id_array(sorted(set().union(*(run.doc_ids.tolist() for run in runs))))
     with np.errstate(over="ignore", invalid="ignore"):
         points = [method.points(run, place) for place, run in enumerate(runs)]
     counts, docs, scores = [0], [np.empty(0, np.int32)], [np.empty(0, np.float32)]
-    with tqdm(
-        total=len(query_ids), desc=method.name, unit="query", disable=None if progress else True
-    ) as bar:
+    hidden = None if progress else True
+    with tqdm(total=len(query_ids), desc=method.name, unit="query", disable=hidden) as bar:
         for block in _blocks(runs, points, query_ids, doc_ids):
             with np.errstate(over="ignore", invalid="ignore"):
                 fused = method.combine(block.points, block.listed)
@@ -115,21 +114,20 @@ def fuse(
                 scores.append(single)
             bar.update(len(block.query_ids))
     return Run.ordered(
-        query_ids, np.cumsum(counts), doc_ids, np.concatenate(docs), np.concatenate(scores),
-        method.name if tag is None else tag,
-    )  # fmt: skip
+        query_ids, np.cumsum(counts), doc_ids, np.concatenate(docs), np.concatenate(scores), tag
+    )
 
 
 @dataclass(frozen=True)
 class _Block:
-    """What the runs say of some queries: (query, document) pairs in ascending order.
+    """Points of all runs for some queries, as (query, document) pairs in ascending order.
 
     Attributes:
         query_ids: (q,) ids of the queries.
-        offsets: (q+1,) pair numbers; those of query i are `offsets[i]:offsets[i + 1]`.
+        offsets: (q+1,) positions of pairs; those of query i are `offsets[i]:offsets[i + 1]`.
         docs: (p,) indices of documents, ascending within a query.
-        points: (p, R) of each run; 0 where it does not list the pair.
-        listed: (p, R) whether it does.
+        points: (p, R) points of each pair in each run; 0 where the run does not list it.
+        listed: (p, R) whether the run lists the pair.
     """
 
     query_ids: Ids
@@ -142,7 +140,7 @@ class _Block:
 def _blocks(
     runs: Sequence[Run], points: Sequence[Floats], query_ids: Ids, doc_ids: Ids
 ) -> Iterator[_Block]:
-    """Yields what the runs say of all queries, a few at a time."""
+    """Yields the points of all queries, a few queries at a time."""
     codes = [translate(run.doc_ids, doc_ids) for run in runs]
     starts, counts = np.zeros((2, len(runs), len(query_ids)), np.int64)
     for place, run in enumerate(runs):
@@ -174,7 +172,7 @@ def _blocks(
 
 
 def _ranges(starts: Ints, counts: Ints) -> Ints:
-    """Row numbers of some stretches of rows, one after the other."""
+    """Row numbers of several ranges of rows, one range after the other."""
     ends = np.cumsum(counts)
     return np.arange(counts.sum()) + np.repeat(starts - ends + counts, counts)
 
@@ -197,61 +195,56 @@ def _refuse_nonfinite(fused: Floats, block: _Block, doc_ids: Ids) -> None:
 def fuse_files(
     paths: Sequence[StrPath],
     output: StrPath,
-    method: Method,
+    method: str | Method = "rrf",
     *,
     depth: int | None = None,
     tag: str | None = None,
     progress: bool = True,
+    **settings: Any,
 ) -> Run:
-    """Fuses run files; writes the run, and the record of how it was made, with its inputs' hashes.
+    """Fuses run files; writes the fused run, and a record beside it that names them by hash.
 
     Args:
-        paths: runs in TREC text, .gz or Parquet; the order is that of the weights.
-        output: where the run goes; may be one of `paths`.
-        method, depth, tag, progress: see `fuse`.
+        paths: runs in TREC text, .gz or Parquet; weights are in the same order.
+        output: the file of the fused run; may be one of `paths`.
+        method, depth, tag, progress, settings: see `fuse`.
 
     Raises:
         InputError: see `fuse` and `Run.read`; or a file is given twice.
     """
     if len({Path(path).resolve() for path in paths}) != len(paths):
         raise InputError("a run is given twice", remedy="give it a greater weight")
+    chosen = _method_of(method, settings)
     runs = [Run.read(path) for path in paths]
-    inputs = [
-        # A pipe cannot be read again.
-        {
-            "file": str(path),
-            "sha256": sha256(path) if Path(path).is_file() else None,
-            "tag": run.tag,
-        }
-        for path, run in zip(paths, runs, strict=True)
-    ]
+    inputs = [_input(path, run) for path, run in zip(paths, runs, strict=True)]
     dataset = _dataset(inputs)
     started = time.monotonic()
-    # As in the file of a system, no scores tie.
-    fused = untied(fuse(runs, method, depth=depth, tag=tag, progress=progress))
+    # No scores tie, as in every run that irtoolkit writes.
+    fused = untied(fuse(runs, chosen, depth=depth, tag=tag, progress=progress))
     seconds = time.monotonic() - started
-    # The record goes first away and last back: no run ever stands beside a record not its own.
-    with suppress(OSError):  # a path that cannot be is refused by the writer, with its reason
+    # The old record is removed first, so that a run is never beside the record of another one.
+    with suppress(OSError):  # the writer refuses an impossible path, with the reason
         provenance.metadata_path(output).unlink()
     remove_ranks(output)
     fused.write(output)
     if Path(output).is_file():  # a pipe or device keeps nothing that could be described
         made = {
-            "dataset": dataset,
-            "system": fused.tag,
-            "retriever": method.name,
-            "settings": method.settings(),
-            "runs": inputs,
-            "depth": depth,
-            "version": __version__,
-            "sha256": sha256(output),
-        }
+            "dataset": dataset, "system": fused.tag, "retriever": chosen.name,
+            "settings": chosen.settings(), "runs": inputs, "depth": depth,
+            "version": __version__, "sha256": sha256(output),
+        }  # fmt: skip
         provenance.write(output, provenance.record(made, seconds))
     return fused
 
 
+def _input(path: StrPath, run: Run) -> dict[str, Any]:
+    # A pipe cannot be read again, so it has no hash.
+    digest = sha256(path) if Path(path).is_file() else None
+    return {"file": str(path), "sha256": digest, "tag": run.tag}
+
+
 def _dataset(inputs: Sequence[Mapping[str, Any]]) -> str | None:
-    """The dataset that the records beside all inputs name, or None."""
+    """The dataset that the records beside all inputs name, or None where they do not agree."""
     named = set()
     for item in inputs:
         made = (provenance.read(item["file"]) or {}).get("irtoolkit")

@@ -21,23 +21,27 @@ Normalise = Literal["minmax", "zscore", "sum", "none"]
 
 @dataclass(frozen=True)
 class Method(ABC):
-    """A way of fusing: a frozen dataclass whose fields are its parameters."""
+    """A method of fusion: a frozen dataclass whose fields are its parameters."""
 
     name: ClassVar[str]
 
     def check(self, count: int) -> None:
-        """Refuses a number of runs that the parameters do not fit."""
+        """Raises an InputError where the parameters do not fit the number of runs."""
         return
 
     @abstractmethod
     def points(self, run: Run, place: int) -> Floats:
-        """(N,) what each row of a run counts; `place` is the run's among those fused."""
+        """(N,) points that each row of a run adds; `place` is the run's position in the list."""
 
     def combine(self, points: Floats, listed: NDArray[np.bool_]) -> Floats:
-        """(p,) scores from (p, R) points, 0 where a run does not list the document.
+        """(p,) fused scores of p documents.
 
-        The sum does not depend on the order of the runs: what is added in another order may differ
-        in the last bit, and documents that tie would not.
+        The sum does not depend on the order of the runs. Added in another order, the same points
+        may differ in the last bit, and documents that tie would tie no longer.
+
+        Args:
+            points: (p, R) points of each document in each run; 0 where the run does not list it.
+            listed: (p, R) whether the run lists the document.
         """
         if points.shape[1] > 2:
             points = np.sort(points, axis=1)
@@ -51,14 +55,17 @@ class Method(ABC):
 
 @dataclass(frozen=True)
 class ReciprocalRank(Method):
-    """The sum of 1 / (k + rank), ranks from 1 (Cormack, Clarke and Büttcher 2009)."""
+    """Reciprocal rank fusion (Cormack, Clarke and Büttcher 2009): the sum of 1 / (k + rank).
+
+    Ranks count from 1.
+    """
 
     name: ClassVar[str] = "rrf"
 
     k: float = 60
 
     def __post_init__(self) -> None:
-        if not 0 <= self.k < math.inf:
+        if not isinstance(self.k, int | float) or not 0 <= self.k < math.inf:
             raise InputError(f"k={self.k} is not a finite number of at least 0")
 
     def points(self, run: Run, place: int) -> Floats:
@@ -74,7 +81,7 @@ class CombSUM(Method):
     normalise: Normalise = "minmax"
 
     def __post_init__(self) -> None:
-        _known_normalisation(self.normalise)
+        _check_normalisation(self.normalise)
 
     def points(self, run: Run, place: int) -> Floats:
         return normalised(run, self.normalise)
@@ -93,7 +100,7 @@ class CombMNZ(CombSUM):
 
 @dataclass(frozen=True)
 class Weighted(Method):
-    """The weighted sum of normalised scores; a finite weight for each run, in their order."""
+    """The weighted sum of normalised scores, with one finite weight for each run in order."""
 
     name: ClassVar[str] = "weighted"
 
@@ -101,11 +108,8 @@ class Weighted(Method):
     normalise: Normalise = "minmax"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", tuple(float(weight) for weight in self.weights))
-        for weight in self.weights:
-            if not math.isfinite(weight):
-                raise InputError(f"weight {weight} is not a finite number")
-        _known_normalisation(self.normalise)
+        object.__setattr__(self, "weights", tuple(map(_weight, self.weights)))
+        _check_normalisation(self.normalise)
 
     def check(self, count: int) -> None:
         if len(self.weights) != count:
@@ -122,11 +126,25 @@ METHODS: dict[str, type[Method]] = {
 }
 
 
-def create(name: str, settings: Mapping[str, Any]) -> Method:
-    """A method by name.
+def _weight(value: Any) -> float:
+    try:
+        weight = float(value)
+    except (TypeError, ValueError):
+        weight = math.nan
+    if not math.isfinite(weight):
+        raise InputError(f"weight {value} is not a finite number")
+    return weight
+
+
+def method_named(name: str, settings: Mapping[str, Any]) -> Method:
+    """The fusion method with a name and its parameters.
+
+    Args:
+        name: one of METHODS.
+        settings: parameters by name, such as {"k": 60}.
 
     Raises:
-        InputError: no such method, or a parameter that it does not have, needs or take.
+        InputError: there is no such method; a parameter is unknown, missing or has a wrong value.
     """
     if name not in METHODS:
         raise InputError(f"no fusion method {name!r}", remedy=f"there are {', '.join(METHODS)}")
@@ -142,16 +160,16 @@ def create(name: str, settings: Mapping[str, Any]) -> Method:
 
 # -- normalisation -------------------------------------------------------------------------------
 
-# Spreads a reduction of the values of each query over its rows.
+# Reduces the values of each query to one number and repeats it for each row of the query.
 _Each = Callable[[np.ufunc, Floats], Floats]
 
 
 def normalised(run: Run, how: Normalise) -> Floats:
-    """(N,) the scores of a run, brought to one scale within each query.
+    """(N,) the scores of a run, normalised within each query.
 
-    minmax: (s - min) / (max - min). zscore: (s - mean) / standard deviation, that of the query's
-    rows as a population. sum: (s - min) / sum of (s - min). none: as they are. Where all scores of
-    a query are equal, the first three give 0.
+    minmax: (s - min) / (max - min). zscore: (s - mean) / population standard deviation of the
+    query's scores. sum: (s - min) / sum of (s - min). none: unchanged. Where all scores of a query
+    are equal, the first three give 0.
     """
     scores = run.scores.astype(np.float64)
     return _NORMALISATIONS[how](scores, partial(_each, run))
@@ -165,7 +183,7 @@ def _each(run: Run, reduction: np.ufunc, values: Floats) -> Floats:
 
 
 def _above(scores: Floats, each: _Each) -> Floats:
-    """Distances from the least score: exactly 0 where all are equal, whatever is summed next."""
+    """Distances from the lowest score, which are exactly 0 where all scores are equal."""
     return scores - each(np.minimum, scores)
 
 
@@ -198,7 +216,7 @@ _NORMALISATIONS: dict[str, Callable[[Floats, _Each], Floats]] = {
 }  # fmt: skip
 
 
-def _known_normalisation(how: str) -> None:
+def _check_normalisation(how: str) -> None:
     known = get_args(Normalise)
     if how not in known:
         raise InputError(f"no normalisation {how!r}", remedy=f"there are {', '.join(known)}")

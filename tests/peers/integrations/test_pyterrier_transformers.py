@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset as Data
 from irtoolkit.models import adapters as applied
-from irtoolkit.ranking.fusion import weighted
+from irtoolkit.ranking.fusion import fuse
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.retrievers.engine import rank
@@ -171,7 +171,7 @@ def test_a_weighted_sum_in_a_pipeline_is_that_of_our_commands(
     )  # fmt: skip
     assert done.status == 0
     expected = Run.read(paths[2])
-    assert expected == untied(weighted([Run.read(path) for path in paths[:2]], [0.5, 0.5], "none"))
+    assert expected == untied(fuse(paths[:2], "weighted", weights=[0.5, 0.5], normalise="none"))
 
     pipeline = 0.5 * Retriever(name) + 0.5 * Retriever(name, "dense", **how)
     found = pipeline(topics(name))

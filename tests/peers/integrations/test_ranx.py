@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.ranking import fusion
+from irtoolkit.ranking import fusion, fusion_methods
 from irtoolkit.runs import Qrels, Run
 from irtoolkit.scoring.evaluation import evaluate as ours
 from irtoolkit.scoring.evaluation import parse_measures
@@ -305,9 +305,9 @@ def test_fusion_of_ranx_is_a_run_of_ours() -> None:
     """And the same as our own, where both have a method; runs of different queries included."""
     one, two = coarse("one", 1, range(6)), coarse("two", 2, range(3, 9))
     for method, norm, mine in (
-        ("rrf", None, fusion.ReciprocalRank(60)),
-        ("sum", "min-max", fusion.CombSUM("minmax")),
-        ("mnz", "min-max", fusion.CombMNZ("minmax")),
+        ("rrf", None, fusion_methods.ReciprocalRank(60)),
+        ("sum", "min-max", fusion_methods.CombSUM("minmax")),
+        ("mnz", "min-max", fusion_methods.CombMNZ("minmax")),
     ):
         fused = fuse([one, two], method, norm)
         expected = fusion.fuse([one, two], mine, progress=False)

@@ -183,7 +183,7 @@ SYSTEMS = {
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Path]]:
     """Runs as our commands write them, each with the qrels it is for."""
-    from irtoolkit.ranking.fusion import create, fuse_files
+    from irtoolkit.ranking.fusion import fuse_files
 
     folder = tmp_path_factory.mktemp("same")
     judged = folder / "sample.qrels"
@@ -200,7 +200,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Pat
         coarse(f"c{seed}", seed).write(folder / f"c{seed}.run")
     for method in ("rrf", "combsum"):
         path = folder / f"{method}.run"
-        fuse_files([folder / "c1.run", folder / "c2.run"], path, create(method, {}), progress=False)
+        fuse_files([folder / "c1.run", folder / "c2.run"], path, method, progress=False)
         made[method] = (path, folder / "coarse.qrels")
     return made
 

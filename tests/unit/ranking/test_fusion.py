@@ -19,18 +19,16 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
 from irtoolkit.base.ids import id_array
 from irtoolkit.ranking import fusion
-from irtoolkit.ranking.fusion import (
+from irtoolkit.ranking.fusion import fuse
+from irtoolkit.ranking.fusion_methods import (
     METHODS,
     CombMNZ,
     CombSUM,
     Method,
     ReciprocalRank,
     Weighted,
-    create,
-    fuse,
+    method_named,
     normalised,
-    reciprocal_rank,
-    weighted,
 )
 from irtoolkit.retrievers.ordering import untied
 from irtoolkit.runs import Run, provenance
@@ -206,7 +204,7 @@ def figures(run: Run, query: str) -> dict[str, float]:
 
 
 def test_reciprocal_ranks() -> None:
-    fused = reciprocal_rank([ONE, TWO])
+    fused = fuse([ONE, TWO])
     assert fused.query_ids.tolist() == ["q1", "q2", "q3"]
     expected = {"c": 1 / 63 + 1 / 61, "a": 1 / 61, "d": 1 / 62, "b": 1 / 62}
     assert figures(fused, "q1") == pytest.approx(expected, rel=1e-7)
@@ -216,14 +214,19 @@ def test_reciprocal_ranks() -> None:
 
 
 def test_k_of_reciprocal_ranks() -> None:
-    assert figures(reciprocal_rank([ONE, TWO], 0), "q1") == pytest.approx(
+    assert figures(fuse([ONE, TWO], k=0), "q1") == pytest.approx(
         {"c": 1 / 3 + 1, "a": 1, "d": 1 / 2, "b": 1 / 2}
     )
 
 
 def test_a_weighted_sum() -> None:
-    assert figures(weighted([ONE, TWO], [0.5, 2]), "q1") == {"c": 2, "a": 0.5, "b": 0.25, "d": 0}
-    raw = weighted([ONE, TWO], [1, 10], "none")
+    assert figures(fuse([ONE, TWO], "weighted", weights=[0.5, 2]), "q1") == {
+        "c": 2,
+        "a": 0.5,
+        "b": 0.25,
+        "d": 0,
+    }
+    raw = fuse([ONE, TWO], "weighted", weights=[1, 10], normalise="none")
     assert figures(raw, "q1") == {"a": 9, "b": 5, "c": 4, "d": 1}
 
 
@@ -263,7 +266,7 @@ def test_queries_without_rows_are_kept() -> None:
 
 def test_runs_are_not_changed() -> None:
     before = [(run.scores.tolist(), run.docs.tolist(), run.offsets.tolist()) for run in (ONE, TWO)]
-    weighted([ONE, TWO], [3, 4], "zscore", depth=1)
+    fuse([ONE, TWO], "weighted", weights=[3, 4], normalise="zscore", depth=1)
     after = [(run.scores.tolist(), run.docs.tolist(), run.offsets.tolist()) for run in (ONE, TWO)]
     assert after == before
 
@@ -272,7 +275,7 @@ def test_the_order_is_that_of_double_precision() -> None:
     """1 and 1 + 1e-9 are one float32, and a reader would put the later id first."""
     one = Run.from_rows([("q", "a", 1), ("q", "z", 1)])
     two = Run.from_rows([("q", "a", 1)])
-    fused = weighted([one, two], [1, 1e-9], "none")
+    fused = fuse([one, two], "weighted", weights=[1, 1e-9], normalise="none")
     below = float(np.nextafter(np.float32(1), np.float32(0)))
     assert list(fused) == [("q", "a", 1.0), ("q", "z", below)]
 
@@ -284,10 +287,10 @@ def test_ranks_in_another_order_tie() -> None:
         Run.from_rows([("q", doc, -rank) for rank, doc in enumerate(docs)])
         for docs in ("za12345", "a12345z", "1z2345a")
     ]
-    ranking = reciprocal_rank(runs).ranking("q")
+    ranking = fuse(runs).ranking("q")
     places = [row.doc_id for row in ranking]
     assert places.index("a") == places.index("z") + 1
-    assert figures(reciprocal_rank(runs), "q")["a"] == figures(reciprocal_rank(runs), "q")["z"]
+    assert figures(fuse(runs), "q")["a"] == figures(fuse(runs), "q")["z"]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -361,31 +364,31 @@ def test_ours_is_ranxs(ranx: ModuleType, three: list[Run], name: str) -> None:
 @pytest.mark.parametrize("runs", [[], [ONE]])
 def test_fewer_than_two_runs_are_refused(runs: list[Run]) -> None:
     with pytest.raises(InputError, match=f"{len(runs)} runs to fuse"):
-        reciprocal_rank(runs)
+        fuse(runs)
 
 
 @pytest.mark.parametrize("weights", [[], [1.0], [1.0, 1.0, 1.0]])
 def test_a_weight_for_each_run(weights: list[float]) -> None:
     with pytest.raises(InputError, match=f"{len(weights)} weights for 2 runs"):
-        weighted([ONE, TWO], weights)
+        fuse([ONE, TWO], "weighted", weights=weights)
 
 
 @pytest.mark.parametrize("weight", [math.nan, math.inf, -math.inf])
 def test_weights_are_finite(weight: float) -> None:
     with pytest.raises(InputError, match=f"weight {weight} is not a finite number"):
-        weighted([ONE, TWO], [1.0, weight])
+        fuse([ONE, TWO], "weighted", weights=[1.0, weight])
 
 
 @pytest.mark.parametrize("k", [-1, -0.5, math.nan, math.inf])
 def test_k_is_finite_and_not_negative(k: float) -> None:
     with pytest.raises(InputError, match=f"k={k} is not a finite number of at least 0"):
-        reciprocal_rank([ONE, TWO], k)
+        fuse([ONE, TWO], k=k)
 
 
 @pytest.mark.parametrize("depth", [0, -1])
 def test_a_depth_is_at_least_one(depth: int) -> None:
     with pytest.raises(InputError, match=f"depth {depth} is not at least 1"):
-        reciprocal_rank([ONE, TWO], depth=depth)
+        fuse([ONE, TWO], depth=depth)
 
 
 @pytest.mark.parametrize("make", [CombSUM, CombMNZ, lambda how: Weighted((1, 1), how)])
@@ -399,15 +402,15 @@ def test_a_score_that_is_not_finite_is_refused(weights: tuple[float, float]) -> 
     one = Run.from_rows([("q0", "a", 0.0), ("q1", "c", 0.0), ("q1", "b", 1e30)])
     two = Run.from_rows([("q1", "b", 1e30), ("q1", "c", 0.0)])
     with pytest.raises(InputError, match="of document b for query q1 is not a finite") as caught:
-        weighted([one, two], weights, "none")
+        fuse([one, two], "weighted", weights=weights, normalise="none")
     assert caught.value.remedy is not None
 
 
 def test_methods_by_name() -> None:
-    assert create("rrf", {}) == ReciprocalRank(60)
-    assert create("rrf", {"k": 3}) == ReciprocalRank(3)
-    assert create("weighted", {"weights": [1, 2]}) == Weighted((1.0, 2.0), "minmax")
-    assert create("combmnz", {"normalise": "sum"}) == CombMNZ("sum")
+    assert method_named("rrf", {}) == ReciprocalRank(60)
+    assert method_named("rrf", {"k": 3}) == ReciprocalRank(3)
+    assert method_named("weighted", {"weights": [1, 2]}) == Weighted((1.0, 2.0), "minmax")
+    assert method_named("combmnz", {"normalise": "sum"}) == CombMNZ("sum")
     assert {name: method.name for name, method in METHODS.items()} == {n: n for n in METHODS}
 
 
@@ -422,8 +425,40 @@ def test_methods_by_name() -> None:
 )
 def test_what_is_no_method(name: str, settings: dict[str, Any], found: str) -> None:
     with pytest.raises(InputError) as caught:
-        create(name, settings)
+        method_named(name, settings)
     assert str(caught.value) == found
+
+
+def test_a_method_is_named_or_given(tmp_path: Path) -> None:
+    settings = {"weights": [0.25, 4], "normalise": "sum"}
+    named = fuse([ONE, TWO], "weighted", **settings)
+    assert named == fuse([ONE, TWO], Weighted((0.25, 4.0), "sum"))
+    assert fuse([ONE, TWO]).tag == "rrf"
+    with pytest.raises(InputError, match="given with its parameters, and k again"):
+        fuse([ONE, TWO], ReciprocalRank(), k=3)
+    with pytest.raises(InputError, match="rrf takes no weights"):
+        fuse([ONE, TWO], weights=[1, 2])
+    with pytest.raises(InputError, match="weighted needs weights"):
+        fuse([ONE, TWO], "weighted")
+
+
+def test_runs_may_be_plain_objects(tmp_path: Path) -> None:
+    import pandas as pd
+
+    path = tmp_path / "two.run"
+    TWO.write(path)
+    rows = [tuple(row) for row in TWO]
+    frame = pd.DataFrame(rows, columns=["query_id", "doc_id", "score"])
+    expected = fuse([ONE, TWO])
+    for two in (TWO.as_dict(), rows, frame, path, str(path)):
+        assert fuse([ONE.as_dict(), two]) == expected
+        assert fuse(run for run in (ONE, two)) == expected
+
+
+@pytest.mark.parametrize("one", [ONE, ONE.as_dict(), "one.run"])
+def test_one_run_is_not_taken_for_several(one: Any) -> None:
+    with pytest.raises(InputError, match="give a list of at least two"):
+        fuse(one)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -444,9 +479,9 @@ def files(tmp_path: Path) -> list[Path]:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ("", reciprocal_rank([ONE, TWO])),
-        ("--method rrf --k 2 --depth 1", reciprocal_rank([ONE, TWO], 2, depth=1)),
-        ("--method weighted --weights 0.5 -2", weighted([ONE, TWO], [0.5, -2])),
+        ("", fuse([ONE, TWO])),
+        ("--method rrf --k 2 --depth 1", fuse([ONE, TWO], k=2, depth=1)),
+        ("--method weighted --weights 0.5 -2", fuse([ONE, TWO], "weighted", weights=[0.5, -2])),
         ("--method combsum --normalise zscore", fuse([ONE, TWO], CombSUM("zscore"))),
         ("--method combmnz --tag best", fuse([ONE, TWO], CombMNZ(), tag="best")),
     ],
@@ -508,7 +543,7 @@ def test_an_input_may_be_the_output(irtoolkit: Command, files: list[Path]) -> No
     before = sha256(files[0])
     ranks_path(files[0]).write_text("of the run that was here")
     assert irtoolkit("fuse", *files, "-o", files[0]).status == 0
-    assert list(Run.read(files[0])) == list(untied(reciprocal_rank([ONE, TWO])))
+    assert list(Run.read(files[0])) == list(untied(fuse([ONE, TWO])))
     assert not ranks_path(files[0]).exists()
     made = (provenance.read(files[0]) or {})["irtoolkit"]
     assert made["runs"][0]["sha256"] == before != sha256(files[0]) == made["sha256"]
@@ -525,7 +560,7 @@ def test_no_run_stands_beside_the_record_of_another(
 
     monkeypatch.setattr(provenance, "write", stop)
     assert irtoolkit("fuse", *files, "-o", output, "--k", 1).status == 130
-    assert list(Run.read(output)) == list(untied(reciprocal_rank([ONE, TWO], 1)))
+    assert list(Run.read(output)) == list(untied(fuse([ONE, TWO], k=1)))
     assert not provenance.metadata_path(output).exists()
 
 
