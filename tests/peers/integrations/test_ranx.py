@@ -22,10 +22,10 @@ ranx = pytest.importorskip("ranx", reason="ranx is not installed")
 
 from irtoolkit.integrations.ranx import (  # noqa: E402
     NAMES,
-    compare,
-    evaluate,
+    compare_with_ranx,
+    evaluate_with_ranx,
     from_ranx,
-    fuse,
+    fuse_with_ranx,
     ranx_name,
     to_ranx,
 )
@@ -175,7 +175,7 @@ def test_all_shared_measures_are_tried() -> None:
 def test_ranx_computes_what_we_do() -> None:
     """Ties, a query that the run lacks, and one that nobody judged included."""
     run, qrels = coarse("mine", 1, range(1, 14)), judgments()
-    found = evaluate(qrels, run, list(SHARED))
+    found = evaluate_with_ranx(qrels, run, list(SHARED))
     mine = ours(run, qrels, parse_measures(list(SHARED)))
     for name, theirs in SHARED.items():
         np.testing.assert_allclose(found[theirs], mine.per_query(name), rtol=0, atol=1e-12)
@@ -210,7 +210,7 @@ def test_p_values_are_ours(
     compared: tuple[Qrels, dict[str, Run]], test: str, correction: str
 ) -> None:
     qrels, runs = compared
-    report = compare(
+    report = compare_with_ranx(
         qrels,
         runs,
         ["nDCG@10", "map"],
@@ -236,6 +236,34 @@ def test_p_values_are_ours(
             assert report[system]["scores"][theirs] == pytest.approx(values[system].mean())
 
 
+def test_plain_objects_are_compared_evaluated_and_fused(
+    compared: tuple[Qrels, dict[str, Run]],
+) -> None:
+    qrels, runs = compared
+    plain = {
+        name: make(run)
+        for (name, run), make in zip(
+            runs.items(),
+            (Run.as_dict, lambda run: [tuple(row) for row in run], to_ranx),
+            strict=False,
+        )
+    }
+    assert len(plain) >= 2
+    kept = {name: runs[name] for name in plain}
+    judged = [tuple(row) for row in qrels]
+    expected = compare_with_ranx(qrels, kept, ["nDCG@10", "map"])
+    assert compare_with_ranx(judged, plain, "nDCG@10 map").to_dict() == expected.to_dict()
+    for name, run in plain.items():
+        found = evaluate_with_ranx(judged, run, ["map"])["map"]
+        assert found.tolist() == evaluate_with_ranx(qrels, runs[name], "map")["map"].tolist()
+    assert fuse_with_ranx(plain.values(), "sum") == fuse_with_ranx(kept.values(), "sum")
+
+
+def test_a_table_is_neither_a_run_nor_qrels() -> None:
+    with pytest.raises(InputError, match="dict is neither a Run nor Qrels"):
+        to_ranx({"q1": {"d1": 1.0}})  # type: ignore[arg-type]
+
+
 def test_ranx_itself_gives_our_p_values(compared: tuple[Qrels, dict[str, Run]]) -> None:
     """Its own compare, on what `to_ranx` gives it; of the t test only, for its other one samples."""
     qrels, runs = compared
@@ -245,7 +273,7 @@ def test_ranx_itself_gives_our_p_values(compared: tuple[Qrels, dict[str, Run]]) 
     threads = numba.get_num_threads()
     stock = ranx.compare(to_ranx(qrels), theirs, ["ndcg@10", "map"], stat_test="student").to_dict()
     numba.set_num_threads(threads)
-    mine = compare(qrels, runs, ["ndcg@10", "map"]).to_dict()
+    mine = compare_with_ranx(qrels, runs, ["ndcg@10", "map"]).to_dict()
     for one in runs:
         for two in runs:
             if one != two:
@@ -257,18 +285,18 @@ def test_ranx_itself_gives_our_p_values(compared: tuple[Qrels, dict[str, Run]]) 
 
 def test_runs_of_one_name_stay_apart(compared: tuple[Qrels, dict[str, Run]]) -> None:
     qrels, runs = compared
-    report = compare(qrels, list(runs.values()), ["nDCG@10"])
+    report = compare_with_ranx(qrels, list(runs.values()), ["nDCG@10"])
     assert report.model_names == ["same-1", "same-2", "same-3"]
     assert "same-3" in str(report)
     assert "same-3" in report.to_latex()
     with pytest.raises(InputError, match="two runs have one name"):
-        compare(qrels, [coarse("x", 1), coarse("x", 2), coarse("x-2", 3)], ["map"])
+        compare_with_ranx(qrels, [coarse("x", 1), coarse("x", 2), coarse("x-2", 3)], ["map"])
 
 
 def test_queries_need_not_be_the_same() -> None:
     qrels = judgments()
     runs = {"short": coarse("s", 1, range(2, 6)), "long": coarse("l", 2, range(20))}
-    report = compare(qrels, runs, ["nDCG@10"]).to_dict()
+    report = compare_with_ranx(qrels, runs, ["nDCG@10"]).to_dict()
     for name, run in runs.items():
         mean = ours(run, qrels, parse_measures(["nDCG@10"])).per_query("nDCG@10").mean()
         assert report[name]["scores"]["ndcg@10"] == pytest.approx(mean, abs=1e-12)
@@ -277,11 +305,11 @@ def test_queries_need_not_be_the_same() -> None:
 def test_what_cannot_be_compared_is_refused(compared: tuple[Qrels, dict[str, Run]]) -> None:
     qrels, runs = compared
     with pytest.raises(InputError, match="1 runs to compare"):
-        compare(qrels, [runs["a"]], ["map"])
+        compare_with_ranx(qrels, [runs["a"]], ["map"])
     with pytest.raises(InputError, match="27 runs"):
-        compare(qrels, {str(i): runs["a"] for i in range(27)}, ["map"])
+        compare_with_ranx(qrels, {str(i): runs["a"] for i in range(27)}, ["map"])
     with pytest.raises(InputError, match="no test 'tukey'"):
-        compare(qrels, runs, ["map"], test="tukey")  # type: ignore[arg-type]
+        compare_with_ranx(qrels, runs, ["map"], test="tukey")  # type: ignore[arg-type]
 
 
 def test_numba_keeps_its_threads(compared: tuple[Qrels, dict[str, Run]]) -> None:
@@ -291,8 +319,8 @@ def test_numba_keeps_its_threads(compared: tuple[Qrels, dict[str, Run]]) -> None
     before = numba.get_num_threads()
     numba.set_num_threads(2)
     try:
-        evaluate(judgments(range(3)), coarse("x", 1), ["map"])
-        compare(judgments(range(3)), compared[1], ["map"])
+        evaluate_with_ranx(judgments(range(3)), coarse("x", 1), ["map"])
+        compare_with_ranx(judgments(range(3)), compared[1], ["map"])
         assert numba.get_num_threads() == 2
     finally:
         numba.set_num_threads(before)
@@ -309,7 +337,7 @@ def test_fusion_of_ranx_is_a_run_of_ours() -> None:
         ("sum", "min-max", fusion_methods.CombSUM("minmax")),
         ("mnz", "min-max", fusion_methods.CombMNZ("minmax")),
     ):
-        fused = fuse([one, two], method, norm)
+        fused = fuse_with_ranx([one, two], method, norm)
         expected = fusion.fuse([one, two], mine, progress=False)
         assert fused.tag == method
         assert fused.query_ids.tolist() == expected.query_ids.tolist()
@@ -321,7 +349,7 @@ def test_fusion_of_ranx_is_a_run_of_ours() -> None:
 
 def test_fusion_takes_parameters_and_a_tag() -> None:
     one, two = coarse("one", 1, range(2)), coarse("two", 2, range(2))
-    fused = fuse([one, two], "wsum", "max", {"weights": (1.0, 0.0)}, tag="mine")
+    fused = fuse_with_ranx([one, two], "wsum", "max", {"weights": (1.0, 0.0)}, tag="mine")
     assert fused.tag == "mine"
     # Without weight the second run adds documents and no points.
     for query in one.query_ids:
@@ -332,11 +360,11 @@ def test_fusion_takes_parameters_and_a_tag() -> None:
 def test_what_cannot_be_fused_is_refused() -> None:
     one, two = coarse("one", 1, range(2)), coarse("two", 2, range(2))
     with pytest.raises(InputError, match="1 runs to fuse"):
-        fuse([one])
+        fuse_with_ranx([one])
     with pytest.raises(InputError, match="ranx cannot fuse by borda-bingo"):
-        fuse([one, two], "borda-bingo")
+        fuse_with_ranx([one, two], "borda-bingo")
     with pytest.raises(InputError, match="after no-norm"):
-        fuse([one, two], "sum", "no-norm")
+        fuse_with_ranx([one, two], "sum", "no-norm")
 
 
 def test_pandas_is_not_ours_to_import() -> None:

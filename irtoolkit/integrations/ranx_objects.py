@@ -1,0 +1,152 @@
+"""Runs and qrels as ranx objects, and back.
+
+ranx orders tied documents as an unstable sort leaves them, leaves numba with another number of
+threads than it found, and compiles anew for every length of the longest document id. The objects
+made here do not tie, the number of threads is restored, and ids are ordinary strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.ids import Floats, encode, id_array, offsets_of, rank_ids
+from irtoolkit.measures.judged import within
+from irtoolkit.retrievers.ordering import separate
+from irtoolkit.runs import DEFAULT_TAG, Qrels, Run
+
+
+def to_ranx(of: Run | Qrels, queries: Iterable[str] | None = None) -> Any:
+    """A Run as a ranx.Run, or Qrels as a ranx.Qrels.
+
+    Tied scores of a run are lowered by steps in double precision that are too small to change a
+    float32. So ranx ranks the documents in the run's order, and `from_ranx` restores the scores.
+
+    Args:
+        of: a Run, whose tag becomes the name, or Qrels.
+        queries: ids of the queries to keep, such as the `query_ids` of the qrels for a run. Queries
+            that a run lacks are added without documents. None keeps all.
+
+    Raises:
+        InputError: ranx is not installed; `of` is another object; qrels lack a query of `queries`.
+    """
+    ranx = load_ranx()
+    if not isinstance(of, Run | Qrels):
+        raise InputError(
+            f"{type(of).__name__} is neither a Run nor Qrels",
+            remedy="make one by Run.of or Qrels.of",
+        )
+    wanted = list(of.query_ids) if queries is None else list(dict.fromkeys(queries))
+    at = dict(zip(of.query_ids, range(len(of.query_ids)), strict=True))
+    numbers = _untied(of) if isinstance(of, Run) else of.grades
+    full = {name for name, i in at.items() if of.offsets[i] < of.offsets[i + 1]}
+    filled = [name for name in wanted if name in full]
+    lacking = [name for name in wanted if name not in full]
+    made = ranx.Run(name=of.tag) if isinstance(of, Run) else ranx.Qrels()
+    if lacking and isinstance(of, Qrels):
+        raise InputError(f"query {lacking[0]} has no judgments", remedy="leave it out")
+    if filled:
+        rows = [slice(of.offsets[at[name]], of.offsets[at[name] + 1]) for name in filled]
+        docs = [of.doc_ids[of.docs[row]].tolist() for row in rows]
+        with threads_kept():
+            made.add_multi(filled, docs, [numbers[row].tolist() for row in rows])
+    if lacking:
+        from numba import types
+        from numba.typed import Dict
+
+        for name in lacking:
+            made.run[name] = Dict.empty(types.unicode_type, types.float64)
+        made.sort()
+    return made
+
+
+def _untied(run: Run) -> Floats:
+    """(N,) scores in double precision, each tied score one step below the one before."""
+    scores = run.scores.astype(np.float64)
+    tied = (run.scores[1:] == run.scores[:-1]) & (run.queries[1:] == run.queries[:-1])
+    group = np.cumsum(np.concatenate([[True], ~tied]))[: len(scores)]
+    steps = within(offsets_of(group - 1, int(group[-1]) if len(group) else 0)) - 1
+    # Steps near 0 may be flushed to 0; -1e-300 is safe, and still 0 as a float32.
+    scores[(scores == 0) & (steps > 0)] = -1e-300
+    bits = scores.view(np.int64)
+    # The bits of a double, read as an integer, rise with its absolute value.
+    lowered = np.where(bits < 0, bits + steps, bits - steps)
+    return lowered.view(np.float64)
+
+
+def from_ranx(of: Any, tag: str | None = None) -> Any:
+    """A ranx.Run as a Run, or a ranx.Qrels as Qrels.
+
+    A run keeps the order that ranx has, for tied documents too: scores that would change places in
+    single precision, or in trec_eval's order of ties, are lowered by float32 steps.
+
+    Args:
+        of: a ranx.Run or ranx.Qrels.
+        tag: tag of the run; by default the name that it has in ranx.
+
+    Raises:
+        InputError: `of` is another object; the tag is not one word; a score is not finite.
+    """
+    ranx = load_ranx()
+    if isinstance(of, ranx.Qrels):
+        return Qrels.from_rows(
+            (query, doc, int(grade))
+            for query, judged in of.qrels.items()
+            for doc, grade in judged.items()
+        )
+    if not isinstance(of, ranx.Run):
+        raise InputError(f"{type(of).__name__} is neither a ranx.Run nor ranx.Qrels")
+    query_ids = [str(query) for query in of.run]
+    listed = [[(str(doc), score) for doc, score in docs.items()] for docs in of.run.values()]
+    doc_ids, codes = encode(doc for rows in listed for doc, _ in rows)
+    places = rank_ids(doc_ids)
+    offsets = np.cumsum([0, *map(len, listed)])
+    scores = np.array([score for rows in listed for _, score in rows], dtype=np.float64)
+    with np.errstate(over="ignore"):
+        bad = np.flatnonzero(~np.isfinite(scores.astype(np.float32)))
+    if len(bad):
+        query = np.searchsorted(offsets, bad[0], side="right") - 1
+        raise InputError(
+            f"score {scores[bad[0]]} of document {doc_ids[codes[bad[0]]]} for query"
+            f" {query_ids[query]} is not a finite single-precision number"
+        )
+    docs, singles = [np.empty(0, np.int64)], [np.empty(0, np.float32)]
+    for start, stop in pairwise(offsets.tolist()):
+        order = start + np.argsort(-scores[start:stop], kind="stable")
+        docs.append(codes[order])
+        singles.append(separate(scores[order], places[codes[order]]))
+    name = tag if tag is not None else (of.name or DEFAULT_TAG)
+    return Run.ordered(
+        id_array(query_ids), offsets, doc_ids, np.concatenate(docs).astype(np.int32),
+        np.concatenate(singles), name,
+    )  # fmt: skip
+
+
+@contextmanager
+def threads_kept() -> Iterator[None]:
+    """Restores the number of numba's threads, which ranx changes."""
+    import numba
+
+    before = numba.get_num_threads()
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
+
+
+def load_ranx() -> Any:
+    """The module ranx.
+
+    Raises:
+        InputError: it is not installed.
+    """
+    try:
+        return import_module("ranx")
+    except ImportError:
+        raise needs_extra("ranx", "report") from None
