@@ -1,0 +1,219 @@
+"""Datasets of texts in memory: lists of strings, id to text, data frames, records, text files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import ir_datasets
+from ir_datasets.formats import GenericDoc, GenericQuery
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.records import Qrel
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.handlers import (
+    DocsHandler,
+    PoolsHandler,
+    QrelsHandler,
+    QueriesHandler,
+)
+from irtoolkit.datasets.local.formats import DOC_FORMATS
+from irtoolkit.datasets.local.topics import TOPIC_FORMATS
+from irtoolkit.runs import Qrels
+
+NAME = "texts"
+# Ends of file names to formats.
+_FILES = {".jsonl": "jsonl", ".tsv": "tsv", ".trec": "trec", ".sgml": "trec"}
+
+
+class _Kind(NamedTuple):
+    """What a collection of texts holds: documents or queries.
+
+    Attributes:
+        noun, plural: what one text and all of them are called in messages.
+        ids: names that a record or a column may give to the id, the first found being read.
+        texts: names of the text.
+        formats: readers of files by format.
+    """
+
+    noun: str
+    plural: str
+    ids: tuple[str, ...]
+    texts: tuple[str, ...]
+    formats: Mapping[str, Any]
+
+
+_DOCS = _Kind(
+    "document", "documents", ("doc_id", "docno", "_id", "id", "docid"),
+    ("text", "contents", "body"), DOC_FORMATS,
+)  # fmt: skip
+_QUERIES = _Kind(
+    "query", "queries", ("query_id", "qid", "_id", "id"), ("text", "query", "title"), TOPIC_FORMATS
+)
+
+
+def dataset_of_texts(
+    docs: Any,
+    queries: Any = None,
+    qrels: Any = None,
+    candidates: Mapping[str, Sequence[str]] | None = None,
+    *,
+    ids: Sequence[str] | None = None,
+    name: str = NAME,
+) -> Dataset:
+    """A dataset of texts that are given.
+
+    Args:
+        docs: the documents: a list of strings, which get their positions "0", "1", ... as ids;
+            id to text; a data frame with an id column (doc_id, docno, _id or id) and a text column
+            (text, contents or body); records or dicts with these fields; (id, text) pairs; or the
+            path of a .jsonl, .tsv or .trec file, plain or .gz.
+        queries: the queries in the same forms, with query_id, qid, _id or id, and text or query.
+        qrels: relevance judgments, as `Qrels.of` takes them.
+        candidates: query id to the ids of the documents that it ranks; by default all.
+        ids: ids of the documents, where `docs` is a list of strings.
+        name: what the dataset is called in messages and records.
+
+    Raises:
+        InputError: no documents or an id twice; a text that is not a string; a query without text;
+            ids that are not one for each document; a data frame without the columns; candidates
+            or judgments of a query or document that is not there.
+    """
+    texts = _texts(docs, _DOCS, ids)
+    records = {doc_id: GenericDoc(doc_id, text) for doc_id, text in texts.items()}
+    parts: list[Any] = [DocsHandler(lambda: records, GenericDoc, name, None)]
+    asked: dict[str, str] = {}
+    if queries is not None:
+        asked = _texts(queries, _QUERIES)
+        for query_id, text in asked.items():
+            if not text.strip():
+                raise InputError(f"query {query_id} has no text", remedy="leave it out, or give it one")
+        listed = [GenericQuery(query_id, text) for query_id, text in asked.items()]
+        parts.append(QueriesHandler(lambda: listed, GenericQuery, name, None))
+    if qrels is not None:
+        judged = Qrels.of(qrels)
+        parts.append(QrelsHandler(lambda: judged, Qrel, {}))
+    if candidates is not None:
+        pools = _pools(candidates, asked, records)
+        parts.append(PoolsHandler(lambda: pools.items()))
+    return Dataset(name, ir_datasets.Dataset(*parts), in_memory=True)
+
+
+def _pools(
+    candidates: Mapping[str, Sequence[str]], queries: Mapping[str, str], docs: Mapping[str, Any]
+) -> dict[str, list[str]]:
+    pools = {str(query): [str(doc) for doc in pool] for query, pool in candidates.items()}
+    for query, pool in pools.items():
+        if query not in queries:
+            raise InputError(f"candidates of query {query}, which is not among the queries")
+        strange = next((doc for doc in pool if doc not in docs), None)
+        if strange is not None:
+            raise InputError(f"candidate {strange} of query {query} is not among the documents")
+    return pools
+
+
+def _texts(given: Any, kind: _Kind, ids: Sequence[str] | None = None) -> dict[str, str]:
+    """Id to text, in order."""
+    found: dict[str, str] = {}
+    for doc_id, text in _pairs(given, kind, ids):
+        if not isinstance(text, str):
+            raise InputError(
+                f"the text of {kind.noun} {doc_id} is {text!r}, which is not a string",
+                remedy="give every one a string, which may be empty"
+                if kind is _DOCS
+                else "give every one a string",
+            )
+        name = str(doc_id)
+        if name in found:
+            raise InputError(f"{kind.noun} {name} occurs twice", remedy="ids must be distinct")
+        found[name] = text
+    if not found:
+        once = "; a generator can be read once: pass a list" if isinstance(given, Iterator) else ""
+        raise InputError(f"there are no {kind.plural}", remedy=f"give at least one{once}")
+    return found
+
+
+def _pairs(given: Any, kind: _Kind, ids: Sequence[str] | None) -> Iterable[tuple[Any, Any]]:
+    if ids is not None:
+        return _numbered(given, kind, ids)
+    if isinstance(given, Mapping):
+        return given.items()
+    if isinstance(given, PathLike) or (isinstance(given, str) and _is_file(given)):
+        return _file(Path(given), kind)
+    if hasattr(given, "columns") and hasattr(given, "__getitem__"):
+        return _framed(given, kind)
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InputError(
+            f"{given!r:.60} is not a collection of {kind.plural}",
+            remedy="give a list of strings, a dict of id to text, a data frame or a .jsonl file",
+        )
+    return (_pair(item, place, kind) for place, item in enumerate(given))
+
+
+def _numbered(given: Any, kind: _Kind, ids: Sequence[str]) -> Iterable[tuple[Any, Any]]:
+    texts, names = list(given), list(ids)
+    if len(texts) != len(names):
+        raise InputError(f"{len(names)} ids for {len(texts)} {kind.plural}", remedy="one id for each")
+    return zip(names, texts, strict=True)
+
+
+def _pair(item: Any, place: int, kind: _Kind) -> tuple[Any, Any]:
+    """The id and the text of one item; of a bare string its position is the id."""
+    if isinstance(item, str):
+        return str(place), item
+    if isinstance(item, Mapping):
+        return _picked(item, kind.ids, kind, place), _picked(item, kind.texts, kind, place)
+    if hasattr(item, "_fields"):  # a record, as ir_datasets has them
+        name = _picked(item._asdict(), kind.ids, kind, place)
+        return name, item.default_text() if hasattr(item, "default_text") else item[1]
+    if isinstance(item, tuple | list) and len(item) == 2:
+        return item[0], item[1]
+    raise InputError(
+        f"item {place} of the {kind.plural} is {item!r:.60}",
+        remedy="give strings, (id, text) pairs or records with an id and a text",
+    )
+
+
+def _picked(record: Mapping[str, Any], names: tuple[str, ...], kind: _Kind, place: int) -> Any:
+    for name in names:
+        if name in record:
+            return record[name]
+    raise InputError(
+        f"{kind.noun} {place} has {', '.join(map(str, record))}, and none of {', '.join(names)}",
+        remedy="rename a field",
+    )
+
+
+def _framed(frame: Any, kind: _Kind) -> Iterable[tuple[Any, Any]]:
+    columns = [str(name) for name in frame.columns]
+    chosen = []
+    for names in (kind.ids, kind.texts):
+        found = [name for name in names if name in columns]
+        if not found:
+            raise InputError(
+                f"the data frame of {kind.plural} has the columns {', '.join(columns) or 'none'}",
+                remedy=f"it needs one of {', '.join(names)}",
+            )
+        chosen.append(found[0])
+    return zip(frame[chosen[0]], frame[chosen[1]], strict=True)
+
+
+def _is_file(text: str) -> bool:
+    return Path(text.removesuffix(".gz")).suffix in _FILES
+
+
+def _file(path: Path, kind: _Kind) -> Iterable[tuple[Any, Any]]:
+    form = _FILES.get(Path(path.name.removesuffix(".gz")).suffix)
+    if form is None:
+        raise InputError(
+            f"not a file of {kind.plural}", file=path, remedy=f"its name ends in {', '.join(_FILES)}"
+        )
+    if not path.is_file():
+        raise InputError("no such file", file=path)
+    for item in kind.formats[form](path):
+        if kind is _DOCS:
+            yield item.doc_id, f"{item.title} {item.text}".strip()
+        else:
+            yield item.query_id, item.title or item.description
