@@ -1,15 +1,36 @@
 """irtoolkit: retrieval where words do not overlap.
 
-Importing this package makes its collections known to ir_datasets and its measures to
-ir_measures, whenever those are imported; it imports nothing heavy itself.
+    import irtoolkit as ir
+
+    data = ir.load("csfcube/sample")
+    bm25 = ir.retrieve(data, "bm25")
+    ir.evaluate(data, bm25)
+
+Importing this package makes its collections known to ir_datasets and its measures to ir_measures,
+whenever those are imported; the names below load what they need when they are used.
 """
 
 from __future__ import annotations
 
 from importlib import import_module, metadata
+from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.hooks import after_import
+
+if TYPE_CHECKING:
+    from irtoolkit.api import compare as compare
+    from irtoolkit.api import evaluate as evaluate
+    from irtoolkit.api import fuse as fuse
+    from irtoolkit.api import index as index
+    from irtoolkit.api import load as load
+    from irtoolkit.api import rerank as rerank
+    from irtoolkit.api import retrieve as retrieve
+    from irtoolkit.datasets.dataset import Dataset as Dataset
+    from irtoolkit.ranking.index import Index as Index
+    from irtoolkit.runs import Qrels as Qrels
+    from irtoolkit.runs import Run as Run
+    from irtoolkit.scoring.score import Scores as Scores
 
 # Importing either package registers what it holds, at the end of its own import: so this is right
 # too where it is ours that imports ir_datasets or ir_measures first.
@@ -21,4 +42,28 @@ try:
 except metadata.PackageNotFoundError:  # a source tree that is not installed
     __version__ = "0+unknown"
 
-__all__ = ["InputError", "__version__"]
+# Name to the module that has it.
+_FRONT = {
+    **dict.fromkeys(
+        ("load", "index", "retrieve", "rerank", "fuse", "evaluate", "compare"), "irtoolkit.api"
+    ),
+    "Dataset": "irtoolkit.datasets.dataset",
+    "Index": "irtoolkit.ranking.index",
+    "Qrels": "irtoolkit.runs",
+    "Run": "irtoolkit.runs",
+    "Scores": "irtoolkit.scoring.score",
+}
+
+__all__ = ["InputError", "__version__", *_FRONT]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _FRONT:
+        raise AttributeError(f"module 'irtoolkit' has no attribute {name!r}")
+    value = getattr(import_module(_FRONT[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

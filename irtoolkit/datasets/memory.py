@@ -89,7 +89,9 @@ def dataset_of_texts(
         asked = _texts(queries, _QUERIES)
         for query_id, text in asked.items():
             if not text.strip():
-                raise InputError(f"query {query_id} has no text", remedy="leave it out, or give it one")
+                raise InputError(
+                    f"query {query_id} has no text", remedy="leave it out, or give it one"
+                )
         listed = [GenericQuery(query_id, text) for query_id, text in asked.items()]
         parts.append(QueriesHandler(lambda: listed, GenericQuery, name, None))
     if qrels is not None:
@@ -140,7 +142,7 @@ def _pairs(given: Any, kind: _Kind, ids: Sequence[str] | None) -> Iterable[tuple
         return _numbered(given, kind, ids)
     if isinstance(given, Mapping):
         return given.items()
-    if isinstance(given, PathLike) or (isinstance(given, str) and _is_file(given)):
+    if isinstance(given, PathLike) or (isinstance(given, str) and is_text_file(given)):
         return _file(Path(given), kind)
     if hasattr(given, "columns") and hasattr(given, "__getitem__"):
         return _framed(given, kind)
@@ -155,7 +157,9 @@ def _pairs(given: Any, kind: _Kind, ids: Sequence[str] | None) -> Iterable[tuple
 def _numbered(given: Any, kind: _Kind, ids: Sequence[str]) -> Iterable[tuple[Any, Any]]:
     texts, names = list(given), list(ids)
     if len(texts) != len(names):
-        raise InputError(f"{len(names)} ids for {len(texts)} {kind.plural}", remedy="one id for each")
+        raise InputError(
+            f"{len(names)} ids for {len(texts)} {kind.plural}", remedy="one id for each"
+        )
     return zip(names, texts, strict=True)
 
 
@@ -200,15 +204,18 @@ def _framed(frame: Any, kind: _Kind) -> Iterable[tuple[Any, Any]]:
     return zip(frame[chosen[0]], frame[chosen[1]], strict=True)
 
 
-def _is_file(text: str) -> bool:
-    return Path(text.removesuffix(".gz")).suffix in _FILES
+def is_text_file(name: str) -> bool:
+    """Whether a name ends as a file of texts does; dataset ids do not."""
+    return Path(name.removesuffix(".gz")).suffix in _FILES
 
 
 def _file(path: Path, kind: _Kind) -> Iterable[tuple[Any, Any]]:
     form = _FILES.get(Path(path.name.removesuffix(".gz")).suffix)
     if form is None:
         raise InputError(
-            f"not a file of {kind.plural}", file=path, remedy=f"its name ends in {', '.join(_FILES)}"
+            f"not a file of {kind.plural}",
+            file=path,
+            remedy=f"its name ends in {', '.join(_FILES)}",
         )
     if not path.is_file():
         raise InputError("no such file", file=path)

@@ -37,7 +37,7 @@ except ModuleNotFoundError as error:
 
 if TYPE_CHECKING:
     from irtoolkit.base.ids import Ints
-    from irtoolkit.ranking.session import Asked, Found, Ready
+    from irtoolkit.ranking.session import Asked, Found, Session
     from irtoolkit.ranking.systems import System
 
 Frame = pd.DataFrame
@@ -57,7 +57,7 @@ class _Transformer(pt.Transformer):
         self.dataset_id, self.system = dataset_id, system
         self.settings, self.verbose = settings, verbose
         self._ranker = self._find()
-        self._prepared: Ready | None = None
+        self._prepared: Session | None = None
 
     def _find(self) -> System:
         """The system that the settings say."""
@@ -78,11 +78,11 @@ class _Transformer(pt.Transformer):
         raise NotImplementedError
 
     @property
-    def _ready(self) -> Ready:
-        from irtoolkit.ranking.session import Ready
+    def _ready(self) -> Session:
+        from irtoolkit.ranking.session import Session
 
         if self._prepared is None:
-            self._prepared = Ready(self._ranker, str(self.dataset_id))
+            self._prepared = Session(self._ranker, str(self.dataset_id))
         return self._prepared
 
     def get_parameter(self, name: str) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import ir_datasets
 import numpy as np
@@ -19,8 +19,9 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, id_array, rank_ids
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.handlers import DocsHandler
+from irtoolkit.ranking.produce import refuse_missing
 from irtoolkit.ranking.systems import System
-from irtoolkit.retrievers.base import Block, Retriever, Scorer
+from irtoolkit.retrievers.base import Ask, Block, Retriever, Scorer, keep_last
 from irtoolkit.retrievers.cross import CrossEncoder
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.generated import Generated
@@ -32,6 +33,10 @@ from irtoolkit.runs import Run
 
 # What stands for a dataset's id where there is none.
 FRAME = "the frame"
+
+
+# Retrievers that read no more than is asked: there is nothing to prepare.
+_SPARING = (CrossEncoder, Generated)
 
 
 class Asked(NamedTuple):
@@ -49,7 +54,7 @@ class Found(NamedTuple):
     scores: NDArray[np.float32]
 
 
-class Ready:
+class Session:
     """A system on a collection.
 
     A query that is the dataset's by its id ranks the candidates that the dataset has for it. Where
@@ -57,14 +62,14 @@ class Ready:
     `irtoolkit retrieve` does; any other text is taken as it is. A query that is not the dataset's
     ranks the whole corpus, unless it names its candidates.
 
-    The collection is prepared for all queries of the dataset when the first is asked, and kept.
-    For other texts it is prepared again, once for all that are asked together. Models that read
-    pairs of texts, and language models, are given what is asked alone.
+    The collection is prepared for all queries of the dataset when the first is asked, and once more
+    for other texts; both are kept. Models that read pairs of texts, and language models, get only
+    what is asked.
     """
 
     def __init__(self, system: System, data: Dataset | str) -> None:
         self._system, self._dataset = system, Dataset.of(data)
-        self._first = None if system.first is None else Ready(system.first, self._dataset)
+        self._first = None if system.first is None else Session(system.first, self._dataset)
         self._task = task = _load(system, self._dataset)
         self._records = self._dataset.queries()
         self._place = {query_id: place for place, query_id in enumerate(task.query_ids)}
@@ -79,7 +84,21 @@ class Ready:
         whole = (group.docs for group in task.groups if len(group.docs) == len(task.doc_ids))
         self._whole = next(whole, np.arange(len(task.doc_ids)))
         self._scorers: dict[bool, Scorer] = {}
-        self._of_texts: tuple[Any, Scorer] | None = None
+        self._asks: dict[bool, Ask] = {}
+
+    def __len__(self) -> int:
+        """Number of documents."""
+        return len(self._task.doc_ids)
+
+    def prepare(self) -> None:
+        """Prepares the collection for texts that come later, where the retriever can.
+
+        Raises:
+            InputError: the system cannot run here.
+        """
+        refuse_missing(self._system)
+        if not isinstance(self._system.retriever, _SPARING):
+            self._asks[False] = self._system.retriever.prepare(self._task)
 
     def rank(
         self, asked: Sequence[Asked], *, depth: int | None = None, progress: bool = False
@@ -95,9 +114,7 @@ class Ready:
             InputError: the system cannot run here; a query that is not the dataset's, where each
                 query has candidates of its own; or a document that is no candidate of its query.
         """
-        lacking = self._system.missing()
-        if lacking is not None:
-            raise InputError(lacking)
+        refuse_missing(self._system)
         if self._first is not None and any(query.doc_ids is None for query in asked):
             shown = self._first.rank(asked, depth=self._system.depth, progress=progress)
             asked = [
@@ -134,7 +151,7 @@ class Ready:
             docs = self._numbers(task.doc_ids)
         retriever = self._system.retriever
         # These read no more than is asked, and remember on disk what they have made of it.
-        sparing = (Neural, Generated) if picked else (CrossEncoder, Generated)
+        sparing = (Neural, Generated) if picked else _SPARING
         if not isinstance(retriever, sparing):
             retriever = self._prepared(asked, own, picked, docs)
         return _ranked(task, retriever, self._system, depth, progress)
@@ -218,19 +235,18 @@ class Ready:
 
     def _prepared(self, asked: Sequence[Asked], own: bool, picked: bool, docs: Ints) -> Retriever:
         """The retriever as far as it is prepared already, for a task with these documents."""
-        make = self._system.retriever.scorer
         if own:
             if picked not in self._scorers:
                 task = replace(self._task, picked=True) if picked else self._task
-                self._scorers[picked] = _keeping(make(task))
+                self._scorers[picked] = keep_last(self._system.retriever.scorer(task))
             queries = np.array([self._place[query.query_id] for query in asked])
             return _Prepared(self._scorers[picked], queries, docs)
-        key = (picked, [(query.query_id, query.text) for query in asked])
-        if self._of_texts is None or self._of_texts[0] != key:
-            groups = self._groups(asked)
-            task = self._asking(asked, own, groups, self._task.doc_ids, picked)
-            self._of_texts = key, _keeping(make(task))
-        return _Prepared(self._of_texts[1], np.arange(len(asked)), docs)
+        if picked not in self._asks:
+            task = replace(self._task, picked=True) if picked else self._task
+            self._asks[picked] = self._system.retriever.prepare(task)
+        groups = self._groups(asked)
+        scorer = self._asks[picked](self._asking(asked, own, groups, self._task.doc_ids, picked))
+        return _Prepared(scorer, np.arange(len(asked)), docs)
 
 
 def rank_texts(
@@ -251,9 +267,7 @@ def rank_texts(
     Raises:
         InputError: the system cannot run here, or wants more of a record than its text.
     """
-    lacking = system.missing()
-    if lacking is not None:
-        raise InputError(lacking)
+    refuse_missing(system)
     names: dict[tuple[str, str], str] = {}
     versions: dict[str, int] = {}
     groups = []
@@ -327,19 +341,6 @@ class _Prepared(Retriever):
             return lambda queries: block(self.queries[queries])
 
         return candidates
-
-
-def _keeping(scorer: Scorer) -> Scorer:
-    """A scorer that keeps its last candidate set: of a corpus that all queries rank, the only one."""
-    last: tuple[Ints, Block] | None = None
-
-    def candidates(docs: Ints) -> Block:
-        nonlocal last
-        if last is None or not np.array_equal(last[0], docs):
-            last = docs, scorer(docs)
-        return last[1]
-
-    return candidates
 
 
 def _load(system: System, dataset: Dataset) -> Task:

@@ -10,6 +10,7 @@ from typing import (
     ClassVar,
     Literal,
     Self,
+    TypeVar,
     Union,
     get_args,
     get_origin,
@@ -46,6 +47,26 @@ Block = Callable[[Ints], Scores | Hits]
 # set of the queries that its block is then asked for.
 Scorer = Callable[[Ints], Block]
 
+# Takes a task with other queries over the documents that were prepared.
+Ask = Callable[[Task], Scorer]
+T = TypeVar("T")
+
+
+def keep_last(make: Callable[[Ints], T]) -> Callable[[Ints], T]:
+    """A function of a candidate set that remembers what it made of the last one.
+
+    A corpus that all queries rank is the only set there is, whenever queries come.
+    """
+    last: tuple[Ints, T] | None = None
+
+    def kept(docs: Ints) -> T:
+        nonlocal last
+        if last is None or not np.array_equal(last[0], docs):
+            last = docs, make(docs)
+        return last[1]
+
+    return kept
+
 
 @dataclass(frozen=True)
 class Retriever:
@@ -65,6 +86,13 @@ class Retriever:
             InputError: something it needs is not here; see `missing`.
         """
         raise NotImplementedError
+
+    def prepare(self, task: Task) -> Ask:
+        """Prepares the task's documents once, for queries that come later.
+
+        By default everything is prepared again for each set of queries.
+        """
+        return self.scorer
 
     def missing(self) -> str | None:
         """The one thing this retriever lacks to run here, or None. Looks, and fetches nothing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -12,11 +12,11 @@ from irtoolkit.base.ids import Ints
 from irtoolkit.models.encoder import Encoder
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.shards import Rows
-from irtoolkit.retrievers.base import Block, Scorer, Scores
+from irtoolkit.retrievers.base import Ask, Block, Scorer, Scores, keep_last
 from irtoolkit.retrievers.neural import TwoSided
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import Segments
-from irtoolkit.retrievers.vectors import Similarity, prepared, unit
+from irtoolkit.retrievers.vectors import Similarity, Vectors, prepared, unit
 
 # Pairs of sentences compared at once.
 _PAIRS = 1 << 25
@@ -60,22 +60,32 @@ class Dense(VectorRetriever):
     similarity: Similarity | None = None
 
     def scorer(self, task: Task) -> Scorer:
+        return self.prepare(task)(task)
+
+    def prepare(self, task: Task) -> Ask:
         asking, shown = self.encoder("query"), self.encoder("document")
-        queries = encoded(asking, self.asked(task), "queries").vectors()
         docs = encoded(shown, task.docs, "documents")
         similarity = self.similarity or shown.similarity
 
-        def candidates(doc: Ints) -> Block:
+        def compare(doc: Ints) -> Callable[[Vectors], Scores]:
             distinct, which = docs[doc].distinct()
-            compare = prepared(distinct.vectors(), similarity, self.device)
+            compared = prepared(distinct.vectors(), similarity, self.device)
+            if len(distinct) == len(which):
+                return compared
+            return lambda vectors: compared(vectors)[:, which]
 
-            def score(query: Ints) -> Scores:
-                scores = compare(queries[query])
-                return scores if len(distinct) == len(which) else scores[:, which]
+        kept = keep_last(compare)
 
-            return score
+        def ask(other: Task) -> Scorer:
+            queries = encoded(asking, self.asked(other), "queries").vectors()
 
-        return candidates
+            def candidates(doc: Ints) -> Block:
+                compared = kept(doc)
+                return lambda query: compared(queries[query])
+
+            return candidates
+
+        return ask
 
 
 @dataclass(frozen=True)
@@ -89,36 +99,47 @@ class SentenceMax(VectorRetriever):
     name: ClassVar[str] = "sentence-max"
 
     def scorer(self, task: Task) -> Scorer:
+        return self.prepare(task)(task)
+
+    def prepare(self, task: Task) -> Ask:
         asking, shown = self.encoder("query"), self.encoder("document")
-        asked, query_starts = _sentences(self.asked(task))
-        queries = unit(asking.encode(asked, what="query sentences").vectors())
         parts, doc_starts = _sentences(task.docs)
         docs = shown.encode(parts, what="document sentences", count=len(parts))
 
-        def candidates(doc: Ints) -> Block:
+        @keep_last
+        def compare(doc: Ints) -> tuple[Callable[[Vectors], Scores], Ints, int]:
             rows, columns = _gather(doc_starts, doc)
             distinct, which = docs[rows].distinct()
-            compare = prepared(distinct.vectors(), "cosine", self.device)
+            compared = prepared(distinct.vectors(), "cosine", self.device)
+            if len(distinct) == len(which):
+                return compared, columns, len(rows)
+            return lambda vectors: compared(vectors)[:, which], columns, len(rows)
 
-            def some(query: Ints) -> Scores:
-                mine, starts = _gather(query_starts, query)
-                found = compare(queries[mine])
-                found = found if len(distinct) == len(which) else found[:, which]
-                result: Scores = np.maximum.reduceat(
-                    np.maximum.reduceat(found, columns, axis=1), starts, axis=0
-                )
-                return result
+        def ask(other: Task) -> Scorer:
+            asked, query_starts = _sentences(self.asked(other))
+            queries = unit(asking.encode(asked, what="query sentences").vectors())
 
-            def score(query: Ints) -> Scores:
-                # Pairs of sentences are many more than pairs of texts.
-                most = int(np.diff(query_starts)[query].max()) * len(rows)
-                step = max(1, _PAIRS // most)
-                parts = [some(query[i : i + step]) for i in range(0, len(query), step)]
-                return np.concatenate(parts)
+            def candidates(doc: Ints) -> Block:
+                compared, columns, sentences = compare(doc)
 
-            return score
+                def some(query: Ints) -> Scores:
+                    mine, starts = _gather(query_starts, query)
+                    best = np.maximum.reduceat(compared(queries[mine]), columns, axis=1)
+                    result: Scores = np.maximum.reduceat(best, starts, axis=0)
+                    return result
 
-        return candidates
+                def score(query: Ints) -> Scores:
+                    # Pairs of sentences are many more than pairs of texts.
+                    most = int(np.diff(query_starts)[query].max()) * sentences
+                    step = max(1, _PAIRS // most)
+                    parts = [some(query[i : i + step]) for i in range(0, len(query), step)]
+                    return np.concatenate(parts)
+
+                return score
+
+            return candidates
+
+        return ask
 
 
 def encoded(encoder: Encoder, texts: Sequence[Segments], what: str) -> Rows:

@@ -17,7 +17,7 @@ from irtoolkit.base.ids import Ints
 from irtoolkit.datasets.cache import cache_home
 from irtoolkit.models.loading import device_of
 from irtoolkit.models.shards import Rows
-from irtoolkit.retrievers.base import Block, Hits, Scorer
+from irtoolkit.retrievers.base import Ask, Block, Hits, Scorer, keep_last
 from irtoolkit.retrievers.dense import VectorRetriever, encoded
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.vectors import Similarity, unit
@@ -85,28 +85,37 @@ class Faiss(VectorRetriever):
         return self.hits
 
     def scorer(self, task: Task) -> Scorer:
+        return self.prepare(task)(task)
+
+    def prepare(self, task: Task) -> Ask:
         import faiss
 
         asking, shown = self.encoder("query"), self.encoder("document")
         similarity = self.similarity or shown.similarity
-        queries = encoded(asking, self.asked(task), "queries").vectors()
         docs = encoded(shown, task.docs, "documents")
-        if similarity == "cosine":
-            queries = unit(queries)
         metric = faiss.METRIC_L2 if similarity == "l2" else faiss.METRIC_INNER_PRODUCT
 
-        def candidates(doc: Ints) -> Block:
-            index = self._index(docs[doc], similarity == "cosine", metric)
+        indexed = keep_last(lambda doc: self._index(docs[doc], similarity == "cosine", metric))
 
-            def score(query: Ints) -> Hits:
-                found, places = index.search(queries[query], min(self.hits, len(doc)))
-                if similarity == "l2":  # faiss gives squares
-                    found = -np.sqrt(np.maximum(found, 0))
-                return Hits(places, found)
+        def ask(other: Task) -> Scorer:
+            queries = encoded(asking, self.asked(other), "queries").vectors()
+            if similarity == "cosine":
+                queries = unit(queries)
 
-            return score
+            def candidates(doc: Ints) -> Block:
+                index = indexed(doc)
 
-        return candidates
+                def score(query: Ints) -> Hits:
+                    found, places = index.search(queries[query], min(self.hits, len(doc)))
+                    if similarity == "l2":  # faiss gives squares
+                        found = -np.sqrt(np.maximum(found, 0))
+                    return Hits(places, found)
+
+                return score
+
+            return candidates
+
+        return ask
 
     def _index(self, docs: Rows, scaled: bool, metric: int) -> Any:
         """The index of some documents, from disk where it has been made before."""

@@ -17,7 +17,7 @@ from irtoolkit.base.ids import Ints
 from irtoolkit.models.loading import device_of
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.shards import Rows
-from irtoolkit.retrievers.base import Block, Scorer, Scores
+from irtoolkit.retrievers.base import Ask, Block, Scorer, Scores, keep_last
 from irtoolkit.retrievers.neural import TwoSided
 from irtoolkit.retrievers.task import Task
 
@@ -66,27 +66,38 @@ class Late(TwoSided):
         return {**super().encoding(side), "stored": stored, "options": given}
 
     def scorer(self, task: Task) -> Scorer:
+        return self.prepare(task)(task)
+
+    def prepare(self, task: Task) -> Ask:
         asking, shown = self.encoder("query"), self.encoder("document")
-        asked = self.asked(task)
-        queries = asking.encode(map(asking.text, asked), what="queries", count=len(asked))
         docs = shown.encode(map(shown.text, task.docs), what="documents", count=len(task.docs))
         average = asking.similarity_of_model == "meanmaxsim"
         device = device_of(self.device)
 
-        def candidates(doc: Ints) -> Block:
+        @keep_last
+        def held(doc: Ints) -> tuple[_Tokens, Ints, bool]:
             distinct, which = docs[doc].distinct()
-            shown = _Tokens(distinct)
+            return _Tokens(distinct), which, len(distinct) < len(which)
 
-            def score(query: Ints) -> Scores:
-                vectors, starts = tokens(queries[query])
-                scores = shown.maxsim(vectors, starts, device)
-                if average:
-                    scores /= np.maximum(1, np.diff(starts))[:, None]
-                return scores[:, which] if len(distinct) < len(which) else scores
+        def ask(other: Task) -> Scorer:
+            asked = self.asked(other)
+            queries = asking.encode(map(asking.text, asked), what="queries", count=len(asked))
 
-            return score
+            def candidates(doc: Ints) -> Block:
+                shown, which, repeated = held(doc)
 
-        return candidates
+                def score(query: Ints) -> Scores:
+                    vectors, starts = tokens(queries[query])
+                    scores = shown.maxsim(vectors, starts, device)
+                    if average:
+                        scores /= np.maximum(1, np.diff(starts))[:, None]
+                    return scores[:, which] if repeated else scores
+
+                return score
+
+            return candidates
+
+        return ask
 
 
 def tokens(rows: Rows) -> tuple[Singles, Ints]:

@@ -17,7 +17,7 @@ from irtoolkit.retrievers._terms import (
     document_frequencies,
     widen,
 )
-from irtoolkit.retrievers.base import Block, Retriever, Scorer, Scores
+from irtoolkit.retrievers.base import Ask, Block, Retriever, Scorer, Scores, keep_last
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import Segments
 
@@ -54,6 +54,24 @@ class Collection(NamedTuple):
         return float(self.occurrences.sum() / self.size) if self.size else 0.0
 
 
+# Scores (q, terms) counts of queries against a candidate set.
+Matcher = Callable[[Any], Scores]
+# A candidate set to its matcher, and the number of terms that the matcher knows.
+Matchers = Callable[[Ints], tuple[Matcher, int]]
+
+
+def _scored(queries: Any, matchers: Matchers) -> Scorer:
+    """What scores the candidate sets of queries, given by their counts of terms."""
+
+    def candidates(docs: Ints) -> Block:
+        match, width = matchers(docs)
+        # Terms that come only in later queries are in no document.
+        asked = widen(queries if queries.shape[1] <= width else queries.copy(), width)
+        return lambda query: match(asked[query])
+
+    return candidates
+
+
 @dataclass(frozen=True)
 class Lexical(Retriever):
     """What all term-matching retrievers share.
@@ -88,7 +106,17 @@ class Lexical(Retriever):
 
     def scorer(self, task: Task) -> Scorer:
         vocabulary = Vocabulary(analyzer(self.tokenizer, self.stop, self.stem))
+        # Before the documents: the order of the terms decides the last bit of a score.
         queries = vocabulary.count(task.queries)
+        return _scored(queries, self._matchers(task, vocabulary))
+
+    def prepare(self, task: Task) -> Ask:
+        vocabulary = Vocabulary(analyzer(self.tokenizer, self.stop, self.stem))
+        matchers = keep_last(self._matchers(task, vocabulary))
+        return lambda other: _scored(vocabulary.count(other.queries), matchers)
+
+    def _matchers(self, task: Task, vocabulary: Vocabulary) -> Matchers:
+        """Counts the documents, and returns what makes matchers of candidate sets."""
         whole = None
         fixed = None
         if self.statistics == "corpus":
@@ -97,21 +125,19 @@ class Lexical(Retriever):
             counted = vocabulary.count(self.rewritten(task.corpus())) if whole is None else whole
             fixed = Collection.of(counted)
 
-        def candidates(docs: Ints) -> Block:
+        def make(docs: Ints) -> tuple[Matcher, int]:
             counts = vocabulary.count(self.rewritten(task.docs[docs])) if whole is None else whole
             collection = fixed or Collection.of(counts)
             width = len(vocabulary)
-            asked = widen(queries, width)
-            match = self.matcher(widen(counts, width), collection.widened(width))
-            return lambda query: match(asked[query])
+            return self.matcher(widen(counts, width), collection.widened(width)), width
 
-        return candidates
+        return make
 
     def rewritten(self, texts: Iterable[Segments]) -> Iterable[Segments]:
         """The documents as they are indexed."""
         return texts
 
-    def matcher(self, counts: Any, collection: Collection) -> Callable[[Any], Scores]:
+    def matcher(self, counts: Any, collection: Collection) -> Matcher:
         """What scores (q, terms) counts of queries against (c, terms) counts of candidates."""
         raise NotImplementedError
 
@@ -223,7 +249,7 @@ class BM25(Lexical):
         given = {"k1": self.k1, "b": self.b, "delta": self.delta}
         return {name: getattr(defaults, name) if v is None else v for name, v in given.items()}
 
-    def matcher(self, counts: Any, collection: Collection) -> Callable[[Any], Scores]:
+    def matcher(self, counts: Any, collection: Collection) -> Matcher:
         form, constants = FORMS[self.form], self._constants()
         k1, b, delta = (constants[name] for name in ("k1", "b", "delta"))
         known = collection.found > 0
@@ -262,7 +288,7 @@ class QueryLikelihood(Lexical):
     mu: float = 1000.0
     lam: float = 0.1
 
-    def matcher(self, counts: Any, collection: Collection) -> Callable[[Any], Scores]:
+    def matcher(self, counts: Any, collection: Collection) -> Matcher:
         total = collection.occurrences.sum()
         background = np.maximum(collection.occurrences, 1) / max(1.0, total)
         known = (collection.occurrences > 0).astype(np.float64)
@@ -304,7 +330,7 @@ class TFIDF(Lexical):
 
     smooth: bool = True
 
-    def matcher(self, counts: Any, collection: Collection) -> Callable[[Any], Scores]:
+    def matcher(self, counts: Any, collection: Collection) -> Matcher:
         extra = int(self.smooth)
         idf = np.log((collection.size + extra) / np.maximum(collection.found + extra, 1)) + 1
         idf[collection.found == 0] = 0.0

@@ -13,7 +13,7 @@ from irtoolkit.base.ids import Ints
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.shards import Rows
 from irtoolkit.retrievers._terms import TermScores
-from irtoolkit.retrievers.base import Block, Scorer
+from irtoolkit.retrievers.base import Ask, Block, Scorer, keep_last
 from irtoolkit.retrievers.neural import TwoSided
 from irtoolkit.retrievers.task import Task
 
@@ -40,23 +40,31 @@ class Sparse(TwoSided):
         return {**super().encoding(side), "pooling": self.pooling}
 
     def scorer(self, task: Task) -> Scorer:
+        return self.prepare(task)(task)
+
+    def prepare(self, task: Task) -> Ask:
         asking, shown = self.encoder("query"), self.encoder("document")
         if shown.similarity_of_model != "dot":
             raise InputError(
                 f"the model {self.model} compares by {shown.similarity_of_model}",
                 remedy="sparse vectors are compared by the dot product",
             )
-        asked = self.asked(task)
-        queries = _matrix(asking.encode(map(asking.text, asked), what="queries", count=len(asked)))
         docs = shown.encode(map(shown.text, task.docs), what="documents", count=len(task.docs))
 
-        def candidates(doc: Ints) -> Block:
-            weights = _matrix(docs[doc])
-            weights.resize((len(doc), max(weights.shape[1], queries.shape[1])))
-            score = TermScores(weights)
-            return lambda query: score(queries[query])
+        weighed = keep_last(lambda doc: TermScores(_matrix(docs[doc])))
 
-        return candidates
+        def ask(other: Task) -> Scorer:
+            asked = self.asked(other)
+            encoded = asking.encode(map(asking.text, asked), what="queries", count=len(asked))
+            queries = _matrix(encoded)
+
+            def candidates(doc: Ints) -> Block:
+                score = weighed(doc)
+                return lambda query: score(queries[query])
+
+            return candidates
+
+        return ask
 
 
 def _matrix(rows: Rows) -> Any:

@@ -224,7 +224,13 @@ def corpus_task(data: Dataset | str, *, query: str = DEFAULT_VIEW, doc: str = DE
     if not doc_ids:
         raise InputError(f"dataset {dataset.id} has no docs, so there is nothing to rank")
     task = Task(
-        dataset.id, id_array([]), id_array(doc_ids), (), query, doc, texts=DatasetTexts(dataset)
+        dataset.id,
+        id_array([]),
+        id_array(doc_ids),
+        (Group(np.empty(0, np.int64), np.arange(len(doc_ids))),),
+        query,
+        doc,
+        texts=DatasetTexts(dataset),
     )
     _check_doc_view(dataset, task.doc_ids, doc)
     return task

@@ -1,0 +1,278 @@
+"""The front door: everything that the shell does, in memory and with the same words.
+
+import irtoolkit as ir
+
+data = ir.load("csfcube/sample")
+bm25 = ir.retrieve(data, "bm25", k1=0.9)
+ir.evaluate(data, bm25)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from irtoolkit.base.errors import InputError
+
+if TYPE_CHECKING:
+    from irtoolkit.base.files import StrPath
+    from irtoolkit.datasets.dataset import Dataset
+    from irtoolkit.ranking.index import Index
+    from irtoolkit.ranking.systems import System
+    from irtoolkit.runs import Run
+    from irtoolkit.scoring.compare import Comparison
+    from irtoolkit.scoring.score import Measures, Scores
+    from irtoolkit.scoring.significance import Correction, Test
+
+# Rows kept of a ranking of a whole corpus; candidate pools are ranked whole.
+CORPUS_DEPTH = 1000
+
+
+def load(
+    data: Any,
+    *,
+    queries: Any = None,
+    qrels: Any = None,
+    candidates: Mapping[str, Sequence[str]] | None = None,
+    ids: Sequence[str] | None = None,
+    name: str = "texts",
+) -> Dataset:
+    """A dataset: any ir_datasets id, a registered collection, or texts in memory.
+
+    Args:
+        data: an id such as "csfcube/sample"; or documents: a list of strings, id to text, a data
+            frame, records, or the path of a .jsonl, .tsv or .trec file.
+        queries: with documents: the queries, in the same forms.
+        qrels: with documents: judgments, such as {query id: {document id: grade}}.
+        candidates: with documents: query id to the ids of the documents that it ranks.
+        ids: with a list of strings: the ids of the documents; by default "0", "1", ...
+        name: with documents: what the dataset is called.
+
+    Raises:
+        InputError: no such dataset, with the nearest ids; or texts that cannot be used: none at
+            all, an id twice, a query without text, lists of different lengths, missing columns.
+    """
+    from irtoolkit.datasets.dataset import Dataset
+    from irtoolkit.datasets.memory import dataset_of_texts, is_text_file
+
+    given = (queries, qrels, candidates, ids)
+    if isinstance(data, Dataset) or (isinstance(data, str) and not is_text_file(data)):
+        if any(part is not None for part in given):
+            raise InputError(
+                "queries, qrels, candidates and ids go with documents, not with a dataset id",
+                remedy="give the documents in place of the id",
+            )
+        return Dataset.of(data)
+    if hasattr(data, "docs_iter"):
+        return Dataset.of(data)
+    return dataset_of_texts(data, queries, qrels, candidates, ids=ids, name=name)
+
+
+def index(
+    data: Any,
+    system: str | System = "bm25",
+    *,
+    ids: Sequence[str] | None = None,
+    progress: bool = True,
+    **settings: Any,
+) -> Index:
+    """Prepares documents once, for free-text search.
+
+        index = ir.index(["a text", "another"], "bm25")
+        index.search("which text?", k=10)
+
+    Args:
+        data: a dataset or its id, or documents, as `load` takes them.
+        system: a retriever, a system of a paper, or a model.
+        ids: with a list of strings: the ids of the documents.
+        progress: whether to show a bar on a terminal or in a notebook.
+        settings: the system's, as `--set` takes them.
+
+    Raises:
+        InputError: see `load`; no such system or setting; or what the system lacks to run here.
+    """
+    from irtoolkit.ranking.index import Index
+
+    dataset = load(data, ids=ids)
+    return Index(dataset, _system(system, settings, dataset), progress=progress)
+
+
+def retrieve(
+    data: Any,
+    system: str | System = "bm25",
+    *,
+    depth: int | None = None,
+    output: StrPath | None = None,
+    progress: bool = True,
+    **settings: Any,
+) -> Run:
+    """Ranks the candidates of every query of a dataset.
+
+    Args:
+        data: a dataset or its id.
+        system: a retriever ("bm25", "dense", ...), a system of a paper ("fabs_bm25"), or a model
+            by preset, folder or hub id.
+        depth: documents kept for each query; by default candidate pools are ranked whole and a
+            corpus to 1,000.
+        output: a file that the run is also written to, with its record, as the shell does.
+        progress: whether to show a bar on a terminal or in a notebook.
+        settings: the system's, as `--set` takes them, e.g. k1=0.9, query="title".
+
+    Raises:
+        InputError: no such dataset, system or setting; or what the system lacks to run here.
+    """
+    from irtoolkit.ranking.produce import produce, rank_dataset
+
+    dataset = load(data)
+    found = _system(system, settings, dataset)
+    kept = _depth(dataset, depth)
+    if output is not None:
+        return produce(dataset, found, output, depth=kept, progress=progress)[0]
+    relevant = dataset.relevant() if kept is not None and dataset.judgments_are_here else None
+    return rank_dataset(dataset, found, depth=kept, relevant=relevant, progress=progress).run
+
+
+def rerank(
+    data: Any,
+    run: Any,
+    system: str | System,
+    *,
+    depth: int = 100,
+    keep_rest: bool = False,
+    progress: bool = True,
+    **settings: Any,
+) -> Run:
+    """Ranks the best documents of a run again.
+
+    Args:
+        data: a dataset or its id.
+        run: a Run, a file, or anything that `Run.of` takes.
+        system: a cross-encoder by preset, folder or hub id; or any system, as for `retrieve`.
+        depth: documents of each query that are ranked again.
+        keep_rest: whether the documents below follow in their order.
+        progress: whether to show a bar on a terminal or in a notebook.
+        settings: the system's, as `--set` takes them.
+
+    Raises:
+        InputError: see `retrieve`; or the run lists a document that is no candidate of its query.
+    """
+    from dataclasses import replace
+
+    from irtoolkit.ranking.produce import Among, rank_dataset
+    from irtoolkit.runs import Run
+
+    dataset = load(data)
+    found = replace(_system(system, settings, dataset, again=True), depth=depth)
+    among = Among(Run.of(run), keep_rest)
+    return rank_dataset(dataset, found, among=among, progress=progress).run
+
+
+def fuse(
+    *runs: Any, method: str = "rrf", depth: int | None = None, tag: str | None = None,
+    **settings: Any,
+) -> Run:  # fmt: skip
+    """Fuses several runs into one.
+
+    Args:
+        runs: at least two; each a Run, a file, or anything that `Run.of` takes.
+        method: "rrf" (reciprocal rank fusion), "weighted", "combsum" or "combmnz".
+        depth: documents kept for each query; None keeps all.
+        tag: the name of the fused run; by default the method's.
+        settings: the method's: k of rrf, weights, normalise.
+
+    Raises:
+        InputError: no such method or setting, or fewer than two runs.
+    """
+    from irtoolkit.ranking.fusion import create, fuse
+    from irtoolkit.retrievers.ordering import untied
+    from irtoolkit.runs import Run
+
+    if len(runs) == 1 and isinstance(runs[0], list | tuple):
+        runs = tuple(runs[0])
+    if len(runs) < 2:
+        raise InputError(f"fusing takes two runs or more, not {len(runs)}")
+    made = create(method, settings)
+    return untied(fuse([Run.of(run) for run in runs], made, depth=depth, tag=tag, progress=False))
+
+
+def evaluate(
+    data: Any,
+    *runs: Any,
+    measures: Measures | None = None,
+    names: Sequence[str] = (),
+) -> Scores:
+    """Scores runs on a dataset's judgments: a table in a terminal and in a notebook.
+
+    Args:
+        data: a dataset or its id, a TREC qrels file, or judgments such as
+            {query id: {document id: grade}}.
+        runs: each a Run, a file, {query id: {document id: score}}, a data frame, a ranx.Run or
+            rows; or one mapping of name to run.
+        measures: ir_measures names, e.g. "nDCG@10 AP"; by default the dataset's own.
+        names: one for each run; by default the runs' tags.
+
+    Raises:
+        InputError: no such dataset or measure, with the nearest names; a run without a judged
+            query; rows that are none.
+    """
+    from irtoolkit.scoring.score import score
+
+    return score(data, runs[0] if len(runs) == 1 else list(runs), measures, names=names)
+
+
+def compare(
+    data: Any,
+    *runs: Any,
+    measure: str | None = None,
+    baseline: str | None = None,
+    test: Test = "student",
+    correction: Correction = "holm",
+    names: Sequence[str] = (),
+) -> Comparison:
+    """Tests whether runs differ from a baseline by more than chance.
+
+    Args:
+        data, runs, names: see `evaluate`.
+        measure: the measure; by default the first of the dataset's own.
+        baseline: the name of the run that others are tested against; by default the first run.
+        test: "student" (paired t-test), "fisher" (randomization) or "wilcoxon".
+        correction: for several comparisons: "holm", "bonferroni" or "none".
+
+    Raises:
+        InputError: see `evaluate`; fewer than two runs, or no such baseline.
+    """
+    from irtoolkit.scoring.compare import compare
+    from irtoolkit.scoring.score import score
+
+    scores = score(data, runs[0] if len(runs) == 1 else list(runs), measure, names=names)
+    if len(scores) < 2:
+        raise InputError("one run cannot be compared", remedy="give at least two")
+    if measure is not None and len(scores.measures) != 1:
+        raise InputError(f"compare takes one measure, not {len(scores.measures)}")
+    return compare(
+        scores.evaluations, next(iter(scores.measures)), baseline=baseline or scores.systems[0],
+        test=test, correction=correction, title=f"{scores.dataset.id}: {scores.averaging}",
+    )  # fmt: skip
+
+
+def _depth(dataset: Dataset, depth: int | None) -> int | None:
+    """Rows kept of each ranking; None keeps all."""
+    if depth is not None and depth < 1:
+        raise InputError(f"depth {depth} is not at least 1")
+    return CORPUS_DEPTH if depth is None and not dataset.has("scoreddocs") else depth
+
+
+def _system(
+    system: str | System, settings: Mapping[str, Any], dataset: Dataset, *, again: bool = False
+) -> System:
+    """The system that a name and settings mean; a System is taken as it is."""
+    from irtoolkit.ranking.systems import find_reranker, find_system
+
+    if isinstance(system, str):
+        return (find_reranker if again else find_system)(system, settings, dataset.parts)
+    if settings:
+        raise InputError(
+            f"settings {', '.join(settings)} for a system that is made already",
+            remedy="give the system by its name",
+        )
+    return system
