@@ -183,16 +183,11 @@ def fuse(
     Raises:
         InputError: no such method or setting, or fewer than two runs.
     """
-    from irtoolkit.ranking.fusion import create, fuse
+    from irtoolkit.ranking.fusion import fuse
     from irtoolkit.retrievers.ordering import untied
-    from irtoolkit.runs import Run
 
-    if len(runs) == 1 and isinstance(runs[0], list | tuple):
-        runs = tuple(runs[0])
-    if len(runs) < 2:
-        raise InputError(f"fusing takes two runs or more, not {len(runs)}")
-    made = create(method, settings)
-    return untied(fuse([Run.of(run) for run in runs], made, depth=depth, tag=tag, progress=False))
+    listed = runs[0] if len(runs) == 1 and isinstance(runs[0], list | tuple) else runs
+    return untied(fuse(listed, method, depth=depth, tag=tag, progress=False, **settings))
 
 
 def evaluate(
