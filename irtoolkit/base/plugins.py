@@ -11,7 +11,7 @@ Nothing of a plugin is imported before it is asked for.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -86,10 +86,18 @@ def of_group(group: str) -> dict[str, Plugin]:
     return found
 
 
-def each(group: str) -> Iterator[tuple[str, Any]]:
-    """The names and imported objects of a group; one that cannot be imported logs a warning."""
+def each(group: str, load: Callable[[Plugin], Any] = Plugin.load) -> Iterator[tuple[str, Any]]:
+    """The names and objects of a group's plugins.
+
+    Args:
+        group: one of `GROUPS`.
+        load: makes the object of a plugin. Where it raises an InputError the plugin is left out,
+            with a warning in the log, so that a broken package breaks nothing else.
+    """
     for name, plugin in of_group(group).items():
         try:
-            yield name, plugin.load()
+            found = load(plugin)
         except InputError as error:
             _log.warning("%s", error)
+            continue
+        yield name, found

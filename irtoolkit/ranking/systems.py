@@ -19,7 +19,7 @@ from irtoolkit.base.ids import is_word
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.models.presets import Kind, kind_of, presets
-from irtoolkit.retrievers import create, retrievers
+from irtoolkit.retrievers import create_retriever, retrievers
 from irtoolkit.retrievers.base import Retriever, parse_settings
 from irtoolkit.retrievers.ordering import Ties
 from irtoolkit.retrievers.task import Task, load_task
@@ -87,7 +87,7 @@ class System:
         flat = {("own" if key == "self" else key): value for key, value in settings.items()}
         shared = {key: flat.pop(key) for key in list(flat) if key in asdict(TaskSettings())}
         try:
-            made = create(retriever, flat)
+            made = create_retriever(retriever, flat)
         except InputError as error:
             hint = ", ".join(TASK_SETTINGS)
             raise InputError(

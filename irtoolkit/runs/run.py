@@ -110,10 +110,7 @@ class Run:
         Raises:
             InputError: the tag is not one word.
         """
-        if not is_word(tag):
-            raise InputError(
-                f"run tag {tag!r} is not one word", remedy="use letters, digits, - . _"
-            )
+        _refuse_tag(tag)
         return cls(query_ids, doc_ids, offsets, docs, scores, tag)
 
     @classmethod
@@ -258,7 +255,8 @@ class Run:
         Raises:
             InputError: the tag is not one word.
         """
-        return Run.ordered(self.query_ids, self.offsets, self.doc_ids, self.docs, self.scores, tag)
+        _refuse_tag(tag)
+        return replace(self, tag=tag)
 
     def head(self, depth: int) -> Run:
         """The first `depth` rows of each query."""
@@ -285,6 +283,11 @@ class Run:
         )
         write = storage.write_parquet if is_parquet(path) else storage.write_trec
         write(path, table)
+
+
+def _refuse_tag(tag: str) -> None:
+    if not is_word(tag):
+        raise InputError(f"run tag {tag!r} is not one word", remedy="use letters, digits, - . _")
 
 
 def _in_order(queries: Ints, scores: Singles, docs: NDArray[np.integer[Any]], places: Ints) -> bool:

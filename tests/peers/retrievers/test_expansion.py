@@ -21,7 +21,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.handlers import DocsHandler
-from irtoolkit.retrievers import create, expansion
+from irtoolkit.retrievers import create_retriever, expansion
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.expansion import DeepCT, DocT5Query
 from irtoolkit.retrievers.lexical import BM25
@@ -346,7 +346,7 @@ def test_settings_that_keep_nothing_are_refused(
     [("doct5query", {}), ("deepct", {}), ("doct5query", {"model": "no/such-model"})],
 )
 def test_missing_weights_are_named(name: str, settings: dict[str, Any]) -> None:
-    retriever = create(name, settings)
+    retriever = create_retriever(name, settings)
     lacking = retriever.missing()
     if lacking is None:
         pytest.skip("the weights are here")
@@ -487,9 +487,9 @@ def test_an_interruption_costs_one_batch(
 
 
 def test_settings_reach_both() -> None:
-    made = create(
+    made = create_retriever(
         "doct5query", {"queries": "5", "k1": "0.5", "keep": "0.3", "tokenizer": "standard"}
     )
     assert (made.queries, made.k1, made.keep, made.tokenizer) == (5, 0.5, 0.3, "standard")  # type: ignore[attr-defined]
-    assert create("doct5query", {"keep": "none"}).keep is None  # type: ignore[attr-defined]
-    assert create("deepct", {"scale": "10"}).settings()["scale"] == 10
+    assert create_retriever("doct5query", {"keep": "none"}).keep is None  # type: ignore[attr-defined]
+    assert create_retriever("deepct", {"scale": "10"}).settings()["scale"] == 10

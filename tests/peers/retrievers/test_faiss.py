@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, id_array
-from irtoolkit.retrievers import create
+from irtoolkit.retrievers import create_retriever
 from irtoolkit.retrievers import faiss as module
 from irtoolkit.retrievers.base import Block, Hits, Retriever, Scorer
 from irtoolkit.retrievers.dense import Dense, VectorRetriever
@@ -432,7 +432,7 @@ def test_an_index_that_was_not_finished_is_not_there(
 )
 def test_settings_out_of_range_are_refused(key: str, value: int) -> None:
     with pytest.raises(InputError, match=rf"setting {key}={value} is not in"):
-        create("faiss", {key: value})
+        create_retriever("faiss", {key: value})
 
 
 @pytest.mark.parametrize(
@@ -447,7 +447,7 @@ def test_settings_out_of_range_are_refused(key: str, value: int) -> None:
 )
 def test_settings_of_no_meaning_are_refused(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError) as caught:
-        create("faiss", settings)
+        create_retriever("faiss", settings)
     assert said in str(caught.value)
 
 

@@ -26,7 +26,7 @@ from ir_datasets.formats import (
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, QueriesHandler
-from irtoolkit.retrievers import create
+from irtoolkit.retrievers import create_retriever
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lucene import indexing as _lucene_index
 from irtoolkit.retrievers.lucene import java as _java
@@ -511,24 +511,24 @@ def test_what_lucene_throws_becomes_a_message(monkeypatch: pytest.MonkeyPatch) -
 def test_settings_out_of_range_are_refused(setting: str) -> None:
     name, value = setting.split("=")
     with pytest.raises(InputError, match=f"setting {name}=.* is out of range"):
-        create("lucene", {name: value})
+        create_retriever("lucene", {name: value})
 
 
 @pytest.mark.parametrize("setting", ["model=tfidf", "analyzer=cjk", "rm3=maybe", "hits=few"])
 def test_settings_of_another_kind_are_refused(setting: str) -> None:
     name, value = setting.split("=")
     with pytest.raises(InputError, match=f"setting {name}={value} is not"):
-        create("lucene", {name: value})
+        create_retriever("lucene", {name: value})
 
 
 def test_settings_say_what_holds() -> None:
-    assert create("lucene", {"hits": "none", "rm3": "true"}).settings() == {
+    assert create_retriever("lucene", {"hits": "none", "rm3": "true"}).settings() == {
         "model": "bm25", "k1": 0.9, "b": 0.4, "mu": 1000.0, "rm3": True, "fb_docs": 10,
         "fb_terms": 10, "original_query_weight": 0.5, "filter_terms": True, "analyzer": "porter",
         "hits": None,
     }  # fmt: skip
-    assert create("lucene", {"analyzer": "zh"}).settings()["filter_terms"] is False
-    assert create("lucene", {"analyzer": "none"}).settings()["analyzer"] == "none"
+    assert create_retriever("lucene", {"analyzer": "zh"}).settings()["filter_terms"] is False
+    assert create_retriever("lucene", {"analyzer": "none"}).settings()["analyzer"] == "none"
 
 
 def test_statistics_are_the_collections() -> None:

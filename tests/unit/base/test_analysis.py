@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from irtoolkit.base import analysis
 from irtoolkit.base.analysis import analyzer, missing, stop_words
 from irtoolkit.base.errors import InputError
-from irtoolkit.retrievers import create
+from irtoolkit.retrievers import create_retriever
 from irtoolkit.retrievers.lucene import java as _java
 from irtoolkit.retrievers.lucene.retriever import _analyzer as lucene_analyzer
 
@@ -533,5 +533,5 @@ def test_without_jieba_the_extra_is_named() -> None:
     assert missing("cjk") is None
     with pytest.raises(InputError, match=r"irtoolkit\[chinese\]"):
         analyzer("jieba", "none")
-    assert create("bm25", {"tokenizer": "jieba"}).missing() == missing("jieba")
-    assert create("bm25", {"tokenizer": "cjk"}).missing() is None
+    assert create_retriever("bm25", {"tokenizer": "jieba"}).missing() == missing("jieba")
+    assert create_retriever("bm25", {"tokenizer": "cjk"}).missing() is None

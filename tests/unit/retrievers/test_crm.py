@@ -27,7 +27,7 @@ from ir_datasets.formats import (
 from irtoolkit.base.analysis import analyzer
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler
-from irtoolkit.retrievers import create, crm, engine
+from irtoolkit.retrievers import create_retriever, crm, engine
 from irtoolkit.retrievers.crm import CRM
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.task import load_task
@@ -337,10 +337,10 @@ def test_a_training_set_without_judgments_is_refused() -> None:
 
 
 def test_settings() -> None:
-    made = create("crm", {"train": "val", "pooling": "mean", "tokenizer": "jieba"})
+    made = create_retriever("crm", {"train": "val", "pooling": "mean", "tokenizer": "jieba"})
     assert made == CRM(train="val", pooling="mean", tokenizer="jieba")
     with pytest.raises(InputError, match="pooling=best"):
-        create("crm", {"pooling": "best"})
+        create_retriever("crm", {"pooling": "best"})
     assert not made.reads_corpus()
 
 

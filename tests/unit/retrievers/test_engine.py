@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, id_array
-from irtoolkit.retrievers import create, engine, retrievers
+from irtoolkit.retrievers import create_retriever, engine, retrievers
 from irtoolkit.retrievers.base import Retriever, Scorer, Scores, parse_settings
 from irtoolkit.retrievers.engine import rank, rank_and_locate
 from irtoolkit.retrievers.ordering import Ties, separate
@@ -568,26 +568,26 @@ def test_every_retriever_is_found_under_its_name() -> None:
 
 @pytest.mark.parametrize("name", ["bm25", "tfidf", "random", "dense", "sentence-max", "word2vec"])
 def test_settings_survive_being_written_as_text(name: str) -> None:
-    plain = create(name, {})
+    plain = create_retriever(name, {})
     text = {k: "none" if v is None else str(v) for k, v in plain.settings().items()}
-    assert create(name, text).settings() == plain.settings()
+    assert create_retriever(name, text).settings() == plain.settings()
 
 
 def test_settings_reach_the_retriever() -> None:
-    made = create("bm25", {"k1": "1.2", "form": "okapi", "stop": "none"})
+    made = create_retriever("bm25", {"k1": "1.2", "form": "okapi", "stop": "none"})
     assert made == retrievers()["bm25"](k1=1.2, form="okapi", stop="none")  # type: ignore[call-arg]
 
 
 def test_an_unknown_retriever_is_named_beside_those_there_are() -> None:
     with pytest.raises(InputError, match="no retriever 'bm52'") as caught:
-        create("bm52", {})
+        create_retriever("bm52", {})
     for name in retrievers():
         assert name in str(caught.value.remedy)
 
 
 def test_an_unknown_setting_of_a_real_retriever() -> None:
     with pytest.raises(InputError, match="retriever bm25 has no setting 'K1'"):
-        create("bm25", {"K1": "1"})
+        create_retriever("bm25", {"K1": "1"})
 
 
 def test_a_retriever_lacks_nothing_unless_it_says_so() -> None:

@@ -38,7 +38,7 @@ from irtoolkit.models.llm.cache import Answers
 from irtoolkit.models.llm.writers import Completion, Endpoint, Local, _retry_after
 from irtoolkit.ranking.produce import made_of
 from irtoolkit.ranking.systems import System
-from irtoolkit.retrievers import create
+from irtoolkit.retrievers import create_retriever
 from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.generated import GeneratedQuery
@@ -1378,14 +1378,14 @@ def test_settings_may_be_text() -> None:
         "temperature": "none", "max_tokens": "50", "seed": "3", "key_variable": "none",
         "parallel": "2", "system": "none",
     }  # fmt: skip
-    made = create("generated-query", settings)
+    made = create_retriever("generated-query", settings)
     assert isinstance(made, GeneratedQuery)
     assert (made.temperature, made.max_tokens, made.seed) == (None, 50, 3)
     assert (made.key_variable, made.system, made.parallel) == (None, None, 2)
     text = {key: "none" if v is None else str(v) for key, v in made.settings().items()}
-    assert create("generated-query", text) == made
+    assert create_retriever("generated-query", text) == made
     with pytest.raises(InputError, match="mode=both is not replace or append"):
-        create("generated-query", {"mode": "both"})
+        create_retriever("generated-query", {"mode": "both"})
 
 
 def test_the_command_ranks_with_generated_queries(
