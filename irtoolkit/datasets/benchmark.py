@@ -87,6 +87,8 @@ class Benchmark:
         listed: Whether `irtoolkit datasets` gives the dataset a row of its own.
         where: Returns the folder of the files, or None while they are not on this machine.
         howto: What to get and where to put it.
+        fetch: Returns the folder of the files, after downloading them if need be; takes the longest
+            time to wait in seconds. None for data that are never downloaded.
     """
 
     name: str
@@ -106,6 +108,7 @@ class Benchmark:
     listed: bool = True
     where: Callable[[], str | None] = _nowhere
     howto: str = ""
+    fetch: Callable[[float | None], Path] | None = None
 
     def protocol_of(self) -> EvaluationProtocol:
         """The evaluation protocol; opens the files of a dataset that has folds."""
@@ -135,7 +138,7 @@ class Benchmark:
 
         The sample's record has none of the paper's figures: they describe other data.
         """
-        placed = replace(self, where=source.where, howto=source.howto)
+        placed = replace(self, where=source.where, howto=source.howto, fetch=source.folder)
         if not source.sample:
             return placed
         return replace(

@@ -1,8 +1,10 @@
-"""Where the files of a release are: the user's folder, ir_datasets' home, or the network."""
+"""Finds the files of a release: in the user's folder, in ir_datasets' home, or on the network."""
 
 from __future__ import annotations
 
 import os
+import threading
+import urllib.error
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,14 +16,15 @@ DATA_VARIABLE = "IRTOOLKIT_DATA"
 
 @dataclass(frozen=True)
 class ReleaseSource:
-    """The release files of one benchmark.
+    """The release files of one benchmark, and where they may be.
 
     Attributes:
-        benchmark: its folder name under $IRTOOLKIT_DATA and in ir_datasets' home.
-        files: names that must all be there.
-        howto: one sentence that says what to get and where.
-        fixed: the folder of a sample, which ships with the package and is never looked for.
-        download: puts the files into a folder, or None where the release has no stable address.
+        benchmark: the name of the benchmark's folder under $IRTOOLKIT_DATA and in ir_datasets'
+            home.
+        files: the names of the files, all of which must be there.
+        howto: one sentence that says what to get and where to put it.
+        fixed: the folder of a sample that ships with the package; no other place is searched.
+        download: puts the files into a folder; None for a release without a stable address.
     """
 
     benchmark: str
@@ -30,11 +33,16 @@ class ReleaseSource:
     fixed: Path | None = None
     download: Callable[[Path], None] | None = None
 
+    @property
+    def sample(self) -> bool:
+        """Whether this is the invented sample that ships with the package."""
+        return self.fixed is not None
+
     def present(self) -> Path | None:
-        """The folder that holds the release here and now, without fetching anything.
+        """The folder that holds the release now, or None; downloads nothing.
 
         Raises:
-            InputError: a folder is there but some files of the release are missing from it.
+            InputError: a folder is there but lacks some of the files.
         """
         for folder in self._places():
             if not folder.is_dir():
@@ -50,33 +58,37 @@ class ReleaseSource:
             return folder
         return None
 
-    @property
-    def sample(self) -> bool:
-        """Whether this is the invented miniature that ships with the package."""
-        return self.fixed is not None
-
     def where(self) -> str | None:
         """`present` as text, for listings."""
         folder = self.present()
         return None if folder is None else str(folder)
 
-    def folder(self) -> Path:
-        """The folder that holds the release, downloaded when it has to be and can be.
+    def folder(self, limit: float | None = None) -> Path:
+        """The folder that holds the release, after downloading it if that is possible and needed.
+
+        Args:
+            limit: the longest time to wait for a download, in seconds; None waits until it ends.
+                A download that takes longer continues in the background while the process runs.
 
         Raises:
-            InputError: it is neither here nor can be fetched; says what to put where.
+            InputError: the release is not on this machine and cannot be downloaded; says what to
+                put where.
         """
         folder = self.present()
         if folder is not None:
             return folder
         home = self._places()[-1]
         if self.download is None:
-            raise InputError(f"the {self.benchmark} release is not here", remedy=self.howto)
-        try:
-            self.download(home)
-        except OSError as error:
             raise InputError(
-                f"the {self.benchmark} release is not here and could not be downloaded: {error}",
+                f"the {self.benchmark} release is not on this machine", remedy=self.howto
+            )
+        try:
+            _download(self.download, home, limit)
+        except OSError as error:
+            reason = error.reason if type(error) is urllib.error.URLError else error
+            raise InputError(
+                f"the {self.benchmark} release is not on this machine and could not be"
+                f" downloaded: {reason}",
                 remedy=self.howto,
             ) from None
         return home
@@ -92,6 +104,49 @@ class ReleaseSource:
 
 
 def sample_source(benchmark: str, files: tuple[str, ...]) -> ReleaseSource:
-    """The invented miniature of a benchmark, which ships with the package."""
+    """The invented sample of a benchmark, which ships with the package."""
     folder = Path(__file__).parent / "samples" / benchmark
     return ReleaseSource(benchmark, files, "reinstall irtoolkit: its samples are damaged", folder)
+
+
+class _Background(threading.Thread):
+    """A download that its caller may stop waiting for."""
+
+    def __init__(self, download: Callable[[Path], None], folder: Path) -> None:
+        super().__init__(daemon=True)
+        self._download, self._folder = download, folder
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self._download(self._folder)
+        except BaseException as error:
+            self._error = error
+
+    def wait(self, limit: float | None) -> None:
+        self.join(limit)
+        if self.is_alive():
+            raise TimeoutError(f"the download takes longer than {limit:g} seconds")
+        if self._error is not None:
+            raise self._error
+
+
+# Downloads that somebody stopped waiting for, by folder: a second one would write the same files.
+_started: dict[Path, _Background] = {}
+
+
+def _download(download: Callable[[Path], None], folder: Path, limit: float | None) -> None:
+    running = _started.get(folder)
+    if running is None:
+        if limit is None:  # in this thread, which Ctrl-C interrupts
+            download(folder)
+            return
+        # Only a thread bounds the whole time: a socket's timeout is for each read, and looking up
+        # a host's name has none.
+        running = _started[folder] = _Background(download, folder)
+        running.start()
+    try:
+        running.wait(limit)
+    finally:
+        if not running.is_alive():
+            _started.pop(folder, None)

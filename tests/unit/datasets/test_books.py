@@ -786,7 +786,7 @@ def test_a_missing_file_and_a_missing_release(data: Path, name: str, file: str) 
     shutil.rmtree(folder)
     error = refused(name)
     assert (error.file, error.line) == (None, None)
-    assert f"the {folder.name} release is not here" in error.found
+    assert f"the {folder.name} release is not on this machine" in error.found
     assert "IRTOOLKIT_DATA" in str(error.remedy)
     assert ir_datasets.load(name.replace("/", "/sample/")).docs_count() > 0
 

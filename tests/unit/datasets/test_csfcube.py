@@ -614,9 +614,9 @@ def test_irtoolkit_data_without_this_benchmark(
     nothing_here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("IRTOOLKIT_DATA", str(tmp_path / "no such folder"))
-    with pytest.raises(InputError, match="the csfcube release is not here"):
+    with pytest.raises(InputError, match="the csfcube release is not on this machine"):
         list(ir_datasets.load("csfcube").scoreddocs_iter())
-    with pytest.raises(InputError, match="the csfcube release is not here"):
+    with pytest.raises(InputError, match="the csfcube release is not on this machine"):
         ir_datasets.load("csfcube").irtoolkit().protocol_of()
 
 

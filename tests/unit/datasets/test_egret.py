@@ -708,7 +708,7 @@ def test_no_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("IRTOOLKIT_DATA", raising=False)
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
     assert ir_datasets.load("egret/dev").irtoolkit().where() is None
-    with pytest.raises(InputError, match="the egret release is not here") as caught:
+    with pytest.raises(InputError, match="the egret release is not on this machine") as caught:
         list(ir_datasets.load("egret/dev").queries_iter())
     for text in ("https://github.com/facebookresearch/KILT", "eli5-train-kilt.jsonl", "$IRTOOLKIT_DATA/egret/"):  # fmt: skip
         assert text in str(caught.value)

@@ -450,7 +450,7 @@ def test_damage_to_one_language_leaves_the_others_and_the_sample_alone(folder: P
 def test_a_release_that_is_not_here(nowhere: Path, lang: str, way: str) -> None:
     dataset = ir_datasets.load(f"quoter/{lang}/test")
     assert dataset.irtoolkit().where() is None
-    with pytest.raises(InputError, match="the quoter release is not here") as caught:
+    with pytest.raises(InputError, match="the quoter release is not on this machine") as caught:
         list(getattr(dataset, way)())
     assert (caught.value.file, caught.value.line) == (None, None)
     for text in ("https://github.com/thunlp/QuoteR", NAMES[lang], "$IRTOOLKIT_DATA/quoter/"):
