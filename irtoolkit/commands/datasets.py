@@ -1,85 +1,213 @@
-"""List the datasets, or show one.
+"""List the datasets, show one, or download one.
 
-The list says what is present here and where, and how to get what is not. With an ID: its counts,
-licence and protocol, and the statistics table of its paper computed from the data, beside the
-figures that the paper prints.
+The list says which datasets are on this machine and how to get the others. With ID, it shows the
+dataset's task, paper, licence and evaluation protocol, and the statistics table of its paper
+computed from the data beside the figures that the paper prints.
 """
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
-from irtoolkit.commands import add_format, print_json
+from irtoolkit.commands import add_format, note, print_json
 
-HELP = "list datasets, or show one with its statistics"
-EXAMPLES = ("irtoolkit datasets", "irtoolkit datasets csfcube/sample")
+if TYPE_CHECKING:
+    from irtoolkit.datasets.benchmark import Benchmark
+
+HELP = "list datasets, show one with its statistics, or download one"
+EXAMPLES = (
+    "irtoolkit datasets",
+    "irtoolkit datasets csfcube/sample",
+    "irtoolkit datasets csfcube --download --limit 20",
+)
+_FIELDS = ("id", "queries", "docs", "licence", "where", "how to get it")
+# Names of fields in text, where they are not the JSON record's.
+_LABELS = {"where": "files"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", nargs="?", metavar="ID")
+    parser.add_argument("id", nargs="?", metavar="ID", help="default: list all datasets")
+    parser.add_argument(
+        "--download", action="store_true", help="download the release of ID if it is not here yet"
+    )
+    parser.add_argument(
+        "--limit", type=float, metavar="SECONDS", help="longest time to wait for the download"
+    )
     add_format(parser)
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.base.tables import TextTable
+    from irtoolkit.base.errors import InputError
 
-    if args.id is None:
-        records = _list()
-        if args.format == "json":
-            print_json(records)
-            return
-        headers = ["id", "queries", "docs", "licence", "where", "how to get it"]
-        rows = [[record[key] for key in headers] for record in records]
-        print(TextTable(headers, rows).render(args.format))
-        return
-    shown = _show(args.id)
-    if args.format == "json":
-        print_json(shown)
-        return
-    if not shown["statistics"]:
-        print("\n".join(f"{key}: {value}" for key, value in shown.items() if key != "statistics"))
-        return
-    rows = [[s["name"], s["value"], s["reported"]] for s in shown["statistics"]]
-    title = "\n".join(f"{key}: {value}" for key, value in shown.items() if key != "statistics")
-    headers = ["statistic", "computed", "paper"]
-    print(
-        TextTable(headers, rows, title if args.format == "text" else shown["id"], places=2).render(
-            args.format
+    if args.limit is not None and not args.download:
+        raise InputError("--limit without --download")
+    if args.download:
+        if args.id is None:
+            raise InputError("--download without ID")
+        _download(args.id, args.limit)
+    if args.id is not None:
+        _print_one(_describe(args.id), args.format)
+    elif args.format == "text":
+        _print_groups()
+    else:
+        _print_list([row.record() for row in _rows() if row.listed], args.format)
+
+
+def _download(dataset_id: str, limit: float | None) -> None:
+    from irtoolkit.base.errors import InputError
+    from irtoolkit.datasets.dataset import Dataset
+
+    about = Dataset.load(dataset_id).about
+    if about is None:
+        raise InputError(
+            f"irtoolkit does not download {dataset_id}",
+            remedy="ir_datasets downloads its own datasets when they are first used",
         )
-    )
+    where = about.where()
+    if where is None:
+        if about.fetch is None:
+            raise InputError(f"irtoolkit cannot download {dataset_id}", remedy=about.howto)
+        where = str(about.fetch(limit))
+    note(f"{dataset_id}: files in {where}")
 
 
-def _list() -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class _Row:
+    """One dataset of the list.
+
+    Attributes:
+        id: the dataset's id.
+        about: the record of its benchmark; None for datasets of other packages without one.
+        queries: the number of queries; None where it is not known.
+        docs: the number of documents; None where it is not known.
+        where: the folder of its files; None while they are not on this machine.
+        problem: what is wrong with the files that are there.
+    """
+
+    id: str
+    about: Benchmark | None
+    queries: int | None = None
+    docs: int | None = None
+    where: str | None = None
+    problem: str | None = None
+
+    @property
+    def listed(self) -> bool:
+        return self.about is None or self.about.listed
+
+    @property
+    def benchmark(self) -> str:
+        return "" if self.about is None else self.about.name
+
+    def record(self) -> dict[str, Any]:
+        howto = None if self.about is None else self.about.howto
+        values = (
+            self.id,
+            self.queries,
+            self.docs,
+            None if self.about is None else self.about.licence,
+            self.where,
+            None if self.where else self.problem or howto,
+        )
+        return dict(zip(_FIELDS, values, strict=True))
+
+    def counts(self) -> str:
+        queries = "" if self.queries is None else f"{self.queries:>8,} queries"
+        docs = "" if self.docs is None else f"{self.docs:>11,} documents"
+        return f"{queries:>16}{docs}"
+
+    def status(self) -> str:
+        """Where the files are, or how to get them."""
+        from irtoolkit.datasets.identity import DatasetId
+
+        if self.about is None:
+            return "from another package"
+        if self.problem is not None:
+            return f"cannot be used: {self.problem}"
+        if self.where is None:
+            first = "" if self.about.fetch is None else "downloaded when first used; or "
+            return f"not on this machine: {first}{self.about.howto}"
+        if DatasetId.parse(self.id).sample:
+            return f"small invented sample that ships with irtoolkit ({self.about.licence})"
+        return f"on this machine in {self.where} (licence: {self.about.licence})"
+
+
+def _rows() -> Iterator[_Row]:
     from irtoolkit.base.errors import InputError
     from irtoolkit.datasets import dataset_ids
     from irtoolkit.datasets.dataset import Dataset
 
-    records = []
     for dataset_id in dataset_ids():
         dataset = Dataset.load(dataset_id)
         about = dataset.about
         if about is None or not about.listed:
+            yield _Row(dataset_id, about)
             continue
-        record: dict[str, Any] = {"id": dataset_id, "queries": None, "docs": None}
         try:
             where = about.where()
-            if where is not None:
-                queries = dataset.queries_count() if dataset.has_queries() else None
-                record |= {"queries": queries, "docs": dataset.docs_count()}
-            problem = None
+            if where is None:  # counting would start a download
+                yield _Row(dataset_id, about)
+                continue
+            queries = dataset.queries_count() if dataset.has("queries") else None
+            yield _Row(dataset_id, about, queries, dataset.docs_count(), where)
         except InputError as error:
-            where, problem = None, str(error)
-        record |= {
-            "licence": about.licence,
-            "where": where,
-            "how to get it": None if where else problem or about.howto,
-        }
-        records.append(record)
-    return records
+            yield _Row(dataset_id, about, problem=str(error))
 
 
-def _show(dataset_id: str) -> dict[str, Any]:
+def _print_list(records: list[dict[str, Any]], form: str) -> None:
+    from irtoolkit.base.tables import TextTable
+
+    if form == "json":
+        print_json(records)
+        return
+    rows = [[record[field] for field in _FIELDS] for record in records]
+    print(TextTable(_FIELDS, rows).render(form))
+
+
+def _print_groups() -> None:
+    """The list for a terminal, benchmark by benchmark as their files are read."""
+    for _, rows in groupby(_rows(), key=lambda row: row.benchmark):
+        group = list(rows)
+        listed = [row for row in group if row.listed]
+        about = group[0].about
+        _say("Datasets of other packages" if about is None else _heading(about))
+        statuses: dict[str, list[_Row]] = {}
+        for row in listed:
+            statuses.setdefault(row.status(), []).append(row)
+        width = max((len(row.id) for row in listed), default=0)
+        for status, members in statuses.items():
+            _say(status, 2)
+            for row in members:
+                print(f"    {row.id:<{width}}{row.counts()}".rstrip())
+        variants = [row.id for row in group if not row.listed]
+        if variants:
+            bases = tuple(f"{row.id}/" for row in listed)
+            example = next((name for name in variants if name.startswith(bases)), variants[0])
+            _say(f"and {len(variants)} variants of these, such as {example}", 2)
+        print(flush=True)
+    print("irtoolkit datasets ID shows one of them, with its protocol and statistics.")
+
+
+def _heading(about: Benchmark) -> str:
+    return f"{about.title}: {about.description}" if about.description else about.title
+
+
+def _say(text: str, indent: int = 0) -> None:
+    """Prints a text in lines that fit the terminal; further lines are indented by two more."""
+    from irtoolkit.base.tables import terminal_width
+    from irtoolkit.base.textwidth import wrap
+
+    first, *others = wrap(text, terminal_width() - indent - 2, cut=False)
+    print(" " * indent + first)
+    for line in others:
+        print(" " * (indent + 2) + line)
+
+
+def _describe(dataset_id: str) -> dict[str, Any]:
     from dataclasses import asdict
 
     from irtoolkit.datasets.benchmark import Statistic
@@ -89,11 +217,13 @@ def _show(dataset_id: str) -> dict[str, Any]:
     about = dataset.about
     shown: dict[str, Any] = {"id": dataset_id}
     if about is not None:
+        where = about.where()
         shown |= {
-            "title": about.title, "paper": about.citation, "url": about.url,
-            "licence": about.licence, "where": about.where() or f"not here: {about.howto}",
+            "title": about.title, "task": about.description, "paper": about.citation,
+            "url": about.url, "licence": about.licence,
+            "where": where or f"not on this machine: {about.howto}",
         }  # fmt: skip
-        if about.where() is None:  # asking for more would start a download
+        if where is None:  # reading more would start a download
             return {**shown, "statistics": []}
         statistics = about.statistics_of()
     else:
@@ -102,8 +232,29 @@ def _show(dataset_id: str) -> dict[str, Any]:
             for kind in ("docs", "queries", "qrels", "scoreddocs")
             if dataset.has(kind) and hasattr(dataset, f"{kind}_count")
         ]
+    shown["documents"] = dataset.docs_count() if dataset.has("docs") else None
     plan = dataset.protocol
-    shown["documents"] = dataset.docs_count() if dataset.has_docs() else None
     shown |= {"measures": " ".join(plan.measures), "averaging": plan.note}
     shown["statistics"] = [asdict(statistic) for statistic in statistics]
     return shown
+
+
+def _print_one(shown: dict[str, Any], form: str) -> None:
+    from irtoolkit.base.tables import TextTable
+
+    if form == "json":
+        print_json(shown)
+        return
+    if form == "text":
+        for field, value in shown.items():
+            if field != "statistics" and value not in (None, ""):
+                _say(f"{_LABELS.get(field, field)}: {value}")
+        if not shown["statistics"]:
+            return
+        print()
+    rows = [[s["name"], s["value"], s["reported"]] for s in shown["statistics"]]
+    headers = ["statistic", "computed", "paper"]
+    if form == "text" and all(reported is None for _, _, reported in rows):
+        headers, rows = headers[:2], [row[:2] for row in rows]
+    title = None if form == "text" else shown["id"]
+    print(TextTable(headers, rows, title, places=2).render(form))

@@ -88,7 +88,7 @@ class Benchmark:
         where: Returns the folder of the files, or None while they are not on this machine.
         howto: What to get and where to put it.
         fetch: Returns the folder of the files, after downloading them if need be; takes the longest
-            time to wait in seconds. None for data that are never downloaded.
+            time to wait in seconds. None for data that irtoolkit does not download.
     """
 
     name: str
@@ -138,7 +138,9 @@ class Benchmark:
 
         The sample's record has none of the paper's figures: they describe other data.
         """
-        placed = replace(self, where=source.where, howto=source.howto, fetch=source.folder)
+        placed = replace(self, where=source.where, howto=source.howto)
+        if source.download is not None:
+            placed = replace(placed, fetch=source.folder)
         if not source.sample:
             return placed
         return replace(

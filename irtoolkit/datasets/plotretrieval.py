@@ -93,7 +93,7 @@ class _Chunks:
         files = [f"queries-{split}.jsonl"]
         howto = (
             "the authors have not published their files: write books/*.json and"
-            f" queries-{split}.jsonl as docs/benchmarks/plotretrieval.md describes them, and put"
+            " queries-<split>.jsonl as docs/benchmarks/plotretrieval.md describes them, and put"
             " them into"
         )
         self.source = BENCHMARK.source(files, sample=sample, howto=howto)

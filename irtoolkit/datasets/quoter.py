@@ -216,7 +216,7 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
             source = BENCHMARK.source(
                 [file],
                 sample=sample,
-                howto=f"get the data from {URL} and put {file} into",
+                howto=f"get the data from {URL} and put {', '.join(FILES.values())} into",
                 download=partial(download_blobs, REPOSITORY, COMMIT, BLOBS, under="data/"),
             )
             for lower in (False, True):

@@ -86,6 +86,8 @@ class ReleaseSource:
             _download(self.download, home, limit)
         except OSError as error:
             reason = error.reason if type(error) is urllib.error.URLError else error
+            if isinstance(reason, OSError):
+                reason = reason.strerror or reason
             raise InputError(
                 f"the {self.benchmark} release is not on this machine and could not be"
                 f" downloaded: {reason}",

@@ -361,6 +361,62 @@ def test_datasets_that_are_not_here_say_how_to_get_them(
     assert fetched == []
 
 
+def test_the_list_fits_100_columns_and_says_what_is_here(
+    irtoolkit: Command, fetched: list[str]
+) -> None:
+    lines = irtoolkit("datasets").out.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert lines[0].startswith("CSFCube: Faceted query-by-example")
+    assert lines[1].startswith("  not on this machine: downloaded when first used; or get https://")
+    sample = lines.index("  small invented sample that ships with irtoolkit (Apache-2.0)")
+    counts = [str(len(sample_pools())), "queries", str(len(sample_papers())), "documents"]
+    assert lines[sample + 1].split() == ["csfcube/sample", *counts]
+    assert "  and 144 variants of these, such as relic/train/0-1" in lines
+    assert not any(line.lstrip().startswith("relic/train/0-1") for line in lines)
+    assert fetched == []
+
+
+def test_one_dataset_fits_100_columns(irtoolkit: Command) -> None:
+    for name in ("csfcube/sample", "csfcube", "plotretrieval/val", "plotretrieval/sample/val"):
+        answer = irtoolkit("datasets", name)
+        assert answer.status == 0
+        assert max(map(len, answer.out.splitlines())) <= 100
+
+
+def test_a_download_says_where_the_files_are(irtoolkit: Command, release: Path) -> None:
+    answer = irtoolkit("datasets", "csfcube", "--download", "--limit", "20")
+    assert answer.status == 0
+    assert answer.err == f"csfcube: files in {release}\n"
+    assert answer.out == irtoolkit("datasets", "csfcube").out
+
+
+def test_a_download_that_fails_is_one_line(
+    irtoolkit: Command, fetched: list[str], tmp_path: Path
+) -> None:
+    for limit in ((), ("--limit", "60")):
+        refused(
+            irtoolkit("datasets", "csfcube", "--download", *limit),
+            "could not be downloaded: the tests have no network",
+            "https://github.com/iesl/CSFCube",
+        )
+    assert fetched
+    assert listing(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--download"], "--download without ID"),
+        (["csfcube", "--limit", "3"], "--limit without --download"),
+        (["relic/val", "--download"], "irtoolkit cannot download relic/val"),
+        (["vaswani", "--download"], "irtoolkit does not download vaswani"),
+        (["csfcube", "--download", "--limit", "soon"], "invalid float value: 'soon'"),
+    ],
+)
+def test_what_cannot_be_downloaded(irtoolkit: Command, args: list[str], said: str) -> None:
+    refused(irtoolkit("datasets", *args), said)
+
+
 def test_one_dataset_that_is_not_here_says_how_to_get_it_and_fetches_nothing(
     irtoolkit: Command, fetched: list[str], tmp_path: Path
 ) -> None:
