@@ -11,9 +11,13 @@ import argparse
 import math
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
+
+if TYPE_CHECKING:
+    from irtoolkit.ranking.systems import System
+    from irtoolkit.runs import Run
 
 FORMATS = ("text", "json", "csv", "latex")
 
@@ -89,6 +93,12 @@ def _finite(content: Any) -> Any:
 def note(text: str) -> None:
     """A line for the person at the terminal, kept out of the output."""
     print(text, file=sys.stderr)
+
+
+def written(path: str, run: Run, system: System) -> str:
+    """What a command says of a run that it has written; settings at their defaults are left out."""
+    said = f"{path}: {len(run.query_ids)} queries, {len(run)} rows; {system.retriever.name}"
+    return " ".join([said, shown(system.changed())]).rstrip()
 
 
 def shown(values: Mapping[str, Any]) -> str:

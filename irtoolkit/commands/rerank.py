@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 
-from irtoolkit.commands import add_settings, note, parse_pairs, shown
+from irtoolkit.commands import add_settings, note, parse_pairs, written
 
 HELP = "rank the best documents of a run again"
 EXAMPLES = (
@@ -47,6 +47,4 @@ def execute(args: argparse.Namespace) -> None:
     run, _ = produce(args.dataset, system, args.output, among=among)
     if is_helper():
         return
-    note(
-        f"{args.output}: {len(run.query_ids)} queries, {len(run)} rows; {shown(system.settings())}"
-    )
+    note(written(args.output, run, system))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 
-from irtoolkit.commands import add_settings, note, parse_pairs, shown
+from irtoolkit.commands import add_settings, note, parse_pairs, written
 
 HELP = "rank a dataset with a system and write a TREC run"
 EXAMPLES = (
@@ -45,7 +45,4 @@ def execute(args: argparse.Namespace) -> None:
     run, _ = produce(args.dataset, system, args.output, depth=args.depth)
     if is_helper():
         return
-    note(
-        f"{args.output}: {len(run.query_ids)} queries, {len(run)} rows; {system.retriever.name}"
-        f" {shown(system.settings())}"
-    )
+    note(written(args.output, run, system))

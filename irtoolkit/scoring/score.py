@@ -153,6 +153,7 @@ def score(
             not fit the dataset; an unknown measure or dataset.
     """
     dataset = Dataset.of(data)
+    qrels = dataset.qrels
     if isinstance(measures, Mapping):
         parsed = dict(measures)
     else:
@@ -165,7 +166,7 @@ def score(
     for name, one in given.items():
         run, ranks = _read(one, dataset, parsed)
         read[name] = run
-        evaluations[name] = evaluate(run, dataset.qrels, parsed, dataset.protocol.folds, ranks)
+        evaluations[name] = evaluate(run, qrels, parsed, dataset.protocol.folds, ranks)
         notes.extend(_notes(name, run, dataset, whole, one))
     return Scores(dataset, parsed, evaluations, read, dataset.protocol.note, tuple(notes))
 

@@ -27,8 +27,8 @@ from irtoolkit.base.ids import id_array
 from irtoolkit.experiments import tables
 from irtoolkit.experiments.reproduce import reproduce
 from irtoolkit.models.presets import presets
-from irtoolkit.ranking.produce import produce
-from irtoolkit.ranking.systems import System, _with_rest, find_reranker, find_system
+from irtoolkit.ranking.produce import _with_rest, produce
+from irtoolkit.ranking.systems import System, find_reranker, find_system
 from irtoolkit.retrievers import retrievers
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lexical import BM25

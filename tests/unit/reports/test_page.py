@@ -596,7 +596,7 @@ def test_judgments_from_a_file_make_a_page_without_texts(
     answer = irtoolkit("report", tmp_path / "x.qrels", *runs("csfcube/sample"), "-o", out)
     assert (answer.status, answer.out) == (0, f"{out}\n")
     root = read(out.read_text("utf-8"))
-    assert "The judgments come from a file" in root.one("section", id="texts").text
+    assert "The judgments come without texts" in root.one("section", id="texts").text
     assert not root.all("section", id="parts")
 
 
