@@ -10,8 +10,9 @@ import ir_datasets
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.tables import TableCell, TextTable
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.ranking.session import Asked, Session
+from irtoolkit.ranking.session import Session
 from irtoolkit.ranking.systems import System
+from irtoolkit.ranking.texts import Asked
 from irtoolkit.retrievers.texts import view
 from irtoolkit.runs import Run
 

@@ -8,50 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
-import ir_datasets
 import numpy as np
-from ir_datasets.formats import GenericDoc, GenericQuery
-from numpy.typing import NDArray
+from ir_datasets.formats import GenericQuery
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, id_array, rank_ids
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.datasets.handlers import DocsHandler
 from irtoolkit.ranking.produce import refuse_missing
 from irtoolkit.ranking.systems import System
+from irtoolkit.ranking.texts import Asked, Found, rank_found
 from irtoolkit.retrievers.base import Ask, Block, Retriever, Scorer, keep_last
 from irtoolkit.retrievers.cross import CrossEncoder
-from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.generated import Generated
 from irtoolkit.retrievers.neural import Neural
-from irtoolkit.retrievers.ordering import untied
 from irtoolkit.retrievers.task import Group, Task, corpus_task
 from irtoolkit.retrievers.texts import DEFAULT_VIEW, DatasetTexts, view
 from irtoolkit.runs import Run
 
-# What stands for a dataset's id where there is none.
-FRAME = "the frame"
-
-
 # Retrievers that read no more than is asked: there is nothing to prepare.
 _SPARING = (CrossEncoder, Generated)
-
-
-class Asked(NamedTuple):
-    """A query as it came; `doc_ids` are its candidates, where whoever asks names them."""
-
-    query_id: str
-    text: str
-    doc_ids: Sequence[str] | None = None
-
-
-class Found(NamedTuple):
-    """What is ranked for a query, best first: (n,) ids and (n,) scores, as a run has them."""
-
-    doc_ids: Ids
-    scores: NDArray[np.float32]
 
 
 class Session:
@@ -154,7 +130,7 @@ class Session:
         sparing = (Neural, Generated) if picked else _SPARING
         if not isinstance(retriever, sparing):
             retriever = self._prepared(asked, own, picked, docs)
-        return _ranked(task, retriever, self._system, depth, progress)
+        return rank_found(task, retriever, self._system, depth, progress)
 
     def _narrowed(self, asked: Sequence[Asked], own: bool) -> tuple[Task, Ints]:
         """The task of these queries alone, and the place of each of its documents in the whole one."""
@@ -247,79 +223,6 @@ class Session:
         groups = self._groups(asked)
         scorer = self._asks[picked](self._asking(asked, own, groups, self._task.doc_ids, picked))
         return _Prepared(scorer, np.arange(len(asked)), docs)
-
-
-def rank_texts(
-    system: System,
-    asked: Sequence[Asked],
-    texts: Sequence[Sequence[str]],
-    *,
-    progress: bool = False,
-) -> list[Found]:
-    """Ranks texts that come with their queries; their corpus is what is asked at once.
-
-    Args:
-        system: what ranks.
-        asked: queries with distinct ids, each with its candidates.
-        texts: the text of each candidate; one document may have other texts for other queries.
-        progress: whether to show a bar on a terminal.
-
-    Raises:
-        InputError: the system cannot run here, or wants more of a record than its text.
-    """
-    refuse_missing(system)
-    names: dict[tuple[str, str], str] = {}
-    versions: dict[str, int] = {}
-    groups = []
-    index: dict[str, int] = {}
-    for place, (query, shown) in enumerate(zip(asked, texts, strict=True)):
-        docs = []
-        for doc_id, text in zip(query.doc_ids or (), shown, strict=True):
-            if (doc_id, text) not in names:
-                number = versions[doc_id] = versions.get(doc_id, -1) + 1
-                # No id is moved past another one by this.
-                names[doc_id, text] = f"{doc_id}\0{number}" if number else doc_id
-            docs.append(index.setdefault(names[doc_id, text], len(index)))
-        groups.append(Group(np.array([place]), np.array(docs, dtype=np.int64)))
-    records = {name: GenericDoc(name, text) for (_, text), name in names.items()}
-    task = Task(
-        FRAME,
-        id_array([query.query_id for query in asked]),
-        id_array(list(index)),
-        tuple(groups),
-        system.task.query,
-        system.task.doc,
-        picked=True,
-        texts=DatasetTexts(
-            Dataset(
-                FRAME, ir_datasets.Dataset(DocsHandler(lambda: records, GenericDoc, FRAME, None))
-            ),
-            [GenericQuery(query.query_id, query.text) for query in asked],
-        ),
-    )
-    found = _ranked(task, system.retriever, system, None, progress)
-    plain = {name: doc_id for (doc_id, _), name in names.items()}
-    return [
-        Found(id_array([plain[name] for name in one.doc_ids]), one.scores)
-        for one in (found[query.query_id] for query in asked)
-    ]
-
-
-def _ranked(
-    task: Task, retriever: Retriever, system: System, depth: int | None, progress: bool
-) -> dict[str, Found]:
-    if not any(len(group.docs) for group in task.groups):
-        nothing = Found(id_array([]), np.empty(0, np.float32))
-        return dict.fromkeys(task.query_ids, nothing)
-    run = rank(
-        task, retriever, depth=depth, ties=system.task.ties, tag=system.name, progress=progress
-    )
-    run = untied(run)  # as in a file, whoever sorts again finds this order
-    bounds = zip(run.query_ids, run.offsets[:-1], run.offsets[1:], strict=True)
-    return {
-        query_id: Found(run.doc_ids[run.docs[start:end]], run.scores[start:end])
-        for query_id, start, end in bounds
-    }
 
 
 @dataclass(frozen=True)

@@ -1,51 +1,23 @@
-"""PyTerrier: our systems as transformers, our collections as datasets, our measures by name.
-
-    import pyterrier as pt
-    from irtoolkit.pyterrier import Reranker, Retriever
-
-    dataset = pt.get_dataset("irtoolkit:csfcube/sample")
-    bm25 = Retriever("csfcube/sample", "bm25")
-    cross = Reranker("csfcube/sample", "cross-encoder/ms-marco-MiniLM-L6-v2")
-    pt.Experiment(
-        [bm25, bm25 % 100 >> cross], *dataset.get_topicsqrels(), eval_metrics=["nDCGp(p=20)"]
-    )
-
-No Java is needed. Rows are those of `irtoolkit retrieve` and `irtoolkit rerank`, in their order; as
-in their files no two scores of a query tie, so that whatever sorts the rows again finds this order.
-
-pt.Experiment takes plain means over queries. A benchmark that averages in another way (CSFCube's
-folds) is scored as its paper does by `irtoolkit eval`, or by
-`irtoolkit.scoring.evaluation.evaluate(Run.of(frame), ...)`.
-"""
+"""Systems as PyTerrier transformers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import ir_measures
 import numpy as np
 
-from irtoolkit.base.errors import InputError, needs_extra
-from irtoolkit.measures.base import ColumnarMeasure
-
-try:
-    import pandas as pd
-    import pyterrier as pt
-except ModuleNotFoundError as error:
-    raise needs_extra(error.name or "pyterrier", "pyterrier") from None
+from irtoolkit.base.errors import InputError
+from irtoolkit.integrations.pyterrier._pyterrier import Frame, pd, pt
 
 if TYPE_CHECKING:
     from irtoolkit.base.ids import Ints
-    from irtoolkit.ranking.session import Asked, Found, Session
+    from irtoolkit.ranking.session import Session
     from irtoolkit.ranking.systems import System
+    from irtoolkit.ranking.texts import Asked, Found
 
-Frame = pd.DataFrame
 # What a ranking gives each row.
 _RANKED = ["docno", "score", "rank"]
-
-
-# -- transformers --------------------------------------------------------------------------------
 
 
 class _Transformer(pt.Transformer):
@@ -248,7 +220,7 @@ class Reranker(_Transformer):
         return find_reranker(name, self.settings, self.dataset_id or "")
 
     def transform(self, inp: Frame) -> Frame:
-        from irtoolkit.ranking.session import rank_texts
+        from irtoolkit.ranking.texts import rank_texts
 
         bare = self.dataset_id is None
         pt.validate.result_frame(inp, ["query", "text"] if bare else ["query"])
@@ -279,7 +251,7 @@ class Reranker(_Transformer):
 def _asked(inp: Frame) -> Iterator[tuple[Asked, Ints]]:
     """Each query of a frame in order of appearance, with the numbers of its rows."""
     from irtoolkit.base.ids import encode, offsets_of
-    from irtoolkit.ranking.session import Asked
+    from irtoolkit.ranking.texts import Asked
 
     ids, codes = encode(inp["qid"].astype(str))
     texts = [_text(value, "query") for value in inp["query"]]
@@ -324,241 +296,3 @@ def _ranked(rows: Frame, places: Ints, found: Sequence[Found]) -> Frame:
     kept["score"] = np.concatenate([*scores, np.empty(0)]).astype(np.float64)
     kept["rank"] = np.concatenate([*ranks, np.empty(0)]).astype(np.int64)
     return kept
-
-
-# -- datasets ------------------------------------------------------------------------------------
-
-
-class Provider(pt.datasets.DatasetProvider):
-    """What `pt.get_dataset("irtoolkit:relic/val")` asks: any ir_datasets id, ours among them."""
-
-    def get_dataset(self, name: str) -> Dataset:
-        """The dataset of an id; KeyError, which PyTerrier wants, where there is none."""
-        try:
-            return Dataset(name)
-        except InputError as error:
-            raise KeyError(str(error)) from error
-
-    def list_dataset_names(self) -> list[str]:
-        from irtoolkit.datasets import dataset_ids
-
-        return dataset_ids()
-
-
-class Dataset(pt.datasets.Dataset):
-    """An ir_datasets id as irtoolkit takes it: texts are views, whatever the records' fields.
-
-    Unlike `irds:`, topics always have a query, the text that our systems take it for; documents
-    always have a text; and candidates stand in their pool's order.
-
-    Raises:
-        InputError: no such dataset; from the methods, what the dataset lacks.
-    """
-
-    def __init__(self, dataset_id: str) -> None:
-        from irtoolkit.datasets.dataset import Dataset
-
-        self.dataset_id = dataset_id
-        self._dataset = Dataset.load(dataset_id)
-
-    def irds_ref(self) -> Any:
-        """The ir_datasets Dataset."""
-        return self._dataset
-
-    def get_topics(self, variant: str | None = None) -> Frame:
-        """qid and query; `variant` is a view, a field or several joined by "+"."""
-        rows = [
-            (record.query_id, " ".join(self._view(record, variant)))
-            for record in self._part("queries").queries_iter()
-        ]
-        return _frame(rows, ["qid", "query"])
-
-    def get_qrels(self, variant: str | None = None) -> Frame:
-        """qid, docno and label."""
-        if variant is not None:
-            raise InputError(f"the qrels of {self.dataset_id} have no variant {variant!r}")
-        rows = [
-            (row.query_id, row.doc_id, row.relevance) for row in self._part("qrels").qrels_iter()
-        ]
-        return _frame(rows, ["qid", "docno", "label"])
-
-    def get_topicsqrels(self, variant: str | None = None) -> tuple[Frame, Frame]:
-        """Both; `variant` is of the topics."""
-        return self.get_topics(variant), self.get_qrels()
-
-    def get_results(self, variant: str | None = None) -> Frame:
-        """Every query with its candidates: qid, query, docno, score 0, rank in the pool's order."""
-        pools = self._part("scoreddocs")
-        topics = self.get_topics(variant)
-        found = pd.DataFrame(pools.scoreddocs_iter())
-        found = found.rename(columns={"query_id": "qid", "doc_id": "docno"})
-        best = found.groupby("qid", sort=False)["score"].rank(ascending=False, method="first")
-        found["rank"] = best.astype(np.int64) - 1 + pt.model.FIRST_RANK
-        merged: Frame = found.merge(topics, how="left", on="qid")
-        return merged[["qid", "query", "docno", "score", "rank"]]
-
-    def get_corpus_iter(
-        self, verbose: bool = True, start: int = 0, count: int | None = None
-    ) -> Iterable[dict[str, Any]]:
-        """Documents as dicts: docno, text, and other fields that are texts."""
-        docs = self._part("docs").docs_iter()
-        end = None if count is None else start + count
-        total = len(range(*slice(start, end).indices(self._dataset.docs_count())))
-        chosen = docs[start:end] if start or count is not None else docs
-        if verbose:
-            chosen = pt.tqdm(chosen, desc=f"{self.dataset_id} documents", total=total)
-        sized: Any = pt.utils.GeneratorLen
-        made: Iterable[dict[str, Any]] = sized(map(self._document, chosen), total)
-        return made
-
-    def _document(self, record: Any) -> dict[str, Any]:
-        texts = {name: text for name, text in record._asdict().items() if isinstance(text, str)}
-        return {"docno": texts.pop("doc_id"), "text": self._doc_text(record, "text"), **texts}
-
-    def text_loader(
-        self, fields: str | Sequence[str] = "text", *, verbose: bool = False
-    ) -> TextLoader:
-        """What pt.text.get_text(dataset) puts into a pipeline; "*" is the text too."""
-        return TextLoader(self, fields)
-
-    def get_corpus_lang(self) -> str | None:
-        lang: str | None = self._dataset.docs_lang() if self._dataset.has_docs() else None
-        return lang
-
-    def get_topics_lang(self) -> str | None:
-        lang: str | None = self._dataset.queries_lang() if self._dataset.has_queries() else None
-        return lang
-
-    def info_url(self) -> str | None:
-
-        ours = self._dataset.about
-        return (ours and ours.url) or None
-
-    def _describe_component(self, component: str) -> bool | None:
-        parts = {"topics": "queries", "qrels": "qrels", "corpus": "docs", "results": "scoreddocs"}
-        return (component in parts and self._dataset.has(parts[component])) or None
-
-    def _part(self, kind: str) -> Any:
-        """The dataset, where it has queries, docs, qrels or scoreddocs."""
-        if not self._dataset.has(kind):
-            lacks = {"scoreddocs": "candidates of each query: all rank its whole corpus"}
-            raise InputError(f"dataset {self.dataset_id} has no {lacks.get(kind, kind)}")
-        return self._dataset
-
-    def _view(self, record: Any, name: str | None) -> Sequence[str]:
-        from irtoolkit.retrievers.texts import DEFAULT_VIEW, view
-
-        return view(record, name or DEFAULT_VIEW)
-
-    def _doc_text(self, record: Any, name: str) -> str:
-        """A view of a document; "text" is the default one of records without such a field."""
-        own = name != "text" or "text" in record._fields
-        return " ".join(self._view(record, name if own else None))
-
-    def __repr__(self) -> str:
-        return f"Dataset({self.dataset_id!r})"
-
-
-class TextLoader(pt.Transformer):
-    """Puts texts of documents into a frame, as columns named by their views.
-
-    Raises:
-        InputError: from transform: no such view, or a document that is not in the dataset.
-    """
-
-    schematic = {"label": "TextLoader"}  # noqa: RUF012  PyTerrier's way to name it in a diagram
-
-    def __init__(self, dataset: Dataset, fields: str | Sequence[str] = "text") -> None:
-        self.dataset = dataset
-        named = [fields] if isinstance(fields, str) else [*fields]
-        self.fields = ["text"] if named == ["*"] else named
-
-    def transform(self, inp: Frame) -> Frame:
-        pt.validate.columns(inp, includes=["docno"])
-        wanted = inp["docno"].astype(str).tolist()
-        dataset = self.dataset._part("docs")
-        texts = {
-            doc.doc_id: [self.dataset._doc_text(doc, field) for field in self.fields]
-            for doc in dataset.docs_store().get_many_iter(dict.fromkeys(wanted))
-        }
-        absent = next((doc_id for doc_id in wanted if doc_id not in texts), None)
-        if absent is not None:
-            raise InputError(f"document {absent} is not in {self.dataset.dataset_id}")
-        columns = {
-            field: pd.Series([texts[doc_id][at] for doc_id in wanted], index=inp.index, dtype="str")
-            for at, field in enumerate(self.fields)
-        }
-        return inp.assign(**columns)
-
-    def __repr__(self) -> str:
-        return f"TextLoader({self.dataset!r}, {self.fields!r})"
-
-
-def _frame(rows: Sequence[tuple[Any, ...]], columns: list[str]) -> Frame:
-    return pd.DataFrame(rows, columns=columns)
-
-
-# -- measures ------------------------------------------------------------------------------------
-
-
-def _announce_measures() -> None:
-    """Makes our measures known where PyTerrier keeps its list, and parsed where it parses.
-
-    pt.Experiment takes text for trec_eval's names alone ("map"), so not for any of ir_measures' own
-    ("nDCG@10"). What is no trec_eval name is now looked for among those.
-    """
-    for name, measure in ir_measures.measures.registry.items():
-        if isinstance(measure, ColumnarMeasure):
-            setattr(pt.measures, name, measure)
-    original: Callable[[str], list[Any]] = ir_measures.parse_trec_measure
-
-    def parse(name: str) -> list[Any]:
-        try:
-            return original(name)
-        except ValueError:
-            measure = _parsed(name)
-            if measure is None:
-                raise
-            return [measure]
-
-    ir_measures.parse_trec_measure = parse
-
-
-def _aggregate_as_measures_say() -> None:
-    """Lets our measures be aggregated as they say in the averages of pt.Experiment.
-
-    It takes the mean of every measure, where ir_measures asks the measure: a median of ranks would be
-    printed as their mean.
-    """
-    from pyterrier._evaluation import _rendering
-
-    if not hasattr(_rendering, "_mean_of_measures"):
-        return
-    original: Callable[..., dict[str, float]] = _rendering._mean_of_measures
-
-    def means(result: dict[str, dict[str, float]], *args: Any, **kwargs: Any) -> dict[str, float]:
-        found: dict[str, float] = original(result, *args, **kwargs)
-        for name in found:
-            measure = _parsed(name)
-            if isinstance(measure, ColumnarMeasure):
-                aggregator: Any = measure.aggregator()
-                for values in result.values():
-                    aggregator.add(values[name])
-                found[name] = float(aggregator.result())
-        return found
-
-    _rendering._mean_of_measures = means
-
-
-def _parsed(name: str) -> Any | None:
-    """The measure of a name as ir_measures writes it, or None."""
-    try:
-        measure = ir_measures.parse_measure(name)
-        measure.validate_params()
-    except Exception:  # ir_measures has no error of its own
-        return None
-    return measure
-
-
-_announce_measures()
-_aggregate_as_measures_say()

@@ -1,0 +1,183 @@
+"""Collections as PyTerrier datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.integrations.pyterrier._pyterrier import Frame, pd, pt
+
+if TYPE_CHECKING:
+    pass
+
+
+class Provider(pt.datasets.DatasetProvider):
+    """What `pt.get_dataset("irtoolkit:relic/val")` asks: any ir_datasets id, ours among them."""
+
+    def get_dataset(self, name: str) -> Dataset:
+        """The dataset of an id; KeyError, which PyTerrier wants, where there is none."""
+        try:
+            return Dataset(name)
+        except InputError as error:
+            raise KeyError(str(error)) from error
+
+    def list_dataset_names(self) -> list[str]:
+        from irtoolkit.datasets import dataset_ids
+
+        return dataset_ids()
+
+
+class Dataset(pt.datasets.Dataset):
+    """An ir_datasets id as irtoolkit takes it: texts are views, whatever the records' fields.
+
+    Unlike `irds:`, topics always have a query, the text that our systems take it for; documents
+    always have a text; and candidates stand in their pool's order.
+
+    Raises:
+        InputError: no such dataset; from the methods, what the dataset lacks.
+    """
+
+    def __init__(self, dataset_id: str) -> None:
+        from irtoolkit.datasets.dataset import Dataset
+
+        self.dataset_id = dataset_id
+        self._dataset = Dataset.load(dataset_id)
+
+    def irds_ref(self) -> Any:
+        """The ir_datasets Dataset."""
+        return self._dataset
+
+    def get_topics(self, variant: str | None = None) -> Frame:
+        """qid and query; `variant` is a view, a field or several joined by "+"."""
+        rows = [
+            (record.query_id, " ".join(self._view(record, variant)))
+            for record in self._part("queries").queries_iter()
+        ]
+        return _frame(rows, ["qid", "query"])
+
+    def get_qrels(self, variant: str | None = None) -> Frame:
+        """qid, docno and label."""
+        if variant is not None:
+            raise InputError(f"the qrels of {self.dataset_id} have no variant {variant!r}")
+        rows = [
+            (row.query_id, row.doc_id, row.relevance) for row in self._part("qrels").qrels_iter()
+        ]
+        return _frame(rows, ["qid", "docno", "label"])
+
+    def get_topicsqrels(self, variant: str | None = None) -> tuple[Frame, Frame]:
+        """Both; `variant` is of the topics."""
+        return self.get_topics(variant), self.get_qrels()
+
+    def get_results(self, variant: str | None = None) -> Frame:
+        """Every query with its candidates: qid, query, docno, score 0, rank in the pool's order."""
+        pools = self._part("scoreddocs")
+        topics = self.get_topics(variant)
+        found = pd.DataFrame(pools.scoreddocs_iter())
+        found = found.rename(columns={"query_id": "qid", "doc_id": "docno"})
+        best = found.groupby("qid", sort=False)["score"].rank(ascending=False, method="first")
+        found["rank"] = best.astype(np.int64) - 1 + pt.model.FIRST_RANK
+        merged: Frame = found.merge(topics, how="left", on="qid")
+        return merged[["qid", "query", "docno", "score", "rank"]]
+
+    def get_corpus_iter(
+        self, verbose: bool = True, start: int = 0, count: int | None = None
+    ) -> Iterable[dict[str, Any]]:
+        """Documents as dicts: docno, text, and other fields that are texts."""
+        docs = self._part("docs").docs_iter()
+        end = None if count is None else start + count
+        total = len(range(*slice(start, end).indices(self._dataset.docs_count())))
+        chosen = docs[start:end] if start or count is not None else docs
+        if verbose:
+            chosen = pt.tqdm(chosen, desc=f"{self.dataset_id} documents", total=total)
+        sized: Any = pt.utils.GeneratorLen
+        made: Iterable[dict[str, Any]] = sized(map(self._document, chosen), total)
+        return made
+
+    def _document(self, record: Any) -> dict[str, Any]:
+        texts = {name: text for name, text in record._asdict().items() if isinstance(text, str)}
+        return {"docno": texts.pop("doc_id"), "text": self._doc_text(record, "text"), **texts}
+
+    def text_loader(
+        self, fields: str | Sequence[str] = "text", *, verbose: bool = False
+    ) -> TextLoader:
+        """What pt.text.get_text(dataset) puts into a pipeline; "*" is the text too."""
+        return TextLoader(self, fields)
+
+    def get_corpus_lang(self) -> str | None:
+        lang: str | None = self._dataset.docs_lang() if self._dataset.has_docs() else None
+        return lang
+
+    def get_topics_lang(self) -> str | None:
+        lang: str | None = self._dataset.queries_lang() if self._dataset.has_queries() else None
+        return lang
+
+    def info_url(self) -> str | None:
+
+        ours = self._dataset.about
+        return (ours and ours.url) or None
+
+    def _describe_component(self, component: str) -> bool | None:
+        parts = {"topics": "queries", "qrels": "qrels", "corpus": "docs", "results": "scoreddocs"}
+        return (component in parts and self._dataset.has(parts[component])) or None
+
+    def _part(self, kind: str) -> Any:
+        """The dataset, where it has queries, docs, qrels or scoreddocs."""
+        if not self._dataset.has(kind):
+            lacks = {"scoreddocs": "candidates of each query: all rank its whole corpus"}
+            raise InputError(f"dataset {self.dataset_id} has no {lacks.get(kind, kind)}")
+        return self._dataset
+
+    def _view(self, record: Any, name: str | None) -> Sequence[str]:
+        from irtoolkit.retrievers.texts import DEFAULT_VIEW, view
+
+        return view(record, name or DEFAULT_VIEW)
+
+    def _doc_text(self, record: Any, name: str) -> str:
+        """A view of a document; "text" is the default one of records without such a field."""
+        own = name != "text" or "text" in record._fields
+        return " ".join(self._view(record, name if own else None))
+
+    def __repr__(self) -> str:
+        return f"Dataset({self.dataset_id!r})"
+
+
+class TextLoader(pt.Transformer):
+    """Puts texts of documents into a frame, as columns named by their views.
+
+    Raises:
+        InputError: from transform: no such view, or a document that is not in the dataset.
+    """
+
+    schematic = {"label": "TextLoader"}  # noqa: RUF012  PyTerrier's way to name it in a diagram
+
+    def __init__(self, dataset: Dataset, fields: str | Sequence[str] = "text") -> None:
+        self.dataset = dataset
+        named = [fields] if isinstance(fields, str) else [*fields]
+        self.fields = ["text"] if named == ["*"] else named
+
+    def transform(self, inp: Frame) -> Frame:
+        pt.validate.columns(inp, includes=["docno"])
+        wanted = inp["docno"].astype(str).tolist()
+        dataset = self.dataset._part("docs")
+        texts = {
+            doc.doc_id: [self.dataset._doc_text(doc, field) for field in self.fields]
+            for doc in dataset.docs_store().get_many_iter(dict.fromkeys(wanted))
+        }
+        absent = next((doc_id for doc_id in wanted if doc_id not in texts), None)
+        if absent is not None:
+            raise InputError(f"document {absent} is not in {self.dataset.dataset_id}")
+        columns = {
+            field: pd.Series([texts[doc_id][at] for doc_id in wanted], index=inp.index, dtype="str")
+            for at, field in enumerate(self.fields)
+        }
+        return inp.assign(**columns)
+
+    def __repr__(self) -> str:
+        return f"TextLoader({self.dataset!r}, {self.fields!r})"
+
+
+def _frame(rows: Sequence[tuple[Any, ...]], columns: list[str]) -> Frame:
+    return pd.DataFrame(rows, columns=columns)
