@@ -25,7 +25,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset as Data
 from irtoolkit.models import adapters as applied
 from irtoolkit.ranking.fusion import fuse
-from irtoolkit.ranking.produce import produce
+from irtoolkit.ranking.produce import Among, produce
 from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lexical import BM25, TFIDF, Lexical
@@ -67,13 +67,18 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def prepared(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The retrievers that were prepared on a collection, from now on."""
     names: list[str] = []
-    original = Lexical.scorer
 
-    def noted(self: Any, task: Any) -> Any:
-        names.append(self.name)
-        return original(self, task)
+    def note(method: str) -> None:
+        original = getattr(Lexical, method)
 
-    monkeypatch.setattr(Lexical, "scorer", noted)
+        def noted(self: Any, task: Any) -> Any:
+            names.append(self.name)
+            return original(self, task)
+
+        monkeypatch.setattr(Lexical, method, noted)
+
+    note("scorer")  # for the dataset's own queries
+    note("prepare")  # for texts that come later
     return names
 
 
@@ -198,7 +203,7 @@ def test_any_retriever_ranks_again(
     source = rank(load_task(POOLED), find_system("ql", {}).retriever, depth=9, progress=False)
     source.write(tmp_path / "ql.run")
     made = replace(find_system(system, given, POOLED), first=None)
-    run, _ = produce(POOLED, made, tmp_path / "x.run", among=tmp_path / "ql.run", progress=False)
+    run, _ = produce(POOLED, made, tmp_path / "x.run", among=Among.read(tmp_path / "ql.run"), progress=False)
     asked = first(topics(POOLED))
     parts = [asked] if by == "all" else [part for _, part in asked.groupby("qid", sort=False)]
     assert rows(pd.concat([transformer(part) for part in parts])) == rows_of(run)
@@ -311,10 +316,11 @@ def test_the_collection_is_prepared_once(prepared: list[str]) -> None:
     bm25.compile()(topics(CORPUS))
     (bm25 % 5).compile()(topics(CORPUS))
     assert sorted(prepared) == ["bm25", "tfidf"]
-    # Texts that are not the dataset's: once for all in a frame, and again for others.
+    # Texts that are not the dataset's: once for all, in whatever frames they come.
     texts = topics(CORPUS).assign(query=[f"text {i}" for i in range(len(topics(CORPUS)))])
     bm25(texts)
     bm25(texts)
+    bm25(texts.assign(query="another text"))
     assert sorted(prepared) == ["bm25", "bm25", "tfidf"]
 
 
