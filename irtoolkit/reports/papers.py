@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from irtoolkit.base.tables import latex_text
 from irtoolkit.reports.content import Report
-from irtoolkit.reports.page import how_averaged, how_tested, places_for, places_of, shown
+from irtoolkit.reports.formatting import how_averaged, how_tested, places_for, places_of, shown
 
 
 def as_latex(report: Report, intervals: bool = False) -> str:

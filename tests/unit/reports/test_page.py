@@ -27,11 +27,12 @@ from irtoolkit.datasets import dataset_ids
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.local import registered
 from irtoolkit.measures.traits import traits
-from irtoolkit.reports import content, figures, page, papers, texts
+from irtoolkit.reports import content, figures, formatting, papers, texts
 from irtoolkit.reports.content import Report, compose
 from irtoolkit.reports.golds import Golds, first_ranks, threshold
 from irtoolkit.reports.overlap import Overlap
-from irtoolkit.reports.page import embedded, render
+from irtoolkit.reports.page import render
+from irtoolkit.reports.page_data import embedded
 from irtoolkit.reports.pairs import ALPHA, column, letter
 from irtoolkit.reports.palette import DARK, DASHES, LIGHT, MARKS, Scheme, contrast
 from irtoolkit.runs import Qrels, Run
@@ -201,7 +202,7 @@ def test_the_table_has_the_figures_intervals_and_letters(
         cells = row.all("td")
         for name, cell in zip(report.evaluations[i].measures, cells, strict=True):
             col = report.column(name)
-            places = page.places_of(col)
+            places = formatting.places_of(col)
             figure = report.evaluations[i].figures()[name]
             assert str(cell.children[0]) == f"{figure:.{places}f}"
             letters = "".join(s.text for s in cell.all("sup"))
@@ -898,7 +899,7 @@ def test_latex_and_markdown_have_the_page_s_figures(csfcube: Report) -> None:
             span = rf" \[{interval[0]:.4f}, {interval[1]:.4f}\]"
             assert other == bold + (f"<sup>{letters}</sup>" if letters else "") + span
     assert latex.count(r"\toprule") == latex.count(r"\bottomrule") == 2
-    assert page.how_tested(csfcube) in latex
+    assert formatting.how_tested(csfcube) in latex
 
 
 @given(TEXTS)
@@ -1093,4 +1094,4 @@ def test_a_measure_that_no_run_can_tell_is_left_open() -> None:
     found = column(scored, "Rank")
     assert found.figures == (math.inf, math.inf)
     assert not any(found.is_best(i) for i in range(2))
-    assert page.shown(found.figures[0]) == "\u221e"
+    assert formatting.shown(found.figures[0]) == "\u221e"

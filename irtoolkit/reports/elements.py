@@ -1,0 +1,34 @@
+"""Elements that several sections of a report's page have: choosers, legends, scrolling tables."""
+
+from __future__ import annotations
+
+from html import escape
+
+from irtoolkit.reports.content import Report
+from irtoolkit.reports.drawing import swatch
+
+
+def legend(report: Report) -> str:
+    items = "".join(
+        f"<li>{swatch(i, system.name)} {escape(system.name)}</li>"
+        for i, system in enumerate(report.systems)
+    )
+    return f'<ul class="legend">{items}</ul>'
+
+
+def chooser(where: str, *, pair: bool) -> str:
+    """Selects that the script fills; they choose for the whole page."""
+    wanted = [("measure", "Measure")]
+    wanted += [("a", "First system"), ("b", "Second system")] if pair else []
+    labels = "".join(
+        f'<label>{label} <select data-chooses="{name}" id="{where}-{name}"></select></label>'
+        for name, label in wanted
+    )
+    return f'<div class="controls" hidden>{labels}</div>'
+
+
+def scroll(table: str, label: str) -> str:
+    """A table that scrolls by itself where it is too wide, with the keyboard too."""
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}">{table}</div>'
+    )

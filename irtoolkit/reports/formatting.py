@@ -1,0 +1,66 @@
+"""Figures, p-values and sentences of a report, formatted alike in pages and tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from irtoolkit.reports.content import Report
+from irtoolkit.reports.pairs import ALPHA, Column
+
+TESTS = {
+    "student": "paired t-test",
+    "fisher": "Fisher's randomisation test",
+    "wilcoxon": "Wilcoxon signed-rank test",
+}
+CORRECTIONS = {
+    "holm": "Holm-corrected",
+    "bonferroni": "Bonferroni-corrected",
+    "none": "uncorrected",
+}
+
+
+def shown(value: float, places: int = 4) -> str:
+    """A figure for reading."""
+    if math.isnan(value):
+        return "\u2013"
+    return f"{value:.{places}f}" if math.isfinite(value) else "\u221e"
+
+
+def places_of(column: Column) -> int:
+    """Decimals of a measure's figures: four, and one where they are ranks or counts."""
+    return places_for(column.figures)
+
+
+def places_for(values: Sequence[float]) -> int:
+    """Decimals of figures that stand in one column."""
+    return 1 if any(abs(value) >= 10 for value in values if math.isfinite(value)) else 4
+
+
+def p_value(p: float) -> str:
+    """A p-value for reading: none is zero, however many decimals are shown."""
+    return "<.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def how_tested(report: Report) -> str:
+    """What the letters mean, in one or two sentences of plain text."""
+    family = (
+        "all pairs of systems on the measure"
+        if report.baseline is None
+        else f"the comparisons with {report.systems[report.baseline].name} on the measure"
+    )
+    corrected = CORRECTIONS[report.correction]
+    over = "" if report.correction == "none" else f" over {family}"
+    return (
+        f"A letter beside a figure names a system that this one is significantly better than"
+        f" (two-sided {TESTS[report.test]} over {len(report.query_ids):,} queries, {corrected}"
+        f"{over}, p < {ALPHA})."
+    )
+
+
+def how_averaged(report: Report) -> str:
+    """What figures and intervals are means of."""
+    return (
+        f"Figures: {report.averaging}. Intervals: 95% percentile bootstrap of the plain mean over"
+        " queries."
+    )

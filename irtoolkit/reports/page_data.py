@@ -1,0 +1,78 @@
+"""Data that a report's page holds for its script: values of every query, ranks, texts."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from irtoolkit.reports.content import Report
+from irtoolkit.reports.palette import MARKS
+from irtoolkit.reports.texts import Entry, Text
+
+# Decimals of per-query values in the page.
+PLACES = 6
+# Characters that would end a script element, open a comment in it, or end a line of a script.
+_UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def embedded(content: Any) -> str:
+    """JSON that can stand in a script element, whatever its texts hold."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return re.sub(r"[<>&\u2028\u2029]", lambda found: _UNSAFE[found[0]], text)
+
+
+def data_of(report: Report) -> dict[str, Any]:
+    """What the page's script reads: per-query values of every measure, ranks of gold, texts."""
+    measures = [column.measure for column in report.columns]
+    grades = {grade for entry in report.texts.entries for grade in entry.grades.values()}
+    return {
+        "measures": [{"name": c.measure, "lower": c.lower} for c in report.columns],
+        "systems": [{"name": s.name, "letter": s.letter} for s in report.systems],
+        "kinds": len(MARKS),
+        "queries": [str(query_id) for query_id in report.query_ids],
+        "values": [
+            [_numbers(evaluation.per_query(name).tolist()) for evaluation in report.evaluations]
+            for name in measures
+        ],
+        "ranks": [_numbers(row.tolist()) for row in report.golds.ranks],
+        "rel": report.golds.rel,
+        "graded": bool(grades - {0, 1}),
+        "chart": measures.index(report.chart),
+        "pair": list(report.pair),
+        "queryLang": report.texts.query_lang,
+        "docLang": report.texts.doc_lang,
+        "entries": [_entry(entry) for entry in report.texts.entries],
+    }
+
+
+def _numbers(values: Sequence[float]) -> list[float | int | None]:
+    """Values as JSON has them: whole ones without a point, and null for what is not finite."""
+    rounded = (round(v, PLACES) if math.isfinite(v) else None for v in values)
+    return [int(v) if v is not None and v == int(v) else v for v in rounded]
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    return {
+        "q": entry.query,
+        "text": _text(entry.text),
+        "docs": {doc_id: _text(doc) for doc_id, doc in entry.docs.items()},
+        "grades": dict(entry.grades),
+        "gold": list(entry.gold),
+        "relevant": entry.relevant,
+        "tops": [list(top) for top in entry.tops],
+    }
+
+
+def _text(text: Text | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    return {
+        "title": text.title,
+        "pieces": text.pieces,
+        "held": text.held,
+        "length": text.length,
+        "facts": [[fact.name, fact.value] for fact in text.facts],
+    }

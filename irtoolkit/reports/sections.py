@@ -1,0 +1,148 @@
+"""Sections of a report's page: pairs of systems, ranks, breakdowns, queries to read."""
+
+from __future__ import annotations
+
+from html import escape
+
+from irtoolkit.reports.content import Report
+from irtoolkit.reports.drawing import MOST_PARTS, parts_chart, rank_curves, swatch
+from irtoolkit.reports.elements import chooser, legend, scroll
+from irtoolkit.reports.formatting import places_for, shown
+from irtoolkit.reports.golds import described
+
+
+def facts_list(report: Report) -> str:
+    def line(name: str, value: str) -> str:
+        return f"<dt>{escape(name)}</dt><dd>{value}</dd>"
+
+    lines = [line(name, escape(value)) for name, value in report.facts]
+    if report.url is not None:
+        url = escape(report.url)
+        lines.append(line("Source", f'<a href="{url}" rel="noreferrer">{url}</a>'))
+    names = ", ".join(column.measure for column in report.columns)
+    lines.append(line("Measures", escape(names)))
+    lines.append(line("Averaging", escape(report.averaging)))
+    lines.append(line("Systems", escape(", ".join(system.name for system in report.systems))))
+    return "".join(lines)
+
+
+def pairs_section(report: Report) -> str:
+    if len(report.systems) < 2:
+        return ""
+    return (
+        "<p>Which queries make the difference between two systems, and whether they find the same"
+        " ones hard.</p>"
+        + chooser("pairs", pair=True)
+        + '<div class="plots"><figure><h3>Differences, sorted</h3>'
+        '<ul class="legend" id="bars-legend"></ul><div id="bars"></div>'
+        '<p class="said" id="bars-said"></p><figcaption id="bars-words"></figcaption></figure>'
+        '<figure><h3>Difficulty for each</h3><div id="scatter"></div>'
+        '<p class="said" id="scatter-said"></p><figcaption id="scatter-words"></figcaption>'
+        "</figure></div><noscript><p>These two charts are drawn by the page's script, which this"
+        " reader does not run.</p></noscript>"
+    )
+
+
+def ranks_section(report: Report) -> str:
+    golds, names = report.golds, [system.name for system in report.systems]
+    if not golds.asked:
+        return f"<p>No query has a document of grade {golds.rel} or more.</p>"
+    kind = described(golds.rel)
+    told = [f"Ranks of the first {kind} of {golds.asked:,} queries."]
+    if golds.lacking:
+        told.append(f"{golds.lacking:,} queries have none, and are left out.")
+    exact = [n for i, n in enumerate(names) if golds.exact[i] and not golds.unknown(i)]
+    if exact:
+        told.append(f"Exact over all candidates for {', '.join(exact)}.")
+    for i, name in enumerate(names):
+        if golds.unknown(i):
+            why = (
+                "its exact ranks lack them" if golds.exact[i] else "no exact ranks stand beside it"
+            )
+            told.append(
+                f"For {golds.unknown(i):,} queries the run of {name} does not tell the rank: it"
+                f" has at most {golds.depths[i]:,} rows for a query, and {why}."
+            )
+    heads = "".join(f'<th scope="col">{swatch(i, n)} {escape(n)}</th>' for i, n in enumerate(names))
+    rows = "".join(
+        f'<tr><th scope="row">{name}</th>'
+        + "".join(f"<td>{n:,} <small>({n / golds.asked:.0%})</small></td>" for n in counts)
+        + "</tr>"
+        for name, counts in golds.bins()
+    )
+    label = (
+        f"Share of {golds.asked} queries whose first {kind} stands at each rank or above it,"
+        f" for {', '.join(names)}; the table beside it has the counts"
+    )
+    return (
+        f'<p>{escape(" ".join(told))}</p><div class="beside"><figure>{legend(report)}'
+        f"{rank_curves(golds, names, label)}<figcaption>Share of queries whose gold is found by"
+        " each rank (logarithmic axis).</figcaption></figure>"
+        + scroll(
+            f'<table class="first"><thead><tr><th scope="col">Rank</th>{heads}</tr></thead>'
+            f"<tbody>{rows}</tbody></table>",
+            "Ranks of the gold",
+        )
+        + "</div>"
+    )
+
+
+def breakdowns_section(report: Report) -> str:
+    if not report.breakdowns:
+        return ""
+    names = [system.name for system in report.systems]
+    heads = "".join(f'<th scope="col">{swatch(i, n)} {escape(n)}</th>' for i, n in enumerate(names))
+    parts = ["<p>Means over the queries of each part, without folds.</p>"]
+    parts.append(chooser("breakdowns", pair=False))
+    for number, (name, found) in enumerate(report.breakdowns.items()):
+        parts.append(f"<h3>By {escape(name)}</h3>")
+        for at, column in enumerate(report.columns):
+            measure = column.measure
+            places = places_for([v for part in found for v in part.figures[measure]])
+            rows = "".join(
+                f'<tr><th scope="row">{escape(part.name)}</th><td>{part.queries:,}</td>'
+                + "".join(f"<td>{shown(v, places)}</td>" for v in part.figures[measure])
+                + "</tr>"
+                for part in found
+            )
+            table = scroll(
+                f'<table class="first"><caption class="vh">{escape(measure)} by {escape(name)}'
+                f'</caption><thead><tr><th scope="col">{escape(name)}</th>'
+                f'<th scope="col">Queries</th>{heads}</tr></thead><tbody>{rows}</tbody></table>',
+                f"{measure} by {name}",
+            )
+            chart = ""
+            if len(found) <= MOST_PARTS:
+                chart = (
+                    f"<figure>{parts_chart(found, measure, names, f'by-{number}-{at}')}"
+                    f"<figcaption>{escape(measure)}; in brackets the number of queries."
+                    "</figcaption></figure>"
+                )
+            parts.append(f'<div class="beside" data-measure="{at}">{table}{chart}</div>')
+    return "".join(parts)
+
+
+def texts_section(report: Report) -> str:
+    texts = report.texts
+    if not texts.entries:
+        return f"<p>{escape(texts.why or '')}</p>"
+    why = f"<p>{escape(texts.why)}</p>" if texts.why else ""
+    orders = {
+        "gain": "first system better", "loss": "second system better", "hard": "hardest first",
+        "easy": "easiest first", "id": "as in the dataset",
+    }  # fmt: skip
+    options = "".join(f'<option value="{k}">{v}</option>' for k, v in orders.items())
+    return (
+        why + "<p>Choose a query to read it, its gold, and what each system put on top. Terms that"
+        " a document shares with the query are marked, and those of the query that its gold"
+        " has.</p>"
+        + chooser("queries", pair=len(report.systems) > 1)
+        + '<div class="browser"><div><div class="controls" hidden>'
+        '<label>Find <input type="search" id="find" autocomplete="off"></label>'
+        f'<label>Order <select id="order">{options}</select></label></div>'
+        '<p class="muted" id="found" role="status"></p>'
+        '<ul class="queries" id="queries-list" aria-label="Queries"></ul></div>'
+        '<div class="detail" id="detail" tabindex="-1" role="region" aria-label="The chosen query">'
+        "<noscript><p>Queries are shown by the page's script, which this reader does not run.</p>"
+        "</noscript></div></div>"
+    )

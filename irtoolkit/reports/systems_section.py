@@ -1,0 +1,119 @@
+"""The section of a report's page about systems: their figures, every test, how runs were made."""
+
+from __future__ import annotations
+
+from html import escape
+
+from irtoolkit.reports.content import Report
+from irtoolkit.reports.drawing import swatch
+from irtoolkit.reports.elements import chooser, scroll
+from irtoolkit.reports.formatting import (
+    CORRECTIONS,
+    how_averaged,
+    how_tested,
+    p_value,
+    places_of,
+    shown,
+)
+from irtoolkit.reports.pairs import Column
+
+
+def systems_section(report: Report) -> str:
+    heads = "".join(
+        f'<th scope="col">{escape(c.measure)}{" <small>lower is better</small>" if c.lower else ""}</th>'
+        for c in report.columns
+    )
+    rows = []
+    for i, system in enumerate(report.systems):
+        cells = "".join(_cell(report, column, i) for column in report.columns)
+        name = f'<span class="letter">{system.letter}</span> {swatch(i, system.name)} '
+        rows.append(f'<tr><th scope="row">{name}{escape(system.name)}</th>{cells}</tr>')
+    several = len(report.systems) > 1
+    told = [how_tested(report)] if any(column.pairs for column in report.columns) else []
+    told.append(how_averaged(report) + (" The best figures are bold." if several else ""))
+    told += [
+        f"{c.measure}: no intervals or tests, since {c.untested}."
+        for c in report.columns
+        if c.untested
+    ]
+    made = "".join(_made(report, i) for i in range(len(report.systems)))
+    return (
+        scroll(
+            f'<table class="first"><thead><tr><th scope="col">System</th>{heads}</tr></thead>'
+            f"<tbody>{''.join(rows)}</tbody></table>",
+            "Figures of every system",
+        )
+        + "".join(f'<p class="muted">{escape(line)}</p>' for line in told)
+        + _tests(report)
+        + f"<details><summary>How the runs were made</summary>{made}</details>"
+    )
+
+
+def _cell(report: Report, column: Column, place: int) -> str:
+    places = places_of(column)
+    figure, interval = column.figures[place], column.intervals[place]
+    beaten = column.beaten_by(place)
+    letters = ""
+    if beaten:
+        names = ", ".join(report.systems[other].name for other in beaten)
+        letters = (
+            f'<sup aria-hidden="true">{"".join(report.systems[o].letter for o in beaten)}</sup>'
+            f'<span class="vh"> significantly better than {escape(names)}</span>'
+        )
+    best = ' class="best"' if column.is_best(place) else ""
+    span = ""
+    if interval is not None:
+        low, high = (shown(bound, places) for bound in interval)
+        span = f'<span class="interval">[{low}, {high}]</span>'
+    return f"<td{best}>{shown(figure, places)}{letters}{span}</td>"
+
+
+def _tests(report: Report) -> str:
+    if not any(column.pairs for column in report.columns):
+        return ""
+    bodies = []
+    for at, column in enumerate(report.columns):
+        places = places_of(column)
+        rows = []
+        for pair in column.pairs:
+            first, second = report.systems[pair.first], report.systems[pair.second]
+            better = "\u2013" if pair.better is None else report.systems[pair.better].name
+            sign = "\u2212" if pair.difference < 0 else "+"
+            cells = [
+                f"{sign}{shown(abs(pair.difference), places)}", p_value(pair.p_value),
+                p_value(pair.corrected), shown(pair.effect, 2), str(pair.wins), str(pair.losses),
+            ]  # fmt: skip
+            rows.append(
+                f'<tr><th scope="row">{escape(first.name)} \u2212 {escape(second.name)}</th>'
+                + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+                + f'<td class="left">{escape(better)}</td></tr>'
+            )
+        head = f'<tr><th scope="rowgroup" colspan="8">{escape(column.measure)}</th></tr>'
+        if rows:
+            bodies.append(f'<tbody data-measure="{at}">{head}{"".join(rows)}</tbody>')
+    columns = (
+        "Pair", "Difference", "p", f"p ({CORRECTIONS[report.correction]})", "Cohen's d",
+        "Queries better", "Queries worse", "Significantly better",
+    )  # fmt: skip
+    heads = "".join(f'<th scope="col">{name}</th>' for name in columns)
+    return (
+        f"<details><summary>Every test</summary>{chooser('tests', pair=False)}"
+        + scroll(
+            f'<table class="first"><thead><tr>{heads}</tr></thead>{"".join(bodies)}</table>',
+            "Every test",
+        )
+        + "</details>"
+    )
+
+
+def _made(report: Report, place: int) -> str:
+    system = report.systems[place]
+    lines = [("file", system.file), *system.made]
+    if not system.made:
+        lines.append(("how", "not recorded: no ir_metadata file stands beside the run"))
+    depth = f"at most {report.golds.depths[place]:,} rows for a query"
+    if report.golds.exact[place]:
+        depth += "; exact ranks of the gold over all candidates stand beside it"
+    lines.append(("depth", depth))
+    facts = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in lines)
+    return f'<h3>{escape(system.name)}</h3><dl class="facts">{facts}</dl>'
