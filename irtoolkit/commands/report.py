@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from irtoolkit.commands import add_measures, note
 
 if TYPE_CHECKING:
-    from irtoolkit.reports.content import Report
+    from irtoolkit.reports.content import ReportContent
 
 HELP = "write a comparison of runs as a page, tables and pictures"
 EXAMPLES = (
@@ -104,7 +104,7 @@ def execute(args: argparse.Namespace) -> None:
             print(drawn)
 
 
-def _render(report: Report, form: str, intervals: bool) -> str:
+def _render(report: ReportContent, form: str, intervals: bool) -> str:
     from irtoolkit.reports import page, papers
 
     if form == ".html":

@@ -14,9 +14,9 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.ids import Ids
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.reports.golds import Golds, first_ranks, threshold
-from irtoolkit.reports.pairs import Column, column, letter
-from irtoolkit.reports.texts import TOP, Texts, pick, read_texts
+from irtoolkit.reports.first_relevant import FirstRelevant, first_ranks, threshold
+from irtoolkit.reports.pairs import MeasureColumn, letter, measure_column
+from irtoolkit.reports.texts import TOP, ReportTexts, pick, read_texts
 from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.exact_ranks import read_ranks
 from irtoolkit.scoring.evaluation import Evaluation
@@ -29,7 +29,7 @@ UNSTATED = "not stated"
 
 
 @dataclass(frozen=True)
-class System:
+class ReportedSystem:
     """One run.
 
     Attributes:
@@ -46,7 +46,7 @@ class System:
 
 
 @dataclass(frozen=True)
-class Part:
+class BreakdownPart:
     """One part of a breakdown.
 
     Attributes:
@@ -61,7 +61,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Report:
+class ReportContent:
     """A comparison of runs.
 
     Attributes:
@@ -76,7 +76,7 @@ class Report:
         baseline: the one system that others were tested against; None for every pair.
         chart: the measure that charts show first.
         pair: the two systems that charts show first; the same place twice where there is one.
-        golds: ranks of first relevant documents.
+        first_relevant: ranks of first relevant documents.
         breakdowns: name to its parts.
         texts: what can be read.
         notes: warnings about the runs.
@@ -85,18 +85,18 @@ class Report:
     dataset_id: str
     facts: tuple[tuple[str, str], ...]
     url: str | None
-    systems: tuple[System, ...]
+    systems: tuple[ReportedSystem, ...]
     evaluations: tuple[Evaluation, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[MeasureColumn, ...]
     averaging: str
     test: Test
     correction: Correction
     baseline: int | None
     chart: str
     pair: tuple[int, int]
-    golds: Golds
-    breakdowns: Mapping[str, tuple[Part, ...]]
-    texts: Texts
+    first_relevant: FirstRelevant
+    breakdowns: Mapping[str, tuple[BreakdownPart, ...]]
+    texts: ReportTexts
     notes: tuple[str, ...]
 
     @property
@@ -104,7 +104,7 @@ class Report:
         """(Q,) the judged queries."""
         return self.evaluations[0].query_ids
 
-    def column(self, measure: str) -> Column:
+    def column(self, measure: str) -> MeasureColumn:
         """The column of a measure."""
         return next(column for column in self.columns if column.measure == measure)
 
@@ -131,7 +131,7 @@ def compose(
     correction: Correction = "holm",
     rel: int | None = None,
     texts: int = TEXTS,
-) -> Report:
+) -> ReportContent:
     """Puts a report together from runs that have been scored.
 
     Args:
@@ -163,7 +163,7 @@ def compose(
     places = [_place(path, paths) for path in pair] or [0, min(1, len(paths) - 1)]
     against = None if baseline is None else _place(baseline, paths)
     columns = tuple(
-        column(scored, name, test=test, correction=correction, baseline=against)
+        measure_column(scored, name, test=test, correction=correction, baseline=against)
         for name in tqdm(measures, "testing", disable=None, leave=False)
     )
     grade = threshold(list(measures.values())) if rel is None else rel
@@ -181,13 +181,13 @@ def compose(
         exact.append(ranks is not None)
         tops.append({q: [row.doc_id for row in run.ranking(q)[:TOP]] for q in asked})
     lacking = int(np.isnan(firsts[0]).sum())
-    golds = Golds(grade, lacking, tuple(firsts), tuple(depths), tuple(exact))
+    golds = FirstRelevant(grade, lacking, tuple(firsts), tuple(depths), tuple(exact))
     systems = tuple(
-        System(name, letter(i), Path(path).name, _made(path))
+        ReportedSystem(name, letter(i), Path(path).name, _made(path))
         for i, (name, path) in enumerate(zip(_names(names, tags, paths), paths, strict=True))
     )
     read = _texts(dataset, qrels, chosen, tops, grade, len(order), systems, places, shown)
-    return Report(
+    return ReportContent(
         dataset_id, _facts(dataset, len(qrels.query_ids)), _url(dataset), systems, tuple(scored),
         columns, averaging, test, correction, against, shown, (places[0], places[1]), golds,
         _breakdowns(dataset, scored), read,
@@ -195,7 +195,7 @@ def compose(
     )  # fmt: skip
 
 
-def _said(line: str, paths: Sequence[str], systems: Sequence[System]) -> str:
+def _said(line: str, paths: Sequence[str], systems: Sequence[ReportedSystem]) -> str:
     """A warning that names a system, and not where its file lies on some machine."""
     line = line.removeprefix("note: ")
     # The longest first: one path may begin another.
@@ -247,22 +247,22 @@ def _texts(
     tops: list[dict[str, list[str]]],
     rel: int,
     count: int,
-    systems: Sequence[System],
+    systems: Sequence[ReportedSystem],
     pair: Sequence[int],
     measure: str,
-) -> Texts:
+) -> ReportTexts:
     if dataset.in_memory and not dataset.has_queries():
-        return Texts(why="The judgments come without texts.")
+        return ReportTexts(why="The judgments come without texts.")
     if not (dataset.has_queries() and dataset.has_docs()):
-        return Texts(why="The dataset has no texts of queries and documents.")
+        return ReportTexts(why="The dataset has no texts of queries and documents.")
     if not chosen:
-        return Texts(why="No texts were asked for.")
+        return ReportTexts(why="No texts were asked for.")
     read = read_texts(dataset, qrels, chosen, tops, rel)
     if len(chosen) == count:
         return read
     one, two = systems[pair[0]].name, systems[pair[1]].name
     what = f"{measure} of {one}" if pair[0] == pair[1] else f"{measure} of {one} minus {two}"
-    return Texts(
+    return ReportTexts(
         read.entries, read.query_lang, read.doc_lang,
         f"This page holds the texts of {len(chosen):,} of the {count:,} queries, spread evenly"
         f" over all queries in the order of {what}, with both ends. Figures and charts are of all"
@@ -270,7 +270,9 @@ def _texts(
     )  # fmt: skip
 
 
-def _breakdowns(dataset: Dataset, evaluations: list[Evaluation]) -> dict[str, tuple[Part, ...]]:
+def _breakdowns(
+    dataset: Dataset, evaluations: list[Evaluation]
+) -> dict[str, tuple[BreakdownPart, ...]]:
     ours = dataset.about
     found = {}
     for name in {} if ours is None else ours.breakdowns:
@@ -278,7 +280,7 @@ def _breakdowns(dataset: Dataset, evaluations: list[Evaluation]) -> dict[str, tu
         for part, queries in dataset.breakdown(name).items():
             figures = [evaluation.over(queries) for evaluation in evaluations]
             by_measure = {measure: tuple(f[measure] for f in figures) for measure in figures[0]}
-            parts.append(Part(part, len(queries), by_measure))
+            parts.append(BreakdownPart(part, len(queries), by_measure))
         found[name] = tuple(parts)
     return found
 

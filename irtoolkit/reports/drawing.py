@@ -9,8 +9,8 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from irtoolkit.reports.content import Part
-from irtoolkit.reports.golds import Golds, described
+from irtoolkit.reports.content import BreakdownPart
+from irtoolkit.reports.first_relevant import FirstRelevant, described
 from irtoolkit.reports.palette import DASHES, MARKS
 
 WIDTH = 400
@@ -28,7 +28,7 @@ def swatch(place: int, name: str) -> str:
     )
 
 
-def rank_curves(golds: Golds, names: Sequence[str], label: str) -> str:
+def rank_curves(golds: FirstRelevant, names: Sequence[str], label: str) -> str:
     """Share of queries whose gold stands at each rank or above it, for each system."""
     height, left, right, top, bottom = 230, 38, 10, 8, 40
     last = max(golds.highest(), 2)
@@ -67,7 +67,9 @@ def _log_steps(last: int) -> list[int]:
     return sorted({round(math.exp(math.log(last) * i / 240)) for i in range(241)})
 
 
-def parts_chart(parts: Sequence[Part], measure: str, names: Sequence[str], id_: str) -> str:
+def parts_chart(
+    parts: Sequence[BreakdownPart], measure: str, names: Sequence[str], id_: str
+) -> str:
     """The figure of each system for each part of the queries, as dots on a line."""
     step, left, right, top = 30 + 3 * len(names), 10, 10, 8
     height = top + step * len(parts) + 22

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from html import escape
 
-from irtoolkit.reports.content import Report
+from irtoolkit.reports.content import ReportContent
 from irtoolkit.reports.drawing import swatch
 
 
-def legend(report: Report) -> str:
+def legend(report: ReportContent) -> str:
     items = "".join(
         f"<li>{swatch(i, system.name)} {escape(system.name)}</li>"
         for i, system in enumerate(report.systems)

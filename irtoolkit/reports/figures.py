@@ -13,8 +13,8 @@ import numpy as np
 
 from irtoolkit.base.errors import needs_extra
 from irtoolkit.base.files import StrPath, atomic_path
-from irtoolkit.reports.content import Part, Report
-from irtoolkit.reports.golds import described
+from irtoolkit.reports.content import BreakdownPart, ReportContent
+from irtoolkit.reports.first_relevant import described
 from irtoolkit.reports.palette import LIGHT
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ STYLE: dict[Any, Any] = {
 }  # fmt: skip
 
 
-def write_figures(report: Report, folder: StrPath) -> list[Path]:
+def write_figures(report: ReportContent, folder: StrPath) -> list[Path]:
     """Draws every chart of a report, each as PDF and as SVG.
 
     Returns:
@@ -53,7 +53,7 @@ def write_figures(report: Report, folder: StrPath) -> list[Path]:
     if len(report.systems) > 1:
         charts.append(("differences", (WIDE, HIGH), lambda axes: _differences(axes, report)))
         charts.append(("scatter", (WIDE, WIDE), lambda axes: _scatter(axes, report)))
-    if report.golds.asked:
+    if report.first_relevant.asked:
         charts.append(("ranks", (WIDE, HIGH), lambda axes: _ranks(axes, report)))
     for name, parts in report.breakdowns.items():
         size = (WIDE, 0.9 + 0.22 * len(parts))
@@ -86,7 +86,7 @@ def _colour(place: int) -> str:
     return LIGHT.systems[place % len(LIGHT.systems)]
 
 
-def _differences(axes: Axes, report: Report) -> None:
+def _differences(axes: Axes, report: ReportContent) -> None:
     gains = report.gains(report.chart)
     known = np.sort(gains[np.isfinite(gains)])[::-1]
     first, second = report.pair
@@ -125,7 +125,7 @@ def _left_out(count: int) -> str:
     return f"; {count:,} without a value left out" if count else ""
 
 
-def _scatter(axes: Axes, report: Report) -> None:
+def _scatter(axes: Axes, report: ReportContent) -> None:
     one, two = (report.evaluations[place].per_query(report.chart) for place in report.pair)
     known = np.isfinite(one) & np.isfinite(two)
     points, counts = np.unique(np.stack([one[known], two[known]]), axis=1, return_counts=True)
@@ -148,8 +148,8 @@ def _scatter(axes: Axes, report: Report) -> None:
     axes.set_ylabel(f"{report.chart}, {second}")
 
 
-def _ranks(axes: Axes, report: Report) -> None:
-    golds = report.golds
+def _ranks(axes: Axes, report: ReportContent) -> None:
+    golds = report.first_relevant
     last = max(golds.highest(), 2)
     for i, system in enumerate(report.systems):
         # Past its depth a run without exact ranks says nothing, and no line is drawn.
@@ -168,7 +168,7 @@ def _ranks(axes: Axes, report: Report) -> None:
     axes.legend(loc="best")
 
 
-def _parts(axes: Axes, report: Report, parts: Sequence[Part]) -> None:
+def _parts(axes: Axes, report: ReportContent, parts: Sequence[BreakdownPart]) -> None:
     rows = np.arange(len(parts))[::-1]
     for i, system in enumerate(report.systems):
         values = [part.figures[report.chart][i] for part in parts]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from irtoolkit.reports.content import Report
-from irtoolkit.reports.pairs import ALPHA, Column
+from irtoolkit.reports.content import ReportContent
+from irtoolkit.reports.pairs import ALPHA, MeasureColumn
 
 TESTS = {
     "student": "paired t-test",
@@ -20,14 +20,14 @@ CORRECTIONS = {
 }
 
 
-def shown(value: float, places: int = 4) -> str:
+def format_figure(value: float, places: int = 4) -> str:
     """A figure for reading."""
     if math.isnan(value):
         return "\u2013"
     return f"{value:.{places}f}" if math.isfinite(value) else "\u221e"
 
 
-def places_of(column: Column) -> int:
+def places_of(column: MeasureColumn) -> int:
     """Decimals of a measure's figures: four, and one where they are ranks or counts."""
     return places_for(column.figures)
 
@@ -37,12 +37,12 @@ def places_for(values: Sequence[float]) -> int:
     return 1 if any(abs(value) >= 10 for value in values if math.isfinite(value)) else 4
 
 
-def p_value(p: float) -> str:
+def format_p_value(p: float) -> str:
     """A p-value for reading: none is zero, however many decimals are shown."""
     return "<.0001" if p < 0.0001 else f"{p:.4f}"
 
 
-def how_tested(report: Report) -> str:
+def how_tested(report: ReportContent) -> str:
     """What the letters mean, in one or two sentences of plain text."""
     family = (
         "all pairs of systems on the measure"
@@ -58,7 +58,7 @@ def how_tested(report: Report) -> str:
     )
 
 
-def how_averaged(report: Report) -> str:
+def how_averaged(report: ReportContent) -> str:
     """What figures and intervals are means of."""
     return (
         f"Figures: {report.averaging}. Intervals: 95% percentile bootstrap of the plain mean over"

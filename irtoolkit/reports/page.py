@@ -10,7 +10,7 @@ from html import escape
 from importlib.resources import files
 
 import irtoolkit
-from irtoolkit.reports.content import Report
+from irtoolkit.reports.content import ReportContent
 from irtoolkit.reports.page_data import data_of, embedded
 from irtoolkit.reports.palette import style
 from irtoolkit.reports.sections import (
@@ -22,7 +22,7 @@ from irtoolkit.reports.sections import (
 )
 from irtoolkit.reports.systems_section import systems_section
 
-SECTIONS: tuple[tuple[str, str, Callable[[Report], str]], ...] = (
+SECTIONS: tuple[tuple[str, str, Callable[[ReportContent], str]], ...] = (
     ("systems", "Systems", systems_section),
     ("differences", "Two systems, query by query", pairs_section),
     ("golds", "Ranks of the gold", ranks_section),
@@ -31,7 +31,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[Report], str]], ...] = (
 )
 
 
-def render(report: Report) -> str:
+def render(report: ReportContent) -> str:
     """The page."""
     css = style() + "\n" + _resource("page.css")
     script = _resource("page.js")

@@ -8,9 +8,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from irtoolkit.reports.content import Report
+from irtoolkit.reports.content import ReportContent
 from irtoolkit.reports.palette import MARKS
-from irtoolkit.reports.texts import Entry, Text
+from irtoolkit.reports.texts import QueryTexts, Text
 
 # Decimals of per-query values in the page.
 PLACES = 6
@@ -24,7 +24,7 @@ def embedded(content: Any) -> str:
     return re.sub(r"[<>&\u2028\u2029]", lambda found: _UNSAFE[found[0]], text)
 
 
-def data_of(report: Report) -> dict[str, Any]:
+def data_of(report: ReportContent) -> dict[str, Any]:
     """What the page's script reads: per-query values of every measure, ranks of gold, texts."""
     measures = [column.measure for column in report.columns]
     grades = {grade for entry in report.texts.entries for grade in entry.grades.values()}
@@ -37,8 +37,8 @@ def data_of(report: Report) -> dict[str, Any]:
             [_numbers(evaluation.per_query(name).tolist()) for evaluation in report.evaluations]
             for name in measures
         ],
-        "ranks": [_numbers(row.tolist()) for row in report.golds.ranks],
-        "rel": report.golds.rel,
+        "ranks": [_numbers(row.tolist()) for row in report.first_relevant.ranks],
+        "rel": report.first_relevant.rel,
         "graded": bool(grades - {0, 1}),
         "chart": measures.index(report.chart),
         "pair": list(report.pair),
@@ -54,7 +54,7 @@ def _numbers(values: Sequence[float]) -> list[float | int | None]:
     return [int(v) if v is not None and v == int(v) else v for v in rounded]
 
 
-def _entry(entry: Entry) -> dict[str, Any]:
+def _entry(entry: QueryTexts) -> dict[str, Any]:
     return {
         "q": entry.query,
         "text": _text(entry.text),

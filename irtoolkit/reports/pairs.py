@@ -52,7 +52,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Column:
+class MeasureColumn:
     """One measure over all systems.
 
     Attributes:
@@ -88,14 +88,14 @@ class Column:
         return len(self.figures) > 1 and math.isfinite(best) and self.figures[system] == best
 
 
-def column(
+def measure_column(
     evaluations: Sequence[Evaluation],
     measure: str,
     *,
     test: Test = "student",
     correction: Correction = "holm",
     baseline: int | None = None,
-) -> Column:
+) -> MeasureColumn:
     """Tests the systems on one measure.
 
     Args:
@@ -124,7 +124,7 @@ def column(
         for row, known in zip(values, finite, strict=True)
     )
     pairs = () if untested else _pairs(values, figures, lower, test, correction, baseline)
-    return Column(measure, lower, figures, intervals, pairs, untested)
+    return MeasureColumn(measure, lower, figures, intervals, pairs, untested)
 
 
 def _pairs(

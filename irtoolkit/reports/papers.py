@@ -6,11 +6,17 @@ import re
 from collections.abc import Callable, Sequence
 
 from irtoolkit.base.tables import latex_text
-from irtoolkit.reports.content import Report
-from irtoolkit.reports.formatting import how_averaged, how_tested, places_for, places_of, shown
+from irtoolkit.reports.content import ReportContent
+from irtoolkit.reports.formatting import (
+    format_figure,
+    how_averaged,
+    how_tested,
+    places_for,
+    places_of,
+)
 
 
-def as_latex(report: Report, intervals: bool = False) -> str:
+def as_latex(report: ReportContent, intervals: bool = False) -> str:
     """The table of systems, and one for each breakdown; needs the package booktabs."""
     headers, rows = _systems(report, intervals, _latex_cell)
     lines = [*_comments(_notes(report)), *_tabular(headers, rows)]
@@ -20,7 +26,7 @@ def as_latex(report: Report, intervals: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_markdown(report: Report, intervals: bool = False) -> str:
+def as_markdown(report: ReportContent, intervals: bool = False) -> str:
     """The table of systems, and one for each breakdown."""
     headers, rows = _systems(report, intervals, _markdown_cell)
     lines = [f"## {markdown_text(report.dataset_id)}", "", *_pipes(headers, rows), ""]
@@ -37,7 +43,7 @@ def markdown_text(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>|#~])", r"\\\1", " ".join(text.split()))
 
 
-def _notes(report: Report) -> list[str]:
+def _notes(report: ReportContent) -> list[str]:
     said = [f"{report.dataset_id}. {how_averaged(report)}"]
     if any(column.pairs for column in report.columns):
         said.append(how_tested(report))
@@ -45,10 +51,12 @@ def _notes(report: Report) -> list[str]:
     return [*said, *report.notes]
 
 
-Cell = Callable[[str, str, bool, str], str]
+CellFormat = Callable[[str, str, bool, str], str]
 
 
-def _systems(report: Report, intervals: bool, cell: Cell) -> tuple[list[str], list[list[str]]]:
+def _systems(
+    report: ReportContent, intervals: bool, cell: CellFormat
+) -> tuple[list[str], list[list[str]]]:
     headers = ["", "System", *(column.measure for column in report.columns)]
     rows = []
     for i, system in enumerate(report.systems):
@@ -58,14 +66,18 @@ def _systems(report: Report, intervals: bool, cell: Cell) -> tuple[list[str], li
             letters = "".join(report.systems[other].letter for other in column.beaten_by(i))
             span = ""
             if intervals and interval is not None:
-                span = f"[{shown(interval[0], places)}, {shown(interval[1], places)}]"
-            row.append(cell(shown(column.figures[i], places), letters, column.is_best(i), span))
+                span = (
+                    f"[{format_figure(interval[0], places)}, {format_figure(interval[1], places)}]"
+                )
+            row.append(
+                cell(format_figure(column.figures[i], places), letters, column.is_best(i), span)
+            )
         rows.append(row)
     return [cell(header, "", False, "") for header in headers], rows
 
 
 def _breakdowns(
-    report: Report, text: Callable[[str], str]
+    report: ReportContent, text: Callable[[str], str]
 ) -> list[tuple[str, list[str], list[list[str]]]]:
     made = []
     for name, parts in report.breakdowns.items():
@@ -73,7 +85,7 @@ def _breakdowns(
         headers = [name, "Queries", *(system.name for system in report.systems)]
         rows = [
             [text(part.name), str(part.queries)]
-            + [text(shown(v, places)) for v in part.figures[report.chart]]
+            + [text(format_figure(v, places)) for v in part.figures[report.chart]]
             for part in parts
         ]
         made.append((name, [text(header) for header in headers], rows))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from html import escape
 
-from irtoolkit.reports.content import Report
+from irtoolkit.reports.content import ReportContent
 from irtoolkit.reports.drawing import MOST_PARTS, parts_chart, rank_curves, swatch
 from irtoolkit.reports.elements import chooser, legend, scroll
-from irtoolkit.reports.formatting import places_for, shown
-from irtoolkit.reports.golds import described
+from irtoolkit.reports.first_relevant import described
+from irtoolkit.reports.formatting import format_figure, places_for
 
 
-def facts_list(report: Report) -> str:
+def facts_list(report: ReportContent) -> str:
     def line(name: str, value: str) -> str:
         return f"<dt>{escape(name)}</dt><dd>{value}</dd>"
 
@@ -26,7 +26,7 @@ def facts_list(report: Report) -> str:
     return "".join(lines)
 
 
-def pairs_section(report: Report) -> str:
+def pairs_section(report: ReportContent) -> str:
     if len(report.systems) < 2:
         return ""
     return (
@@ -43,8 +43,8 @@ def pairs_section(report: Report) -> str:
     )
 
 
-def ranks_section(report: Report) -> str:
-    golds, names = report.golds, [system.name for system in report.systems]
+def ranks_section(report: ReportContent) -> str:
+    golds, names = report.first_relevant, [system.name for system in report.systems]
     if not golds.asked:
         return f"<p>No query has a document of grade {golds.rel} or more.</p>"
     kind = described(golds.rel)
@@ -87,7 +87,7 @@ def ranks_section(report: Report) -> str:
     )
 
 
-def breakdowns_section(report: Report) -> str:
+def breakdowns_section(report: ReportContent) -> str:
     if not report.breakdowns:
         return ""
     names = [system.name for system in report.systems]
@@ -101,7 +101,7 @@ def breakdowns_section(report: Report) -> str:
             places = places_for([v for part in found for v in part.figures[measure]])
             rows = "".join(
                 f'<tr><th scope="row">{escape(part.name)}</th><td>{part.queries:,}</td>'
-                + "".join(f"<td>{shown(v, places)}</td>" for v in part.figures[measure])
+                + "".join(f"<td>{format_figure(v, places)}</td>" for v in part.figures[measure])
                 + "</tr>"
                 for part in found
             )
@@ -122,7 +122,7 @@ def breakdowns_section(report: Report) -> str:
     return "".join(parts)
 
 
-def texts_section(report: Report) -> str:
+def texts_section(report: ReportContent) -> str:
     texts = report.texts
     if not texts.entries:
         return f"<p>{escape(texts.why or '')}</p>"

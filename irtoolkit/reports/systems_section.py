@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from html import escape
 
-from irtoolkit.reports.content import Report
+from irtoolkit.reports.content import ReportContent
 from irtoolkit.reports.drawing import swatch
 from irtoolkit.reports.elements import chooser, scroll
 from irtoolkit.reports.formatting import (
     CORRECTIONS,
+    format_figure,
+    format_p_value,
     how_averaged,
     how_tested,
-    p_value,
     places_of,
-    shown,
 )
-from irtoolkit.reports.pairs import Column
+from irtoolkit.reports.pairs import MeasureColumn
 
 
-def systems_section(report: Report) -> str:
+def systems_section(report: ReportContent) -> str:
     heads = "".join(
         f'<th scope="col">{escape(c.measure)}{" <small>lower is better</small>" if c.lower else ""}</th>'
         for c in report.columns
@@ -49,7 +49,7 @@ def systems_section(report: Report) -> str:
     )
 
 
-def _cell(report: Report, column: Column, place: int) -> str:
+def _cell(report: ReportContent, column: MeasureColumn, place: int) -> str:
     places = places_of(column)
     figure, interval = column.figures[place], column.intervals[place]
     beaten = column.beaten_by(place)
@@ -63,12 +63,12 @@ def _cell(report: Report, column: Column, place: int) -> str:
     best = ' class="best"' if column.is_best(place) else ""
     span = ""
     if interval is not None:
-        low, high = (shown(bound, places) for bound in interval)
+        low, high = (format_figure(bound, places) for bound in interval)
         span = f'<span class="interval">[{low}, {high}]</span>'
-    return f"<td{best}>{shown(figure, places)}{letters}{span}</td>"
+    return f"<td{best}>{format_figure(figure, places)}{letters}{span}</td>"
 
 
-def _tests(report: Report) -> str:
+def _tests(report: ReportContent) -> str:
     if not any(column.pairs for column in report.columns):
         return ""
     bodies = []
@@ -80,8 +80,8 @@ def _tests(report: Report) -> str:
             better = "\u2013" if pair.better is None else report.systems[pair.better].name
             sign = "\u2212" if pair.difference < 0 else "+"
             cells = [
-                f"{sign}{shown(abs(pair.difference), places)}", p_value(pair.p_value),
-                p_value(pair.corrected), shown(pair.effect, 2), str(pair.wins), str(pair.losses),
+                f"{sign}{format_figure(abs(pair.difference), places)}", format_p_value(pair.p_value),
+                format_p_value(pair.corrected), format_figure(pair.effect, 2), str(pair.wins), str(pair.losses),
             ]  # fmt: skip
             rows.append(
                 f'<tr><th scope="row">{escape(first.name)} \u2212 {escape(second.name)}</th>'
@@ -106,13 +106,13 @@ def _tests(report: Report) -> str:
     )
 
 
-def _made(report: Report, place: int) -> str:
+def _made(report: ReportContent, place: int) -> str:
     system = report.systems[place]
     lines = [("file", system.file), *system.made]
     if not system.made:
         lines.append(("how", "not recorded: no ir_metadata file stands beside the run"))
-    depth = f"at most {report.golds.depths[place]:,} rows for a query"
-    if report.golds.exact[place]:
+    depth = f"at most {report.first_relevant.depths[place]:,} rows for a query"
+    if report.first_relevant.exact[place]:
         depth += "; exact ranks of the gold over all candidates stand beside it"
     lines.append(("depth", depth))
     facts = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in lines)

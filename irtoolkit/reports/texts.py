@@ -54,7 +54,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Entry:
+class QueryTexts:
     """One query and what to read about it.
 
     Attributes:
@@ -77,7 +77,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Texts:
+class ReportTexts:
     """What can be read in a report.
 
     Attributes:
@@ -86,7 +86,7 @@ class Texts:
         why: how the entries were picked where not every query has one; or why there are none.
     """
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[QueryTexts, ...] = ()
     query_lang: str | None = None
     doc_lang: str | None = None
     why: str | None = None
@@ -111,7 +111,7 @@ def read_texts(
     places: Sequence[int],
     tops: Sequence[Mapping[str, Sequence[str]]],
     rel: int,
-) -> Texts:
+) -> ReportTexts:
     """The texts of some queries.
 
     Args:
@@ -141,7 +141,7 @@ def read_texts(
         )
         for query_id, place in tqdm(wanted.items(), "texts", disable=None, leave=False)
     ]  # fmt: skip
-    return Texts(tuple(entries), dataset.queries_lang(), dataset.docs_lang())
+    return ReportTexts(tuple(entries), dataset.queries_lang(), dataset.docs_lang())
 
 
 def _judged(qrels: Qrels, wanted: Mapping[str, int]) -> dict[str, dict[str, int]]:
@@ -172,7 +172,7 @@ def _entry(
     tops: list[tuple[str, ...]],
     overlap: Overlap,
     limit: int,
-) -> Entry:
+) -> QueryTexts:
     asked = overlap.terms(_body(query)) if query is not None else set()
     shown = dict.fromkeys([*gold[:TOP], *(doc for top in tops for doc in top)])
     docs = {
@@ -182,7 +182,7 @@ def _entry(
     for doc in gold[:TOP]:
         if doc in records:
             aimed |= overlap.terms(_body(records[doc]))
-    return Entry(
+    return QueryTexts(
         place,
         None if query is None else _text(query, aimed, overlap, QUERY_LIMIT),
         docs,

@@ -28,12 +28,12 @@ from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.local import registered
 from irtoolkit.measures.traits import traits
 from irtoolkit.reports import content, figures, formatting, papers, texts
-from irtoolkit.reports.content import Report, compose
-from irtoolkit.reports.golds import Golds, first_ranks, threshold
+from irtoolkit.reports.content import ReportContent, compose
+from irtoolkit.reports.first_relevant import FirstRelevant, first_ranks, threshold
 from irtoolkit.reports.overlap import Overlap
 from irtoolkit.reports.page import render
 from irtoolkit.reports.page_data import embedded
-from irtoolkit.reports.pairs import ALPHA, column, letter
+from irtoolkit.reports.pairs import ALPHA, letter, measure_column
 from irtoolkit.reports.palette import DARK, DASHES, LIGHT, MARKS, Scheme, contrast
 from irtoolkit.runs import Qrels, Run
 from irtoolkit.runs.exact_ranks import ranks_path, read_ranks
@@ -142,7 +142,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[str]]:
 
 def compose_of(
     dataset_id: str, paths: list[str], measures: str | None = None, **how: Any
-) -> Report:
+) -> ReportContent:
     scored = score(dataset_id, paths, measures)
     return compose(
         dataset_id,
@@ -154,28 +154,30 @@ def compose_of(
 
 
 @pytest.fixture(scope="module")
-def csfcube(runs: Callable[..., list[str]]) -> Report:
+def csfcube(runs: Callable[..., list[str]]) -> ReportContent:
     return compose_of("csfcube/sample", runs("csfcube/sample"))
 
 
 @pytest.fixture(scope="module")
-def relic(runs: Callable[..., list[str]]) -> Report:
+def relic(runs: Callable[..., list[str]]) -> ReportContent:
     return compose_of("relic/sample/val", runs("relic/sample/val", "--depth", "20"), chart="R@10")
 
 
 @pytest.fixture(scope="module")
-def pages(csfcube: Report, relic: Report) -> dict[str, str]:
+def pages(csfcube: ReportContent, relic: ReportContent) -> dict[str, str]:
     return {"csfcube": render(csfcube), "relic": render(relic)}
 
 
 @pytest.fixture(params=["csfcube", "relic"])
-def shown(request: pytest.FixtureRequest, pages: dict[str, str]) -> tuple[Report, Element, str]:
+def shown(
+    request: pytest.FixtureRequest, pages: dict[str, str]
+) -> tuple[ReportContent, Element, str]:
     """A report, its page's elements and source."""
     source = pages[request.param]
     return request.getfixturevalue(request.param), read(source), source
 
 
-def test_embedded_values_are_the_evaluation_s(shown: tuple[Report, Element, str]) -> None:
+def test_embedded_values_are_the_evaluation_s(shown: tuple[ReportContent, Element, str]) -> None:
     report, root, _ = shown
     data = data_in(root)
     assert data["queries"] == list(report.query_ids)
@@ -191,7 +193,7 @@ def test_embedded_values_are_the_evaluation_s(shown: tuple[Report, Element, str]
 
 
 def test_the_table_has_the_figures_intervals_and_letters(
-    shown: tuple[Report, Element, str],
+    shown: tuple[ReportContent, Element, str],
 ) -> None:
     report, root, _ = shown
     table = root.one("section", id="systems").all("table")[0]
@@ -296,11 +298,11 @@ def made_up(values: list[list[float]], name: str = "AP") -> list[Evaluation]:
 
 def test_of_ranks_the_lower_is_the_better() -> None:
     low, high = [1.0, 2, 3, 2, 1, 2, 3, 2], [9.0, 12, 13, 10, 9, 11, 13, 12]
-    ranks = column(made_up([low, high], "Rank"), "Rank")
+    ranks = measure_column(made_up([low, high], "Rank"), "Rank")
     assert (ranks.pairs[0].better, ranks.beaten_by(0), ranks.beaten_by(1)) == (0, (1,), ())
     assert (ranks.pairs[0].wins, ranks.pairs[0].losses) == (8, 0)
     assert (ranks.is_best(0), ranks.is_best(1)) == (True, False)
-    other = column(made_up([low, high], "AP"), "AP")
+    other = measure_column(made_up([low, high], "AP"), "AP")
     assert (other.pairs[0].better, other.beaten_by(1), other.is_best(1)) == (1, (0,), True)
     measures = parse_measures("Rank(rel=2) MedianRank StdRank AP nDCG@10 RPlast")
     assert [traits(m).lower_is_better for m in measures.values()] == [
@@ -312,16 +314,16 @@ def test_of_ranks_the_lower_is_the_better() -> None:
 
 
 def test_equal_systems_are_told_apart_by_nothing() -> None:
-    same = column(made_up([[0.5, 0.1, 0.2]] * 3), "AP")
+    same = measure_column(made_up([[0.5, 0.1, 0.2]] * 3), "AP")
     assert all(pair.better is None and pair.corrected == 1 for pair in same.pairs)
     assert [same.is_best(i) for i in range(3)] == [True] * 3
 
 
 def test_what_cannot_be_tested_says_why() -> None:
-    median = column(made_up([[1, 2, 30], [4, 5, 60]], "MedianRank"), "MedianRank")
+    median = measure_column(made_up([[1, 2, 30], [4, 5, 60]], "MedianRank"), "MedianRank")
     assert (median.pairs, median.intervals) == ((), (None, None))
     assert "no mean over queries" in (median.untested or "")
-    infinite = column(made_up([[1, 2, 30], [4, math.inf, math.inf]], "Rank"), "Rank")
+    infinite = measure_column(made_up([[1, 2, 30], [4, math.inf, math.inf]], "Rank"), "Rank")
     assert infinite.pairs == ()
     assert infinite.intervals == (confidence_interval([1, 2, 30]), None)
     assert "up to 2 queries have no finite value" in (infinite.untested or "")
@@ -367,7 +369,7 @@ def test_letters_go_on_after_z() -> None:
 
 
 def test_ranks_are_those_that_stand_beside_the_run(
-    relic: Report, pages: dict[str, str], runs: Callable[..., list[str]]
+    relic: ReportContent, pages: dict[str, str], runs: Callable[..., list[str]]
 ) -> None:
     data = data_in(read(pages["relic"]))
     qrels = Dataset.of("relic/sample/val").qrels
@@ -379,18 +381,18 @@ def test_ranks_are_those_that_stand_beside_the_run(
         expected = [located[query_id][gold[query_id]] for query_id in data["queries"]]
         assert data["ranks"][i] == expected
         deep += sum(rank > 20 for rank in expected)
-        for name, counts in relic.golds.bins():
+        for name, counts in relic.first_relevant.bins():
             low, _, high = name.partition("\u2013")
             within = [r for r in expected if int(low) <= r <= int(high or low)]
             assert counts[i] == len(within)
-        assert relic.golds.share(i, 20) == pytest.approx(np.mean(np.array(expected) <= 20))
+        assert relic.first_relevant.share(i, 20) == pytest.approx(np.mean(np.array(expected) <= 20))
     assert deep
-    assert [sum(c[i] for _, c in relic.golds.bins()) for i in range(3)] == [len(gold)] * 3
+    assert [sum(c[i] for _, c in relic.first_relevant.bins()) for i in range(3)] == [len(gold)] * 3
 
 
 def test_bins_hold_every_query_once() -> None:
     rows = (np.array([1.0, 2, 3, 4, 10000, 10001, 50000, np.inf, np.nan]),)
-    golds = Golds(1, 1, rows, (100000,), (False,))
+    golds = FirstRelevant(1, 1, rows, (100000,), (False,))
     bins = {name: counts for name, [counts] in golds.bins()}
     assert bins == {
         "1": 1, "2\u20133": 2, "4\u201310": 1, "11\u201330": 0, "31\u2013100": 0,
@@ -420,7 +422,7 @@ def test_the_grade_of_gold_is_the_measures_own() -> None:
 # -- parts -----------------------------------------------------------------------------------------
 
 
-def test_breakdowns_are_eval_s(shown: tuple[Report, Element, str]) -> None:
+def test_breakdowns_are_eval_s(shown: tuple[ReportContent, Element, str]) -> None:
     report, root, _ = shown
     names = {"csfcube/sample": ["facet"], "relic/sample/val": ["book", "length"]}
     assert list(report.breakdowns) == names[report.dataset_id]
@@ -442,7 +444,7 @@ def test_breakdowns_are_eval_s(shown: tuple[Report, Element, str]) -> None:
                     assert float(cell) == pytest.approx(figure, abs=0.051 if figure >= 10 else 6e-5)
 
 
-def test_one_measure_s_parts_are_shown_at_a_time(shown: tuple[Report, Element, str]) -> None:
+def test_one_measure_s_parts_are_shown_at_a_time(shown: tuple[ReportContent, Element, str]) -> None:
     report, root, _ = shown
     marked = [
         e.attributes["data-measure"]
@@ -456,7 +458,7 @@ def test_one_measure_s_parts_are_shown_at_a_time(shown: tuple[Report, Element, s
 
 
 def test_every_query_has_its_text_gold_and_top_documents(
-    shown: tuple[Report, Element, str], runs: Callable[..., list[str]]
+    shown: tuple[ReportContent, Element, str], runs: Callable[..., list[str]]
 ) -> None:
     report, root, _ = shown
     data, dataset = data_in(root), Dataset.load(report.dataset_id)
@@ -617,7 +619,7 @@ def test_one_run_is_reported_alone(runs: Callable[..., list[str]]) -> None:
 # -- the page itself -------------------------------------------------------------------------------
 
 
-def test_the_page_asks_for_nothing_from_outside(shown: tuple[Report, Element, str]) -> None:
+def test_the_page_asks_for_nothing_from_outside(shown: tuple[ReportContent, Element, str]) -> None:
     _, root, source = shown
     for element in root.all():
         for name in ("src", "srcset", "data", "poster", "action", "background", "xlink:href"):
@@ -637,7 +639,7 @@ def test_the_page_asks_for_nothing_from_outside(shown: tuple[Report, Element, st
 
 
 def test_the_policy_allows_this_script_and_style_and_no_other(
-    shown: tuple[Report, Element, str],
+    shown: tuple[ReportContent, Element, str],
 ) -> None:
     _, root, _ = shown
     policy = root.one("meta", **{"http-equiv": "Content-Security-Policy"}).attributes["content"]
@@ -650,7 +652,9 @@ def test_the_policy_allows_this_script_and_style_and_no_other(
     assert not [e for e in root.all() for name in e.attributes if name.startswith("on")]
 
 
-def test_ids_are_unique_and_what_is_named_is_there(shown: tuple[Report, Element, str]) -> None:
+def test_ids_are_unique_and_what_is_named_is_there(
+    shown: tuple[ReportContent, Element, str],
+) -> None:
     _, root, _ = shown
     ids = [e.attributes["id"] for e in root.all() if "id" in e.attributes]
     assert len(set(ids)) == len(ids)
@@ -664,7 +668,7 @@ def test_ids_are_unique_and_what_is_named_is_there(shown: tuple[Report, Element,
 
 
 def test_charts_and_tables_can_be_read_without_seeing_them(
-    shown: tuple[Report, Element, str],
+    shown: tuple[ReportContent, Element, str],
 ) -> None:
     _, root, _ = shown
     charts = root.all("svg")
@@ -689,7 +693,7 @@ def test_charts_and_tables_can_be_read_without_seeing_them(
     assert root.one("html").attributes["lang"] == "en"
 
 
-def test_charts_are_well_formed(shown: tuple[Report, Element, str]) -> None:
+def test_charts_are_well_formed(shown: tuple[ReportContent, Element, str]) -> None:
     _, _, source = shown
     for chart in re.findall(r"<svg.*?</svg>", source, re.DOTALL):
         numbers = [
@@ -879,7 +883,7 @@ def test_systems_differ_in_more_than_colour() -> None:
 # -- tables for papers -----------------------------------------------------------------------------
 
 
-def test_latex_and_markdown_have_the_page_s_figures(csfcube: Report) -> None:
+def test_latex_and_markdown_have_the_page_s_figures(csfcube: ReportContent) -> None:
     latex, markdown = papers.as_latex(csfcube), papers.as_markdown(csfcube, intervals=True)
     body = [line for line in latex.splitlines() if line.endswith(r"\\")]
     table = [line for line in markdown.splitlines() if line.startswith("| ")]
@@ -921,7 +925,7 @@ def test_latex_escapes_names_and_shows_what_is_infinite() -> None:
 # -- pictures --------------------------------------------------------------------------------------
 
 
-def test_figures_are_drawn_as_pdf_and_svg(csfcube: Report, tmp_path: Path) -> None:
+def test_figures_are_drawn_as_pdf_and_svg(csfcube: ReportContent, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     expected = {"differences", "scatter", "ranks", "by-facet"}
     written = figures.write_figures(csfcube, tmp_path / "a")
@@ -939,16 +943,16 @@ def test_figures_are_drawn_as_pdf_and_svg(csfcube: Report, tmp_path: Path) -> No
 
 
 def test_a_figure_of_many_queries_is_small_and_keeps_the_extremes(
-    csfcube: Report, tmp_path: Path
+    csfcube: ReportContent, tmp_path: Path
 ) -> None:
     pytest.importorskip("matplotlib")
     values = np.zeros((2, 9000))
     values[0, 4000], values[1, 17] = 0.9, 0.7
     many = made_up(values.tolist())
     report = replace(
-        csfcube, evaluations=tuple(many), columns=(column(many, "AP"),), chart="AP",
+        csfcube, evaluations=tuple(many), columns=(measure_column(many, "AP"),), chart="AP",
         breakdowns={}, systems=csfcube.systems[:2],
-        golds=Golds(1, 9000, (np.full(9000, np.nan),) * 2, (1, 1), (False, False)),
+        golds=FirstRelevant(1, 9000, (np.full(9000, np.nan),) * 2, (1, 1), (False, False)),
     )  # fmt: skip
     written = figures.write_figures(report, tmp_path)
     assert {path.stem for path in written} == {"differences", "scatter"}
@@ -1080,7 +1084,7 @@ def test_a_pair_of_a_report_is_found_by_any_spelling(
         content._place("elsewhere.run", paths)
 
 
-def test_gains_are_of_the_better_side(relic: Report) -> None:
+def test_gains_are_of_the_better_side(relic: ReportContent) -> None:
     first, second = (relic.evaluations[i].per_query("Rank") for i in relic.pair)
     assert np.array_equal(relic.gains("Rank"), second - first)
     first, second = (relic.evaluations[i].per_query("R@10") for i in relic.pair)
@@ -1091,7 +1095,7 @@ def test_a_measure_that_no_run_can_tell_is_left_open() -> None:
     qrels = Qrels.from_rows([("q1", "a", 1), ("q2", "b", 1)])
     runs = [Run.from_rows([("q1", d, 1.0), ("q2", "z", 1.0)]) for d in "xy"]
     scored = [evaluate(run, qrels, parse_measures("Rank")) for run in runs]
-    found = column(scored, "Rank")
+    found = measure_column(scored, "Rank")
     assert found.figures == (math.inf, math.inf)
     assert not any(found.is_best(i) for i in range(2))
-    assert formatting.shown(found.figures[0]) == "\u221e"
+    assert formatting.format_figure(found.figures[0]) == "\u221e"

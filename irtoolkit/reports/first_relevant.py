@@ -18,7 +18,7 @@ EDGES = (1, 3, 10, 30, 100, 300, 1000, 3000, 10000)
 
 
 @dataclass(frozen=True, eq=False)
-class Golds:
+class FirstRelevant:
     """Ranks of the first relevant document, over the queries that have one.
 
     Attributes:
