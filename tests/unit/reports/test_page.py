@@ -952,7 +952,7 @@ def test_a_figure_of_many_queries_is_small_and_keeps_the_extremes(
     report = replace(
         csfcube, evaluations=tuple(many), columns=(measure_column(many, "AP"),), chart="AP",
         breakdowns={}, systems=csfcube.systems[:2],
-        golds=FirstRelevant(1, 9000, (np.full(9000, np.nan),) * 2, (1, 1), (False, False)),
+        first_relevant=FirstRelevant(1, 9000, (np.full(9000, np.nan),) * 2, (1, 1), (False, False)),
     )  # fmt: skip
     written = figures.write_figures(report, tmp_path)
     assert {path.stem for path in written} == {"differences", "scatter"}
