@@ -69,7 +69,7 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.errors import InputError
     from irtoolkit.base.files import atomic_text
     from irtoolkit.commands import measures_of
-    from irtoolkit.reports.content import compose
+    from irtoolkit.reports.compose import ReportOptions, compose
     from irtoolkit.scoring.score import score
 
     if not args.output and args.figures is None:
@@ -87,12 +87,12 @@ def execute(args: argparse.Namespace) -> None:
     scored = score(args.dataset, args.runs, measures_of(args))
     for line in scored.notes:
         note(str(line))
-    report = compose(
-        args.dataset, scored.evaluations, averaging=scored.averaging, notes=[str(line) for line in scored.notes],
+    options = ReportOptions(
         names=args.names, chart=args.chart, pair=args.pair, baseline=args.baseline,
         test=args.test, correction=args.correction, rel=args.rel,
         texts=args.texts if ".html" in forms else 0,
     )  # fmt: skip
+    report = compose(scored, options)
     for path, form in zip(args.output, forms, strict=True):
         with atomic_text(path) as out:
             out.write(_render(report, form, args.intervals))

@@ -107,13 +107,15 @@ def _tests(report: ReportContent) -> str:
 
 
 def _made(report: ReportContent, place: int) -> str:
-    system = report.systems[place]
-    lines = [("file", system.file), *system.made]
+    """How the run of one system was made, and how deep it is."""
+    system, ranks = report.systems[place], report.first_relevant
+    facts = [("file", system.file), *system.made] if system.file else [*system.made]
     if not system.made:
-        lines.append(("how", "not recorded: no ir_metadata file stands beside the run"))
-    depth = f"at most {report.first_relevant.depths[place]:,} rows for a query"
-    if report.first_relevant.exact[place]:
-        depth += "; exact ranks of the gold over all candidates stand beside it"
-    lines.append(("depth", depth))
-    facts = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in lines)
-    return f'<h3>{escape(system.name)}</h3><dl class="facts">{facts}</dl>'
+        unknown = "no ir_metadata file was found beside the run"
+        facts.append(("how", unknown if system.file else "The run was not read from a file."))
+    depth = f"at most {ranks.depths[place]:,} rows for a query"
+    if ranks.exact[place]:
+        depth += "; exact ranks of relevant documents over all candidates are known"
+    facts.append(("depth", depth))
+    lines = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts)
+    return f'<h3>{escape(system.name)}</h3><dl class="facts">{lines}</dl>'

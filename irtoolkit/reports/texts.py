@@ -1,4 +1,4 @@
-"""Texts to read: queries, their gold, and what each system put on top, side by side."""
+"""Texts that a report shows: queries, their relevant documents, each system's first documents."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.reports.overlap import Overlap, Pieces
 from irtoolkit.runs import Qrels
 
-# Documents shown of each system's ranking, and of a query's relevant ones.
+# Documents shown of each system's ranking, and of the relevant ones.
 TOP = 10
-# Characters kept of a document: fewer where many are shown, so that a page stays a few megabytes.
+# Characters kept of all documents together, so that a page stays a few megabytes; and of each one.
 BUDGET = 4_000_000
 SHORTEST, LONGEST = 400, 2000
 QUERY_LIMIT = 4000
@@ -33,13 +34,14 @@ class Fact:
 
 @dataclass(frozen=True)
 class Text:
-    """A text as it is shown.
+    """The text of a query or document as the page shows it.
 
     Attributes:
-        title: of its own, in pieces; None where it has none.
-        pieces: plain and marked by turns; what is marked shares a term with the other side.
-        length: characters of the whole text; more than the pieces hold where it was cut.
-        facts: its other fields.
+        title: the title in pieces; None where the record has none.
+        pieces: pieces of the text, plain and marked in turn; marked ones share a term with the
+            query, or, in a query, with a relevant document.
+        length: the number of characters of the whole text, of which the pieces may hold fewer.
+        facts: the other fields of the record.
     """
 
     title: Pieces | None
@@ -49,21 +51,21 @@ class Text:
 
     @property
     def held(self) -> int:
-        """Characters that the pieces hold: the text's own, unless only its beginning is shown."""
+        """The number of characters that the pieces hold."""
         return sum(map(len, self.pieces))
 
 
 @dataclass(frozen=True)
 class QueryTexts:
-    """One query and what to read about it.
+    """The texts shown of one query.
 
     Attributes:
-        query: its place among the judged queries.
-        text: its text; marked is what it shares with the gold. None where the dataset has none.
-        docs: every document shown, by id; None for one that has no text in the collection.
-        grades: of the judged ones among them.
-        gold: ids of relevant documents, the gold first.
-        relevant: how many relevant documents there are, shown or not.
+        query: the position of the query among the judged queries.
+        text: the query's text, or None where the dataset has none.
+        docs: document id to its text, for every document shown; None for a document without text.
+        grades: document id to grade, for the judged documents among those shown.
+        gold: ids of the relevant documents shown, the highest grades first.
+        relevant: the number of relevant documents, shown or not.
         tops: ids of each system's first documents.
     """
 
@@ -78,12 +80,13 @@ class QueryTexts:
 
 @dataclass(frozen=True)
 class ReportTexts:
-    """What can be read in a report.
+    """The texts that a report shows.
 
     Attributes:
-        entries: in the order of the judged queries.
-        query_lang, doc_lang: as BCP 47 tags, or None.
-        why: how the entries were picked where not every query has one; or why there are none.
+        entries: the texts of each query, in the order of the judged queries.
+        query_lang: the language of queries as a BCP 47 tag, or None.
+        doc_lang: the language of documents as a BCP 47 tag, or None.
+        why: a sentence on how queries were picked where some are left out, or why none has texts.
     """
 
     entries: tuple[QueryTexts, ...] = ()
@@ -93,10 +96,14 @@ class ReportTexts:
 
 
 def pick(order: NDArray[np.float64], count: int) -> list[int]:
-    """Places of so many queries, evenly spread from the lowest to the highest of some values.
+    """Picks queries whose values are evenly spread from the lowest to the highest.
+
+    Args:
+        order: (Q,) a value for each query.
+        count: the most queries to pick.
 
     Returns:
-        ascending places; all where there are no more than `count`.
+        Positions of the picked queries, ascending.
     """
     if len(order) <= count:
         return list(range(len(order)))
@@ -106,42 +113,39 @@ def pick(order: NDArray[np.float64], count: int) -> list[int]:
 
 
 def read_texts(
-    dataset: Any,
-    qrels: Qrels,
-    places: Sequence[int],
-    tops: Sequence[Mapping[str, Sequence[str]]],
-    rel: int,
+    dataset: Dataset, places: Sequence[int], tops: Sequence[Mapping[str, Sequence[str]]], rel: int
 ) -> ReportTexts:
-    """The texts of some queries.
+    """Reads the texts of some queries, of their relevant documents and of the systems' first ones.
 
     Args:
-        dataset: an ir_datasets dataset with queries and documents.
-        qrels: its judgments.
-        places: which of the judged queries.
-        tops: of each system, query id to ids of its first documents.
-        rel: lowest grade that counts as relevant.
+        dataset: a dataset with queries, documents and judgments.
+        places: positions among the judged queries.
+        tops: for each system, query id to ids of its first documents.
+        rel: the lowest grade that counts as relevant.
     """
-    wanted = {str(qrels.query_ids[place]): place for place in places}
+    wanted = {str(dataset.qrels.query_ids[place]): place for place in places}
     queries = {q.query_id: q for q in dataset.queries_iter() if q.query_id in wanted}
-    judged = _judged(qrels, wanted)
-    golds = {
+    judged = _judged(dataset.qrels, wanted)
+    relevant = {
         query_id: _relevant(dataset, queries.get(query_id), grades, rel)
         for query_id, grades in judged.items()
     }
     listed = {query_id: [tuple(top.get(query_id, ())) for top in tops] for query_id in wanted}
-    needed = {doc for q in wanted for doc in (*golds[q][:TOP], *(d for t in listed[q] for d in t))}
-    docs = {doc.doc_id: doc for doc in dataset.docs_store().get_many_iter(sorted(needed))}
-    overlap = Overlap(dataset.docs_lang())
-    shown = sum(len({*golds[q][:TOP], *(d for top in listed[q] for d in top)}) for q in wanted)
-    limit = min(LONGEST, max(SHORTEST, BUDGET // max(1, shown)))
+    shown = {q: _shown(relevant[q], listed[q]) for q in wanted}
+    needed = sorted(set().union(*shown.values()))
+    docs = {doc.doc_id: doc for doc in dataset.docs_store().get_many_iter(needed)}
+    limit = min(LONGEST, max(SHORTEST, BUDGET // max(1, sum(map(len, shown.values())))))
+    reader = _Reader(docs, Overlap(dataset.docs_lang()), limit)
     entries = [
-        _entry(
-            place, queries.get(query_id), docs, judged[query_id], golds[query_id],
-            listed[query_id], overlap, limit,
-        )
-        for query_id, place in tqdm(wanted.items(), "texts", disable=None, leave=False)
-    ]  # fmt: skip
+        reader.entry(place, queries.get(q), judged[q], relevant[q], listed[q])
+        for q, place in tqdm(wanted.items(), "texts", disable=None, leave=False)
+    ]
     return ReportTexts(tuple(entries), dataset.queries_lang(), dataset.docs_lang())
+
+
+def _shown(relevant: Sequence[str], tops: Sequence[Sequence[str]]) -> list[str]:
+    """Ids of the documents shown for a query, each once: relevant ones, then the systems' first."""
+    return list(dict.fromkeys([*relevant[:TOP], *(doc for top in tops for doc in top)]))
 
 
 def _judged(qrels: Qrels, wanted: Mapping[str, int]) -> dict[str, dict[str, int]]:
@@ -153,70 +157,88 @@ def _judged(qrels: Qrels, wanted: Mapping[str, int]) -> dict[str, dict[str, int]
     return judged
 
 
-def _relevant(dataset: Any, query: Any, grades: Mapping[str, int], rel: int) -> list[str]:
-    """Relevant documents: the gold that the dataset names first, then by grade and id."""
-    ours = dataset.about
+def _relevant(dataset: Dataset, query: Any, grades: Mapping[str, int], rel: int) -> list[str]:
+    """Ids of relevant documents: the one that the dataset names for the query, then by grade."""
+    about = dataset.about
     named = None
-    if query is not None and ours is not None and ours.gold_of is not None:
-        named = ours.gold_of(query)
+    if query is not None and about is not None and about.gold_of is not None:
+        named = about.gold_of(query)
     found = [(doc != named, -grade, doc) for doc, grade in grades.items() if grade >= rel]
     return [doc for *_, doc in sorted(found)]
 
 
-def _entry(
-    place: int,
-    query: Any,
-    records: Mapping[str, Any],
-    grades: Mapping[str, int],
-    gold: list[str],
-    tops: list[tuple[str, ...]],
-    overlap: Overlap,
-    limit: int,
-) -> QueryTexts:
-    asked = overlap.terms(_body(query)) if query is not None else set()
-    shown = dict.fromkeys([*gold[:TOP], *(doc for top in tops for doc in top)])
-    docs = {
-        doc: _text(records[doc], asked, overlap, limit) if doc in records else None for doc in shown
-    }
-    aimed: set[str] = set()
-    for doc in gold[:TOP]:
-        if doc in records:
-            aimed |= overlap.terms(_body(records[doc]))
-    return QueryTexts(
-        place,
-        None if query is None else _text(query, aimed, overlap, QUERY_LIMIT),
-        docs,
-        {doc: grades[doc] for doc in shown if doc in grades},
-        tuple(gold[:TOP]),
-        len(gold),
-        tuple(tops),
-    )
+@dataclass(frozen=True)
+class _Reader:
+    """Makes texts to show from a dataset's records.
 
+    Attributes:
+        docs: records of documents by id.
+        overlap: finds the terms that two texts share.
+        limit: the most characters kept of a document.
+    """
 
-def _text(record: Any, shared: set[str], overlap: Overlap, limit: int) -> Text:
-    title = getattr(record, "title", None)
-    title = title if isinstance(title, str) and title.strip() else None
-    body = _body(record)
-    rest = body.removeprefix(title).lstrip() if title else body
-    # A text that is nothing but its title is shown once.
-    title = title if rest else None
-    rest = rest or body
-    return Text(
-        None if title is None else overlap.mark(title, shared),
-        overlap.mark(_beginning(rest, limit), shared),
-        len(rest),
-        _facts(record),
-    )
+    docs: Mapping[str, Any]
+    overlap: Overlap
+    limit: int
+
+    def entry(
+        self,
+        place: int,
+        query: Any,
+        grades: Mapping[str, int],
+        relevant: list[str],
+        tops: list[tuple[str, ...]],
+    ) -> QueryTexts:
+        """What is shown of one query.
+
+        Args:
+            place: the query's position among the judged ones.
+            query: its record, or None.
+            grades: document id to grade.
+            relevant: ids of all relevant documents, the best first.
+            tops: for each system, ids of its first documents.
+        """
+        shown, first = _shown(relevant, tops), relevant[:TOP]
+        asked = set() if query is None else self.overlap.terms(_body(query))
+        terms = [self.overlap.terms(_body(self.docs[doc])) for doc in first if doc in self.docs]
+        docs = {
+            doc: self._text(self.docs[doc], asked, self.limit) if doc in self.docs else None
+            for doc in shown
+        }
+        return QueryTexts(
+            query=place,
+            text=None if query is None else self._text(query, set().union(*terms), QUERY_LIMIT),
+            docs=docs,
+            grades={doc: grades[doc] for doc in shown if doc in grades},
+            gold=tuple(first),
+            relevant=len(relevant),
+            tops=tuple(tops),
+        )
+
+    def _text(self, record: Any, shared: set[str], limit: int) -> Text:
+        title = getattr(record, "title", None)
+        title = title if isinstance(title, str) and title.strip() else None
+        body = _body(record)
+        rest = body.removeprefix(title).lstrip() if title else body
+        # A text that is nothing but its title is shown once.
+        title = title if rest else None
+        rest = rest or body
+        return Text(
+            None if title is None else self.overlap.mark(title, shared),
+            self.overlap.mark(_beginning(rest, limit), shared),
+            len(rest),
+            _facts(record),
+        )
 
 
 def _body(record: Any) -> str:
-    """A record's text, with a mark where something was taken out of it."""
+    """The text of a record, with a mark where its quotation was removed."""
     text = record.with_mask(GAP) if hasattr(record, "with_mask") else record.default_text()
     return str(text).strip()
 
 
 def _beginning(text: str, limit: int) -> str:
-    """A text cut at the end of a word, where it is longer than the limit."""
+    """The text, truncated at the end of a word where it is longer than the limit."""
     if len(text) <= limit:
         return text
     space = max(text.rfind(mark, limit // 2, limit) for mark in " \n\u3002\uff0c")

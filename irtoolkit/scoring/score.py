@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ class Scores:
         runs: the run of each system, by its name.
         averaging: how figures are averaged, in words.
         notes: warnings about the runs.
+        files: the file of each run that was read from one, by the name of its system.
     """
 
     dataset: Dataset
@@ -45,6 +46,7 @@ class Scores:
     runs: dict[str, Run]
     averaging: str
     notes: tuple[Note, ...] = ()
+    files: dict[str, str] = field(default_factory=dict)
 
     @property
     def systems(self) -> list[str]:
@@ -168,7 +170,8 @@ def score(
         read[name] = run
         evaluations[name] = evaluate(run, qrels, parsed, dataset.protocol.folds, ranks)
         notes.extend(_notes(name, run, dataset, whole, one))
-    return Scores(dataset, parsed, evaluations, read, dataset.protocol.note, tuple(notes))
+    files = {name: fspath(one) for name, one in given.items() if _is_path(one)}
+    return Scores(dataset, parsed, evaluations, read, dataset.protocol.note, tuple(notes), files)
 
 
 def _notes(

@@ -27,8 +27,9 @@ from irtoolkit.datasets import dataset_ids
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.local import registered
 from irtoolkit.measures.traits import traits
-from irtoolkit.reports import content, figures, formatting, papers, texts
-from irtoolkit.reports.content import ReportContent, compose
+from irtoolkit.reports import figures, formatting, papers, texts
+from irtoolkit.reports.compose import ReportOptions, compose
+from irtoolkit.reports.content import ReportContent
 from irtoolkit.reports.first_relevant import FirstRelevant, first_ranks, threshold
 from irtoolkit.reports.overlap import Overlap
 from irtoolkit.reports.page import render
@@ -143,14 +144,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[str]]:
 def compose_of(
     dataset_id: str, paths: list[str], measures: str | None = None, **how: Any
 ) -> ReportContent:
-    scored = score(dataset_id, paths, measures)
-    return compose(
-        dataset_id,
-        scored.evaluations,
-        averaging=scored.averaging,
-        notes=[str(n) for n in scored.notes],
-        **how,
-    )
+    return compose(score(dataset_id, paths, measures), ReportOptions(**how))
 
 
 @pytest.fixture(scope="module")
@@ -269,7 +263,7 @@ def test_against_a_baseline_letters_are_compare_s_decisions(
     paths = [tfidf, oracle(dataset_id), bm25]
     measures = ("AP", "R@10", "Rank") if "relic" in dataset_id else ("AP", "nDCG@10")
     scored = score(dataset_id, paths, " ".join(measures))
-    report = compose(dataset_id, scored.evaluations, test=test, baseline=bm25, texts=0)
+    report = compose(scored, ReportOptions(test=test, baseline=bm25, texts=0))
     significant = 0
     for measure in measures:
         rows = compare(scored.evaluations, measure, baseline=bm25, test=test)
@@ -572,13 +566,13 @@ def test_of_many_queries_a_stated_sample_has_texts(runs: Callable[..., list[str]
     assert len(data["queries"]) == len(data["values"][0][0]) == 75
     said = root.one("section", id="texts").text
     assert "the texts of 7 of the 75 queries" in said
-    assert "in the order of R@10 of bm25 minus tfidf, with both ends" in said
+    assert "in the order of R@10 of bm25 minus tfidf, including both ends" in said
     gains = report.gains("R@10")
     picked = gains[[entry["q"] for entry in data["entries"]]]
     assert (picked.min(), picked.max()) == (gains.min(), gains.max())
     none = compose_of("relic/sample/val", paths, texts=0)
     assert none.texts.entries == ()
-    assert "No texts were asked for." in render(none)
+    assert "No texts were requested." in render(none)
 
 
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=60), st.integers(1, 70))
@@ -1020,7 +1014,7 @@ def test_the_command_writes_all_it_is_asked_for(
         (["-o", "x.pdf"], "x.pdf: not a kind of report (its name ends in .html, .tex, .md)"),
         (["-o", "report"], "report: not a kind of report (its name ends in .html, .tex, .md)"),
         (["-o", "x.html", "--texts", "-1"], "--texts -1 is below 0"),
-        (["-o", "x.html", "--names", "a"], "1 names for 3 runs (one for each)"),
+        (["-o", "x.html", "--names", "a"], "1 names for 3 runs (give one for each run)"),
         (["-o", "x.html", "--names", "a", "b", "a"], "two systems have the same name"),
         (["-o", "x.html", "--chart", "AP"], "no measure 'AP' in the report"),
         (["-o", "x.html", "--baseline", "no.run"], "no.run is not among the runs"),
@@ -1078,10 +1072,25 @@ def test_a_pair_of_a_report_is_found_by_any_spelling(
 ) -> None:
     paths = runs("csfcube/sample")
     monkeypatch.chdir(Path(paths[0]).parent)
-    found = content._place(Path(paths[1]).name, paths)
-    assert found == 1
+    pair = (Path(paths[1]).name, paths[0])
+    report = compose_of("csfcube/sample", paths, "AP", pair=pair, texts=0)
+    assert report.pair == (1, 0)
     with pytest.raises(InputError, match="not among the runs"):
-        content._place("elsewhere.run", paths)
+        compose_of("csfcube/sample", paths, "AP", baseline="elsewhere.run")
+
+
+def test_runs_in_memory_are_reported_by_their_names(runs: Callable[..., list[str]]) -> None:
+    first, second, _ = map(Run.read, runs("csfcube/sample"))
+    named = compose(
+        score("csfcube/sample", {"one": first, "two": second.as_dict()}, "AP"),
+        ReportOptions(pair=("two", "one"), baseline="one"),
+    )
+    assert [(s.name, s.file, s.made) for s in named.systems] == [("one", "", ()), ("two", "", ())]
+    assert (named.pair, named.baseline) == ((1, 0), 0)
+    page = read(render(named))
+    assert "The run was not read from a file." in page.one("section", id="systems").text
+    files = compose_of("csfcube/sample", runs("csfcube/sample")[:2], "AP", texts=0)
+    assert [e.figures() for e in named.evaluations] == [e.figures() for e in files.evaluations]
 
 
 def test_gains_are_of_the_better_side(relic: ReportContent) -> None:

@@ -1,0 +1,250 @@
+"""Composing a report from scored runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath
+from irtoolkit.base.ids import Floats
+from irtoolkit.reports.content import BreakdownPart, ReportContent, ReportedSystem
+from irtoolkit.reports.facts import dataset_facts, dataset_url, run_facts
+from irtoolkit.reports.first_relevant import FirstRelevant, first_ranks, threshold
+from irtoolkit.reports.pairs import letter, measure_column
+from irtoolkit.reports.texts import TOP, ReportTexts, pick, read_texts
+from irtoolkit.runs.exact_ranks import Ranks, read_ranks
+from irtoolkit.scoring.evaluation import Evaluation
+from irtoolkit.scoring.score import Scores
+from irtoolkit.scoring.significance import Correction, Test
+
+# Queries whose texts a page holds by default.
+TEXTS = 200
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """Options of a report.
+
+    Attributes:
+        names: names of the systems in order; by default the tags of runs that were read from
+            files, or the file names where two tags are the same.
+        chart: the measure that charts show first; by default the first measure.
+        pair: the two systems that charts show first, by name or file; by default the first two.
+        baseline: the system that the others are tested against, by name or file; by default every
+            pair of systems is tested.
+        test: the paired test, see `irtoolkit.scoring.significance`.
+        correction: the correction for the number of tests.
+        rel: the lowest grade that counts as relevant; by default that of the measures.
+        texts: the most queries that are shown with their texts.
+    """
+
+    names: Sequence[str] = ()
+    chart: str | None = None
+    pair: Sequence[str] = ()
+    baseline: str | None = None
+    test: Test = "student"
+    correction: Correction = "holm"
+    rel: int | None = None
+    texts: int = TEXTS
+
+
+def compose(scores: Scores, options: ReportOptions | None = None) -> ReportContent:
+    """Composes a report from scored runs.
+
+    Args:
+        scores: what `irtoolkit.scoring.score.score` returns.
+        options: see `ReportOptions`.
+
+    Raises:
+        InputError: an option names a measure or system that does not exist; the number of names
+            differs from the number of runs, or two names are the same.
+    """
+    options = options or ReportOptions()
+    dataset, evaluations = scores.dataset, list(scores.evaluations.values())
+    chart = _chart(scores, options)
+    baseline = None if options.baseline is None else _place(options.baseline, scores)
+    pair = _pair(scores, options)
+    names = _names(scores, options.names)
+    columns = tuple(
+        measure_column(
+            evaluations,
+            measure,
+            test=options.test,
+            correction=options.correction,
+            baseline=baseline,
+        )
+        for measure in tqdm(scores.measures, "testing", disable=None, leave=False)
+    )
+    rel = threshold(list(scores.measures.values())) if options.rel is None else options.rel
+    return ReportContent(
+        dataset_id=dataset.id,
+        facts=dataset_facts(dataset),
+        url=dataset_url(dataset),
+        systems=_systems(scores, names),
+        evaluations=tuple(evaluations),
+        columns=columns,
+        averaging=scores.averaging,
+        test=options.test,
+        correction=options.correction,
+        baseline=baseline,
+        chart=chart,
+        pair=pair,
+        first_relevant=_first_relevant(scores, rel),
+        breakdowns={name: _parts(scores, name) for name in dataset.breakdowns()},
+        texts=_texts(scores, options.texts, rel, _Order.of(evaluations, names, pair, chart)),
+        notes=tuple(f"{names[note.system]} {note.text}" for note in scores.notes),
+    )
+
+
+# -- systems -----------------------------------------------------------------------------------------
+
+
+def _names(scores: Scores, names: Sequence[str]) -> dict[str, str]:
+    """Name of each system among the scores to the name that is shown."""
+    keys = list(scores.evaluations)
+    if names:
+        if len(names) != len(keys):
+            raise InputError(
+                f"{len(names)} names for {len(keys)} runs", remedy="give one for each run"
+            )
+        if len(set(names)) != len(names):
+            raise InputError("two systems have the same name")
+        return dict(zip(keys, names, strict=True))
+    # The path of a file is no good name: it differs between machines.
+    tags = [scores.runs[key].tag if key == scores.files.get(key) else key for key in keys]
+    stems = [_stem(key) if key == scores.files.get(key) else key for key in keys]
+    shown = next((found for found in (tags, stems) if len(set(found)) == len(found)), keys)
+    return dict(zip(keys, shown, strict=True))
+
+
+def _stem(path: str) -> str:
+    name = Path(path).name.removesuffix(".gz")
+    return name.rpartition(".")[0] or name
+
+
+def _systems(scores: Scores, names: Mapping[str, str]) -> tuple[ReportedSystem, ...]:
+    found = []
+    for place, (key, name) in enumerate(names.items()):
+        file = scores.files.get(key)
+        base = "" if file is None else Path(file).name
+        found.append(ReportedSystem(name, letter(place), base, run_facts(file)))
+    return tuple(found)
+
+
+def _chart(scores: Scores, options: ReportOptions) -> str:
+    chart = next(iter(scores.measures)) if options.chart is None else options.chart
+    if chart not in scores.measures:
+        raise InputError(
+            f"no measure {chart!r} in the report", remedy=f"it has {', '.join(scores.measures)}"
+        )
+    return chart
+
+
+def _pair(scores: Scores, options: ReportOptions) -> tuple[int, int]:
+    if not options.pair:
+        return 0, min(1, len(scores.evaluations) - 1)
+    first, second = (_place(system, scores) for system in options.pair)
+    return first, second
+
+
+def _place(system: StrPath, scores: Scores) -> int:
+    """The position of a system, by its name or by the file of its run."""
+    keys = list(scores.evaluations)
+    if system in keys:
+        return keys.index(str(system))
+    wanted = Path(system).resolve()
+    for place, key in enumerate(keys):
+        if key in scores.files and Path(scores.files[key]).resolve() == wanted:
+            return place
+    raise InputError(f"{system} is not among the runs", remedy=f"they are {', '.join(keys)}")
+
+
+# -- ranks, breakdowns and texts -------------------------------------------------------------------
+
+
+def _first_relevant(scores: Scores, rel: int) -> FirstRelevant:
+    exact = [_exact_ranks(scores, key) for key in scores.evaluations]
+    runs = list(scores.runs.values())
+    ranks = tuple(
+        first_ranks(run, scores.dataset.qrels, known, rel)
+        for run, known in zip(runs, exact, strict=True)
+    )
+    depths = tuple(int(np.diff(run.offsets).max(initial=0)) for run in runs)
+    lacking = int(np.isnan(ranks[0]).sum())
+    return FirstRelevant(rel, lacking, ranks, depths, tuple(known is not None for known in exact))
+
+
+def _exact_ranks(scores: Scores, key: str) -> Ranks | None:
+    """Exact ranks that a run carries, or that are beside its file."""
+    carried = scores.runs[key].exact_ranks
+    return read_ranks(scores.files[key]) if carried is None and key in scores.files else carried
+
+
+def _parts(scores: Scores, breakdown: str) -> tuple[BreakdownPart, ...]:
+    parts = []
+    for name, queries in scores.dataset.breakdown(breakdown).items():
+        figures = [evaluation.over(queries) for evaluation in scores.evaluations.values()]
+        by_measure = {measure: tuple(f[measure] for f in figures) for measure in figures[0]}
+        parts.append(BreakdownPart(name, len(queries), by_measure))
+    return tuple(parts)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """The order of queries in which some are picked to be shown.
+
+    Attributes:
+        values: (Q,) the difference between the pair of systems, or one system's value.
+        name: what the values are.
+    """
+
+    values: Floats
+    name: str
+
+    @classmethod
+    def of(
+        cls,
+        evaluations: Sequence[Evaluation],
+        names: Mapping[str, str],
+        pair: tuple[int, int],
+        measure: str,
+    ) -> _Order:
+        first, second = (evaluations[place].per_query(measure) for place in pair)
+        one, two = (list(names.values())[place] for place in pair)
+        if pair[0] == pair[1]:
+            return cls(first, f"{measure} of {one}")
+        with np.errstate(invalid="ignore"):
+            difference = np.nan_to_num(first - second, nan=0.0)
+        return cls(difference, f"{measure} of {one} minus {two}")
+
+
+def _texts(scores: Scores, most: int, rel: int, order: _Order) -> ReportTexts:
+    dataset: Any = scores.dataset
+    if dataset.in_memory and not dataset.has_queries():
+        return ReportTexts(why="The judgments come without texts.")
+    if not (dataset.has_queries() and dataset.has_docs()):
+        return ReportTexts(why="The dataset has no texts of queries and documents.")
+    chosen = pick(order.values, most)
+    if not chosen:
+        return ReportTexts(why="No texts were requested.")
+    asked = [str(dataset.qrels.query_ids[place]) for place in chosen]
+    tops = [
+        {query_id: [row.doc_id for row in run.ranking(query_id)[:TOP]] for query_id in asked}
+        for run in scores.runs.values()
+    ]
+    read = read_texts(dataset, chosen, tops, rel)
+    count = len(order.values)
+    if len(chosen) == count:
+        return read
+    return ReportTexts(
+        read.entries, read.query_lang, read.doc_lang,
+        f"This page holds the texts of {len(chosen):,} of the {count:,} queries, spread evenly"
+        f" over all queries in the order of {order.name}, including both ends. Figures and charts"
+        " cover all queries.",
+    )  # fmt: skip

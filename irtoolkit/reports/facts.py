@@ -1,0 +1,61 @@
+"""Facts that a report states about its dataset and its runs."""
+
+from __future__ import annotations
+
+from irtoolkit.base.files import StrPath
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.runs import provenance
+
+# Facts of a registered collection that its maker has not stated.
+UNSTATED = "not stated"
+
+Facts = tuple[tuple[str, str], ...]
+
+
+def dataset_facts(dataset: Dataset) -> Facts:
+    """(Name, value) pairs about a dataset: its task, paper, licence and size."""
+    judged = len(dataset.qrels.query_ids)
+    facts = [("Queries", f"{judged:,} judged")]
+    about = dataset.about
+    if about is not None:
+        facts = [
+            ("Task", about.description or about.title), ("Benchmark", about.title),
+            ("Paper", about.citation), ("Licence of the data", about.licence), *facts,
+        ]  # fmt: skip
+        count = dataset.queries_count() if dataset.has("queries") else judged
+        if about.published is not None and count != about.published:
+            facts.append(
+                ("Data", f"not the published release, which has {about.published:,} queries")
+            )
+    return tuple(
+        (name, " ".join(value.split())) for name, value in facts if value not in ("", UNSTATED)
+    )
+
+
+def dataset_url(dataset: Dataset) -> str | None:
+    """The web address of a dataset, or None where it is unknown."""
+    url = "" if dataset.about is None else dataset.about.url
+    return url if url.startswith(("https://", "http://")) else None
+
+
+def run_facts(path: StrPath | None) -> Facts:
+    """(Name, value) pairs about how a run was made, as the record beside its file states them.
+
+    Facts about the machine are left out. Empty for a run without a file or a record.
+    """
+    record = (None if path is None else provenance.read(path)) or {}
+    made = record.get("irtoolkit")
+    if not isinstance(made, dict):
+        return ()
+    settings = made.get("settings")
+    facts = {
+        "system": made.get("system"),
+        "retriever": made.get("retriever"),
+        "settings": " ".join(f"{k}={v}" for k, v in settings.items())
+        if isinstance(settings, dict)
+        else None,
+        "made for": made.get("dataset"),
+        "irtoolkit": made.get("version"),
+        "date": record.get("date"),
+    }
+    return tuple((name, str(value)) for name, value in facts.items() if value not in (None, ""))
