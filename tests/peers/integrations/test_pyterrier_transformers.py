@@ -203,7 +203,9 @@ def test_any_retriever_ranks_again(
     source = rank(load_task(POOLED), find_system("ql", {}).retriever, depth=9, progress=False)
     source.write(tmp_path / "ql.run")
     made = replace(find_system(system, given, POOLED), first=None)
-    run, _ = produce(POOLED, made, tmp_path / "x.run", among=Among.read(tmp_path / "ql.run"), progress=False)
+    run, _ = produce(
+        POOLED, made, tmp_path / "x.run", among=Among.read(tmp_path / "ql.run"), progress=False
+    )
     asked = first(topics(POOLED))
     parts = [asked] if by == "all" else [part for _, part in asked.groupby("qid", sort=False)]
     assert rows(pd.concat([transformer(part) for part in parts])) == rows_of(run)
