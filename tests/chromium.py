@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-# Seconds to wait for an answer; a busy machine may take long, and a test must end.
-PATIENCE = 90
+from tests.waiting import PATIENCE
+
 NAMES = (
     "chromium",
     "chromium-browser",
@@ -164,7 +164,7 @@ def browsing(browser: str, profile: Path) -> Iterator[Page]:
     finally:
         process.terminate()
         try:
-            process.wait(timeout=20)
+            process.wait(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

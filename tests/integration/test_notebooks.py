@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT
+from tests.waiting import PATIENCE
 
 EXAMPLES = ROOT / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
@@ -77,7 +78,7 @@ def execute(path: Path, folder: Path, *without: str) -> subprocess.CompletedProc
     work.mkdir()
     return subprocess.run(
         [sys.executable, "-c", HARNESS, str(path), *without],
-        cwd=work, env=environment, capture_output=True, text=True, timeout=600,
+        cwd=work, env=environment, capture_output=True, text=True, timeout=PATIENCE,
     )  # fmt: skip
 
 

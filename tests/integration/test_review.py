@@ -28,6 +28,7 @@ from irtoolkit.runs.exact_ranks import ranks_path, read_ranks, write_ranks
 from irtoolkit.scoring.compare import compare
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
 from irtoolkit.scoring.significance import correct, effect_size, paired_test
+from tests.waiting import PATIENCE
 
 Command = Callable[..., Any]
 QRELS = {"q": {"a": 0, "b": 1, "c": 0, "d": 2}}
@@ -200,7 +201,7 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     reader.start()
     with atomic_text(pipe) as out:
         out.write("through\n")
-    reader.join(timeout=30)
+    reader.join(timeout=PATIENCE)
     assert read == ["through\n"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 

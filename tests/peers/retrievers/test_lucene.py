@@ -34,6 +34,7 @@ from irtoolkit.retrievers.lucene.retriever import Lucene
 from irtoolkit.retrievers.task import load_task
 from irtoolkit.runs import Qrels, Run
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
+from tests.waiting import PATIENCE
 
 LACKING = _java.missing()
 with_java = pytest.mark.skipif(LACKING is not None, reason=LACKING or "")
@@ -444,14 +445,14 @@ def test_what_is_interrupted_is_no_index(cache: Path, how: signal.Signals) -> No
         assert process.stdout is not None
         assert process.stdout.readline() == "half\n"
         process.send_signal(how)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode != 0
     assert indexes(cache) == []
     if how == signal.SIGINT:  # Python's own way out, with everything tidied up
         assert "KeyboardInterrupt" in errors
         assert list(cache.iterdir()) == []
     with start(sleep_in=99) as process:
-        out, _ = process.communicate(timeout=120)
+        out, _ = process.communicate(timeout=PATIENCE)
     assert out == "500 500\n"
     assert len(indexes(cache)) == 1
 

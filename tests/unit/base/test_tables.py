@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import itertools
-import re
-from collections.abc import Sequence
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from irtoolkit.base.tables import RENDERERS, TextTable
-from irtoolkit.base.textwidth import char_width
 from irtoolkit.commands import FORMATS
 
-CELLS = st.one_of(
-    st.none(),
-    st.integers(),
-    st.floats(),
-    st.text(st.characters(codec="utf-8", exclude_characters="\r\n\0")),
-)
 # What stands for itself in LaTeX's text is everything but these.
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -135,22 +120,6 @@ def test_a_rendered_table_does_not_end_in_a_line_break(form: str) -> None:
         assert not TextTable(["x", "y"], rows).render(form).endswith("\n")
 
 
-@given(st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=6))
-def test_columns_of_text_line_up(rows: list[Sequence[str | float | int | None]]) -> None:
-    headers = ["name", "", "p(x)"]
-    table = TextTable(headers, rows)
-    header, rule, *lines = table.to_text(10**6).split("\n")
-    assert len(lines) == len(rows)
-    widths = [len(dashes) for dashes in rule.split("  ")]
-    starts = [0, widths[0] + 2, widths[0] + widths[1] + 4]
-    for cells, line in zip([headers, *rows], [header, *lines], strict=True):
-        # Where each character is in a terminal: what combines is where the next one begins.
-        places = list(itertools.accumulate(map(char_width, line), initial=0))
-        for cell, start, width in zip(cells, starts, widths, strict=True):
-            found = [c for c, at in zip(line, places, strict=False) if start <= at <= start + width]
-            assert "".join(found).strip() == table.shown(cell).strip()
-
-
 # -- CSV -----------------------------------------------------------------------------------------
 
 
@@ -171,18 +140,6 @@ def test_csv_quotes_what_would_be_taken_apart() -> None:
     assert rendered == "h,1,h2,h3,h4,h5\n".replace("h,1", '"h,1"') + (
         'plain,"a,b","say ""it""","two\nlines", padded '
     )
-
-
-@given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=6))
-def test_csv_reads_back(rows: list[Sequence[str | float | int | None]]) -> None:
-    header, *found = csv.reader(io.StringIO(TextTable(["a", "b"], rows).render("csv")))
-    assert header == ["a", "b"]
-    for cells, row in zip(rows, found, strict=True):
-        for cell, text in zip(cells, row, strict=True):
-            if isinstance(cell, float):
-                assert repr(float(text)) == repr(cell)
-            else:
-                assert text == ("" if cell is None else str(cell))
 
 
 # -- LaTeX ---------------------------------------------------------------------------------------
@@ -219,19 +176,6 @@ def test_latex_leaves_letters_of_any_script_alone() -> None:
         latex_rows(TextTable(["é"], [["学而时习之 (1) [2] @20"]]))[1]
         == r"学而时习之 (1) [2] @20 \\"
     )
-
-
-@given(st.lists(st.tuples(CELLS, CELLS), max_size=4))
-def test_latex_is_balanced_whatever_the_cells(
-    rows: list[Sequence[str | float | int | None]],
-) -> None:
-    found = latex_rows(TextTable(["a", "b"], rows))
-    assert len(found) == 1 + len(rows)
-    for line in found:
-        # Without what the escapes stand for, nothing special is left but the one separator.
-        body = re.sub(r"\\text[a-z]+\{\}|\\[&%$#_{}]", "", line.removesuffix(r" \\"))
-        assert not set(body) & (set(SPECIAL) - {"&"})
-        assert body.count("&") == 1
 
 
 def test_title_and_notes_are_comments_in_latex() -> None:

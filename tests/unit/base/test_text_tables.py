@@ -6,11 +6,9 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from irtoolkit.base.tables import TextTable, terminal_width
-from irtoolkit.base.textwidth import ELLIPSIS, pad, shorten, shorten_all, text_width, wrap
+from irtoolkit.base.textwidth import ELLIPSIS, pad, shorten, shorten_all, text_width
 
 WIDTHS = (100, 60, 40)
 each_width = pytest.mark.parametrize("width", WIDTHS)
@@ -46,16 +44,6 @@ def test_wide_characters_take_two_columns_and_combining_ones_none(text: str, wid
     assert pad(text, 10, right=True).endswith(text)
 
 
-@given(st.text(), st.integers(1, 30))
-def test_a_shortened_text_fits_and_a_short_one_is_unchanged(text: str, width: int) -> None:
-    shortened = shorten(text, width)
-    assert text_width(shortened) <= width
-    if text_width(text) <= width:
-        assert shortened == text
-    else:
-        assert ELLIPSIS in shortened
-
-
 def test_the_ellipsis_is_in_the_middle() -> None:
     assert shorten("runs/csfcube/bm25.run", 16) == f"runs/{ELLIPSIS}e/bm25.run"
     assert shorten("学而时习之不亦说乎", 8) == f"学{ELLIPSIS}说乎"
@@ -66,16 +54,6 @@ def test_different_names_stay_different() -> None:
     assert shorten_all(names, 34) != [shorten(name, 34) for name in names]
     assert len(set(shorten_all(names, 34))) == 2
     assert len(set(shorten_all(names, 10))) == 1, "no place of the ellipsis tells them apart"
-
-
-@given(st.lists(st.text(st.characters(categories=["L"]), min_size=1)), st.integers(2, 30))
-def test_wrapping_keeps_every_character(words: list[str], width: int) -> None:
-    text = " ".join(words)
-    lines = wrap(text, width)
-    assert all(text_width(line) <= width for line in lines)
-    assert "".join("".join(lines).split()) == "".join(words)
-    whole = wrap(text, width, cut=False)
-    assert " ".join(whole).split() == words
 
 
 # -- tables that fit -----------------------------------------------------------------------------
@@ -144,20 +122,6 @@ def test_long_texts_are_wrapped_in_their_column(width: int) -> None:
     assert max(map(text_width, lines)) <= width
     assert [word for word in " ".join(lines).split() if word.startswith("word")] == words
     assert lines[-1].split() == ["b", "2", "short"]
-
-
-@each_width
-@given(data=st.data())
-def test_any_table_fits(width: int, data: st.DataObject) -> None:
-    text = st.text(st.characters(categories=["L", "Nd", "P", "Zs"]), max_size=70)
-    cell = st.one_of(st.none(), st.integers(0, 10**6), st.floats(0, 1), text)
-    count = data.draw(st.integers(1, 9))
-    rows = data.draw(st.lists(st.tuples(text, *[cell] * (count - 1)), max_size=4))
-    headers = [f"measure{i}" for i in range(count)]
-    table = TextTable(headers, rows)
-    # A column of numbers keeps them whole; one that also holds a long text cannot.
-    lines = table.to_text(width).split("\n")
-    assert max(map(text_width, lines)) <= width
 
 
 @pytest.mark.parametrize("form", ["csv", "latex"])

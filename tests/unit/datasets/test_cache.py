@@ -8,8 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
@@ -19,13 +17,12 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets import cache, columns
 from irtoolkit.datasets.cache import CacheWriter, cache_home, content_hash, parsed
 from irtoolkit.datasets.columns import ColumnTexts, Records, TableRows
+from tests.waiting import PATIENCE
 
 SCHEMAS = {
     "lines": {"text": pa.string(), "length": pa.int32()},
@@ -372,7 +369,7 @@ def test_threads_that_parse_the_same_at_once(home: Path, path: Path) -> None:
     class Slow(Parser):
         def parse(self, out: CacheWriter) -> None:
             super().parse(out)
-            together.wait(60)
+            together.wait(PATIENCE)
 
     def work() -> None:
         found.append(Slow(path)())
@@ -387,39 +384,6 @@ def test_threads_that_parse_the_same_at_once(home: Path, path: Path) -> None:
     read = Parser(path)
     assert read() == ["one", "two", "three"]
     assert read.calls == 0
-
-
-CHILD = """
-import sys, time
-from pathlib import Path
-import pyarrow as pa
-from irtoolkit.datasets.cache import parsed
-
-path, mine, other = map(Path, sys.argv[1:])
-
-def parse(out):
-    mine.touch()
-    while not other.exists():
-        time.sleep(0.01)
-    for line in path.read_text().splitlines():
-        out.add("lines", line)
-
-tables = parsed("kind", [path], {"lines": {"text": pa.string()}}, parse)
-print(*tables["lines"]["text"].to_pylist())
-"""
-
-
-def test_processes_that_parse_the_same_at_once(home: Path, path: Path, tmp_path: Path) -> None:
-    marks = [tmp_path / "a", tmp_path / "b"]
-    children = [
-        subprocess.Popen(
-            [sys.executable, "-c", CHILD, path, *order], stdout=subprocess.PIPE, text=True
-        )
-        for order in (marks, marks[::-1])
-    ]
-    assert [child.communicate(timeout=120)[0] for child in children] == ["one two three\n"] * 2
-    assert [child.returncode for child in children] == [0, 0]
-    assert len(folders(home)) == 1
 
 
 def test_columns_that_another_process_takes_away_at_once(
@@ -567,29 +531,6 @@ def test_hashes_that_cannot_be_kept(
 # ---- writing -------------------------------------------------------------------------------------
 
 
-@given(
-    st.lists(st.text(alphabet="aé猫", max_size=9), max_size=40),
-    st.integers(1, 9),
-    st.integers(1, 30),
-)
-def test_what_is_written_is_read_back(lines: list[str], rows: int, characters: int) -> None:
-    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cache, "_BATCH_ROWS", rows)
-        patch.setattr(cache, "_BATCH_CHARACTERS", characters)
-        writer = CacheWriter(Path(name), SCHEMAS)
-        for line in lines:
-            writer.add("lines", line, len(line))
-            writer.add("letters", list(line))
-        writer.close()
-        tables = cache._open(Path(name), SCHEMAS)
-        assert tables is not None
-        assert tables["lines"].to_pydict() == {"text": lines, "length": list(map(len, lines))}
-        assert tables["letters"]["of"].to_pylist() == [list(line) for line in lines]
-        for table in tables.values():
-            for batch in table.to_batches():
-                assert 1 <= len(batch) <= rows
-
-
 @pytest.mark.parametrize("table", SCHEMAS)
 def test_few_long_rows_are_held_at_a_time(
     home: Path, path: Path, monkeypatch: pytest.MonkeyPatch, table: str
@@ -623,51 +564,6 @@ def made(number: int, text: str, length: int) -> tuple[int, str, int]:
     return number, text, length
 
 
-VALUES = st.lists(st.text(alphabet="abcé猫 ", max_size=5), max_size=40)
-LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=5)
-
-
-def expected(values: Sequence[str]) -> list[tuple[int, str, int]]:
-    return [(number, value, len(value)) for number, value in enumerate(values)]
-
-
-def assert_same(rows: Sequence[Any], plain: list[Any]) -> None:
-    assert len(rows) == len(plain)
-    assert list(rows) == list(rows) == plain
-    assert [rows[i] for i in range(-len(plain), len(plain))] == plain + plain
-    assert list(reversed(rows)) == plain[::-1]
-    for place in (len(plain), -len(plain) - 1):
-        with pytest.raises(IndexError):
-            rows[place]
-
-
-@given(VALUES, LENGTHS, st.integers(1, 9), st.data())
-def test_rows_are_a_list(
-    values: list[str], lengths: list[int], batch: int, data: st.DataObject
-) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(columns, "_BATCH_ROWS", batch)
-        rows, plain = TableRows(table_of(values, lengths), made), expected(values)
-        assert_same(rows, plain)
-        for _ in range(3):
-            part = data.draw(st.slices(len(plain)))
-            rows, plain = rows[part], plain[part]
-            assert isinstance(rows, TableRows)
-            assert_same(rows, plain)
-        places = data.draw(st.lists(st.sampled_from(range(len(plain))))) if plain else []
-        assert list(rows.at(places)) == [plain[place] for place in places]
-
-
-@given(VALUES, LENGTHS, st.data())
-def test_rows_of_a_part(values: list[str], lengths: list[int], data: st.DataObject) -> None:
-    """A split is a range of the table; its rows keep their numbers in the whole."""
-    start = data.draw(st.integers(0, len(values)))
-    stop = data.draw(st.integers(start, len(values)))
-    rows = TableRows(table_of(values, lengths), made, range(start, stop))
-    assert_same(rows, expected(values)[start:stop])
-    assert_same(rows[::-2], expected(values)[start:stop][::-2])
-
-
 def test_rows_are_made_when_they_are_asked_for() -> None:
     asked: list[int] = []
 
@@ -680,20 +576,6 @@ def test_rows_are_made_when_they_are_asked_for() -> None:
     assert asked == [50, 13, 99]
     assert next(iter(rows)) == "0"
     assert asked == [50, 13, 99, 0]
-
-
-@given(VALUES, LENGTHS, st.data())
-def test_texts_are_a_list(values: list[str], lengths: list[int], data: st.DataObject) -> None:
-    start = data.draw(st.integers(0, len(values)))
-    count = data.draw(st.integers(0, len(values) - start))
-    texts, plain = (
-        ColumnTexts(table_of(values, lengths)["text"], start, count),
-        values[start : start + count],
-    )
-    assert_same(texts, plain)
-    part = data.draw(st.slices(count))
-    assert texts[part] == plain[part]
-    assert all(text in texts for text in plain)
 
 
 def test_texts_are_read_when_they_are_asked_for() -> None:
@@ -715,25 +597,6 @@ def records_of(values: Sequence[str], lengths: Sequence[int]) -> Records[tuple[i
     return Records(
         lambda: [f"d{n}" for n in range(len(values))], TableRows(table_of(values, lengths), made)
     )
-
-
-@given(VALUES, LENGTHS, st.data())
-def test_records_are_a_dict(values: list[str], lengths: list[int], data: st.DataObject) -> None:
-    records = records_of(values, lengths)
-    plain = {f"d{number}": row for number, row in enumerate(expected(values))}
-    assert dict(records) == plain
-    assert list(records) == list(records.keys()) == list(plain)
-    assert list(records.items()) == list(plain.items())
-    assert len(records) == len(plain)
-    assert_same(records.values(), list(plain.values()))
-    for key in ("", "d", "d-1", "D0", f"d{len(values)}"):
-        assert key not in records
-        assert records.get(key) is None
-        with pytest.raises(KeyError):
-            records[key]
-    keys = data.draw(st.lists(st.sampled_from([*plain, "gone", "", "d 1"]), max_size=60))
-    found = [plain[key] for key in keys if key in plain]
-    assert list(records.many(keys)) == list(records.many(iter(keys))) == found
 
 
 @pytest.mark.parametrize("batch", [1, 2, 3, 7, 100])

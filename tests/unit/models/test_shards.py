@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 import random
-import signal
-import subprocess
-import sys
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -20,14 +14,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import encoder as encoding
 from irtoolkit.models import shards
 from irtoolkit.models.encoder import Encoder, How
-from irtoolkit.models.shards import KEY_BYTES, Output, Rows, Store, key_of, write_shard
+from irtoolkit.models.shards import KEY_BYTES, Output, Store, key_of, write_shard
 
 SMALL = 4
 TEXTS = [f"text {'x ' * (i % 7)}number {i}" for i in range(23)]
@@ -36,95 +28,11 @@ TEXTS = [f"text {'x ' * (i % 7)}number {i}" for i in range(23)]
 # -- rows against plain lists -----------------------------------------------------------------
 
 
-def numbers(*shape: int) -> Any:
-    size = int(np.prod(shape))
-    return st.lists(st.floats(-9, 9, width=32), min_size=size, max_size=size).map(
-        lambda values: np.array(values, np.float32).reshape(shape)
-    )
-
-
-@st.composite
-def made(draw: Any) -> tuple[list[str], list[int], list[Output], list[int]]:
-    """Texts, their tokens, what a model made of each, and where one shard ends and one begins."""
-    texts = draw(st.lists(st.text(max_size=5), min_size=1, max_size=12, unique=True))
-    width = draw(st.integers(1, 3))
-    form = draw(st.sampled_from(["one vector", "a vector a token", "terms"]))
-    outputs: list[Output] = []
-    for _ in texts:
-        count = draw(st.integers(0, 3))
-        if form == "one vector":
-            outputs.append((draw(numbers(width)),))
-        elif form == "a vector a token":
-            outputs.append((draw(numbers(count, width)), draw(numbers(count))))
-        else:
-            outputs.append((np.arange(count, dtype=np.int32), draw(numbers(count))))
-    lengths = draw(st.lists(st.integers(0, 99), min_size=len(texts), max_size=len(texts)))
-    cuts = draw(st.sets(st.integers(1, len(texts)), max_size=3))
-    return texts, lengths, outputs, sorted({0, len(texts), *cuts})
-
-
 def stored(folder: Path, texts: list[str], lengths: list[int], outputs: list[Output], cuts: list[int]) -> Store:  # fmt: skip
     keys = [key_of(text) for text in texts]
     for a, b in pairwise(cuts):
         write_shard(folder, keys[a:b], np.array(lengths[a:b]), outputs[a:b])
     return Store(folder)
-
-
-@settings(max_examples=60)
-@given(made(), st.data())
-def test_rows_are_what_was_written(given: Any, data: Any) -> None:
-    texts, lengths, outputs, _ = given
-    asked = data.draw(st.lists(st.integers(0, len(texts) - 1), max_size=20))
-    with tempfile.TemporaryDirectory() as folder:
-        store = stored(Path(folder) / "vectors", *given)
-        keys = [key_of(texts[i]) for i in asked]
-        assert store.has(keys) == [True] * len(asked)
-        assert store.has([key_of("elsewhere" * 9), *keys])[0] is False
-        rows = store.rows(keys)
-        assert len(rows) == len(asked)
-        check(rows, asked, lengths, outputs)
-        chosen = data.draw(st.lists(st.integers(0, len(asked) - 1), max_size=9) if asked else st.just([]))  # fmt: skip
-        check(rows[np.array(chosen, int)], [asked[i] for i in chosen], lengths, outputs)
-        distinct, which = rows.distinct()
-        first = list(dict.fromkeys(asked))
-        check(distinct, first, lengths, outputs)
-        assert [first[i] for i in which] == asked
-
-
-def check(rows: Rows, asked: list[int], lengths: list[int], outputs: list[Output]) -> None:
-    assert rows.lengths.tolist() == [lengths[i] for i in asked]
-    assert rows.counts.tolist() == [outputs[i][0].shape[0] for i in asked]
-    if outputs[0][0].ndim == 1 and len(outputs[0]) == 1:
-        vectors = rows.vectors()
-        assert vectors.dtype == np.float32
-        assert vectors.tolist() == [outputs[i][0].tolist() for i in asked]
-    for number in range(len(outputs[0])):
-        flat, begins = rows.ragged(number)
-        assert len(begins) == len(asked) + 1
-        assert begins[0] == 0
-        for at, i in enumerate(asked):
-            part = flat[begins[at] : begins[at + 1]]
-            assert part.dtype == outputs[i][number].dtype
-            assert part.tolist() == outputs[i][number].tolist()
-        assert begins[-1] == len(flat)
-
-
-@settings(max_examples=30)
-@given(made(), st.randoms())
-def test_a_digest_is_of_texts_in_order_whatever_shard_they_are_in(given: Any, random: Any) -> None:
-    texts, lengths, outputs, cuts = given
-    keys = [key_of(text) for text in texts]
-    with tempfile.TemporaryDirectory() as home:
-        one = stored(Path(home) / "a" / "same", texts, lengths, outputs, cuts).rows(keys)
-        order = random.sample(range(len(texts)), len(texts))
-        mixed = [[part[i] for i in order] for part in (texts, lengths, outputs)]
-        two = stored(Path(home) / "b" / "same", *mixed, [0, len(texts)]).rows(keys)
-        assert one.digest() == two.digest()
-        other = stored(Path(home) / "another", texts, lengths, outputs, cuts).rows(keys)
-        assert other.digest() != one.digest()
-        assert one[np.arange(len(texts) - 1)].digest() != one.digest()
-        if len(texts) > 1:
-            assert one[np.arange(len(texts))[::-1]].digest() != one.digest()
 
 
 def test_a_key_is_of_the_text_alone() -> None:
@@ -457,155 +365,6 @@ def test_a_damaged_shard_is_made_again(
 
 
 # -- processes --------------------------------------------------------------------------------
-
-PROCESS = """
-import hashlib, json, os, signal, sys, time
-from pathlib import Path
-import numpy as np
-from irtoolkit.models import encoder as encoding, shards
-from irtoolkit.models.encoder import Encoder, How
-
-asked = json.load(sys.stdin)
-encoded = []
-
-class Model:
-    device, similarity, separator, limit = "cpu", "dot", None, None
-    def lengths(self, items):
-        return np.array([len(item.split()) for item in items])
-    def __call__(self, items):
-        encoded.extend(items)
-        time.sleep(0.002)
-        found = (hashlib.sha256(item.encode()).digest()[:12] for item in items)
-        return [(np.frombuffer(digest, np.uint8).astype(np.float32) - 128,) for digest in found]
-
-encoding.apply = lambda *args, **how: Model()
-encoding.SHARD = asked["shard"]
-die, when = asked["die"]
-written, original = [], shards.sha256
-
-def dying(path):
-    # A shard's temporary file is written, and is not yet a shard.
-    if len(written) == die and when == "writing":
-        os.kill(os.getpid(), signal.SIGKILL)
-    return original(path)
-
-def write(*args):
-    made = original_write(*args)
-    written.append(made)
-    if len(written) == die and when == "written":
-        os.kill(os.getpid(), signal.SIGKILL)
-    return made
-
-shards.sha256, original_write, encoding.write_shard = dying, encoding.write_shard, write
-made = Encoder(How(asked["model"], "dense", "document", batch_tokens=8))
-Path(asked["here"], str(os.getpid())).touch()
-while len(list(Path(asked["here"]).iterdir())) < asked["many"]:
-    time.sleep(0.01)
-rows = made.encode(asked["texts"])
-print(json.dumps({
-    "encoded": encoded, "digest": rows.digest(), "vectors": rows.vectors().tolist(),
-    "lengths": rows.lengths.tolist(),
-}))
-"""
-
-
-@pytest.fixture
-def start(how: How, tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Starts a process that encodes texts as this one would, once so many others do."""
-    running: list[subprocess.Popen[str]] = []
-    (tmp_path / "here").mkdir()
-
-    def begin(texts: list[str], many: int = 1, die: tuple[int, str] = (-1, "")) -> subprocess.Popen[str]:  # fmt: skip
-        asked = {
-            "texts": texts, "model": how.model, "shard": SMALL, "many": many, "die": die,
-            "here": str(tmp_path / "here"),
-        }  # fmt: skip
-        process = subprocess.Popen(
-            [sys.executable, "-c", PROCESS], text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )  # fmt: skip
-        running.append(process)
-        assert process.stdin is not None
-        process.stdin.write(json.dumps(asked))
-        process.stdin.close()
-        process.stdin = None
-        return process
-
-    yield begin
-    for process in running:
-        process.kill()
-        process.communicate()
-
-
-def said(process: subprocess.Popen[str]) -> dict[str, Any]:
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 0, err
-    found: dict[str, Any] = json.loads(out)
-    return found
-
-
-def keys_in(tmp_path: Path) -> list[bytes]:
-    """The key of every row of every shard."""
-    found = []
-    for path in (tmp_path / "cache").rglob("*.arrow"):
-        with pa.memory_map(str(path)) as source:
-            found += pa.ipc.open_file(source).read_all()["key"].to_pylist()
-    return found
-
-
-@pytest.mark.parametrize("when", ["writing", "written"])
-def test_who_is_killed_goes_on(
-    models: list[Counting], how: How, start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    when: str,
-) -> None:  # fmt: skip
-    """Not a shard is lost, and the files are those of a run that nobody killed."""
-    die = random.Random(when).randrange(1, len(TEXTS) // SMALL)
-    process = start(TEXTS, die=(die, when))
-    process.communicate(timeout=120)
-    assert process.returncode == -signal.SIGKILL
-    left = files(tmp_path)
-    assert sum(name.endswith(".arrow") for name in left) == die
-    assert sum(name.endswith(".tmp") for name in left) == (when == "writing")
-    assert any(name.endswith(".lock") for name in left)
-    rows = Encoder(how).encode(TEXTS)
-    assert rows.vectors().tolist() == vectors_of(TEXTS)
-    assert models[0].seen == Counter(TEXTS[die * SMALL :])
-    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "unbroken" / "cache"))
-    Encoder(how).encode(TEXTS)
-    found, unbroken = files(tmp_path), files(tmp_path / "unbroken")
-    # Who is killed when all is done but for letting the lock go leaves the lock, which is empty.
-    assert [data for name, data in found.items() if name not in unbroken] == [b""] * (when == "written")  # fmt: skip
-    assert {name: found[name] for name in unbroken} == unbroken
-
-
-def test_two_processes_share_the_work(models: list[Counting], how: How, start: Any, tmp_path: Path) -> None:  # fmt: skip
-    """Each text is encoded by one of them, and both have all."""
-    many = [f"{text} {i}" for text in TEXTS for i in range(5)]
-    one, two = (said(process) for process in [start(many, 2), start(many, 2)])
-    assert Counter(one["encoded"] + two["encoded"]) == Counter(many)
-    assert one["encoded"]
-    assert two["encoded"]
-    assert one["vectors"] == two["vectors"] == vectors_of(many)
-    assert one["lengths"] == two["lengths"]
-    assert one["digest"] == two["digest"] == Encoder(how).encode(many).digest()
-    assert not models[0].seen
-    assert {Path(name).suffix for name in files(tmp_path)} == {".arrow"}
-    assert Counter(keys_in(tmp_path)) == Counter(map(key_of, many))
-
-
-def test_three_processes_with_lists_that_overlap(models: list[Counting], how: How, start: Any, tmp_path: Path) -> None:  # fmt: skip
-    """A text may be encoded by two at once; each has what it asked for, and nothing is left over."""
-    draw = random.Random(11)
-    lists = [draw.sample(TEXTS, 15) for _ in range(3)]
-    for asked, found in zip(lists, map(said, [start(part, 3) for part in lists]), strict=True):
-        assert found["vectors"] == vectors_of(asked)
-        assert set(found["encoded"]) <= set(asked)
-        assert len(set(found["encoded"])) == len(found["encoded"])
-    union = sorted({text for part in lists for text in part})
-    assert Encoder(how).encode(union).vectors().tolist() == vectors_of(union)
-    assert not models[0].seen
-    assert {Path(name).suffix for name in files(tmp_path)} == {".arrow"}
 
 
 def test_a_lock_is_let_go_when_encoding_fails(models: list[Counting], how: How, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip

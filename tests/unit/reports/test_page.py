@@ -11,15 +11,13 @@ import re
 import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import id_array
@@ -46,7 +44,6 @@ from tests.conftest import Answer
 
 Command = Callable[..., Answer]
 VOID = {"meta", "link", "input", "br", "hr", "img"}
-TEXTS = st.text(st.characters(codec="utf-8"))
 
 
 # -- reading a page --------------------------------------------------------------------------------
@@ -520,15 +517,6 @@ def test_marking(text: str, query: str, pieces: list[str]) -> None:
     assert overlap.mark(text, overlap.terms(query)) == pieces
 
 
-@given(TEXTS, TEXTS)
-def test_pieces_are_the_text(text: str, query: str) -> None:
-    overlap = Overlap()
-    pieces = overlap.mark(text, overlap.terms(query))
-    assert "".join(pieces) == text
-    assert len(pieces) % 2 == 1
-    assert all(pieces[1::2])
-
-
 def test_a_text_shares_all_its_terms_with_itself() -> None:
     overlap = Overlap()
     text = "Whales migrate; 鯨の移動 too."
@@ -573,16 +561,6 @@ def test_of_many_queries_a_stated_sample_has_texts(runs: Callable[..., list[str]
     none = compose_of("relic/sample/val", paths, texts=0)
     assert none.texts.entries == ()
     assert "No texts were requested." in render(none)
-
-
-@given(st.lists(st.floats(-5, 5), min_size=1, max_size=60), st.integers(1, 70))
-def test_a_pick_is_spread_over_the_order(values: list[float], count: int) -> None:
-    order = np.array(values)
-    places = texts.pick(order, count)
-    assert places == sorted(set(places))
-    assert len(places) == min(count, len(values))
-    if count > 1:
-        assert {order[places].min(), order[places].max()} == {order.min(), order.max()}
 
 
 def test_judgments_from_a_file_make_a_page_without_texts(
@@ -804,19 +782,6 @@ def test_what_looks_like_markup_is_text(nasty: Path, irtoolkit: Command, tmp_pat
     assert "<b>" not in out[2].read_text().replace("\\<b\\>", "")
 
 
-@given(
-    st.recursive(
-        TEXTS | st.integers() | st.none(),
-        lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner),
-        max_leaves=8,
-    )
-)
-def test_embedded_json_reads_back_and_ends_no_element(content: Any) -> None:
-    text = embedded(content)
-    assert json.loads(text) == content
-    assert not set(text) & set("<>&\u2028\u2029")
-
-
 def test_a_number_that_json_lacks_is_never_embedded() -> None:
     with pytest.raises(ValueError, match="JSON"):
         embedded([math.nan])
@@ -900,14 +865,6 @@ def test_latex_and_markdown_have_the_page_s_figures(csfcube: ReportContent) -> N
     assert formatting.how_tested(csfcube) in latex
 
 
-@given(TEXTS)
-def test_a_markdown_cell_is_one_cell_on_one_line(text: str) -> None:
-    said = papers.markdown_text(text)
-    assert "\n" not in said
-    plain = re.sub(r"\\.", "", said)
-    assert not set(plain) & set("|<>*_`[]{}#~\\")
-
-
 def test_latex_escapes_names_and_shows_what_is_infinite() -> None:
     assert (
         papers._latex_cell("a_b & 50%", "bc", True, "")
@@ -917,48 +874,6 @@ def test_latex_escapes_names_and_shows_what_is_infinite() -> None:
 
 
 # -- pictures --------------------------------------------------------------------------------------
-
-
-def test_figures_are_drawn_as_pdf_and_svg(csfcube: ReportContent, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    expected = {"differences", "scatter", "ranks", "by-facet"}
-    written = figures.write_figures(csfcube, tmp_path / "a")
-    assert {path.stem for path in written} == expected
-    assert {path.suffix for path in written} == {".pdf", ".svg"}
-    for path in written:
-        if path.suffix == ".pdf":
-            assert path.read_bytes().startswith(b"%PDF")
-            # Type 42: publishers refuse Type 3 fonts.
-            assert b"/Type3" not in path.read_bytes()
-        else:
-            assert ET.fromstring(path.read_text("utf-8")).tag.endswith("svg")
-    again = figures.write_figures(csfcube, tmp_path / "b")
-    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in written]
-
-
-def test_a_figure_of_many_queries_is_small_and_keeps_the_extremes(
-    csfcube: ReportContent, tmp_path: Path
-) -> None:
-    pytest.importorskip("matplotlib")
-    values = np.zeros((2, 9000))
-    values[0, 4000], values[1, 17] = 0.9, 0.7
-    many = made_up(values.tolist())
-    report = replace(
-        csfcube, evaluations=tuple(many), columns=(measure_column(many, "AP"),), chart="AP",
-        breakdowns={}, systems=csfcube.systems[:2],
-        first_relevant=FirstRelevant(1, 9000, (np.full(9000, np.nan),) * 2, (1, 1), (False, False)),
-    )  # fmt: skip
-    written = figures.write_figures(report, tmp_path)
-    assert {path.stem for path in written} == {"differences", "scatter"}
-    assert all(path.stat().st_size < 200_000 for path in written)
-    from matplotlib.figure import Figure
-
-    axes = Figure().add_subplot()
-    figures._differences(axes, report)
-    low, high = axes.get_ylim()
-    assert low < -0.7
-    assert high > 0.9
-    assert "each column the most different of 9" in axes.get_xlabel()
 
 
 def test_figures_without_matplotlib_name_the_extra(
@@ -983,25 +898,6 @@ def test_figures_without_matplotlib_name_the_extra(
     )
     page_only = irtoolkit("report", "csfcube/sample", *paths, "-o", tmp_path / "x.html")
     assert page_only.status == 0
-
-
-def test_the_command_writes_all_it_is_asked_for(
-    runs: Callable[..., list[str]], irtoolkit: Command, tmp_path: Path
-) -> None:
-    pytest.importorskip("matplotlib")
-    answer = irtoolkit(
-        "report", "csfcube/sample", *runs("csfcube/sample"), "-o", tmp_path / "r.html",
-        "-o", tmp_path / "t.TEX", "-o", tmp_path / "t.md", "--figures", tmp_path / "f",
-        "--names", "A", "B", "C", "--intervals", "--pair", *runs("csfcube/sample")[1:],
-        "--chart", "nDCGp(p=20)",
-    )  # fmt: skip
-    assert answer.status == 0, answer.err
-    told = [Path(line) for line in answer.out.splitlines()]
-    assert len(told) == 3 + 8
-    assert all(path.stat().st_size for path in told)
-    data = data_in(read((tmp_path / "r.html").read_text("utf-8")))
-    assert (data["pair"], data["chart"]) == ([1, 2], 4)
-    assert r"{\scriptsize [" in (tmp_path / "t.TEX").read_text()
 
 
 # -- what is refused -------------------------------------------------------------------------------

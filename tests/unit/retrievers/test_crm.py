@@ -13,8 +13,6 @@ from typing import Any
 import ir_datasets
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from ir_datasets.formats import (
     BaseQueries,
     BaseScoredDocs,
@@ -27,9 +25,8 @@ from ir_datasets.formats import (
 from irtoolkit.base.analysis import analyzer
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler
-from irtoolkit.retrievers import create_retriever, crm, engine
+from irtoolkit.retrievers import create_retriever
 from irtoolkit.retrievers.crm import CRM
-from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.task import load_task
 
 NUMBERS = count()
@@ -128,48 +125,7 @@ def restated(
     return scores
 
 
-WORDS = st.sampled_from(["cat", "dog", "fish", "bird", "newt", "the"])
-TEXT = st.lists(WORDS, max_size=6).map(" ".join)
 pooling = pytest.mark.parametrize("pooling", ["max", "mean", "square"])
-
-
-@st.composite
-def cases(draw: st.DrawFn) -> tuple[Texts, Golds, Texts]:
-    texts = draw(st.lists(TEXT, min_size=1, max_size=7))
-    contexts = {f"c{i}": text for i, text in enumerate(texts)}
-    own = st.lists(st.sampled_from(sorted(QUOTES)), max_size=3, unique=True)
-    golds = {name: draw(own) for name in contexts}
-    golds["c0"] = golds["c0"] or ["b"]
-    asked = draw(st.lists(TEXT | st.just("unheard cat"), min_size=1, max_size=4))
-    return contexts, golds, {f"q{i}": text for i, text in enumerate(asked)}
-
-
-@pooling
-@pytest.mark.parametrize("smooth", [True, False])
-@given(case=cases())
-@settings(max_examples=40)
-def test_scores_are_cosines_of_contexts(
-    pooling: Any, smooth: bool, case: tuple[Texts, Golds, Texts]
-) -> None:
-    contexts, golds, asked = case
-    found = table(pair(contexts, golds, asked), CRM(pooling=pooling, smooth=smooth))
-    for query, text in asked.items():
-        expected = restated(contexts, golds, text, QUOTES, pooling, smooth)
-        assert found[query] == pytest.approx(expected, abs=1e-12)
-
-
-@pooling
-@given(case=cases(), cells=st.integers(1, 30))
-@settings(max_examples=30)
-def test_blocks_change_nothing(pooling: Any, case: tuple[Texts, Golds, Texts], cells: int) -> None:
-    dataset_id = pair(*case)
-    before = table(dataset_id, CRM(pooling=pooling))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(crm, "_CELLS", cells)
-        assert table(dataset_id, CRM(pooling=pooling)) == before
-        patch.setattr(engine, "BLOCK_CELLS", cells)
-        run = rank(load_task(dataset_id), CRM(pooling=pooling), progress=False)
-    assert run == rank(load_task(dataset_id), CRM(pooling=pooling), progress=False)
 
 
 CONTEXTS = {"c1": "cat dog", "c2": "fish", "c3": "cat cat newt", "c4": "bird fish dog"}

@@ -12,8 +12,6 @@ from typing import Any, ClassVar, Literal, Optional
 import numpy as np
 import pytest
 import pytrec_eval
-from hypothesis import example, given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
@@ -77,35 +75,7 @@ def case(scores: list[float], ids: str | None = None) -> Case:
     return Case(names, (tuple(range(len(scores))),), np.array([scores]))
 
 
-# Scores full of ties; scores that differ in double precision alone; and any others.
-TIED = st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5])
-CLOSE = st.builds(
-    lambda base, step: base + step * 1e-12 * max(1.0, abs(base)),
-    st.sampled_from([0.0, 1.0, -1.0, 1e6]),
-    st.integers(-4, 4),
-)
-SMALL = st.sampled_from([0.0, TINIEST, -TINIEST, 2 * TINIEST, TINIEST / 4, 1.2e-38])
-ANY = st.floats(-1e30, 1e30, allow_nan=False)
-SCORES = st.sampled_from([TIED, CLOSE, SMALL, ANY, TIED | CLOSE | SMALL])
-
-
-@st.composite
-def cases(draw: st.DrawFn) -> Case:
-    ids = draw(
-        st.lists(st.text("aB1é漢😀", min_size=1, max_size=3), min_size=1, max_size=12, unique=True)
-    )
-    pool = st.permutations(range(len(ids))).flatmap(
-        lambda order: st.integers(0, len(ids)).map(lambda size: tuple(order[:size]))
-    )
-    whole = st.permutations(range(len(ids))).map(tuple)
-    pools = [draw(whole), *draw(st.lists(pool, max_size=3))]
-    row = st.lists(draw(SCORES), min_size=len(ids), max_size=len(ids))
-    scores = np.array(draw(st.lists(row, min_size=len(pools), max_size=len(pools))))
-    return Case(tuple(ids), tuple(pools), scores)
-
-
 TIES = pytest.mark.parametrize("ties", ["trec", "pool"])
-DEPTHS = st.none() | st.integers(1, 15)
 
 
 def order(run: Run, query: int = 0) -> list[str]:
@@ -117,32 +87,6 @@ def lowered(scores: Any, names: Any) -> NDArray[np.float32]:
 
 
 # -- order ------------------------------------------------------------------------------------
-
-
-@TIES
-@given(case=cases(), depth=DEPTHS)
-def test_a_ranking_is_what_sorting_gives(ties: Ties, case: Case, depth: int | None) -> None:
-    run = case.rank(ties=ties, depth=depth)
-    for query in range(len(case.pools)):
-        assert order(run, query) == case.expected(query, ties, depth)
-
-
-@TIES
-@given(case=cases())
-def test_a_file_read_by_trec_evals_rule_has_the_order_that_was_meant(
-    ties: Ties, case: Case, tmp_path: Path
-) -> None:
-    path = tmp_path / "x.run"
-    case.rank(ties=ties).write(path)
-    rows = [line.split(" ") for line in path.read_text("utf-8").splitlines()]
-    for query in range(len(case.pools)):
-        own = [(float(np.float32(r[4])), r[2].encode()) for r in rows if r[0] == f"q{query}"]
-        read = [name.decode() for _, name in sorted(own, reverse=True)]
-        assert read == case.expected(query, ties)
-    again = Run.read(path)
-    assert [order(again, q) for q in range(len(case.pools))] == [
-        case.expected(q, ties) for q in range(len(case.pools))
-    ]
 
 
 @TIES
@@ -196,16 +140,6 @@ def test_scores_of_either_precision_are_taken(kind: Any) -> None:
 
 
 @TIES
-@given(case=cases(), depth=st.integers(1, 15))
-def test_a_shallower_run_is_the_head_of_the_whole(ties: Ties, case: Case, depth: int) -> None:
-    cut, head = case.rank(ties=ties, depth=depth), case.rank(ties=ties).head(depth)
-    assert cut == head
-    assert [order(cut, q) for q in range(len(case.pools))] == [
-        order(head, q) for q in range(len(case.pools))
-    ]
-
-
-@TIES
 @pytest.mark.parametrize("depth", range(1, 8))
 def test_ties_at_the_cut_compete_for_the_last_places(ties: Ties, depth: int) -> None:
     ranked = case([1, 2, 1, 1, 2, 1, 0], "cafbged")
@@ -222,23 +156,6 @@ def test_a_depth_below_one_is_refused(depth: int) -> None:
 # -- exact ranks ------------------------------------------------------------------------------
 
 
-@TIES
-@given(case=cases(), depth=DEPTHS)
-def test_exact_ranks_are_places_in_the_whole_order(
-    ties: Ties, case: Case, depth: int | None
-) -> None:
-    """Asked for every document, and for strangers, of every query, and of one that is not there."""
-    names = [f"q{query}" for query in range(len(case.pools))]
-    wanted = dict.fromkeys([*names, "stranger"], (*case.ids, "stranger"))
-    table = Table(case.scores, [])
-    found = rank_and_locate(case.task(), table, wanted, ties=ties, depth=depth, progress=False)
-    assert found.run == case.rank(ties=ties, depth=depth)
-    for query, name in enumerate(names):
-        whole = case.expected(query, ties)
-        assert found.ranks.get(name, {}) == {doc: i for i, doc in enumerate(whole, 1)}
-    assert found.ranks.keys() <= set(names)
-
-
 def test_only_wanted_ranks_of_candidates_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     pools = ((0, 1, 2), (2, 1), (0,), (1, 2))
     ranked = Case(("a", "b", "c"), pools, np.array([[3.0, 1, 2]] * 4))
@@ -250,55 +167,6 @@ def test_only_wanted_ranks_of_candidates_are_told(monkeypatch: pytest.MonkeyPatc
 
 
 # -- separate ---------------------------------------------------------------------------------
-
-
-def stands(single: NDArray[np.float32], names: list[int]) -> bool:
-    """Whether rows are in trec_eval's order."""
-    rows = list(zip(single.tolist(), names, strict=True))
-    return rows == sorted(rows, reverse=True)
-
-
-@st.composite
-def lists(draw: st.DrawFn) -> tuple[list[float], list[int]]:
-    scores = draw(st.lists(draw(SCORES), min_size=1, max_size=10))
-    return sorted(scores, reverse=True), draw(st.permutations(range(len(scores))))
-
-
-@given(rows=lists())
-def test_separated_scores_stand_in_trec_evals_order_and_none_is_raised(
-    rows: tuple[list[float], list[int]],
-) -> None:
-    scores, names = rows
-    single = lowered(scores, names)
-    assert single.dtype == np.float32
-    assert np.isfinite(single).all()
-    assert stands(single, names)
-    assert (single <= np.array(scores, dtype=np.float32)).all()
-
-
-@given(rows=lists())
-@example(([1.0, 1.0, 1.0], [0, 2, 1]))
-def test_scores_are_lowered_by_the_fewest_steps(rows: tuple[list[float], list[int]]) -> None:
-    """Each row takes the greatest score that is neither above its own nor out of order."""
-    scores, names = rows
-    fewest: list[np.float32] = []
-    for score, name in zip(np.array(scores, dtype=np.float32), names, strict=True):
-        greatest = score
-        if fewest:
-            tie_stands = name < names[len(fewest) - 1]
-            below = np.nextafter(fewest[-1], np.float32(-np.inf))
-            greatest = min(score, fewest[-1] if tie_stands else below)
-        fewest.append(greatest)
-    assert lowered(scores, names).tolist() == [float(score) for score in fewest]
-
-
-@given(rows=lists())
-def test_rows_in_order_are_left_alone(rows: tuple[list[float], list[int]]) -> None:
-    single = np.array(rows[0], dtype=np.float32)
-    names = np.array(rows[1])
-    by_trec = np.lexsort((-names, -single))
-    single, names = single[by_trec], names[by_trec]
-    assert separate(single, names).tolist() == single.tolist()
 
 
 @pytest.mark.parametrize(
@@ -466,39 +334,6 @@ class Demanding(Retriever):
     name: ClassVar[str] = "demanding"
 
     needed: int
-
-
-@pytest.mark.parametrize(
-    ("key", "given_", "expected"),
-    [
-        ("whole", "7", 7),
-        ("whole", "-7", -7),
-        ("whole", 7, 7),
-        ("part", "0.25", 0.25),
-        ("part", "1e-3", 0.001),
-        ("part", "3", 3.0),
-        ("part", 3, 3.0),
-        ("flag", "true", True),
-        ("flag", "True", True),
-        ("flag", "FALSE", False),
-        ("flag", True, True),
-        ("kind", "two", "two"),
-        ("text", "a b=c", "a b=c"),
-        ("text", "none", "none"),
-        ("text", "", ""),
-        ("maybe", "3", 3),
-        ("maybe", "none", None),
-        ("maybe", None, None),
-        ("perhaps", "0.5", 0.5),
-        ("perhaps", "none", None),
-        ("folder", "some/where", "some/where"),
-        ("folder", "none", None),
-    ],
-)
-def test_settings_become_what_the_fields_are(key: str, given_: Any, expected: Any) -> None:
-    value = getattr(Probe.with_settings({key: given_}), key)
-    assert value == expected
-    assert type(value) is type(expected)
 
 
 def test_settings_that_are_not_given_keep_their_defaults() -> None:

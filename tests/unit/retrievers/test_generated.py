@@ -5,15 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import signal
 import socket
 import struct
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -34,7 +30,6 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.handlers import DocsHandler
-from irtoolkit.models.llm.cache import Answers
 from irtoolkit.models.llm.writers import Completion, Endpoint, Local, _retry_after
 from irtoolkit.ranking.produce import made_of
 from irtoolkit.ranking.systems import System
@@ -43,6 +38,7 @@ from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.generated import GeneratedQuery
 from irtoolkit.retrievers.task import Task, load_task
+from tests.waiting import PATIENCE
 
 NUMBERS = count()
 KEY = "sk-test-4f9a"
@@ -262,7 +258,7 @@ def stub() -> Iterator[Stub]:
 
 @pytest.fixture
 def endpoint(stub: Stub) -> Endpoint:
-    return Endpoint("gpt-test", url=stub.url, pause=0.001, timeout=20.0)
+    return Endpoint("gpt-test", url=stub.url, pause=0.001, timeout=PATIENCE)
 
 
 def written(writer: Any, prompts: list[str]) -> dict[str, Completion]:
@@ -343,7 +339,7 @@ def test_several_requests_are_under_way_and_no_more(
     together = threading.Barrier(parallel)
 
     def wait_for_others(handler: Handler) -> None:
-        together.wait(20)
+        together.wait(PATIENCE)
         handler.write_out()
 
     stub.always = wait_for_others
@@ -356,7 +352,7 @@ def test_a_slow_answer_holds_up_no_other(stub: Stub, endpoint: Endpoint) -> None
     rest = threading.Event()
 
     def last(handler: Handler) -> None:
-        rest.wait(20)
+        rest.wait(PATIENCE)
         handler.write_out()
 
     stub.faults[0] = last
@@ -401,7 +397,7 @@ def test_what_passes_is_waited_out(stub: Stub, endpoint: Endpoint, fault: Reply)
 
 def test_a_request_without_an_answer_is_made_again(stub: Stub, endpoint: Endpoint) -> None:
     never = threading.Event()
-    stub.faults[0] = lambda handler: never.wait(20) and None
+    stub.faults[0] = lambda handler: never.wait(PATIENCE) and None
     try:
         found = written(replace(endpoint, timeout=0.3), ["tell me"])
     finally:
@@ -687,13 +683,13 @@ def test_one_failure_ends_the_asking_and_loses_no_answer(stub: Stub, endpoint: E
     together, refused = threading.Barrier(4), threading.Event()
 
     def late(handler: Handler) -> None:
-        together.wait(20)
-        refused.wait(20)
+        together.wait(PATIENCE)
+        refused.wait(PATIENCE)
         time.sleep(0.05)
         handler.write_out()
 
     def bad(handler: Handler) -> None:
-        together.wait(20)
+        together.wait(PATIENCE)
         handler.refuse(400, "not this one", "invalid_request_error")
         refused.set()
 
@@ -1074,65 +1070,6 @@ def test_after_a_failure_only_the_rest_is_asked(
     assert sorted(stub.answered) == sorted(f"On text {i} in emma:" for i in range(12))
     assert len(set(paid)) == 7
     assert found == [(answer_to(f"On text {i} in emma:"),) for i in range(12)]
-
-
-WORKER = """
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
-from irtoolkit.models.llm.cache import Answers
-from irtoolkit.models.llm.writers import Endpoint
-writer = Endpoint("gpt-test", url=sys.argv[1], parallel=3)
-Answers("generated", writer.identity()).gather([f"p{i}" for i in range(40)], writer.write)
-"""
-
-
-@contextmanager
-def working(stub: Stub) -> Iterator[subprocess.Popen[str]]:
-    """Another process that asks forty times, and is ended after a few answers."""
-    begun = threading.Event()
-
-    def slowly(handler: Handler) -> None:
-        if len(stub.answered) >= 4:
-            begun.set()
-        time.sleep(0.1)
-        handler.write_out()
-
-    stub.always = slowly
-    command = [sys.executable, "-c", WORKER, stub.url]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as worker:
-        try:
-            assert begun.wait(60)
-            yield worker
-        finally:
-            worker.kill()
-
-
-def test_a_killed_process_has_kept_what_came(stub: Stub, cache: Path) -> None:
-    with working(stub) as worker:
-        worker.kill()
-        worker.wait(60)
-    before = len(kept(cache))
-    assert 0 < before < 40
-    stub.always, asked = None, len(stub.bodies)
-    writer = Endpoint("gpt-test", url=stub.url)
-    Answers("generated", writer.identity()).gather([f"p{i}" for i in range(40)], writer.write)
-    assert len(stub.bodies) - asked == 40 - before
-    assert len(kept(cache)) == 40
-
-
-def test_an_interrupted_process_awaits_what_it_has_asked(stub: Stub, cache: Path) -> None:
-    with working(stub) as worker:
-        worker.send_signal(signal.SIGINT)
-        said = worker.communicate(timeout=60)[1]
-    assert "KeyboardInterrupt" in said
-    assert len(kept(cache)) == len(stub.answered) == len(stub.bodies) < 40
-
-
-def test_two_processes_pay_once(stub: Stub, cache: Path) -> None:
-    command = [sys.executable, "-c", WORKER, stub.url]
-    workers = [subprocess.Popen(command) for _ in range(2)]
-    assert [worker.wait(60) for worker in workers] == [0, 0]
-    assert sorted(stub.prompts) == sorted(f"p{i}" for i in range(40))
 
 
 def test_no_file_and_no_record_holds_the_key(

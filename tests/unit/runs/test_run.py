@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gzip
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import ir_datasets
 import ir_measures
@@ -16,8 +16,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import pytrec_eval
-from hypothesis import example, given
-from hypothesis import strategies as st
 from ir_measures import AP, RR, P, nDCG
 
 import irtoolkit  # noqa: F401  registers our datasets
@@ -54,30 +52,6 @@ def bits(rows: Rows) -> list[bytes]:
     return [struct.pack("f", score) for _, _, score in rows]
 
 
-# Any id that TREC text can hold: no ASCII white space, and no byte order mark where it would
-# stand first in the file.
-WORD = st.text(
-    st.characters(codec="utf-8", exclude_characters=" \t\n\r\x0b\x0c\ufeff"), min_size=1, max_size=5
-)
-ANYTHING = st.text(st.characters(codec="utf-8"), max_size=5)
-# Few values, so that there are ties, among them some that tie only in single precision.
-SCORE = st.floats(width=32, allow_nan=False, allow_infinity=False) | st.sampled_from(
-    [0.0, -0.0, 1.0, 1.0 + 1e-9, 1.0 - 1e-9, 0.1, 0.3, LARGEST, -LARGEST, 1e-45, 1.1754942e-38]
-)
-
-
-def rows_with(ids: st.SearchStrategy[str]) -> st.SearchStrategy[Rows]:
-    """Rows of a run: few queries, shared documents, no pair twice."""
-
-    def draw(vocabulary: list[str]) -> st.SearchStrategy[Rows]:
-        name = st.sampled_from(vocabulary)
-        return st.lists(
-            st.tuples(name, name, SCORE), min_size=1, max_size=12, unique_by=lambda row: row[:2]
-        )
-
-    return st.lists(ids, min_size=1, max_size=5, unique=True).flatmap(draw)
-
-
 # -- order ---------------------------------------------------------------------------------------
 
 
@@ -112,24 +86,6 @@ def test_queries_stand_in_order_of_first_appearance() -> None:
     assert [row.query_id for row in run] == ["q2", "q2", "q1", "q10"]
     assert run.offsets.tolist() == [0, 2, 3, 4]
     assert run.queries.tolist() == [0, 0, 1, 2]
-
-
-@given(rows_with(ANYTHING))
-@example([("q", "a", 1.0), ("q", "b", 1.0), ("q", "c", 1.0 + 1e-9)])
-@example([("q", "b", 2.0), ("q", "a", 2.0), ("p", "a", 2.0), ("p", "b", 2.0)])
-def test_the_order_is_its_definition(rows: Rows) -> None:
-    run = Run.from_rows(rows)
-    assert list(run) == restated(rows)
-    assert list(Run.from_rows(run)) == list(run), "what stands in order stays as it is"
-
-
-@given(rows_with(WORD), st.randoms(use_true_random=False))
-def test_the_order_does_not_depend_on_the_order_given(rows: Rows, random: Any) -> None:
-    queries = list(dict.fromkeys(row[0] for row in rows))
-    shuffled = rows.copy()
-    random.shuffle(shuffled)
-    shuffled.sort(key=lambda row: queries.index(row[0]))
-    assert list(Run.from_rows(shuffled)) == list(Run.from_rows(rows))
 
 
 # -- making --------------------------------------------------------------------------------------
@@ -231,33 +187,6 @@ GIVEN: Rows = [("q1", "a", 1.0), ("q1", "b", 2.5), ("q2", "a", -1.0)]
 MEANT = [("q1", "b", 2.5), ("q1", "a", 1.0), ("q2", "a", -1.0)]
 
 
-class Foreign(NamedTuple):
-    """Fields in another order, and more of them."""
-
-    score: float
-    doc_id: str
-    query_id: str
-    note: str = "extra"
-
-
-@pytest.mark.parametrize(
-    "given_run",
-    [
-        {"q1": {"a": 1.0, "b": 2.5}, "q2": {"a": -1}},
-        pd.DataFrame(GIVEN, columns=["query_id", "doc_id", "score"]),
-        pd.DataFrame(GIVEN, columns=["qid", "docno", "score"]).assign(rank=0, query="text"),
-        pd.DataFrame(GIVEN, columns=["qid", "docno", "score"], index=[7, 7, 9]),
-        [ir_measures.ScoredDoc(*row) for row in GIVEN],
-        tuple(ScoredDoc(*row) for row in GIVEN),
-        [ir_datasets.formats.GenericScoredDoc(*row) for row in GIVEN],
-        [Foreign(score, doc, query) for query, doc, score in GIVEN],
-    ],
-    ids=["dict", "ir_measures", "pyterrier", "index", "scored", "tuple", "generic", "foreign"],
-)
-def test_a_run_of_anything(given_run: Any) -> None:
-    assert list(Run.of(given_run)) == MEANT
-
-
 def test_a_run_of_an_iterator() -> None:
     assert list(Run.of(ScoredDoc(*row) for row in GIVEN)) == MEANT
 
@@ -272,52 +201,10 @@ def test_a_run_of_what_ir_measures_reads(write: Write) -> None:
     assert list(Run.of(ir_measures.read_trec_run(str(path)))) == MEANT
 
 
-@pytest.mark.parametrize(
-    "given_run",
-    [
-        {1: {10: 2.0, 11: 1.0}},
-        pd.DataFrame({"query_id": [1, 1], "doc_id": [10, 11], "score": [2.0, 1.0]}),
-        pd.DataFrame({"qid": [1, 1], "docno": [10, 11], "score": [2, 1]}),
-    ],
-    ids=["dict", "ir_measures", "pyterrier"],
-)
-def test_ids_that_are_numbers_become_text(given_run: Any) -> None:
-    assert list(Run.of(given_run)) == [("1", "10", 2.0), ("1", "11", 1.0)]
-
-
 @pytest.mark.parametrize("name", ["NA", "nan", "None", "null", "007"])
 def test_ids_of_a_frame_stay_as_they_are(name: str) -> None:
     frame = pd.DataFrame({"qid": [name], "docno": [name], "score": [1.0]})
     assert list(Run.of(frame)) == [(name, name, 1.0)]
-
-
-@pytest.mark.parametrize(
-    "given_run",
-    [
-        {"q": {"d": float("nan")}},
-        {"q": {"d": None}},
-        pd.DataFrame({"qid": ["q"], "docno": ["d"], "score": [float("inf")]}),
-        [ScoredDoc("q", "d", -float("inf"))],
-    ],
-    ids=["nan", "none", "frame", "scored"],
-)
-def test_bad_scores_are_refused_wherever_they_come_from(given_run: Any) -> None:
-    with pytest.raises(InputError, match="of document d for query q is not a finite"):
-        Run.of(given_run)
-
-
-@pytest.mark.parametrize(
-    "given_run",
-    [
-        {1: {"d": 1.0}, "1": {"d": 2.0}},
-        pd.DataFrame({"qid": ["1", "1"], "docno": ["d", "d"], "score": [1, 2]}),
-        [ScoredDoc("1", "d", 1.0), ScoredDoc("1", "d", 1.0)],
-    ],
-    ids=["dict", "frame", "scored"],
-)
-def test_documents_twice_are_refused_wherever_they_come_from(given_run: Any) -> None:
-    with pytest.raises(InputError, match="document d is listed twice for query 1"):
-        Run.of(given_run)
 
 
 # -- using ---------------------------------------------------------------------------------------
@@ -480,23 +367,6 @@ EDGES: Rows = [
 @pytest.mark.parametrize("name", ["x.run", "x.run.gz", "x.parquet"])
 def test_extreme_scores_survive_writing(tmp_path: Path, name: str) -> None:
     assert_round_trip(tmp_path / name, EDGES)
-
-
-@given(rows_with(WORD))
-@example([("q", "\u00e9\x1f", 1.0)])
-def test_text_round_trip(tmp_path: Path, rows: Rows) -> None:
-    assert_round_trip(tmp_path / "x.run", rows)
-
-
-@given(rows_with(WORD))
-def test_gzip_round_trip(tmp_path: Path, rows: Rows) -> None:
-    assert_round_trip(tmp_path / "x.run.gz", rows)
-
-
-@given(rows_with(ANYTHING))
-@example([("", "a b", 1.0), ("", "\n", 1.0), ("NA", "", 2.0)])
-def test_parquet_round_trip(tmp_path: Path, rows: Rows) -> None:
-    assert_round_trip(tmp_path / "x.parquet", rows)
 
 
 @pytest.mark.parametrize("name", ["a b", "a\t", "", "a\r", "q Q0 d 1 9 t\nq"])
@@ -724,20 +594,6 @@ def test_ties_stand_where_pytrec_eval_puts_them(relevant: int) -> None:
     assert by_pytrec_eval(run, qrels, "P.1")["q"] == float(first)
 
 
-@given(
-    st.lists(st.text("abcde\u00e9\u6f22\U0001f600\uffee", min_size=1, max_size=3), min_size=2, max_size=8, unique=True),
-    st.data(),
-)  # fmt: skip
-def test_every_place_is_the_one_pytrec_eval_sees(docs: list[str], data: st.DataObject) -> None:
-    scores = data.draw(
-        st.lists(st.sampled_from([1.0, 1.0 + 1e-9, 2.0, -3.0]), min_size=len(docs), max_size=len(docs))
-    )  # fmt: skip
-    run = Run.from_rows([("q", doc, score) for doc, score in zip(docs, scores, strict=True)])
-    for place, row in enumerate(run.ranking("q"), 1):
-        reciprocal = by_pytrec_eval(run, Qrels.from_rows([("q", row.doc_id, 1)]), "recip_rank")["q"]
-        assert reciprocal == pytest.approx(1 / place)
-
-
 @pytest.mark.parametrize("name", ["x.run", "x.run.gz", "x.parquet"])
 def test_a_written_run_scores_as_the_one_in_memory(tmp_path: Path, name: str) -> None:
     TIED.write(tmp_path / name)
@@ -808,24 +664,6 @@ def test_a_whole_number_of_any_type_is_a_grade(grade: Any) -> None:
 GIVEN_QRELS = [("q1", "a", 1), ("q1", "b", 0), ("q2", "a", 3)]
 
 
-def many_qrels() -> Iterator[Any]:
-    yield pytest.param({"q1": {"a": 1, "b": 0}, "q2": {"a": 3}}, id="dict")
-    frame = pd.DataFrame(GIVEN_QRELS, columns=["query_id", "doc_id", "relevance"])
-    yield pytest.param(frame, id="ir_measures")
-    frame = frame.assign(iteration="0", relevance=frame.relevance.astype(float))
-    yield pytest.param(frame, id="floats")
-    frame = pd.DataFrame(GIVEN_QRELS, columns=["qid", "docno", "label"])
-    yield pytest.param(frame, id="pyterrier")
-    yield pytest.param([ir_measures.Qrel(*row) for row in GIVEN_QRELS], id="qrels")
-    generic = [ir_datasets.formats.TrecQrel(*row, "0") for row in GIVEN_QRELS]
-    yield pytest.param(generic, id="ir_datasets")
-
-
-@pytest.mark.parametrize("given_qrels", list(many_qrels()))
-def test_qrels_of_anything(given_qrels: Any) -> None:
-    assert list(Qrels.of(given_qrels)) == GIVEN_QRELS
-
-
 def test_qrels_of_an_iterator() -> None:
     assert list(Qrels.of(Qrel(*row) for row in GIVEN_QRELS)) == GIVEN_QRELS
 
@@ -842,38 +680,12 @@ def test_qrels_of_a_dataset() -> None:
     assert qrels.query_ids.tolist() == ["910000057_method", "910000291_method"]
 
 
-@pytest.mark.parametrize(
-    "given_qrels",
-    [
-        {1: {10: 2}},
-        pd.DataFrame({"query_id": [1], "doc_id": [10], "relevance": [2]}),
-        pd.DataFrame({"qid": [1], "docno": [10], "label": [2]}),
-    ],
-    ids=["dict", "ir_measures", "pyterrier"],
-)
-def test_ids_of_qrels_that_are_numbers_become_text(given_qrels: Any) -> None:
-    assert list(Qrels.of(given_qrels)) == [("1", "10", 2)]
-
-
 @pytest.mark.parametrize("name", ["x.qrels", "x.qrels.gz", "x.txt"])
 def test_the_text_of_qrels(tmp_path: Path, name: str) -> None:
     Qrels.from_rows([("q2", "a", 1), ("q1", "\u00e9", -1), ("q2", "b", 0)]).write(tmp_path / name)
     data = (tmp_path / name).read_bytes()
     text = gzip.decompress(data) if name.endswith(".gz") else data
     assert text.decode() == "q2 0 a 1\nq2 0 b 0\nq1 0 \u00e9 -1\n"
-
-
-@given(
-    st.lists(
-        st.tuples(WORD, WORD, st.integers(-1000, 1000)), min_size=1, unique_by=lambda r: r[:2]
-    ),
-    st.sampled_from(["x.qrels", "x.qrels.gz"]),
-)
-def test_qrels_round_trip(tmp_path: Path, rows: list[tuple[str, str, int]], name: str) -> None:
-    Qrels.from_rows(rows).write(tmp_path / name)
-    again = Qrels.read(tmp_path / name)
-    queries = list(dict.fromkeys(row[0] for row in rows))
-    assert list(again) == sorted(rows, key=lambda row: queries.index(row[0]))
 
 
 @pytest.mark.parametrize("name", ["a b", "", "a\nb", "\t"])

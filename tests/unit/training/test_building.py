@@ -20,9 +20,8 @@ from sentence_transformers.sentence_transformer.modules import Pooling, StaticEm
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading, presets
-from irtoolkit.models.adapters import apply
-from irtoolkit.models.presets import SAVED_AS, Preset
-from irtoolkit.retrievers import cross, dense, late, sparse
+from irtoolkit.models.presets import Preset
+from irtoolkit.retrievers import dense
 from irtoolkit.training.building import build_model, freeze_documents
 from irtoolkit.training.losses import make_loss
 from irtoolkit.training.recipes import Recipe, Stage
@@ -290,30 +289,6 @@ def test_a_preset_says_what_is_known_of_it(starts: Any, monkeypatch: pytest.Monk
 
 # -- what is saved ----------------------------------------------------------------------------
 
-SAVED: dict[str, tuple[str, dict[str, Any]]] = {
-    "one encoder": ("plain", {"pooling": "mean", "similarity": "cosine"}),
-    "one encoder, two lengths": ("plain", {"pooling": "cls", "query_length": 6, "doc_length": 11}),
-    "one encoder, one length": ("plain", {"pooling": "cls", "query_length": 6}),
-    "whole": ("whole", {}),
-    "two encoders": (
-        "plain", {"encoders": 2, "pooling": "cls", "similarity": "dot", "query_length": 6, "doc_length": 11},
-    ),
-    "QuoteR": (
-        "plain",
-        {"encoders": 2, "pooling": "cls", "query_pooling": "mask", "similarity": "dot",
-         "sememes": "sememes", "alpha": 0.5, "doc_length": 9},
-    ),
-    "late": ("plain", {"kind": "late", "query_length": 9, "doc_length": 12}),
-    "ColBERT": ("colbert", {"kind": "late", "query_length": 10}),
-    "sparse": ("masked", {"kind": "sparse", "doc_length": 12}),
-    "pairs": ("plain", {"kind": "cross", "doc_length": 21}),
-    "pairs, two outputs": ("plain", {"kind": "cross", "labels": 2}),
-}  # fmt: skip
-RETRIEVERS: dict[str, Any] = {
-    "dense": dense.Dense, "late": lambda model, **how: late.Late(model, stored="fp32", **how),
-    "sparse": sparse.Sparse, "cross": cross.CrossEncoder,
-}  # fmt: skip
-
 
 def scores(model: Any, kind: str) -> Any:
     """(queries, documents) as sentence-transformers has them."""
@@ -324,33 +299,6 @@ def scores(model: Any, kind: str) -> Any:
         return found.reshape(len(QUERIES), len(TEXTS))
     found = model.similarity(model.encode_query(QUERIES), model.encode_document(TEXTS))
     return np.asarray(found)
-
-
-@pytest.mark.parametrize("name", SAVED)
-def test_a_saved_model_ranks_as_it_did(name: str, starts: Any, tmp_path: Path) -> None:
-    """Loaded by sentence-transformers and by our retrievers."""
-    start, how = SAVED[name]
-    how = {key: starts[value] if key == "sememes" else value for key, value in how.items()}
-    model = build(starts[start], **how)
-    kind = how.get("kind", "dense")
-    expected = scores(model, kind)
-    folder = str(tmp_path / "model")
-    model.save_pretrained(folder)
-    assert presets.said_kind(folder) == kind
-    again = loading.open_model(kind, folder)
-    assert type(again).__name__ == SAVED_AS[kind]
-    assert scores(again, kind) == pytest.approx(expected, abs=1e-5)
-    assert again.prompts == model.prompts
-    for side, length in (("query", how.get("query_length")), ("document", how.get("doc_length"))):
-        applied = apply(folder, kind, side, device="cpu", precision="fp32")  # type: ignore[arg-type]
-        if length is not None:
-            assert applied.limit == length
-        if kind in ("dense", "sparse"):
-            assert applied.similarity == model.similarity_fn_name
-    found = table(register(), RETRIEVERS[kind](folder, device="cpu"))
-    if kind == "sparse":  # which has no score for what has no term in common
-        found = {pair: found.get(pair, 0.0) for pair in paired(expected)}
-    assert found == pytest.approx(paired(expected), rel=1e-4, abs=1e-4)
 
 
 def test_a_length_of_the_users_takes_the_place_of_a_sides_own(starts: Any, tmp_path: Path) -> None:

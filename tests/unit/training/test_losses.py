@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 from sentence_transformers import CrossEncoder
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.training import loss_modules as criteria
-from irtoolkit.training.losses import DOC_FLOPS, LOSSES, QUERY_FLOPS, check, make_loss
-from irtoolkit.training.recipes import Recipe, Stage
-from tests.conftest import ROOT
+from irtoolkit.training.losses import DOC_FLOPS, LOSSES, QUERY_FLOPS, make_loss
+from irtoolkit.training.recipes import Stage
 from tests.tiny import save
 
 Array = NDArray[np.float64]
@@ -95,98 +87,8 @@ def own_scores(name: str, query: Array, docs: list[Array]) -> Array:
 # -- one vector for a text --------------------------------------------------------------------
 
 
-@st.composite
-def batches(draw: Any, least: int = 0, most: int = 3, rows: int = 1) -> Any:
-    """A model, its query vectors and those of gold and negatives, after the model."""
-    seed, count = draw(st.integers(0, 999)), draw(st.integers(rows, 6))
-    width, negatives = draw(st.integers(1, 5)), draw(st.integers(least, most))
-    rng = np.random.default_rng(seed)
-    model = Vectors(width, draw(st.sampled_from(SIMILARITIES)))
-    columns = [rng.normal(size=(count, width)) for _ in range(2 + negatives)]
-    weight = model.weight.detach().numpy()
-    return model, columns, [column @ weight for column in columns]
-
-
-def value(model: Any, stage: Stage, columns: list[Any], labels: Any = None, **how: Any) -> float:
-    loss = make_loss(model, stage, "dense", **how)
-    return float(loss([features(column) for column in columns], labels).detach())
-
-
 def near(expected: float) -> Any:
     return pytest.approx(expected, rel=1e-5, abs=1e-7)
-
-
-@settings(max_examples=60)
-@given(batches(), st.floats(0.1, 3))
-def test_in_batch(batch: Any, scale: float) -> None:
-    """All documents of the batch, mined negatives too."""
-    model, columns, (query, *docs) = batch
-    scores = scale * similar(model.similarity_fn_name, query, np.concatenate(docs))
-    expected = near(in_batch(scores))
-    for chunk in (None, 2):
-        assert value(model, stage("in-batch", scale=scale, chunk=chunk), columns) == expected
-
-
-@settings(max_examples=60)
-@given(batches(least=1), st.floats(0.1, 3))
-def test_sampled(batch: Any, scale: float) -> None:
-    model, columns, (query, *docs) = batch
-    p = np.exp(scale * own_scores(model.similarity_fn_name, query, docs))
-    expected = near(float(np.mean(-np.log(p[:, 0] / p.sum(axis=1)))))
-    for chunk in (None, 2):
-        assert value(model, stage("sampled", scale=scale, chunk=chunk), columns) == expected
-
-
-@settings(max_examples=60)
-@given(batches(), st.floats(0.1, 3), st.data())
-def test_all(batch: Any, scale: float, data: Any) -> None:
-    model, (asked, documents, *_), (query, *_) = batch
-    gold = [data.draw(st.integers(0, len(documents) - 1)) for _ in query]
-    scores = scale * similar(model.similarity_fn_name, query, documents)
-    expected = near(float(np.mean([-log_softmax(row)[g] for row, g in zip(scores, gold, strict=True)])))  # fmt: skip
-    for chunk in (None, 2):
-        found = value(
-            model, stage("all", scale=scale, chunk=chunk), [asked], torch.tensor(gold),
-            documents=torch.as_tensor(documents),
-        )  # fmt: skip
-        assert found == expected
-
-
-@settings(max_examples=60)
-@given(batches(least=1, most=1), st.floats(0.1, 3))
-def test_triplet(batch: Any, margin: float) -> None:
-    """Euclidean, whatever the model is compared by."""
-    model, columns, (q, p, n) = batch
-    distances = np.linalg.norm(q - p, axis=1) - np.linalg.norm(q - n, axis=1)
-    expected = near(float(np.maximum(distances + margin, 0).mean()))
-    for chunk in (None, 2):
-        assert value(model, stage("triplet", margin=margin, chunk=chunk), columns) == expected
-
-
-@settings(max_examples=60)
-@given(batches(least=1), st.floats(0.1, 3))
-def test_margin_mse(batch: Any, scale: float) -> None:
-    model, columns, (query, *docs) = batch
-    teacher = np.random.default_rng(len(docs)).normal(size=(len(query), len(docs)))
-    own = scale * own_scores(model.similarity_fn_name, query, docs)
-    wanted = teacher[:, :1] - teacher[:, 1:]
-    expected = near(float(((own[:, :1] - own[:, 1:] - wanted) ** 2).mean()))
-    for chunk in (None, 2):
-        made = stage("margin-mse", scale=scale, chunk=chunk)
-        assert value(model, made, columns, torch.as_tensor(wanted)) == expected
-
-
-@settings(max_examples=60)
-@given(batches(least=1), st.floats(0.1, 3))
-def test_kl(batch: Any, scale: float) -> None:
-    model, columns, (query, *docs) = batch
-    teacher = np.random.default_rng(len(docs)).normal(size=(len(query), len(docs)))
-    student = softmax(scale * own_scores(model.similarity_fn_name, query, docs), axis=1)
-    taught = softmax(teacher, axis=1)
-    expected = near(float((taught * np.log(taught / student)).sum(axis=1).mean()))
-    for chunk in (None, 2):
-        made = stage("kl", scale=scale, chunk=chunk)
-        assert value(model, made, columns, torch.as_tensor(teacher)) == expected
 
 
 LABELS: dict[str, Callable[[int, int], Any]] = {
@@ -295,37 +197,6 @@ def late_batch(rows: int, negatives: int, seed: int) -> tuple[list[Any], list[An
     return columns, [tokens(x, counts) for x, counts in columns]
 
 
-@settings(max_examples=30)
-@given(st.integers(1, 4), st.integers(1, 3), st.integers(0, 99), st.floats(0.1, 2), st.booleans())
-def test_late_interaction(rows: int, negatives: int, seed: int, scale: float, mean: bool) -> None:
-    columns, laid = late_batch(rows, negatives, seed)
-    model = Vectors(4, "meanmaxsim" if mean else "maxsim")
-    weight = model.weight.detach().numpy()
-    (q, q_counts), *docs = [(x @ weight, counts) for x, counts in columns]
-
-    def score(i: int, doc: Any, j: int) -> float:
-        found = maxsim(q[i], doc[0][j], q_counts[i], doc[1][j])
-        return scale * found / (q_counts[i] if mean else 1)
-
-    own = np.array([[score(i, doc, i) for doc in docs] for i in range(rows)])
-    whole = np.array([[score(i, doc, j) for doc in docs for j in range(rows)] for i in range(rows)])
-    teacher = np.random.default_rng(seed).normal(size=own.shape)
-    margins = teacher[:, :1] - teacher[:, 1:]
-    taught = softmax(teacher, axis=1)
-    cases = {
-        "in-batch": (in_batch(whole), None),
-        "sampled": (-log_softmax(own, axis=1)[:, 0].mean(), None),
-        "margin-mse": (((own[:, :1] - own[:, 1:] - margins) ** 2).mean(), margins),
-        "kl": ((taught * (np.log(taught) - log_softmax(own, axis=1))).sum(axis=1).mean(), teacher),
-    }
-    for name, (expected, labels) in cases.items():
-        given = None if labels is None else torch.as_tensor(labels)
-        for chunk in (None, 2) if "late" in LOSSES[name].cached else (None,):
-            loss = make_loss(model, stage(name, scale=scale, chunk=chunk), "late")
-            # Some of it is computed in single precision.
-            assert float(loss(laid, given)) == pytest.approx(expected, rel=1e-4, abs=1e-4)
-
-
 def test_late_chunks_change_no_gradient() -> None:
     gradients = []
     for chunk in (None, 1, 3):
@@ -412,129 +283,7 @@ def test_the_gold_of_a_list_may_stand_anywhere(readers: Any) -> None:
     assert float(first.detach()) == pytest.approx(float(last.detach()), rel=1e-5)
 
 
-# -- several processes ------------------------------------------------------------------------
-
-CASES: list[tuple[str, Any, int | None]] = [
-    ("in-batch", "dense", None), ("in-batch", "dense", 2), ("in-batch", "sparse", None),
-    ("in-batch", "sparse", 2), ("in-batch", "late", None), ("in-batch", "late", 2),
-    ("sampled", "dense", None),
-]  # fmt: skip
-
-
-def trained(rank: int, world: int) -> list[tuple[Any, Any]]:
-    """The mean losses and gradients of a batch of which each process has a share."""
-    found = []
-    for name, kind, chunk in CASES:
-        similarity = {"dense": "dot", "sparse": "dot", "late": "maxsim"}[kind]
-        model = Vectors(4, similarity, kind == "sparse")
-        if kind == "late":
-            laid = late_batch(6, 1, 5)[1]
-        else:
-            rng = np.random.default_rng(5)
-            laid = [features(rng.normal(size=(6, 4))) for _ in range(3)]
-        own = slice(rank * 6 // world, (rank + 1) * 6 // world)
-        mine = [{key: value[own] for key, value in column.items()} for column in laid]
-        made = make_loss(model, stage(name, chunk=chunk), kind)(mine, None)
-        made = sum(made.values()) if isinstance(made, dict) else made
-        made.backward()
-        numbers = [made.detach(), model.weight.grad]
-        if world > 1:
-            for number in numbers:
-                torch.distributed.all_reduce(number)
-        found.append(tuple(number / world for number in numbers))
-    return found
-
-
-SCRIPT = """
-import sys
-import torch
-from tests.unit.training.test_losses import trained
-torch.distributed.init_process_group("gloo")
-rank, world = torch.distributed.get_rank(), torch.distributed.get_world_size()
-found = trained(rank, world)
-if rank == 0:
-    torch.save(found, sys.argv[1])
-torch.distributed.destroy_process_group()
-"""
-
-
-def test_two_processes_have_the_loss_of_one(tmp_path: Path) -> None:
-    script = tmp_path / "shared.py"
-    script.write_text(SCRIPT)
-    places = [str(ROOT), os.environ.get("PYTHONPATH", "")]
-    env = {
-        **os.environ,
-        "OMP_NUM_THREADS": "1",
-        "PYTHONPATH": os.pathsep.join(filter(None, places)),
-    }
-    command = [
-        sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
-        str(script), str(tmp_path / "found.pt"),
-    ]  # fmt: skip
-    done = subprocess.run(
-        command, env=env, capture_output=True, text=True, check=False, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    found = torch.load(tmp_path / "found.pt")
-    for case, (loss, gradient), (one, whole) in zip(CASES, found, trained(0, 1), strict=True):
-        torch.testing.assert_close(gradient, whole, rtol=1e-4, atol=1e-5, msg=str(case))
-        assert float(loss) == pytest.approx(float(one), rel=1e-4), case
-
-
 # -- what a stage needs -----------------------------------------------------------------------
-
-RECIPE = Recipe(name="r", stages=(), start="x", encoders=2)
-FITTING: list[tuple[dict[str, Any], Stage]] = [
-    ({}, stage("in-batch")),
-    ({}, stage("in-batch", chunk=4, negatives="mined", count=2, run="x.run")),
-    ({}, stage("sampled", negatives="random", count=19)),
-    ({}, stage("sampled", source="triples", file="x")),
-    ({}, stage("all", frozen="documents")),
-    ({}, stage("triplet", negatives="mined", count=1)),
-    ({}, stage("margin-mse", negatives="mined", count=1, teacher="t")),
-    ({"kind": "late", "encoders": 1}, stage("kl", negatives="mined", count=5, teacher="t")),
-    ({"kind": "sparse", "encoders": 1}, stage("sampled", negatives="random", count=1, chunk=2)),
-    ({"kind": "cross", "encoders": 1}, stage("listwise", negatives="random", count=3)),
-    ({"kind": "cross", "encoders": 1, "labels": 2}, stage("classes", negatives="random", count=3)),
-]
-
-
-@pytest.mark.parametrize(("recipe", "given"), FITTING)
-def test_a_stage_that_fits(recipe: dict[str, Any], given: Stage) -> None:
-    check(replace(RECIPE, **recipe), given)
-
-
-CROSS = {"kind": "cross", "encoders": 1}
-AMISS: list[tuple[dict[str, Any], Stage, str]] = [
-    ({}, stage("hinge"), "no loss 'hinge' (there are in-batch, sampled, all"),
-    ({}, stage("classes"), "loss=classes is not for models of kind dense (for these there are in-"),
-    (CROSS, stage("in-batch"), "kind cross (for these there are pointwise, classes, pairwise, listw"),
-    ({}, stage("sampled"), "needs negatives of each row, 1 at least, and there are 0 (negatives=ran"),
-    ({}, stage("sampled", count=3), "1 at least, and there are 0"),
-    ({}, stage("triplet", negatives="random", count=2), "looks at 1 negative of a row, and there are 2 (count=1)"),
-    ({}, stage("all", frozen="documents", negatives="random", count=2), "looks at no negatives of a row, and there are 2 (negatives=none)"),
-    ({}, stage("all"), "so their encoder cannot change (frozen=documents)"),
-    ({"encoders": 1}, stage("all", frozen="documents"), "share an encoder (encoders=2"),
-    ({"kind": "late", "encoders": 1}, stage("in-batch", frozen="documents"), "share an encoder"),
-    ({}, stage("kl", negatives="random", count=2), "learns the scores of a teacher, and there is none (teacher=MODEL"),
-    ({}, stage("in-batch", teacher="t"), "does not look at a teacher's scores (leave teacher out, or loss=margin-mse or kl)"),
-    (CROSS, stage("classes", negatives="random", count=1), "with labels=2, not 1 (labels=2)"),
-    ({**CROSS, "labels": 2}, stage("pointwise", negatives="random", count=1), "with labels=1, not 2"),
-    ({}, stage("triplet", negatives="random", count=1, scale=20.0), "scale=20: loss=triplet has no scale"),
-    ({}, stage("triplet", negatives="random", count=1, margin=0.0), "margin=0 is not above 0"),
-    ({}, stage("in-batch", scale=0.0), "scale=0 is not above 0"),
-    ({}, stage("in-batch", batch=1), "has no negative in a batch of one row"),
-    ({}, stage("in-batch", chunk=0), "chunk=0 is not at least 1"),
-    ({"kind": "late", "encoders": 1}, stage("sampled", negatives="random", count=1, chunk=2), "cannot be computed in chunks for models of kind late (a smaller batch, or loss=in-batch)"),
-    (CROSS, stage("listwise", negatives="random", count=1, chunk=2), "for models of kind cross (a smaller batch)"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("recipe", "given", "expected"), AMISS)
-def test_a_stage_that_does_not_fit(recipe: dict[str, Any], given: Stage, expected: str) -> None:
-    with pytest.raises(InputError) as said:
-        check(replace(RECIPE, **recipe), given)
-    assert expected in str(said.value)
 
 
 @pytest.mark.parametrize(("name", "kind"), [("hinge", "dense"), ("classes", "late")])

@@ -14,14 +14,11 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.models import loading
 from irtoolkit.models.adapters import apply
 from irtoolkit.training import lstm as scratch
-from irtoolkit.training.building import build_model, freeze_documents, separator
-from irtoolkit.training.checkpoints import StagePlace
+from irtoolkit.training.building import build_model, freeze_documents
 from irtoolkit.training.losses import make_loss
 from irtoolkit.training.recipes import Recipe, Stage
-from irtoolkit.training.trainer import How, train
 from tests import planted
 
 TEXTS = ["The cat sat, the cat!", "學而時習之", "A dog"]
@@ -227,75 +224,6 @@ def test_texts_without_a_word_are_refused() -> None:
 
 # -- training -----------------------------------------------------------------------------------
 
-CPU = How(device="cpu")
-
-
-def trained(tmp_path: Path, name: str, **how: Any) -> Any:
-    data, test = planted.task(topics=12, asked=6)
-    made = planted.recipe(
-        data, "lstm", test, width=24, pooling="own", loss="sampled", negatives="random", count=7,
-        rate=1e-2, every=10**6, **how,
-    )  # fmt: skip
-    assert separator(made) == " "
-    return train(made, tmp_path / name, CPU)
-
-
-def test_what_is_planted_is_learned(tmp_path: Path) -> None:
-    def last(found: Any) -> float:
-        return float(found.record["stages"][-1]["evaluations"][-1]["figures"]["R@1"])
-
-    assert last(trained(tmp_path, "untrained", epochs=0.1)) < planted.CHANCE
-    assert last(trained(tmp_path, "model", epochs=15)) > 0.9
-    card = (tmp_path / "model" / "README.md").read_text()
-    assert "Start: lstm" in card
-    assert "base_model" not in card
-
-
-def test_a_folder_of_the_starts_name_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    data, _ = planted.task(topics=4, asked=4)
-    made = planted.recipe(data, "lstm", width=4, pooling="own", epochs=0.1)
-    train(made, "lstm", CPU)
-    assert train(made, "lstm", CPU).reused
-
-
-def test_the_words_of_all_stages_are_known(tmp_path: Path) -> None:
-    first, _ = planted.task(topics=2, asked=2)
-    second, _ = planted.task(topics=4, asked=4)
-    made = planted.recipe(first, "lstm", width=4, pooling="own", epochs=0.1)
-    stages = (made.stages[0], replace(made.stages[0], dataset=second))
-    folder = train(replace(made, stages=stages), tmp_path / "model", CPU).folder
-    model = loading.open_model("dense", str(folder))
-    asked = model.encode_query(["q0x0", "q3x0", "never"])
-    assert not np.allclose(asked[1], asked[2])
-
-
-def test_who_is_interrupted_goes_on_to_the_same_weights(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data, test = planted.task(topics=6, asked=6)
-    made = planted.recipe(data, "lstm", test, width=8, pooling="own", batch=6, epochs=3)
-    stages = (made.stages[0], replace(made.stages[0], frozen="documents"))
-    made, how = replace(made, stages=stages), How(device="cpu", save_every=2)
-    whole = train(made, tmp_path / "whole", how).folder
-    original, sealed = StagePlace.seal, []
-
-    def killed(self: StagePlace, step: int, state: dict[str, Any]) -> None:
-        original(self, step, state)
-        sealed.append(step)
-        if len(sealed) in (2, 9):
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(StagePlace, "seal", killed)
-    for _ in range(2):
-        with pytest.raises(KeyboardInterrupt):
-            train(made, tmp_path / "cut", how)
-    cut = train(made, tmp_path / "cut", how).folder
-    for path in whole.rglob("*.safetensors"):
-        assert path.read_bytes() == (cut / path.relative_to(whole)).read_bytes()
-
 
 @pytest.mark.parametrize("pooling", ["own", "mean", "max"])
 def test_cached_gradients_are_those_of_the_whole_batch(pooling: str) -> None:
@@ -317,19 +245,3 @@ def test_cached_gradients_are_those_of_the_whole_batch(pooling: str) -> None:
     assert any(values.any() for values in whole.values())
     for name, values in whole.items():
         np.testing.assert_allclose(cached[name], values, atol=1e-6, err_msg=name)
-
-
-def test_other_word_vectors_are_another_training(
-    tmp_path: Path, vectors: Callable[..., Path]
-) -> None:
-    path = vectors(*(f"q{t}x0 {t} 1 0" for t in range(12)))
-    data, test = planted.task(topics=4, asked=4)
-    made = planted.recipe(data, "lstm", test, width=4, pooling="own", epochs=0.1, words=str(path))
-    train(made, tmp_path / "model", CPU)
-    assert train(made, tmp_path / "model", CPU).reused
-    path.write_text(path.read_text().replace(" 1 0", " 1 1"))
-    with pytest.raises(InputError, match="another training: start"):
-        train(made, tmp_path / "model", CPU)
-    path.unlink()
-    with pytest.raises(InputError, match=r"there is no file of word vectors .*vectors\.txt"):
-        train(made, tmp_path / "model", CPU)

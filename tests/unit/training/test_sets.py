@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
@@ -265,20 +263,6 @@ def test_everything_that_decides_rows_is_in_the_fingerprint(
     # And nothing else: not the place of the cache, nor how it is trained.
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "another"))
     assert build(replace(stage, rate=0.1, epochs=9, batch=2)).fingerprint == found[0]
-
-
-def test_processes_that_build_at_once(cache: Path) -> None:
-    code = (
-        "from irtoolkit.training.sets import build; from irtoolkit.training.recipes import Stage\n"
-        f"print(build(Stage(dataset='{RELIC}')).fingerprint)"
-    )
-    both = [
-        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
-    said = {process.communicate()[0].strip() for process in both}
-    assert said == {build(Stage(dataset=RELIC)).fingerprint}
-    assert len([*(cache / "training").iterdir()]) == 1
 
 
 def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -695,53 +679,3 @@ def test_models_that_cannot_teach(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match="has 3 classes"):
         build(replace(stage, teacher=three))
-
-
-# -- real releases ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("dataset_id", "folder", "query"),
-    [
-        ("relic/val/4-4", "relic", "masked:<mask>"),
-        ("quoter/lzh/train", "quoter", "masked:[MASK]"),
-        ("quoter/en/train", "quoter", "left"),
-        ("plotretrieval/train/book", "plotretrieval", "default"),
-        ("egret/train/left", "egret", "default"),
-        ("csfcube/method", "csfcube", "title+abstract"),
-    ],
-)
-def test_real_datasets(dataset_id: str, folder: str, query: str, real_data: Path) -> None:
-    if not (real_data / folder).is_dir():
-        pytest.skip(f"{real_data} has no {folder} release")
-    doc = query if folder == "csfcube" else "default"
-    rows = build(Stage(dataset=dataset_id, query=query, doc=doc, near=0.8))
-    assert pairs(rows) == relevant(dataset_id)
-    words = [words_of(text) for text in rows.docs]
-    for row in np.random.default_rng(0).permutation(len(rows))[:20].tolist():
-        golds = [
-            int(g) for g, q in zip(rows.golds, rows.asked, strict=True) if q == rows.asked[row]
-        ]
-        barred = {*rows.barred(row).tolist()}
-        assert barred >= {*golds}
-        for doc_number in range(len(rows.docs)):
-            alike = max(
-                len(words[doc_number] & words[g]) / max(1, len(words[doc_number] | words[g]))
-                for g in golds
-            )
-            assert alike < 0.8 or doc_number in barred
-            if folder in ("quoter", "egret", "csfcube"):
-                assert (alike >= 0.8) == (doc_number in barred)
-
-
-def test_real_books(real_data: Path) -> None:
-    if not (real_data / "plotretrieval").is_dir():
-        pytest.skip(f"{real_data} has no plotretrieval release")
-    stage = Stage(
-        source="surroundings", dataset="plotretrieval/val", length=3, query="masked:[MASK]"
-    )
-    rows = build(stage)
-    books = sentences_of("plotretrieval/val")
-    assert len(set(rows.groups.tolist())) == len(books)
-    whole = sum(len(known) // 3 for known in books.values())
-    assert 0.9 * whole < len(rows) <= whole

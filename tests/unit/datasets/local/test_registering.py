@@ -769,25 +769,6 @@ def test_fields_of_topics_are_views(folder: Callable[..., Path], irtoolkit: Comm
 # What is remembered
 
 
-def test_remembered_in_a_new_process(small: Path) -> None:
-    register_collection("t/x", small)
-    code = (
-        "import {}, {}\ndataset = ir_datasets.load('t/x')\n"
-        "print(dataset.docs_count(), dataset.queries_count(), ir_datasets.docs_parent_id('t/x'))"
-    )
-    for order in (("irtoolkit", "ir_datasets"), ("ir_datasets", "irtoolkit")):
-        assert python(code.format(*order)).stdout == "2 1 t/x\n"
-
-
-def test_the_second_process_parses_nothing(small: Path) -> None:
-    register_collection("t/x", small)
-    done = python(
-        "import irtoolkit, ir_datasets\nfrom irtoolkit.datasets.local import registered\n"
-        "registered.write_docs = lambda *args: 1 / 0\nprint(ir_datasets.load('t/x').docs_count())"
-    )
-    assert done.stdout == "2\n"
-
-
 def test_registering_again(small: Path, folder: Callable[..., Path], irtoolkit: Command) -> None:
     assert "t/x registered: 2 docs, 1 topics, 2 qrels" in irtoolkit("register", "t/x", small).err
     before = registry.registry_path().read_bytes()
@@ -886,37 +867,6 @@ def test_an_error_is_one_line(small: Path, irtoolkit: Command) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "",
-        "{",
-        "[]",
-        "{}",
-        '{"version": 1}',
-        '{"version": 1, "collections": []}',
-        '{"version": 2, "collections": {}}',
-        '{"version": "1", "collections": {}}',
-        "\ud800",
-        '{"version": 1, "version": 1}',
-    ],
-)
-def test_a_damaged_list(small: Path, irtoolkit: Command, damage: str) -> None:
-    register_collection("t/x", small)
-    path = registry.registry_path()
-    path.write_bytes(damage.encode("utf-8", "surrogatepass"))
-    done = python("import irtoolkit, ir_datasets\nprint('t/x' in list(ir_datasets.registry))")
-    assert done.stdout == "False\n"
-    (line,) = done.stderr.splitlines()
-    assert line.startswith(f"[WARNING] irtoolkit: {path}")
-    for args in ((), ("t/z", small), ("--remove", "t/x")):
-        answer = irtoolkit("register", *args)
-        assert (answer.status, answer.out) == (2, "")
-        assert answer.err.startswith(f"irtoolkit: {path}")
-        assert answer.err.rstrip().endswith(")")
-    assert path.read_bytes() == damage.encode("utf-8", "surrogatepass")
-
-
 def entry_damages() -> Iterator[Callable[[dict[str, Any]], Any]]:
     yield lambda e: []
     yield lambda e: {**e, "folder": "relative"}
@@ -955,23 +905,6 @@ def test_a_damaged_entry_leaves_the_others(
     assert list(registry.read_registry()) == ["t/y"]
 
 
-def test_a_moved_folder(small: Path, irtoolkit: Command) -> None:
-    register_collection("t/x", small)
-    small.rename(small.with_name("moved"))
-    script = "import irtoolkit.cli, sys; sys.exit(irtoolkit.cli.main(sys.argv[1:]))"
-    for args in (["datasets", "t/x"], ["retrieve", "t/x", "bm25", "-o", "x.run"],
-                 ["export", "t/x", "docs"], ["export", "t/x", "qrels"]):  # fmt: skip
-        done = subprocess.run([sys.executable, "-c", script, *args], capture_output=True, text=True)
-        assert (done.returncode, done.stdout) == (2, "")
-        (line,) = done.stderr.splitlines()
-        assert "this file of the registered collection t/x is gone" in line
-        assert "irtoolkit register --remove t/x" in line
-    listed = json.loads(irtoolkit("datasets", "--format", "json").out)
-    (record,) = (r for r in listed if r["id"] == "t/x")
-    assert record["where"] is None
-    assert "is gone" in record["how to get it"]
-
-
 @pytest.mark.parametrize(
     ("name", "use"),
     [
@@ -1001,51 +934,6 @@ def test_a_folder_that_is_only_touched_is_the_same(small: Path) -> None:
     assert registered.collection_dataset("t/x", registry.read_registry()["t/x"]).docs_count() == 2
 
 
-@pytest.mark.parametrize("locking", ["fcntl", "existence"])
-def test_two_processes_lose_nothing(small: Path, locking: str) -> None:
-    code = (
-        "import sys\nif {blind}: sys.modules['fcntl'] = None\n"
-        "from pathlib import Path\nfrom irtoolkit.datasets.local import registry\n"
-        "entry = registry.read_registry()['t/x']\nprint('ready', flush=True)\nsys.stdin.readline()\n"
-        "for i in range(25): registry.add_record(f't/{{sys.argv[1]}}-{{i}}', entry)\n"
-        "registry.drop_record(f't/{{sys.argv[1]}}-0')\n"
-    ).format(blind=locking == "existence")
-    register_collection("t/x", small)
-    both = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        for name in "ab"
-    ]
-    for process in both:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
-    for process in both:
-        assert process.stdin is not None
-        process.stdin.write(b"go\n")
-        process.stdin.flush()
-    assert [process.wait(60) for process in both] == [0, 0]
-    for process in both:
-        process.communicate()
-    wanted = {"t/x", *(f"t/{name}-{i}" for name in "ab" for i in range(1, 25))}
-    assert set(registry.read_registry()) == wanted
-
-
-def test_two_commands_at_once(small: Path) -> None:
-    script = "import irtoolkit.cli, sys; sys.exit(irtoolkit.cli.main(sys.argv[1:]))"
-    both = [
-        subprocess.Popen(
-            [sys.executable, "-c", script, "register", f"t/{name}", str(small)],
-            stderr=subprocess.PIPE,
-        )
-        for name in "ab"
-    ]
-    assert [process.wait(60) for process in both] == [0, 0], [p.communicate() for p in both]
-    for process in both:
-        process.communicate()
-    assert set(registry.read_registry()) == {"t/a", "t/b"}
-
-
 def test_a_place_that_cannot_be_written(
     small: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -1064,75 +952,7 @@ def test_nothing_is_kept_of_what_is_refused(small: Path, home: Path, tmp_path: P
 # Size
 
 
-MEASURED = """
-import resource
-from pathlib import Path
-import irtoolkit, ir_datasets
-from irtoolkit.datasets.local.registering import register_collection
-
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-
-def private():
-    lines = open("/proc/self/status").read().splitlines()
-    return max(int(line.split()[1]) // 1024 for line in lines if line.startswith("RssAnon"))
-
-before = peak()
-register_collection("t/big", Path("big"))
-print(peak() - before)
-before, most, count = private(), 0, 0
-for count, doc in enumerate(ir_datasets.load("t/big").docs_iter(), 1):
-    if count % 5000 == 0:
-        most = max(most, private())
-print(count)
-print(most - before)
-"""
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
-def test_documents_are_not_held_in_memory(folder: Callable[..., Path]) -> None:
-    """210 MB of text: checking it takes 120 MB at most, and going through it 40 MB."""
-    path = folder({"docs.trec": ""}, "big")
-    with open(path / "docs.trec", "w") as out:
-        for i in range(200_000):
-            out.write(f"<DOC>\n<DOCNO>D-{i}</DOCNO>\n{'some words of a text ' * 50}\n</DOC>\n")
-    checking, count, reading = map(int, python(MEASURED).stdout.split())
-    assert count == 200_000
-    assert checking < 120
-    assert reading < 40
-
-
 # The collection of the issue
-
-
-@pytest.fixture(scope="session")
-def real_vaswani(real_data: Path) -> Path:
-    """The real collection in TREC's format, by a path that holds in any folder."""
-    if not (real_data / "vaswani").is_dir():
-        pytest.skip(f"{real_data} has no vaswani collection")
-    return (real_data / "vaswani").resolve()
-
-
-def test_vaswani(real_vaswani: Path, irtoolkit: Command) -> None:
-    answer = irtoolkit("register", "vaswani", real_vaswani, "--topics", "query-text.trec")
-    assert "the id vaswani is ir_datasets' own (choose another name)" in answer.err
-    answer = irtoolkit("register", "npl", real_vaswani)
-    assert answer.status == 2
-    assert "its topics may be query-text.trec or query_light.trec" in answer.err
-    answer = irtoolkit("register", "npl", real_vaswani, "--topics", "query-text.trec")
-    assert "npl registered: 11429 docs, 93 topics, 2083 qrels" in answer.err
-    assert irtoolkit("datasets", "npl").status == 0
-    assert irtoolkit("retrieve", "npl", "bm25", "-o", "v.run", "--depth", "1000").status == 0
-    assert irtoolkit("check", "v.run", "--dataset", "npl").status == 0
-    answer = irtoolkit("eval", "npl", "v.run", "--measures", "AP nDCG", "--format", "json")
-    figures = json.loads(answer.out)["v.run"]
-    # Topics or documents that were misread would move it much further.
-    assert figures["AP"] == pytest.approx(0.226, abs=0.01)
-    done = python(
-        "import irtoolkit, ir_datasets; d = ir_datasets.load('npl')\n"
-        "print(d.docs_count(), d.queries_count(), sum(1 for _ in d.qrels_iter()))"
-    )
-    assert done.stdout == "11429 93 2083\n"
 
 
 # Help

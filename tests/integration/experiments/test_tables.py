@@ -1,0 +1,142 @@
+"""The papers' tables measured on the samples."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import ir_datasets
+import numpy as np
+import pytest
+
+from irtoolkit.experiments.tables import find_table
+from irtoolkit.retrievers.engine import rank_and_locate
+from irtoolkit.retrievers.random import Random
+from irtoolkit.retrievers.task import load_task
+from tests.unit.experiments.test_tables import Command, each_new, need, reproduce, sample, shown
+
+# Retrievers that need nothing but the package itself.
+LEXICAL = ("random", "bm25", "tfidf", "crm")
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    # A row asks OpenAI, where there is a key.
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    # Nobody's trained models are found.
+    monkeypatch.setattr("irtoolkit.training.model_paths.cache_home", lambda: tmp_path / "cache")
+
+
+@each_new
+def test_the_table_of_the_sample(irtoolkit: Command, name: str) -> None:
+    table = find_table(name)
+    found, _ = reproduce(irtoolkit, name, *sample(name))
+    assert found["experiment"] == name
+    assert set(found["groups"]) == set(table.groups)
+    assert all("/sample/" in dataset_id for dataset_id in found["groups"].values())
+    rows = {row["system"]: row for row in found["rows"]}
+    assert list(rows) == [row.system for row in shown(name)]
+    written = {path.name for path in Path("runs").glob("*.run")}
+    for row in shown(name):
+        result = rows[row.system]
+        assert result["lacking"] == {}
+        if result["status"] == "missing":
+            assert result["reason"]
+            assert row.retriever not in LEXICAL
+            continue
+        assert (result["status"], result["reason"]) == ("measured", None)
+        assert list(result["measured"]) == list(table.groups)
+        for group, figures in result["measured"].items():
+            assert list(figures) == list(table.columns)
+            assert all(math.isfinite(figure) for figure in figures.values())
+            assert f"{name}-sample.{group}.{row.system}.run" in written
+        for group, figures in row.reported.items():
+            printed = [None if math.isnan(figure) else figure for figure in figures]
+            assert list(result["reported"][group].values()) == printed
+    for row in shown(name):
+        if row.retriever in LEXICAL:
+            assert rows[row.system]["status"] == "measured"
+            baseline = row.system == table.baseline
+            assert set(rows[row.system]["p"]) <= (set() if baseline else set(table.groups))
+
+
+@each_new
+def test_a_second_time_takes_what_is_there(irtoolkit: Command, name: str) -> None:
+    first, said = reproduce(irtoolkit, name, *sample(name))
+    assert "unchanged" not in said
+    before = {path: path.stat().st_mtime_ns for path in Path("runs").iterdir()}
+    second, said = reproduce(irtoolkit, name, *sample(name))
+    assert second == first
+    assert {path: path.stat().st_mtime_ns for path in Path("runs").iterdir()} == before
+    assert said.count("unchanged") == len(list(Path("runs").glob("*.run")))
+
+
+@each_new
+def test_figures_are_those_of_eval(irtoolkit: Command, name: str) -> None:
+    table = find_table(name)
+    found, _ = reproduce(irtoolkit, name, *sample(name))
+    for row in found["rows"]:
+        for group, figures in row["measured"].items():
+            path = f"runs/{name}-sample.{group}.{row['system']}.run"
+            measures = " ".join(table.columns.values())
+            answer = irtoolkit("eval", found["groups"][group], path, "--measures", measures, "--format", "json")  # fmt: skip
+            [own] = json.loads(answer.out).values()
+            for column, figure in figures.items():
+                expected = own[table.columns[column]] * table.scale_of(column)
+                assert figure == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_language_that_is_not_here_is_reported_and_others_measured(
+    real_data: Path, irtoolkit: Command
+) -> None:
+    need(real_data, "quoter")
+    if (real_data / "quoter" / "modern_chinese.txt").exists():
+        pytest.skip("modern Chinese is here")
+    found, _ = reproduce(irtoolkit, "quoter", "--systems", "random", "CRM")
+    for row in found["rows"]:
+        assert row["status"] == "measured"
+        assert list(row["measured"]) == ["en", "lzh"]
+        assert list(row["lacking"]) == ["zh"]
+        assert "chinese" in row["lacking"]["zh"]
+    shown = irtoolkit("reproduce", "quoter", "--systems", "random", "CRM").out
+    assert "missing zh:" in shown
+    assert "13" in shown, "what the paper prints for it is still there"
+
+
+@each_new
+def test_data_that_are_not_the_papers_are_told(
+    real_data: Path, irtoolkit: Command, name: str
+) -> None:
+    table = find_table(name)
+    need(real_data, table.benchmark)
+    found, _ = reproduce(irtoolkit, name, "--systems", "random")
+    [row] = found["rows"]
+    told = row["foreign"]
+    for group, figures in row["measured"].items():
+        assert figures
+        queries = ir_datasets.load(table.groups[group]).queries_count()
+        if group in told:
+            assert f"{queries} queries, not the" in told[group]
+    if table.benchmark == "plotretrieval":  # whose data nobody has published
+        assert "test" in row["lacking"] or "test" in row["measured"]
+        return
+    assert told, "none of the collections here is the published one"
+    shown = irtoolkit("reproduce", name, "--systems", "random").out
+    for group in told:
+        assert f"{group}: the data here have {told[group]}" in shown
+
+
+def test_the_row_of_the_floor_is_the_engines(real_data: Path, irtoolkit: Command) -> None:
+    need(real_data, "relic")
+    found, _ = reproduce(irtoolkit, "relic", "--systems", "random")
+    [row] = found["rows"]
+    dataset = ir_datasets.load("relic/val")
+    golds = {r.query_id: [r.doc_id] for r in dataset.qrels_iter() if r.relevance > 0}
+    located = rank_and_locate(load_task("relic/val"), Random(), golds, depth=100, progress=False)
+    ranks = np.array([located.ranks[query][own[0]] for query, own in golds.items()])
+    figures = row["measured"]["val"]
+    assert figures["mean rank"] == pytest.approx(ranks.mean())
+    for k in (1, 10, 100):
+        assert figures[f"R@{k}"] == pytest.approx(100 * (ranks <= k).mean())

@@ -1,0 +1,195 @@
+"""Processes that encode the same texts: work is shared, and a killed process loses no shard."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from irtoolkit.models import encoder as encoding
+from irtoolkit.models.encoder import Encoder, How
+from irtoolkit.models.shards import key_of
+from tests.unit.models.test_shards import SMALL, TEXTS, Counting, files, vectors_of
+from tests.waiting import PATIENCE
+
+
+@pytest.fixture
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Counting]:
+    """Every model that has been loaded; shards are small, and the cache is this test's own."""
+    loaded: list[Counting] = []
+
+    def apply(*args: Any, limit: int | None = None, **how: Any) -> Counting:
+        loaded.append(Counting(limit))
+        return loaded[-1]
+
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text("{}")
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(encoding, "apply", apply)
+    monkeypatch.setattr(encoding, "SHARD", SMALL)
+    return loaded
+
+
+@pytest.fixture
+def how(tmp_path: Path, models: list[Counting]) -> How:
+    return How(str(tmp_path / "model"), "dense", "document")
+
+
+PROCESS = """
+import hashlib, json, os, signal, sys, time
+from pathlib import Path
+import numpy as np
+from irtoolkit.models import encoder as encoding, shards
+from irtoolkit.models.encoder import Encoder, How
+
+asked = json.load(sys.stdin)
+encoded = []
+
+class Model:
+    device, similarity, separator, limit = "cpu", "dot", None, None
+    def lengths(self, items):
+        return np.array([len(item.split()) for item in items])
+    def __call__(self, items):
+        encoded.extend(items)
+        time.sleep(0.002)
+        found = (hashlib.sha256(item.encode()).digest()[:12] for item in items)
+        return [(np.frombuffer(digest, np.uint8).astype(np.float32) - 128,) for digest in found]
+
+encoding.apply = lambda *args, **how: Model()
+encoding.SHARD = asked["shard"]
+die, when = asked["die"]
+written, original = [], shards.sha256
+
+def dying(path):
+    # A shard's temporary file is written, and is not yet a shard.
+    if len(written) == die and when == "writing":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return original(path)
+
+def write(*args):
+    made = original_write(*args)
+    written.append(made)
+    if len(written) == die and when == "written":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return made
+
+shards.sha256, original_write, encoding.write_shard = dying, encoding.write_shard, write
+made = Encoder(How(asked["model"], "dense", "document", batch_tokens=8))
+Path(asked["here"], str(os.getpid())).touch()
+while len(list(Path(asked["here"]).iterdir())) < asked["many"]:
+    time.sleep(0.01)
+rows = made.encode(asked["texts"])
+print(json.dumps({
+    "encoded": encoded, "digest": rows.digest(), "vectors": rows.vectors().tolist(),
+    "lengths": rows.lengths.tolist(),
+}))
+"""
+
+
+@pytest.fixture
+def start(how: How, tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts a process that encodes texts as this one would, once so many others do."""
+    running: list[subprocess.Popen[str]] = []
+    (tmp_path / "here").mkdir()
+
+    def begin(texts: list[str], many: int = 1, die: tuple[int, str] = (-1, "")) -> subprocess.Popen[str]:  # fmt: skip
+        asked = {
+            "texts": texts, "model": how.model, "shard": SMALL, "many": many, "die": die,
+            "here": str(tmp_path / "here"),
+        }  # fmt: skip
+        process = subprocess.Popen(
+            [sys.executable, "-c", PROCESS], text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )  # fmt: skip
+        running.append(process)
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(asked))
+        process.stdin.close()
+        process.stdin = None
+        return process
+
+    yield begin
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+def said(process: subprocess.Popen[str]) -> dict[str, Any]:
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, err
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+def keys_in(tmp_path: Path) -> list[bytes]:
+    """The key of every row of every shard."""
+    found = []
+    for path in (tmp_path / "cache").rglob("*.arrow"):
+        with pa.memory_map(str(path)) as source:
+            found += pa.ipc.open_file(source).read_all()["key"].to_pylist()
+    return found
+
+
+@pytest.mark.parametrize("when", ["writing", "written"])
+def test_who_is_killed_goes_on(
+    models: list[Counting], how: How, start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    when: str,
+) -> None:  # fmt: skip
+    """Not a shard is lost, and the files are those of a run that nobody killed."""
+    die = random.Random(when).randrange(1, len(TEXTS) // SMALL)
+    process = start(TEXTS, die=(die, when))
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == -signal.SIGKILL
+    left = files(tmp_path)
+    assert sum(name.endswith(".arrow") for name in left) == die
+    assert sum(name.endswith(".tmp") for name in left) == (when == "writing")
+    assert any(name.endswith(".lock") for name in left)
+    rows = Encoder(how).encode(TEXTS)
+    assert rows.vectors().tolist() == vectors_of(TEXTS)
+    assert models[0].seen == Counter(TEXTS[die * SMALL :])
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "unbroken" / "cache"))
+    Encoder(how).encode(TEXTS)
+    found, unbroken = files(tmp_path), files(tmp_path / "unbroken")
+    # Who is killed when all is done but for letting the lock go leaves the lock, which is empty.
+    assert [data for name, data in found.items() if name not in unbroken] == [b""] * (when == "written")  # fmt: skip
+    assert {name: found[name] for name in unbroken} == unbroken
+
+
+def test_two_processes_share_the_work(models: list[Counting], how: How, start: Any, tmp_path: Path) -> None:  # fmt: skip
+    """Each text is encoded by one of them, and both have all."""
+    many = [f"{text} {i}" for text in TEXTS for i in range(5)]
+    one, two = (said(process) for process in [start(many, 2), start(many, 2)])
+    assert Counter(one["encoded"] + two["encoded"]) == Counter(many)
+    assert one["encoded"]
+    assert two["encoded"]
+    assert one["vectors"] == two["vectors"] == vectors_of(many)
+    assert one["lengths"] == two["lengths"]
+    assert one["digest"] == two["digest"] == Encoder(how).encode(many).digest()
+    assert not models[0].seen
+    assert {Path(name).suffix for name in files(tmp_path)} == {".arrow"}
+    assert Counter(keys_in(tmp_path)) == Counter(map(key_of, many))
+
+
+def test_three_processes_with_lists_that_overlap(models: list[Counting], how: How, start: Any, tmp_path: Path) -> None:  # fmt: skip
+    """A text may be encoded by two at once; each has what it asked for, and nothing is left over."""
+    draw = random.Random(11)
+    lists = [draw.sample(TEXTS, 15) for _ in range(3)]
+    for asked, found in zip(lists, map(said, [start(part, 3) for part in lists]), strict=True):
+        assert found["vectors"] == vectors_of(asked)
+        assert set(found["encoded"]) <= set(asked)
+        assert len(set(found["encoded"])) == len(found["encoded"])
+    union = sorted({text for part in lists for text in part})
+    assert Encoder(how).encode(union).vectors().tolist() == vectors_of(union)
+    assert not models[0].seen
+    assert {Path(name).suffix for name in files(tmp_path)} == {".arrow"}

@@ -1,0 +1,109 @@
+"""A saved model ranks as it did before it was saved, by every retriever."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from sentence_transformers.base.modules import Dense, Normalize, Transformer
+from sentence_transformers.sentence_transformer.modules import Pooling, StaticEmbedding
+
+from irtoolkit.models import loading, presets
+from irtoolkit.models.adapters import apply
+from irtoolkit.models.presets import SAVED_AS
+from irtoolkit.retrievers import cross, dense, late, sparse
+from tests.datasets import paired, register, table
+from tests.tiny import (
+    DIMENSIONS,
+    save,
+    save_colbert,
+    sentence_model,
+    tokenizer,
+)
+from tests.unit.training.test_building import build, scores
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="module")
+def starts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Folders of models to start from, by name."""
+    root = tmp_path_factory.mktemp("starts")
+    made = {
+        "plain": str(save(root / "plain")),
+        "other": str(save(root / "other", seed=1)),
+        "masked": str(save(root / "masked", "BertForMaskedLM")),
+        "one": str(save(root / "one", "BertForSequenceClassification", num_labels=1)),
+        "colbert": str(save_colbert(root / "colbert")),
+    }
+    body = Transformer(made["plain"], max_seq_length=20)
+    torch.manual_seed(5)
+    folder = sentence_model(
+        root / "whole", body, Pooling(DIMENSIONS), Dense(DIMENSIONS, 8), Normalize(),
+        similarity_fn_name="dot", prompts={"query": "the ", "document": "a "},
+    )  # fmt: skip
+    made["whole"] = str(folder)
+    made["static"] = str(
+        sentence_model(root / "static", StaticEmbedding(tokenizer(), embedding_dim=4))
+    )
+    (root / "sememes.tsv").write_text("cat\tanimal pet\ndog\tanimal\nthe sea\twater\n")
+    return {**made, "sememes": str(root / "sememes.tsv")}
+
+
+SAVED: dict[str, tuple[str, dict[str, Any]]] = {
+    "one encoder": ("plain", {"pooling": "mean", "similarity": "cosine"}),
+    "one encoder, two lengths": ("plain", {"pooling": "cls", "query_length": 6, "doc_length": 11}),
+    "one encoder, one length": ("plain", {"pooling": "cls", "query_length": 6}),
+    "whole": ("whole", {}),
+    "two encoders": (
+        "plain", {"encoders": 2, "pooling": "cls", "similarity": "dot", "query_length": 6, "doc_length": 11},
+    ),
+    "QuoteR": (
+        "plain",
+        {"encoders": 2, "pooling": "cls", "query_pooling": "mask", "similarity": "dot",
+         "sememes": "sememes", "alpha": 0.5, "doc_length": 9},
+    ),
+    "late": ("plain", {"kind": "late", "query_length": 9, "doc_length": 12}),
+    "ColBERT": ("colbert", {"kind": "late", "query_length": 10}),
+    "sparse": ("masked", {"kind": "sparse", "doc_length": 12}),
+    "pairs": ("plain", {"kind": "cross", "doc_length": 21}),
+    "pairs, two outputs": ("plain", {"kind": "cross", "labels": 2}),
+}  # fmt: skip
+
+
+RETRIEVERS: dict[str, Any] = {
+    "dense": dense.Dense, "late": lambda model, **how: late.Late(model, stored="fp32", **how),
+    "sparse": sparse.Sparse, "cross": cross.CrossEncoder,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_a_saved_model_ranks_as_it_did(name: str, starts: Any, tmp_path: Path) -> None:
+    """Loaded by sentence-transformers and by our retrievers."""
+    start, how = SAVED[name]
+    how = {key: starts[value] if key == "sememes" else value for key, value in how.items()}
+    model = build(starts[start], **how)
+    kind = how.get("kind", "dense")
+    expected = scores(model, kind)
+    folder = str(tmp_path / "model")
+    model.save_pretrained(folder)
+    assert presets.said_kind(folder) == kind
+    again = loading.open_model(kind, folder)
+    assert type(again).__name__ == SAVED_AS[kind]
+    assert scores(again, kind) == pytest.approx(expected, abs=1e-5)
+    assert again.prompts == model.prompts
+    for side, length in (("query", how.get("query_length")), ("document", how.get("doc_length"))):
+        applied = apply(folder, kind, side, device="cpu", precision="fp32")  # type: ignore[arg-type]
+        if length is not None:
+            assert applied.limit == length
+        if kind in ("dense", "sparse"):
+            assert applied.similarity == model.similarity_fn_name
+    found = table(register(), RETRIEVERS[kind](folder, device="cpu"))
+    if kind == "sparse":  # which has no score for what has no term in common
+        found = {pair: found.get(pair, 0.0) for pair in paired(expected)}
+    assert found == pytest.approx(paired(expected), rel=1e-4, abs=1e-4)
