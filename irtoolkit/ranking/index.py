@@ -36,7 +36,7 @@ class Hit(NamedTuple):
     text: str
 
 
-class Hits(Sequence[Hit]):
+class SearchResult(Sequence[Hit]):
     """What a search found, best first; a notebook shows it as a table.
 
     Attributes:
@@ -126,7 +126,7 @@ class Index:
     def __repr__(self) -> str:
         return f"Index({self.dataset.id!r}, {self.system.name!r}, {len(self)} documents)"
 
-    def search(self, query: str, k: int = 10) -> Hits:
+    def search(self, query: str, k: int = 10) -> SearchResult:
         """The best documents for a query.
 
         Args:
@@ -146,7 +146,7 @@ class Index:
         ids = [str(doc_id) for doc_id in found.doc_ids]
         texts = self._texts(ids)
         scores = found.scores.tolist()
-        return Hits(
+        return SearchResult(
             query,
             (
                 Hit(rank, doc_id, score, texts[doc_id])
