@@ -62,6 +62,10 @@ def load(
                 "queries, qrels, candidates and ids go with documents, not with a dataset id",
                 remedy="give the documents in place of the id",
             )
+        if isinstance(data, str) and " " in data.strip():
+            raise InputError(
+                f"{data[:60]!r} is not a dataset id", remedy="give texts as a list of strings"
+            )
         return Dataset.of(data)
     if hasattr(data, "docs_iter"):
         return Dataset.of(data)

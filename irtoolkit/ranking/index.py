@@ -127,7 +127,8 @@ class Index:
         return f"Index({self.dataset.id!r}, {self.system.name!r}, {len(self)} documents)"
 
     def search(self, query: str, k: int = 10) -> SearchResult:
-        """The best documents for a query.
+        """The best documents for a query; those that share no term with it are left out where
+        the system matches terms.
 
         Args:
             query: what is searched for.
@@ -143,9 +144,11 @@ class Index:
             )
         _refuse_empty("the query", query)
         (found,) = self._ready.rank([Asked("query", query)], depth=_depth(k))
-        ids = [str(doc_id) for doc_id in found.doc_ids]
-        texts = self._texts(ids)
         scores = found.scores.tolist()
+        if self.system.retriever.zero_is_no_match():
+            scores = [score for score in scores if score > 0]
+        ids = [str(doc_id) for doc_id in found.doc_ids[: len(scores)]]
+        texts = self._texts(ids)
         return SearchResult(
             query,
             (

@@ -176,7 +176,13 @@ def find_system(
         return System.make(name, name, settings)
     parts = dataset if isinstance(dataset, DatasetId) else DatasetId.parse(dataset)
     for source in sources().values():
-        system = source.find(name, settings, parts, staged)
+        try:
+            system = source.find(name, settings, parts, staged)
+        except InputError as error:
+            if name.lower() not in retrievers():
+                raise
+            own = f"the retriever is called {name.lower()}"
+            raise InputError(error.found, remedy=f"{own}; {error.remedy}") from None
         if system is not None:
             return system
     if name in presets() or "/" in name:

@@ -94,6 +94,10 @@ class Retriever:
         """
         return self.scorer
 
+    def zero_is_no_match(self) -> bool:
+        """Whether a score of 0 or less says that a document has nothing of the query."""
+        return False
+
     def missing(self) -> str | None:
         """The one thing this retriever lacks to run here, or None. Looks, and fetches nothing."""
         return None

@@ -249,6 +249,9 @@ class BM25(Lexical):
         given = {"k1": self.k1, "b": self.b, "delta": self.delta}
         return {name: getattr(defaults, name) if v is None else v for name, v in given.items()}
 
+    def zero_is_no_match(self) -> bool:
+        return not FORMS[self.form].absent(1.0, 1.0)
+
     def matcher(self, counts: Any, collection: Collection) -> Matcher:
         form, constants = FORMS[self.form], self._constants()
         k1, b, delta = (constants[name] for name in ("k1", "b", "delta"))
@@ -329,6 +332,9 @@ class TFIDF(Lexical):
     name: ClassVar[str] = "tfidf"
 
     smooth: bool = True
+
+    def zero_is_no_match(self) -> bool:
+        return True
 
     def matcher(self, counts: Any, collection: Collection) -> Matcher:
         extra = int(self.smooth)

@@ -24,11 +24,13 @@ from irtoolkit.runs.trec import MAX_GRADE
 _MEASURE = re.compile(r"[^\s(]+(?:\([^)]*\))?\S*")
 
 
-def parse_measures(text: str | Sequence[str]) -> dict[str, ir_measures.Measure]:
+def parse_measures(
+    text: str | Sequence[str | ir_measures.Measure],
+) -> dict[str, ir_measures.Measure]:
     """Measures by the names they were asked for under, in order.
 
     Args:
-        text: ir_measures names separated by white space, or a sequence of them.
+        text: ir_measures names separated by white space, or a sequence of names or measures.
 
     Raises:
         InputError: an unknown measure, or parameters it does not take.
@@ -41,17 +43,17 @@ def parse_measures(text: str | Sequence[str]) -> dict[str, ir_measures.Measure]:
         names = list(text)
     if not names:
         raise InputError("no measures given", remedy='for example "nDCG@10 AP"')
-    return {name: _parse(name) for name in names}
+    return {str(name): _parse(name) for name in names}
 
 
-def _parse(name: str) -> ir_measures.Measure:
+def _parse(name: str | ir_measures.Measure) -> ir_measures.Measure:
     try:
-        measure = ir_measures.parse_measure(name)
+        measure = ir_measures.parse_measure(name) if isinstance(name, str) else name
         measure.validate_params()
     except NameError:
         from difflib import get_close_matches
 
-        near = get_close_matches(re.split(r"[(@]", name)[0], ir_measures.measures.registry, 3)
+        near = get_close_matches(re.split(r"[(@]", str(name))[0], ir_measures.measures.registry, 3)
         raise InputError(
             f"no measure {name!r}",
             remedy=f"did you mean {', '.join(near)}?" if near else "see ir-measur.es for names",

@@ -23,7 +23,10 @@ from irtoolkit.scoring.check import read_run, shallow_queries
 from irtoolkit.scoring.evaluation import Evaluation, evaluate, parse_measures
 from irtoolkit.scoring.notes import Note
 
-Measures = str | Sequence[str] | Mapping[str, ir_measures.Measure]
+Measures = str | Sequence[str | ir_measures.Measure] | Mapping[str, ir_measures.Measure]
+
+# The name of a run that has none.
+_UNNAMED = "run"
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +189,9 @@ def _notes(
     lacking = set(judged) - set(run.query_ids)
     if len(lacking) == len(judged):
         raise InputError(
-            "the run has no judged query" if _is_path(given) else f"run {name} has no judged query",
+            "the run has no judged query"
+            if _is_path(given) or name == _UNNAMED
+            else f"run {name} has no judged query",
             file=given if _is_path(given) else None,
             remedy=f"is it a run of {dataset.id}?",
         )
@@ -277,7 +282,7 @@ def _label(one: Any) -> str:
     if _is_path(one):
         return str(fspath(one))
     tag = one.tag if isinstance(one, Run) else getattr(one, "name", None)
-    return tag if isinstance(tag, str) and tag else "run"
+    return tag if isinstance(tag, str) and tag else _UNNAMED
 
 
 def _distinct(labels: Sequence[str]) -> list[str]:
