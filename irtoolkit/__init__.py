@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from irtoolkit.api import fuse as fuse
     from irtoolkit.api import index as index
     from irtoolkit.api import load as load
+    from irtoolkit.api import report as report
     from irtoolkit.api import rerank as rerank
     from irtoolkit.api import retrieve as retrieve
     from irtoolkit.datasets.dataset import Dataset as Dataset
@@ -45,7 +46,8 @@ except metadata.PackageNotFoundError:  # a source tree that is not installed
 # Name to the module that has it.
 _FRONT = {
     **dict.fromkeys(
-        ("load", "index", "retrieve", "rerank", "fuse", "evaluate", "compare"), "irtoolkit.api"
+        ("load", "index", "retrieve", "rerank", "fuse", "evaluate", "compare", "report"),
+        "irtoolkit.api",
     ),
     "Dataset": "irtoolkit.datasets.dataset",
     "Index": "irtoolkit.ranking.index",

@@ -10,6 +10,8 @@ ir.evaluate(data, bm25)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
@@ -252,6 +254,47 @@ def compare(
         scores.evaluations, next(iter(scores.measures)), baseline=baseline or scores.systems[0],
         test=test, correction=correction, title=f"{scores.dataset.id}: {scores.averaging}",
     )  # fmt: skip
+
+
+def report(
+    data: Any,
+    *runs: Any,
+    output: StrPath | Sequence[StrPath],
+    measures: Measures | None = None,
+    names: Sequence[str] = (),
+    **options: Any,
+) -> list[Path]:
+    """Writes a comparison of runs as a page that holds everything it shows, or as a table.
+
+    Args:
+        data, runs, measures: see `evaluate`.
+        output: a file, or several: .html, .tex or .md by its name.
+        names: of the systems as shown, one for each run; by default the runs' tags.
+        options: chart, pair, baseline, test, correction, rel, texts; see
+            `irtoolkit.reports.compose.ReportOptions`.
+
+    Returns:
+        The files.
+
+    Raises:
+        InputError: see `evaluate`; another kind of file; or an option that does not exist.
+    """
+    from dataclasses import fields
+
+    from irtoolkit.reports.compose import ReportOptions
+    from irtoolkit.reports.write import check_form, report_scores
+    from irtoolkit.scoring.score import score
+
+    known = [field.name for field in fields(ReportOptions) if field.name != "names"]
+    unknown = next((name for name in options if name not in known), None)
+    if unknown is not None:
+        raise InputError(f"a report has no option {unknown!r}", remedy=f"it has {', '.join(known)}")
+    files = [output] if isinstance(output, str | PathLike) else list(output)
+    for path in files:
+        check_form(path)
+    scores = score(data, runs[0] if len(runs) == 1 else list(runs), measures, names=names)
+    report_scores(scores, files, ReportOptions(**options))
+    return [Path(path) for path in files]
 
 
 def _depth(dataset: Dataset, depth: int | None) -> int | None:

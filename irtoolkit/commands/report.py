@@ -14,13 +14,12 @@ retrieve` keeps stand beside the run. Without --measures the dataset's own are u
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irtoolkit.commands import add_measures, note
 
 if TYPE_CHECKING:
-    from irtoolkit.reports.content import ReportContent
+    pass
 
 HELP = "write a comparison of runs as a page, tables and pictures"
 EXAMPLES = (
@@ -28,7 +27,6 @@ EXAMPLES = (
     "irtoolkit report relic/sample/val relic-val.run -o relic.html --chart R@10 --names BM25",
     "irtoolkit report csfcube runs/*.run -o report.html --figures figures",
 )
-FORMS = (".html", ".tex", ".md")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -67,19 +65,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.errors import InputError
-    from irtoolkit.base.files import atomic_text
     from irtoolkit.commands import measures_of
     from irtoolkit.reports.compose import ReportOptions, compose
+    from irtoolkit.reports.write import check_form, write_report
     from irtoolkit.scoring.score import score
 
     if not args.output and args.figures is None:
         raise InputError("nothing to write", remedy="name a file with -o, or --figures FOLDER")
-    forms = [Path(path).suffix.lower() for path in args.output]
-    for path, form in zip(args.output, forms, strict=True):
-        if form not in FORMS:
-            raise InputError(
-                "not a kind of report", file=path, remedy=f"its name ends in {', '.join(FORMS)}"
-            )
+    forms = [check_form(path) for path in args.output]
     if args.texts < 0:
         raise InputError(f"--texts {args.texts} is below 0")
     if args.figures is not None:
@@ -93,23 +86,14 @@ def execute(args: argparse.Namespace) -> None:
         texts=args.texts if ".html" in forms else 0,
     )  # fmt: skip
     report = compose(scored, options)
-    for path, form in zip(args.output, forms, strict=True):
-        with atomic_text(path) as out:
-            out.write(_render(report, form, args.intervals))
+    for path in args.output:
+        write_report(report, path, intervals=args.intervals)
         print(path)
     if args.figures is not None:
         from irtoolkit.reports.figures import write_figures
 
         for drawn in write_figures(report, args.figures):
             print(drawn)
-
-
-def _render(report: ReportContent, form: str, intervals: bool) -> str:
-    from irtoolkit.reports import page, papers
-
-    if form == ".html":
-        return page.render(report)
-    return (papers.as_latex if form == ".tex" else papers.as_markdown)(report, intervals)
 
 
 def _need_matplotlib() -> None:

@@ -1,0 +1,67 @@
+"""Reports as files: a page, LaTeX, Markdown, by the file's name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath, atomic_text
+from irtoolkit.reports.compose import ReportOptions, compose
+from irtoolkit.reports.content import ReportContent
+from irtoolkit.scoring.score import Scores
+
+FORMS = (".html", ".tex", ".md")
+
+
+def check_form(path: StrPath) -> str:
+    """The form of a report by its file's name: .html, .tex or .md.
+
+    Raises:
+        InputError: the name has another ending.
+    """
+    form = Path(path).suffix.lower()
+    if form not in FORMS:
+        raise InputError(
+            "not a kind of report", file=path, remedy=f"its name ends in {', '.join(FORMS)}"
+        )
+    return form
+
+
+def write_report(content: ReportContent, path: StrPath, *, intervals: bool = False) -> None:
+    """Writes a report; the file appears only when complete.
+
+    Args:
+        content: what it says.
+        path: .html, .tex or .md by its name.
+        intervals: whether tables in LaTeX and Markdown have intervals too.
+
+    Raises:
+        InputError: another kind of file, or the disk refuses.
+    """
+    text = _render(content, check_form(path), intervals)
+    with atomic_text(path) as out:
+        out.write(text)
+
+
+def report_scores(
+    scores: Scores, paths: Sequence[StrPath], options: ReportOptions | None = None
+) -> None:
+    """Composes a report from scores and writes it to each of some files.
+
+    Raises:
+        InputError: see `compose` and `write_report`; files are checked before any work.
+    """
+    for path in paths:
+        check_form(path)
+    content = compose(scores, options)
+    for path in paths:
+        write_report(content, path)
+
+
+def _render(content: ReportContent, form: str, intervals: bool) -> str:
+    from irtoolkit.reports import page, papers
+
+    if form == ".html":
+        return page.render(content)
+    return (papers.as_latex if form == ".tex" else papers.as_markdown)(content, intervals)
