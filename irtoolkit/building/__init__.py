@@ -1,1 +1,1 @@
-"""Making a benchmark from raw text."""
+"""Making a benchmark from what is here: choices among a few candidates."""

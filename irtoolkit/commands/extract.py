@@ -34,7 +34,7 @@ def execute(args: argparse.Namespace) -> None:
     import json
 
     from irtoolkit.base.files import atomic_text
-    from irtoolkit.building.examples import Clipper, extract_from_files
+    from irtoolkit.datasets.examples import Clipper, extract_from_files
 
     clipper = Clipper(args.tokenizer, args.tokens)
 

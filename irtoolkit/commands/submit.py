@@ -59,7 +59,10 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _form(dataset: str) -> str:
-    return dataset.split("/")[0] if dataset.split("/")[0] in ("relic", "csfcube") else "trec"
+    from irtoolkit.datasets.identity import DatasetId
+
+    name = DatasetId.parse(dataset).benchmark
+    return name if name in ("relic", "csfcube") else "trec"
 
 
 def _relic(args: argparse.Namespace) -> None:

@@ -19,10 +19,10 @@ from ir_datasets.formats import GenericDoc
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.records import Qrel
-from irtoolkit.building.examples import CONTEXT, extract_examples
 from irtoolkit.datasets.benchmark import Benchmark, Statistic
 from irtoolkit.datasets.cache import CacheWriter, Tables, parsed
 from irtoolkit.datasets.columns import Records, TableRows
+from irtoolkit.datasets.examples import CONTEXT, extract_examples
 from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, QueriesHandler
 from irtoolkit.datasets.source import ReleaseSource
 from irtoolkit.datasets.strictjson import TRUNCATED, read_jsonl

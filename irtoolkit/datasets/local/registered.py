@@ -23,6 +23,7 @@ from irtoolkit.datasets.benchmark import Benchmark, Statistic
 from irtoolkit.datasets.cache import content_hash, parsed
 from irtoolkit.datasets.columns import Records, TableRows
 from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, QueriesHandler
+from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.datasets.local import registry
 from irtoolkit.datasets.local.folder import Role
 from irtoolkit.datasets.local.formats import DOC_SCHEMA, write_docs
@@ -205,7 +206,7 @@ def owner_of(name: str) -> str | None:
     package = sys.modules["irtoolkit.datasets"]
     ours = {getattr(module, "NAME", None) for module in modules(package)}
     # Reserved as a whole, since some of our modules may register theirs only later.
-    if name.split("/")[0] in ours:
+    if DatasetId.parse(name).benchmark in ours:
         return "irtoolkit's own"
     try:
         ir_datasets.registry[name]

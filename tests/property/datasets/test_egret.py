@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irtoolkit.building.examples import extract_examples, sentences
+from irtoolkit.datasets.examples import extract_examples, sentences
 from tests.unit.datasets.test_egret import assert_apart, solid
 
 PIECES = st.sampled_from(

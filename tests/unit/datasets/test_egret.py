@@ -21,7 +21,7 @@ import pytest
 
 import irtoolkit.datasets.egret as egret
 from irtoolkit.base.errors import InputError
-from irtoolkit.building.examples import Example, extract_examples, sentences
+from irtoolkit.datasets.examples import Example, extract_examples, sentences
 
 SAMPLE = Path(egret.__file__).parent / "samples" / "egret"
 SPLITS = ("train", "dev")

@@ -1,0 +1,97 @@
+"""The rooms of the package import downwards only, and no modules import each other in a circle."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+PACKAGE = ROOT / "irtoolkit"
+# A room may import those of earlier lines, and itself. See ARCHITECTURE.md.
+LEVELS = (
+    ("base",),
+    ("runs",),
+    ("datasets", "measures"),
+    ("models",),
+    ("retrievers",),
+    ("ranking", "scoring"),
+    ("training", "building"),
+    ("experiments",),
+    ("reports", "integrations"),
+    ("commands",),
+)
+LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
+
+
+def modules() -> dict[str, Path]:
+    """Dotted name to file of every module of the package."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(path: Path, known: dict[str, Path], *, lazy: bool) -> Iterator[str]:
+    """The modules of the package that a module imports; those for types count, as `lazy` ones do."""
+    tree = ast.parse(path.read_text("utf-8"))
+    inside = {
+        id(node)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+    }
+    for node in ast.walk(tree):
+        if not lazy and id(node) in inside:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                if full in known:
+                    yield full
+                elif node.module in known:
+                    yield node.module
+
+
+def room(name: str) -> str:
+    """The room of a module; the front door and the command line are above all."""
+    parts = name.split(".")
+    return parts[1] if len(parts) > 1 and parts[1] in LEVEL else ""
+
+
+@pytest.mark.parametrize("name", sorted(modules()))
+def test_a_module_imports_only_rooms_below_its_own(name: str) -> None:
+    known = modules()
+    here = room(name)
+    if not here:
+        return
+    strange = [
+        other
+        for other in imports(known[name], known, lazy=True)
+        if room(other) not in ("", here) and LEVEL[room(other)] >= LEVEL[here]
+    ]
+    assert not strange, f"{name} imports {strange}"
+
+
+def test_no_modules_import_each_other() -> None:
+    known = modules()
+    below = {
+        name: {other for other in imports(path, known, lazy=False) if other != name}
+        for name, path in known.items()
+    }
+    # Packages that only gather names are left out: importing a member runs them anyway.
+    for name, path in known.items():
+        if path.name == "__init__.py":
+            below[name] = set()
+    while True:
+        free = {name for name, others in below.items() if not others & below.keys()}
+        if not free:
+            break
+        below = {name: others for name, others in below.items() if name not in free}
+    assert not below, f"in circles: {sorted(below)}"
