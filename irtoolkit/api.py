@@ -1,11 +1,4 @@
-"""The front door: everything that the shell does, in memory and with the same words.
-
-import irtoolkit as ir
-
-data = ir.load("csfcube/sample")
-bm25 = ir.retrieve(data, "bm25", k1=0.9)
-ir.evaluate(data, bm25)
-"""
+"""The front door: everything that the shell does, in memory and with the same words."""
 
 from __future__ import annotations
 
@@ -51,8 +44,8 @@ def load(
         name: with documents: what the dataset is called.
 
     Raises:
-        InputError: no such dataset, with the nearest ids; or texts that cannot be used: none at
-            all, an id twice, a query without text, lists of different lengths, missing columns.
+        InputError: no such dataset, with the nearest ids; or texts that cannot be used, such as
+            none at all, an id twice, a query without text, lists of different lengths.
     """
     from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.datasets.memory import dataset_of_texts, is_text_file
@@ -91,16 +84,17 @@ def index(
         data: a dataset or its id, or documents, as `load` takes them.
         system: a retriever, a system of a paper, or a model.
         ids: with a list of strings: the ids of the documents.
-        progress: whether to show a bar on a terminal or in a notebook.
+        progress: whether to show a progress bar.
         settings: the system's, as `--set` takes them.
 
     Raises:
         InputError: see `load`; no such system or setting; or what the system lacks to run here.
     """
     from irtoolkit.ranking.index import Index
+    from irtoolkit.ranking.systems import system_of
 
     dataset = load(data, ids=ids)
-    return Index(dataset, _system(system, settings, dataset), progress=progress)
+    return Index(dataset, system_of(system, settings, dataset.parts), progress=progress)
 
 
 def retrieve(
@@ -121,16 +115,17 @@ def retrieve(
         depth: documents kept for each query; by default candidate pools are ranked whole and a
             corpus to 1,000.
         output: a file that the run is also written to, with its record, as the shell does.
-        progress: whether to show a bar on a terminal or in a notebook.
+        progress: whether to show a progress bar.
         settings: the system's, as `--set` takes them, e.g. k1=0.9, query="title".
 
     Raises:
         InputError: no such dataset, system or setting; or what the system lacks to run here.
     """
     from irtoolkit.ranking.produce import produce, rank_dataset
+    from irtoolkit.ranking.systems import system_of
 
     dataset = load(data)
-    found = _system(system, settings, dataset)
+    found = system_of(system, settings, dataset.parts)
     kept = _depth(dataset, depth)
     if output is not None:
         return produce(dataset, found, output, depth=kept, progress=progress)[0]
@@ -156,7 +151,7 @@ def rerank(
         system: a cross-encoder by preset, folder or hub id; or any system, as for `retrieve`.
         depth: documents of each query that are ranked again.
         keep_rest: whether the documents below follow in their order.
-        progress: whether to show a bar on a terminal or in a notebook.
+        progress: whether to show a progress bar.
         settings: the system's, as `--set` takes them.
 
     Raises:
@@ -165,10 +160,11 @@ def rerank(
     from dataclasses import replace
 
     from irtoolkit.ranking.produce import Among, rank_dataset
+    from irtoolkit.ranking.systems import system_of
     from irtoolkit.runs import Run
 
     dataset = load(data)
-    found = replace(_system(system, settings, dataset, again=True), depth=depth)
+    found = replace(system_of(system, settings, dataset.parts, again=True), depth=depth)
     among = Among(Run.of(run), keep_rest)
     return rank_dataset(dataset, found, among=among, progress=progress).run
 
@@ -302,19 +298,3 @@ def _depth(dataset: Dataset, depth: int | None) -> int | None:
     if depth is not None and depth < 1:
         raise InputError(f"depth {depth} is not at least 1")
     return CORPUS_DEPTH if depth is None and not dataset.has("scoreddocs") else depth
-
-
-def _system(
-    system: str | System, settings: Mapping[str, Any], dataset: Dataset, *, again: bool = False
-) -> System:
-    """The system that a name and settings mean; a System is taken as it is."""
-    from irtoolkit.ranking.systems import find_reranker, find_system
-
-    if isinstance(system, str):
-        return (find_reranker if again else find_system)(system, settings, dataset.parts)
-    if settings:
-        raise InputError(
-            f"settings {', '.join(settings)} for a system that is made already",
-            remedy="give the system by its name",
-        )
-    return system

@@ -195,6 +195,34 @@ def find_reranker(name: str, settings: Mapping[str, Any], dataset: DatasetId | s
     return find_system(name, settings, dataset, kind="cross", staged=False)
 
 
+def system_of(
+    system: str | System,
+    settings: Mapping[str, Any],
+    dataset: DatasetId,
+    *,
+    again: bool = False,
+) -> System:
+    """The system that a name and settings mean; a System is taken as it is.
+
+    Args:
+        system: a name, or a System.
+        settings: of the system that is named.
+        dataset: what it is to be run on.
+        again: whether it is to rank documents of another run again; see `find_reranker`.
+
+    Raises:
+        InputError: no such system or setting; or settings for a System, which has its own.
+    """
+    if isinstance(system, str):
+        return (find_reranker if again else find_system)(system, settings, dataset)
+    if settings:
+        raise InputError(
+            f"settings {', '.join(settings)} for a system that is made already",
+            remedy="give the system by its name",
+        )
+    return system
+
+
 def _near(name: str) -> str:
     """The nearest names, and where all are listed."""
     papers = [known for source in sources().values() for known in source.names()]

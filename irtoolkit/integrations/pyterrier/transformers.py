@@ -23,6 +23,9 @@ _RANKED = ["docno", "score", "rank"]
 class _Transformer(pt.Transformer):
     """What Retriever and Reranker share: a system, its settings, and what is prepared for it."""
 
+    # Whether it ranks the documents of another stage again.
+    _again = False
+
     def __init__(
         self, dataset_id: str | None, system: str | System, settings: dict[str, Any], verbose: bool
     ) -> None:
@@ -34,20 +37,13 @@ class _Transformer(pt.Transformer):
     def _find(self) -> System:
         """The system that the settings say."""
         from irtoolkit.datasets.dataset import Dataset
+        from irtoolkit.datasets.identity import DatasetId
+        from irtoolkit.ranking.systems import system_of
 
         if self.dataset_id is not None:
             Dataset.load(self.dataset_id)  # a name that is none is refused now
-        if isinstance(self.system, str):
-            return self._named(self.system)
-        if self.settings:
-            raise InputError(
-                f"settings {', '.join(self.settings)} for a system that is made already",
-                remedy="give the system by its name",
-            )
-        return self.system
-
-    def _named(self, name: str) -> System:
-        raise NotImplementedError
+        dataset = DatasetId.parse(self.dataset_id or "")
+        return system_of(self.system, self.settings, dataset, again=self._again)
 
     @property
     def _ready(self) -> Session:
@@ -143,11 +139,6 @@ class Retriever(_Transformer):
             raise InputError(f"depth {self.depth} is not at least 1")
         return super()._find()
 
-    def _named(self, name: str) -> System:
-        from irtoolkit.ranking.systems import find_system
-
-        return find_system(name, self.settings, str(self.dataset_id))
-
     def transform(self, inp: Frame) -> Frame:
         pt.validate.query_frame(inp, ["query"])
         rows = inp.drop(columns=_RANKED, errors="ignore")
@@ -201,6 +192,8 @@ class Reranker(_Transformer):
         InputError: no such dataset, system or setting; from transform, what ranking raises.
     """
 
+    _again = True
+
     def __init__(
         self, /, dataset_id: str | None, system: str | System, *, verbose: bool = False,
         **settings: Any,
@@ -213,11 +206,6 @@ class Reranker(_Transformer):
         from dataclasses import replace
 
         return replace(super()._find(), first=None)
-
-    def _named(self, name: str) -> System:
-        from irtoolkit.ranking.systems import find_reranker
-
-        return find_reranker(name, self.settings, self.dataset_id or "")
 
     def transform(self, inp: Frame) -> Frame:
         from irtoolkit.ranking.texts import rank_texts
