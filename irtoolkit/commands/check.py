@@ -1,10 +1,13 @@
-"""Check a run file as a TREC track does, and more.
+"""Check a run file as TREC tracks do, and more strictly.
 
-Six fields, one tag, finite scores, no document twice, ranks that agree with scores; with
---dataset also known topics and documents, pools, and no topic missing. Every problem is printed
-with its line; the exit status is 2 when there is one. Ties whose ranks are not in trec_eval's
-order are only noted, unless --strictness trec makes them a problem: it also wants a tag of 1 to 20
-letters, digits, - _ . and Q0, ranks without gaps, and no more than 1000 rows for a query.
+Each line must have six fields, with one tag, a finite score, no document twice in a query, and
+ranks that agree with the scores. With --dataset, topics and documents must be known, documents must
+be in the pool of their query, and no topic may be missing. Problems are printed with their lines,
+the first three of each kind unless --all is given; the exit status is 2 when there are any.
+
+Ties whose ranks are not in trec_eval's order are only noted. --strictness trec makes them a
+problem; it also requires a tag of 1 to 20 letters, digits, - _ . and Q0 in the second field, ranks
+without gaps, and at most 1000 rows for a query.
 """
 
 from __future__ import annotations
@@ -13,8 +16,8 @@ import argparse
 
 from irtoolkit.commands import note
 
-# How many are shown: old runs may have one for every query.
-NOTES = 3
+# Problems of each kind that are printed: an old run may have one for every query.
+SHOWN = 3
 
 HELP = "check a run file"
 EXAMPLES = (
@@ -26,30 +29,32 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN")
-    parser.add_argument("--dataset", metavar="DATASET")
-    parser.add_argument("--depth", type=int, metavar="N", help="the most rows a query may have")
+    parser.add_argument("--dataset", metavar="DATASET", help="the dataset that the run is for")
+    parser.add_argument("--depth", type=int, metavar="N", help="the most rows of a query")
     parser.add_argument(
-        "--whole-pool", action="store_true", help="every candidate of a query must be there"
+        "--whole-pool", action="store_true", help="each query must rank all of its candidates"
     )
     parser.add_argument(
         "--strictness", choices=("usual", "trec"), default="usual", help="default: usual"
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="print every problem, not the first three of each kind"
     )
 
 
 def execute(args: argparse.Namespace) -> int:
     import sys
 
-    from irtoolkit.scoring.check import inspect_run
+    from irtoolkit.scoring.check import grouped, inspect_run
 
     found = inspect_run(
         args.run, args.dataset, args.depth, whole_pool=args.whole_pool, strictness=args.strictness
     )
-    for remark in found.notes[:NOTES]:
-        note(f"note: {remark}")
-    if len(found.notes) > NOTES:
-        note(f"note: {len(found.notes) - NOTES} more queries with such ties")
-    for problem in found.problems:
-        print(problem, file=sys.stderr)
+    most = sys.maxsize if args.all else SHOWN
+    for line in grouped(found.notes, most):
+        note(f"note: {line}")
+    for line in [str(p) for p in found.problems] if args.all else grouped(found.problems, most):
+        print(line, file=sys.stderr)
     if found.problems:
         count = len(found.problems)
         print(f"irtoolkit: {args.run}: {count} problem{'s' * (count > 1)}", file=sys.stderr)

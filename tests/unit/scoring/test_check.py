@@ -284,7 +284,7 @@ def test_a_query_deeper_than_it_may_be(write: Write) -> None:
     )
     error = only(check_run(path, depth=3), path, 6)
     assert error.found == "query q has 4 documents, more than 3"
-    assert error.remedy == "cut the ranking"
+    assert error.remedy == "truncate the ranking"
     assert places(check_run(path, depth=1)) == [3, 5]
     assert check_run(path, depth=4) == []
 

@@ -115,16 +115,16 @@ MALFORMED: dict[str, tuple[bytes, tuple[str, ...], int, str]] = {
     ),
     "a rank against its score": (field(3, 5, "98.5"), (), 3, "rank 3 has a higher score"),
     "distances": (pairs("a 1 0.1", "b 2 0.4", "c 3 0.9"), (), 2, "rank 2 has a higher score"),
-    "one rank for two scores": (pairs("a 1 9", "b 2 8", "c 2 7"), (), 3, "rank 2 stands twice"),
-    "all ranks 1": (pairs("a 1 9", "b 1 8", "c 1 7"), (), 2, "rank 1 stands twice"),
+    "one rank for two scores": (pairs("a 1 9", "b 2 8", "c 2 7"), (), 3, "rank 2 occurs twice"),
+    "all ranks 1": (pairs("a 1 9", "b 1 8", "c 1 7"), (), 2, "rank 1 occurs twice"),
     "one rank for a tie": (
-        pairs("b 1 9", "a 1 9"), ("--strictness", "trec"), 2, "rank 1 stands"
+        pairs("b 1 9", "a 1 9"), ("--strictness", "trec"), 2, "rank 1 "
     ),
     "a rank left out": (
-        pairs("a 1 9", "b 3 8"), ("--strictness", "trec"), 2, "rank 3 stands where 2 should"
+        pairs("a 1 9", "b 3 8"), ("--strictness", "trec"), 2, "rank 3 instead of 2"
     ),
     "ranks from 2": (
-        pairs("a 2 9", "b 3 8"), ("--strictness", "trec"), 1, "rank 2 stands where 1 should"
+        pairs("a 2 9", "b 3 8"), ("--strictness", "trec"), 1, "rank 2 instead of 1"
     ),
     "a tie that trec_eval turns around": (
         pairs("a 1 9", "b 2 9"), ("--strictness", "trec"), 2, "documents a and b tie"
@@ -136,7 +136,7 @@ MALFORMED: dict[str, tuple[bytes, tuple[str, ...], int, str]] = {
     "a second tag": (field(9, 6, "u"), (), 9, "a second tag 'u' after 't'"),
     "a second tag by a letter's case": (field(LAST, 6, "T"), (), LAST, "a second tag 'T'"),
     "a tag too long": (
-        text([line + "0123456789" * 2 for line in LINES]), STRICT, 1, "not of the form"
+        text([line + "0123456789" * 2 for line in LINES]), STRICT, 1, "TREC does not accept the tag"
     ),
     "a tag with an accent": (text([line + "é" for line in LINES]), STRICT, 1, "the tag 'té'"),
     "a tag with a slash": (text([line + "/2" for line in LINES]), STRICT, 1, "the tag 't/2'"),
@@ -191,7 +191,7 @@ def test_a_malformed_submission_is_refused_with_line_and_remedy(
 ) -> None:
     content, options, line, found = MALFORMED[name]
     path = write("x.run.gz" if "gzip" in name else "x.run", content)
-    answer = irtoolkit("check", path, *options)
+    answer = irtoolkit("check", path, *options, "--all")
     assert (answer.status, answer.out) == (2, "")
     *problems, total = answer.err.splitlines()
     problems = [problem for problem in problems if not problem.startswith("note: ")]
@@ -275,7 +275,25 @@ def test_many_ties_are_noted_in_few_lines(irtoolkit: Command, write: Write) -> N
     rows = [f"q{i} Q0 {doc} {rank} 1 t" for i in range(9) for rank, doc in enumerate("ab", 1)]
     answer = irtoolkit("check", write("x.run", text(rows)))
     assert (answer.status, len(answer.err.splitlines())) == (0, 4)
-    assert answer.err.endswith("note: 6 more queries with such ties\n")
+    assert answer.err.endswith("note: ... and 6 more like this\n")
+
+
+def test_many_problems_of_one_kind_are_abridged(irtoolkit: Command, write: Write) -> None:
+    bad = [f"q{i} Q0 a 1 {score} t" for i, score in enumerate(["x", "inf", "1e99", "nan", "-"])]
+    rows = ["q9 Q0 a one 1 t", *bad, "q9 Q0 b 1 1", *(f"q{i} Q0 b {i} 1 t" for i in (7, 8))]
+    path = write("x.run", text(rows))
+    answer = irtoolkit("check", path)
+    lines = answer.err.splitlines()
+    assert answer.status == 2
+    assert [line.removeprefix(f"{path}:").split(":")[0] for line in lines[:5]] == [
+        "1", "2", "3", "4", "... and 2 more like this",
+    ]  # fmt: skip
+    assert lines[5].startswith(f"{path}:7: 5 fields")
+    assert lines[6:] == [f"irtoolkit: {path}: 7 problems"]
+    every = irtoolkit("check", path, "--all")
+    *found, last = every.err.splitlines()
+    assert (every.status, last) == (2, lines[-1])
+    assert [int(line.removeprefix(f"{path}:").split(":")[0]) for line in found] == list(range(1, 8))
 
 
 def test_a_tie_is_noted_once_a_query(write: Write) -> None:
@@ -525,7 +543,7 @@ def test_a_run_is_checked_before_it_is_sent(
         "submit", DATASET, write("x.run", text(LINES)), "-o", sent, "--form", "trec", "--tag", "t/2"
     )
     assert answer.status == 2
-    assert "the tag 't/2' is not of the form" in answer.err
+    assert "TREC does not accept the tag 't/2'" in answer.err
     assert not sent.exists()
 
 

@@ -1,0 +1,104 @@
+"""Checks of a run file against its dataset: topics, documents, candidate pools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+import numpy as np
+
+from irtoolkit.base.ids import Ids, Ints
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.scoring.check_file import RunFile
+
+
+def check_topics(file: RunFile, dataset: Dataset) -> None:
+    """Reports each unknown topic at its first line."""
+    columns = file.columns
+    own = set(dataset.query_ids()) if dataset.has("queries") else set()
+    if own.issuperset(columns.query_ids):
+        return
+    known = own | dataset.known_queries()
+    _report_unknown(
+        file, columns.query_ids, columns.queries, known,
+        lambda name: f"topic {name} is not one of {dataset.id}",
+    )  # fmt: skip
+
+
+def check_documents(file: RunFile, dataset: Dataset) -> None:
+    """Reports each unknown document at its first line, and rows outside the candidate pool."""
+    if not dataset.has("docs"):
+        return
+    columns = file.columns
+    known = {doc.doc_id for doc in dataset.docs_store().get_many_iter(list(columns.doc_ids))}
+    _report_unknown(
+        file, columns.doc_ids, columns.docs, known,
+        lambda name: f"document {name} is not one of {dataset.id}",
+    )  # fmt: skip
+    if not dataset.has("scoreddocs"):
+        return
+    pools: dict[str, set[str]] = {}
+    for candidate in dataset.scoreddocs_iter():
+        pools.setdefault(candidate.query_id, set()).add(candidate.doc_id)
+    for row, (query, doc) in enumerate(zip(columns.queries, columns.docs, strict=True)):
+        pool = pools.get(columns.query_ids[query])
+        name = columns.doc_ids[doc]
+        if pool is not None and name not in pool and name in known:
+            file.report_row(
+                row,
+                f"document {name} is outside the pool of query {columns.query_ids[query]}",
+                f"rank only candidates: irtoolkit export {dataset.id} pools",
+            )
+
+
+def check_missing_topics(file: RunFile, dataset: Dataset) -> None:
+    """Reports topics that the run lacks, at the last line."""
+    asked = dataset.query_ids() if dataset.has("queries") else []
+    listed = set(file.columns.query_ids)
+    lacking = [query_id for query_id in asked if query_id not in listed]
+    if lacking:
+        file.report_line(
+            int(file.columns.lines.max()),
+            f"{len(lacking)} topics of {dataset.id} are missing, the first {lacking[0]}",
+            "trec_eval counts a missing topic as zero",
+        )
+
+
+def check_missing_candidates(file: RunFile, dataset: Dataset) -> None:
+    """Reports queries that do not rank their whole pool, each at its last line."""
+    columns = file.columns
+    listed: dict[str, set[str]] = {name: set() for name in columns.query_ids}
+    last: dict[str, int] = {}
+    for line, query, doc in zip(columns.lines, columns.queries, columns.docs, strict=True):
+        name = columns.query_ids[query]
+        listed[name].add(columns.doc_ids[doc])
+        last[name] = max(last.get(name, 0), int(line))
+    for queries, pool in dataset.candidates():
+        for name in queries:
+            lacking = [doc for doc in pool if doc not in listed[name]] if name in listed else []
+            if lacking:
+                file.report_line(
+                    last[name],
+                    f"query {name} lacks {len(lacking)} of its {len(pool)} candidates,"
+                    f" the first {lacking[0]}",
+                    f"rank the whole pool: irtoolkit export {dataset.id} pools",
+                )
+
+
+def _report_unknown(
+    file: RunFile, names: Ids, codes: Ints, known: Collection[str], say: Callable[[str], str]
+) -> None:
+    """Reports names that are not known, each at its first row.
+
+    Args:
+        file: the run.
+        names: ids of topics or documents.
+        codes: (N,) index of each row's name.
+        known: the ids that the dataset has.
+        say: the problem of a name in words.
+    """
+    strange = np.array([name not in known for name in names], dtype=bool)
+    seen: set[int] = set()
+    for row in np.flatnonzero(strange[codes]).tolist():
+        if codes[row] not in seen:
+            seen.add(int(codes[row]))
+            file.report_row(row, say(names[codes[row]]), "was the run made for another dataset?")

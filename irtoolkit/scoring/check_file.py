@@ -1,0 +1,201 @@
+"""Checks of a run file by itself: tag, form of the rows, ids, ranks, ties."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath
+from irtoolkit.base.ids import Ints, id_array, offsets_of, rank_ids
+from irtoolkit.measures.judged import within
+from irtoolkit.runs import Run, trec
+from irtoolkit.runs.columns import RunColumns
+from irtoolkit.runs.trec import ProblemHandler
+
+# White space of any script, control characters and byte order marks.
+_TROUBLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufeff]")
+
+
+@dataclass(frozen=True)
+class Strictness:
+    """Requirements on a file beyond those that make it a run.
+
+    Attributes:
+        tag: the form of the run tag, as a regular expression and in words; None allows any.
+        iterations: allowed values of the second field.
+        depth: the most rows of a query, where no other number is given.
+        exact_ranks: whether ranks must count the rows of a query from 1 (or from 0) in trec_eval's
+            order, so that tied documents in another order are a problem.
+    """
+
+    tag: tuple[str, str] | None = None
+    iterations: tuple[str, ...] = ("Q0", "0")
+    depth: int | None = None
+    exact_ranks: bool = False
+
+
+# "usual": what any evaluation needs. "trec": what the check scripts of TREC's tracks refuse. Their
+# forms of a tag differ: 1 to 12 letters and digits in early years, 1 to 25 with - and _ in 2022;
+# most accept 20 with - _ . The requirement on ranks is our own, since those scripts ignore ranks.
+STRICTNESS = {
+    "usual": Strictness(),
+    "trec": Strictness(
+        ("[A-Za-z0-9_.-]{1,20}", "1 to 20 letters, digits, - _ ."), ("Q0",), 1000, True
+    ),
+}
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """The rows of a run file, and the handler of problems found in them.
+
+    Attributes:
+        path: the file.
+        columns: its rows, as parallel arrays in file order.
+        report: takes each problem; it raises or collects them.
+    """
+
+    path: StrPath
+    columns: RunColumns
+    report: ProblemHandler
+
+    @classmethod
+    def read(cls, path: StrPath, report: ProblemHandler) -> RunFile:
+        """Reads TREC text, or a Parquet file as if its rows were lines.
+
+        Raises:
+            InputError: the file cannot be read.
+        """
+        if not str(path).endswith(".parquet"):
+            return cls(path, trec.parse_run(path, report), report)
+        run = Run.read(path)
+        numbers = np.arange(1, len(run) + 1)
+        constant = np.zeros(len(run), dtype=np.int64)
+        columns = RunColumns(
+            numbers, run.query_ids, run.queries, run.doc_ids, run.docs.astype(np.int64), run.ranks,
+            run.scores, id_array(["Q0"]), constant, id_array([run.tag]), constant,
+        )  # fmt: skip
+        return cls(path, columns, report)
+
+    def report_row(self, row: int, found: str, remedy: str) -> None:
+        """Reports a problem of a row."""
+        self.report_line(int(self.columns.lines[row]), found, remedy)
+
+    def report_line(self, line: int, found: str, remedy: str) -> None:
+        """Reports a problem of a line."""
+        self.report(InputError(found, file=self.path, line=line, remedy=remedy))
+
+
+def check_tag(file: RunFile, strict: Strictness, tag: str | None) -> None:
+    """Reports a tag that TREC does not accept, and a second tag.
+
+    Args:
+        file: the run.
+        strict: the required form of the tag.
+        tag: the tag that replaces the run's own, if any.
+    """
+    columns = file.columns
+    first = str(columns.tags[columns.tag[0]]) if tag is None else tag
+    if strict.tag is not None and re.fullmatch(strict.tag[0], first) is None:
+        file.report_row(0, f"TREC does not accept the tag {first!r}", f"use {strict.tag[1]}")
+    if tag is None and len(columns.tags) > 1:
+        row = int(np.argmax(columns.tag != columns.tag[0]))
+        second = columns.tags[columns.tag[row]]
+        file.report_row(
+            row, f"a second tag {second!r} after {first!r}", "one file holds one system"
+        )
+
+
+def check_form(file: RunFile, strict: Strictness, depth: int | None) -> None:
+    """Reports the first wrong second field, and queries with more than `depth` rows."""
+    columns = file.columns
+    strange = np.array([name not in strict.iterations for name in columns.iterations], dtype=bool)
+    for row in np.flatnonzero(strange[columns.iteration])[:1]:
+        field = columns.iterations[columns.iteration[row]]
+        file.report_row(row, f"the second field is {field!r}", "it is Q0 in TREC runs")
+    if depth is None:
+        return
+    counts = np.bincount(columns.queries, minlength=len(columns.query_ids))
+    for query in np.flatnonzero(counts > depth):
+        file.report_row(
+            np.flatnonzero(columns.queries == query)[depth],
+            f"query {columns.query_ids[query]} has {counts[query]} documents, more than {depth}",
+            "truncate the ranking",
+        )
+
+
+def check_ids(file: RunFile) -> None:
+    """Reports ids with characters that end a field for other tools, each at its first line."""
+    columns = file.columns
+    named = (("topic", columns.query_ids, columns.queries), ("document", columns.doc_ids, columns.docs),
+             ("tag", columns.tags, columns.tag))  # fmt: skip
+    for what, names, codes in named:
+        for code, name in enumerate(names):
+            character = _TROUBLE.search(name)
+            if character is None:
+                continue
+            file.report_row(
+                int(np.argmax(codes == code)),
+                f"the {what} {name!r} holds the character U+{ord(character[0]):04X}",
+                "it is invisible, and ends the field for other tools: remove it",
+            )
+
+
+def check_ranks(file: RunFile, strict: Strictness) -> None:
+    """Reports the first rank of each query that occurs with two scores.
+
+    With `exact_ranks`, reports the first rank that is repeated or not in sequence.
+    """
+    columns = file.columns
+    order = np.lexsort((columns.lines, -columns.scores, columns.ranks, columns.queries))
+    query, rank, score = columns.queries[order], columns.ranks[order], columns.scores[order]
+    same = (query[1:] == query[:-1]) & (rank[1:] == rank[:-1])
+    if not strict.exact_ranks:
+        same &= score[1:] != score[:-1]
+    wrong: dict[int, tuple[int, str]] = {}
+    if strict.exact_ranks:
+        place = within(offsets_of(query, len(columns.query_ids)))
+        # Some systems count from 0.
+        zero = (np.bincount(query[rank == 0], minlength=len(columns.query_ids)) > 0)[query]
+        expected = place - zero
+        for at in _firsts(query, np.flatnonzero(rank != expected)):
+            wrong[int(query[at])] = (order[at], f"rank {rank[at]} instead of {expected[at]}")
+    for at in _firsts(query, np.flatnonzero(same)):
+        twin, row = sorted(order[at : at + 2].tolist())
+        found = f"rank {rank[at]} occurs twice, first at line {columns.lines[twin]},"
+        wrong[int(query[at])] = (row, found)
+    for code, (row, found) in wrong.items():
+        file.report_row(
+            row,
+            f"{found} in query {columns.query_ids[code]}",
+            "number the rows of a query from 1, the highest score first",
+        )
+
+
+def check_ties(file: RunFile) -> None:
+    """Reports the first tie of each query whose ranks are not in trec_eval's order."""
+    columns = file.columns
+    places = rank_ids(columns.doc_ids)[columns.docs]
+    order = np.lexsort((columns.ranks, -columns.scores, columns.queries))
+    query, rank, score = columns.queries[order], columns.ranks[order], columns.scores[order]
+    place = places[order]
+    tied = (query[1:] == query[:-1]) & (score[1:] == score[:-1])
+    wrong = np.flatnonzero(tied & (rank[1:] != rank[:-1]) & (place[1:] > place[:-1]))
+    for at in _firsts(query, wrong):
+        above, below = (columns.doc_ids[columns.docs[row]] for row in order[at : at + 2])
+        file.report_row(
+            order[at + 1],
+            f"documents {above} and {below} tie in query {columns.query_ids[query[at]]},"
+            " and trec_eval orders them against their ranks",
+            "lower the score of the second a little: tools break ties in different ways",
+        )
+
+
+def _firsts(groups: Ints, rows: Ints) -> list[int]:
+    """The first of some rows in each group."""
+    _, firsts = np.unique(groups[rows], return_index=True)
+    found: list[int] = rows[firsts].tolist()
+    return found
