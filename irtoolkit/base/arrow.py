@@ -18,7 +18,7 @@ from irtoolkit.base.ids import Ids
 
 
 def column(values: Sequence[Any], kind: pa.DataType) -> Any:
-    """An Arrow array of texts, whole numbers, floats, or lists of these; None is null.
+    """An Arrow array of values; None is null. Only text, numbers and lists do without pandas.
 
     Raises:
         OverflowError: a number that the type does not hold, or over 2 GiB of text.
@@ -31,10 +31,10 @@ def column(values: Sequence[Any], kind: pa.DataType) -> Any:
             return _of(kind, values, [_ends(filled), pa.py_buffer(joined.encode())])
         coded = [value.encode() for value in filled]
         return _of(kind, values, [_ends(coded), pa.py_buffer(b"".join(coded))])
-    if pa.types.is_list(kind):
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         rows = [() if value is None else value for value in values]
         items = column(list(chain.from_iterable(rows)), kind.value_type)
-        return _of(kind, values, [_ends(rows)], [items])
+        return _of(kind, values, [_ends(rows, pa.types.is_large_list(kind))], [items])
     if pa.types.is_fixed_size_list(kind):
         empty = (None,) * kind.list_size
         rows = [empty if value is None else value for value in values]
@@ -42,6 +42,8 @@ def column(values: Sequence[Any], kind: pa.DataType) -> Any:
             raise ValueError(f"a list is not of {kind.list_size} values")
         items = column(list(chain.from_iterable(rows)), kind.value_type)
         return _of(kind, values, [], [items])
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        return pa.array(list(values), kind)
     known = [0 if value is None else value for value in values]
     return _of(kind, values, [pa.py_buffer(np.array(known, kind.to_pandas_dtype()))])
 
@@ -73,10 +75,12 @@ def _of(
     return pa.Array.from_buffers(kind, len(values), [bits, *buffers], children=children)
 
 
-def _ends(parts: Sequence[Sequence[Any]]) -> Any:
-    """Where parts that are laid end to end begin and end, as a buffer."""
+def _ends(parts: Sequence[Sequence[Any]], large: bool = False) -> Any:
+    """Where parts that are laid end to end begin and end, as a buffer of 32 or 64-bit numbers."""
     ends = np.zeros(len(parts) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)), out=ends[1:])
+    if large:
+        return pa.py_buffer(ends)
     if ends[-1] >= 1 << 31:
         raise OverflowError(f"{ends[-1]} values or bytes in one array")
     return pa.py_buffer(ends.astype(np.int32))

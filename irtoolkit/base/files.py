@@ -165,45 +165,6 @@ def _utf8(data: bytes, path: StrPath, line: int, into: int = 0) -> str:
         ) from None
 
 
-@contextmanager
-def locked(path: StrPath, wait: bool = True) -> Iterator[bool]:
-    """Keeps other processes from the block while this one is in it.
-
-    Args:
-        path: a file that stands for what is locked; made where it is not there.
-        wait: whether to wait for a process that has the lock; without, the block is entered, and
-            told that the lock is another's.
-
-    Raises:
-        InputError: the file cannot be made.
-    """
-    try:
-        import fcntl
-    except ImportError:  # Windows: two processes would only do the same work twice
-        yield True
-        return
-    try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        file = open(path, "ab")  # noqa: SIM115 closed below
-    except OSError as error:
-        raise InputError(f"cannot write: {error.strerror or error}", file=path) from None
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
-        # Who had the lock may have removed the file, and a lock on what nobody finds is none.
-        gone = not os.path.exists(path) or not os.path.samestat(
-            os.fstat(file.fileno()), os.stat(path)
-        )
-        if not gone:
-            yield True  # closing the file lets the lock go
-            return
-    with locked(path, wait) as mine:
-        yield mine
-
-
 def sha256(path: StrPath) -> str:
     """The SHA-256 of a file's bytes, in hexadecimal."""
     with open(path, "rb") as raw:

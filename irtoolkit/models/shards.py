@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import locked, sha256
+from irtoolkit.base.files import sha256
 from irtoolkit.base.ids import Ints
+from irtoolkit.base.locks import locked
 
 # A text's key: the first bytes of a hash.
 KEY_BYTES = 16
@@ -203,13 +204,8 @@ class Store:
     @contextmanager
     def locked(self, keys: Sequence[bytes], wait: bool) -> Iterator[bool]:
         """Whether this process alone may now make the outputs of these texts; see `locked`."""
-        path = self.folder / f"{_name(keys)}.lock"
-        with locked(path, wait) as mine:
-            try:
-                yield mine
-            finally:
-                if mine:  # whoever waits for it looks again for what has been made
-                    path.unlink(missing_ok=True)
+        with locked(self.folder / f"{_name(keys)}.lock", wait, remove=True) as mine:
+            yield mine
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError, needs_extra
-from irtoolkit.base.files import atomic_path, locked
+from irtoolkit.base.files import atomic_path
 from irtoolkit.base.ids import Ints
+from irtoolkit.base.locks import locked
 from irtoolkit.datasets.cache import cache_home
 from irtoolkit.models.loading import device_of
 from irtoolkit.models.shards import Rows
@@ -122,7 +123,7 @@ class Faiss(VectorRetriever):
         import faiss
 
         path = cache_home() / "faiss" / f"{self._name(docs, scaled, metric)}.faiss"
-        with locked(path.with_suffix(".lock")):
+        with locked(path.with_suffix(".lock"), remove=True):
             if not path.is_file():
                 made = faiss.serialize_index(self._made(docs, scaled, metric))
                 # Python tells of a full disk; faiss' own writer does not.

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import locked
 from irtoolkit.base.ids import Ids, Ints, id_array
+from irtoolkit.base.locks import locked
 from irtoolkit.datasets.cache import CacheWriter, Tables, cache_home, parsed
 from irtoolkit.retrievers.cross import score_pairs
 from irtoolkit.training.negatives import Bars, Documents, Ragged, mine, too_few
@@ -193,9 +193,8 @@ def build(stage: Stage, join: str = " ") -> TrainingSet:
     name = f"{stage.source}-{_key(stage, source, join)}"
     lock = cache_home() / FOLDER / f"{name}.lock"
     # Of several processes that train together one reads, and the others wait for what it keeps.
-    with locked(lock):
+    with locked(lock, remove=True):
         tables = parsed(f"{FOLDER}/{name}", [], _SCHEMAS, partial(_write, stage, source))
-        lock.unlink(missing_ok=True)
     rows = _opened(tables, source.what)
     _see_to_negatives(rows, stage)
     return rows if stage.teacher is None else _scored(rows, stage.teacher)

@@ -7,11 +7,9 @@ contained when they were checked.
 from __future__ import annotations
 
 import json
-import os
 import re
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ import ir_datasets
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
+from irtoolkit.base.locks import locked
 from irtoolkit.datasets.local.formats import DOC_FORMATS
 from irtoolkit.datasets.local.topics import QREL_FORMATS, TOPIC_FORMATS
 from irtoolkit.datasets.strictjson import read_json
@@ -38,7 +37,6 @@ _FIELDS: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)*", re.ASCII)
 _LANG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
-_LOCK_SECONDS = 30.0
 _MEND = "mend it, or delete it and register your collections again"
 
 
@@ -226,54 +224,9 @@ def _write(content: Mapping[str, Any]) -> None:
         out.write("\n")
 
 
-@contextmanager
-def _locked() -> Iterator[None]:
+def _locked() -> AbstractContextManager[bool]:
     """Keeps other processes from reading what this one is about to replace."""
-    path = registry_path().with_suffix(".lock")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        release = _lock(path)
-    except OSError as error:
-        raise InputError(
-            f"cannot lock the list of collections: {error.strerror or error}",
-            file=path,
-            remedy="make the folder writable, or set IR_DATASETS_HOME to one that is",
-        ) from None
-    try:
-        yield
-    finally:
-        release()
-
-
-def _lock(path: Path) -> Callable[[], None]:
-    """Takes the lock that a file stands for; returns what gives it back."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return _lock_by_existence(path.with_suffix(".locked"))
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-    except BaseException:
-        os.close(handle)
-        raise
-    return lambda: os.close(handle)
-
-
-def _lock_by_existence(path: Path) -> Callable[[], None]:
-    last = time.monotonic() + _LOCK_SECONDS
-    while True:
-        try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL))
-        except FileExistsError:
-            if time.monotonic() > last:
-                raise OSError(f"held for {_LOCK_SECONDS:.0f} s; delete it if nobody does") from None
-            time.sleep(0.05)
-        else:
-            break
-
-    def release() -> None:
-        with suppress(OSError):
-            path.unlink()
-
-    return release
+    return locked(
+        registry_path().with_suffix(".lock"),
+        remedy="make the folder writable, or set IR_DATASETS_HOME to one that is",
+    )

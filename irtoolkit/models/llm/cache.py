@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from tqdm import tqdm
 
-from irtoolkit.base.files import locked
+from irtoolkit.base.locks import locked
 from irtoolkit.datasets.cache import cache_home
 
 
@@ -97,7 +97,8 @@ class Answers:
     @contextmanager
     def _opened(self) -> Iterator[IO[str]]:
         """The file to append to, read so far, and kept from other processes meanwhile."""
-        with locked(self.path), open(self.path, "a+", encoding="utf-8") as file:
+        lock = self.path.with_suffix(".lock")
+        with locked(lock, remove=True), open(self.path, "a+", encoding="utf-8") as file:
             self._read(file)
             yield file
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from irtoolkit.base import arrow
@@ -23,11 +23,15 @@ CASES: list[tuple[Any, st.SearchStrategy[Any]]] = [
     (pa.float32(), st.floats(width=32, allow_nan=False)),
     (pa.list_(pa.int32()), st.lists(SMALL | st.none(), max_size=3)),
     (pa.list_(pa.string()), st.lists(TEXT, max_size=3)),
+    (pa.large_list(pa.int32()), st.lists(SMALL, max_size=3)),
+    (pa.struct([("a", pa.int32())]), st.fixed_dictionaries({"a": SMALL})),
+    (pa.bool_(), st.booleans()),
     (pa.list_(pa.list_(pa.int32(), 2)), st.lists(st.tuples(SMALL, SMALL), max_size=3)),
 ]
 
 
 @given(st.data())
+@settings(max_examples=300)
 def test_a_column_is_pyarrows(data: st.DataObject) -> None:
     kind, values = data.draw(st.sampled_from(CASES))
     given_values = data.draw(st.lists(values | st.none(), max_size=20))

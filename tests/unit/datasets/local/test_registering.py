@@ -939,7 +939,7 @@ def test_a_place_that_cannot_be_written(
 ) -> None:
     home.mkdir()
     (home / "irtoolkit").write_text("a file where a folder should be")
-    refused(lambda: register_collection("t/x", small), "cannot lock", "IR_DATASETS_HOME")
+    refused(lambda: register_collection("t/x", small), "cannot write", "IR_DATASETS_HOME")
 
 
 def test_nothing_is_kept_of_what_is_refused(small: Path, home: Path, tmp_path: Path) -> None:
