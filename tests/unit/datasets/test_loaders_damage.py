@@ -363,36 +363,6 @@ def test_a_long_context_of_a_quote(home: Path, tmp_path: Path) -> None:
     assert (lower[2].left, lower[7].right) == ("", long.lower())
 
 
-@pytest.mark.parametrize(
-    ("unit", "rest", "examples"),
-    [
-        ("For example, me.", FILLER * 150, 1300),
-        ("So (e.g. me) it is.", "All (so) is ((well)). " * 400, 1100),
-        ("E.g. " + "very " * (LONG // 5), "", 1),
-        ("", "e.g. " * (LONG // 20), 0),
-        ("e.g. me", "(" * (LONG // 4), 1),
-        ("e.g. me.", "\n \n." * (LONG // 16), 1),
-    ],
-    ids=["sentences", "clauses", "one sentence", "markers", "parentheses", "line ends"],
-)
-def test_a_long_answer(home: Path, tmp_path: Path, unit: str, rest: str, examples: int) -> None:
-    """With few examples and with many, in sentences and without any end."""
-    piece = f"{unit} {rest} "
-    # What is made of one piece only is long enough as it is.
-    answer = piece * (LONG // len(piece) if examples > 1 else 1)
-    EGRET.write(tmp_path / "data", KILT, lines([question("t1", answer)]).encode())
-    queries = list(ir_datasets.load("egret/train").queries_iter())
-    assert examples <= len(queries) <= max(1, examples * 1.1)
-    for query in queries[:3] + queries[-3:]:
-        assert len(query.left.split()) <= 256
-        assert len(query.right.split()) <= 256
-    if examples > 1:
-        words = answer.split()
-        assert queries[0].right.split()[-1] in words
-        assert len(queries[examples // 2].left.split()) == 256
-        assert len(queries[examples // 2].right.split()) == 256
-
-
 def test_a_long_query_and_a_long_sentence_of_its_book(home: Path, tmp_path: Path) -> None:
     long = FILLER * (LONG // len(FILLER))
     PLOT.write(tmp_path / "data", QUERIES, PLOT.files[QUERIES].replace("a song", long).encode())
