@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from irtoolkit.runs import Run
     from irtoolkit.scoring.compare import Comparison
     from irtoolkit.scoring.score import Measures, Scores
-    from irtoolkit.scoring.significance import Correction, Test
+    from irtoolkit.scoring.significance import Correction, PairedTest
 
 # Rows kept of a ranking of a whole corpus; candidate pools are ranked whole.
 CORPUS_DEPTH = 1000
@@ -222,7 +222,7 @@ def compare(
     *runs: Any,
     measure: str | None = None,
     baseline: str | None = None,
-    test: Test = "student",
+    test: PairedTest = "student",
     correction: Correction = "holm",
     names: Sequence[str] = (),
 ) -> Comparison:

@@ -1,12 +1,14 @@
 """Write a run in the form that a leaderboard, an official scorer or TREC takes.
 
-relic: JSON with each quote id of the test split and the first sentences of its 100 best
-candidates, best first. Every quote must be there, with 100 candidates or, where the book has fewer
-of that length, with all of them. csfcube: a folder of ranked pools, one JSON file a facet, under the
-names that the release's scorer looks for; every query must be there with its whole pool. Given
-ranked pools (.json) instead of a run, it writes the run that they are. trec, which is also the form
-for any other dataset: TREC text that passes check --strictness trec; --metadata header puts the
-record of how it was made at its top, in comment lines as ir_metadata has them.
+relic: a JSON file with the first sentences of each quote's 100 best candidates in the test split.
+Every quote must be in the run with 100 candidates, or with all of them where its book has fewer.
+
+csfcube: a folder of ranked pools, a JSON file for each facet, with the names that the release's
+scorer expects. Every query must be in the run with its whole pool. Given ranked pools (.json)
+instead of a run, the command writes them as a run.
+
+trec, also for all other datasets: TREC text that passes `irtoolkit check --strictness trec`.
+--metadata header adds the record of how the run was made in comment lines at the top (ir_metadata).
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import argparse
 
 from irtoolkit.commands import note
 
-HELP = "write a run in a leaderboard's own form"
+HELP = "write a run in the form of a leaderboard"
 EXAMPLES = (
     "irtoolkit submit relic/sample relic-test.run -o relic-test.json",
     "irtoolkit submit csfcube/sample runs/bm25.run -o pools",
@@ -26,18 +28,24 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="or CSFCube's ranked pools, .json")
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="or folder")
+    parser.add_argument(
+        "runs", nargs="+", metavar="RUN", help="a run, or ranked pools of CSFCube (.json)"
+    )
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="FILE", help="a file, or a folder for csfcube"
+    )
     parser.add_argument(
         "--form", choices=("relic", "csfcube", "trec"), help="default: the dataset's own, or trec"
     )
-    parser.add_argument("--tag", metavar="T", help="in place of the run's own")
+    parser.add_argument("--tag", metavar="T", help="run tag; default: the run's own")
     parser.add_argument(
         "--metadata", choices=("none", "beside", "header"), default="none",
-        help="of trec: where the ir_metadata record goes; default: none",
+        help="where to write the ir_metadata record (trec); default: none",
     )  # fmt: skip
     parser.add_argument(
-        "--about", metavar="FILE", help="YAML with parts of the record: actor, research goal, ..."
+        "--about",
+        metavar="FILE",
+        help="YAML file with parts of the record: actor, research goal, ...",
     )
 
 
@@ -46,7 +54,7 @@ def execute(args: argparse.Namespace) -> None:
 
     form = args.form or _form(args.dataset)
     if form != "trec" and (args.metadata != "none" or args.about):
-        raise InputError(f"the form {form} holds no metadata", remedy="use --form trec")
+        raise InputError(f"the form {form} has no room for metadata", remedy="use --form trec")
     pools = [str(path).endswith(".json") for path in args.runs]
     if len(args.runs) > 1 and not all(pools):
         raise InputError(f"{len(args.runs)} runs", remedy="submit one at a time")
@@ -69,10 +77,10 @@ def _relic(args: argparse.Namespace) -> None:
     import json
 
     from irtoolkit.base.files import atomic_text
-    from irtoolkit.scoring.submit import relic
+    from irtoolkit.scoring.submit import relic_answers
 
     dataset = args.dataset if args.dataset.endswith("/test") else f"{args.dataset}/test"
-    answers = relic(dataset, args.runs[0])
+    answers = relic_answers(dataset, args.runs[0])
     with atomic_text(args.output) as out:
         json.dump(answers, out)
         out.write("\n")
@@ -80,14 +88,14 @@ def _relic(args: argparse.Namespace) -> None:
 
 
 def _to_pools(args: argparse.Namespace) -> None:
-    from irtoolkit.scoring.submit import write_ranked_pools
+    from irtoolkit.scoring.ranked_pools import write_ranked_pools
 
     for path in write_ranked_pools(args.dataset, args.runs[0], args.output, args.tag):
         note(str(path))
 
 
 def _from_pools(args: argparse.Namespace) -> None:
-    from irtoolkit.scoring.submit import read_ranked_pools
+    from irtoolkit.scoring.ranked_pools import read_ranked_pools
 
     run = read_ranked_pools(args.dataset, args.runs, args.tag)
     run.write(args.output)
@@ -95,9 +103,9 @@ def _from_pools(args: argparse.Namespace) -> None:
 
 
 def _trec(args: argparse.Namespace) -> None:
-    from irtoolkit.scoring.submit import write_trec
+    from irtoolkit.scoring.submit import submit_trec
 
-    run = write_trec(
+    run = submit_trec(
         args.dataset, args.runs[0], args.output, tag=args.tag, metadata=args.metadata, about=args.about
     )  # fmt: skip
     note(f"{args.output}: {len(run.query_ids)} queries, {len(run)} rows")

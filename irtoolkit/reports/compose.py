@@ -21,7 +21,7 @@ from irtoolkit.reports.texts import TOP, ReportTexts, pick, read_texts
 from irtoolkit.runs.exact_ranks import Ranks, read_ranks
 from irtoolkit.scoring.evaluation import Evaluation
 from irtoolkit.scoring.score import Scores
-from irtoolkit.scoring.significance import Correction, Test
+from irtoolkit.scoring.significance import Correction, PairedTest
 
 # Queries whose texts a page holds by default.
 TEXTS = 200
@@ -48,7 +48,7 @@ class ReportOptions:
     chart: str | None = None
     pair: Sequence[str] = ()
     baseline: str | None = None
-    test: Test = "student"
+    test: PairedTest = "student"
     correction: Correction = "holm"
     rel: int | None = None
     texts: int = TEXTS

@@ -13,7 +13,7 @@ from irtoolkit.reports.first_relevant import FirstRelevant
 from irtoolkit.reports.pairs import MeasureColumn
 from irtoolkit.reports.texts import ReportTexts
 from irtoolkit.scoring.evaluation import Evaluation
-from irtoolkit.scoring.significance import Correction, Test
+from irtoolkit.scoring.significance import Correction, PairedTest
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class ReportContent:
     evaluations: tuple[Evaluation, ...]
     columns: tuple[MeasureColumn, ...]
     averaging: str
-    test: Test
+    test: PairedTest
     correction: Correction
     baseline: int | None
     chart: str

@@ -15,7 +15,7 @@ from irtoolkit.measures.traits import traits
 from irtoolkit.scoring.evaluation import Evaluation
 from irtoolkit.scoring.significance import (
     Correction,
-    Test,
+    PairedTest,
     confidence_interval,
     correct,
     effect_size,
@@ -92,7 +92,7 @@ def measure_column(
     evaluations: Sequence[Evaluation],
     measure: str,
     *,
-    test: Test = "student",
+    test: PairedTest = "student",
     correction: Correction = "holm",
     baseline: int | None = None,
 ) -> MeasureColumn:
@@ -131,7 +131,7 @@ def _pairs(
     values: list[Floats],
     figures: tuple[float, ...],
     lower: bool,
-    test: Test,
+    test: PairedTest,
     correction: Correction,
     baseline: int | None,
 ) -> tuple[Pair, ...]:

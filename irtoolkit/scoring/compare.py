@@ -13,7 +13,7 @@ from irtoolkit.measures.traits import traits
 from irtoolkit.scoring.evaluation import Evaluation
 from irtoolkit.scoring.significance import (
     Correction,
-    Test,
+    PairedTest,
     confidence_interval,
     correct,
     effect_size,
@@ -62,7 +62,7 @@ class Comparison:
     rows: tuple[Compared, ...]
     measure: str
     baseline: str
-    test: Test
+    test: PairedTest
     correction: Correction
     title: str = ""
 
@@ -102,7 +102,7 @@ def compare(
     measure: str,
     *,
     baseline: str,
-    test: Test = "student",
+    test: PairedTest = "student",
     correction: Correction = "holm",
     title: str = "",
 ) -> Comparison:

@@ -1,4 +1,4 @@
-"""Is the difference between two systems more than chance? Paired tests over queries."""
+"""Significance of differences between systems: paired tests over queries, corrections, intervals."""
 
 from __future__ import annotations
 
@@ -9,27 +9,33 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-Test = Literal["student", "fisher", "wilcoxon"]
+PairedTest = Literal["student", "fisher", "wilcoxon"]
 Correction = Literal["holm", "bonferroni", "none"]
 
 PERMUTATIONS = 100_000
 RESAMPLES = 10_000
 SEED = 42
-# Up to 2^16 sign patterns are counted outright: quicker than sampling, and exact.
+# All sign patterns of so many queries, 2^16, are counted: faster than sampling, and exact.
 EXACT_QUERIES = 16
 
 
-def paired_test(a: ArrayLike, b: ArrayLike, test: Test = "student", seed: int = SEED) -> float:
-    """Two-sided p-value of the null hypothesis that two systems do not differ.
+def paired_test(
+    a: ArrayLike, b: ArrayLike, test: PairedTest = "student", seed: int = SEED
+) -> float:
+    """The two-sided p-value of the null hypothesis that two systems do not differ.
 
     Args:
         a, b: (Q,) per-query values of two systems, in the same order of queries.
         test: "student", the paired t-test; "fisher", the randomisation test on the mean
-            difference; or "wilcoxon", the signed-rank test (zero differences dropped).
-        seed: of the randomisation test.
+            difference; or "wilcoxon", the signed-rank test, which drops zero differences.
+        seed: the seed of the randomisation test.
 
     Returns:
-        p; 1 where the two are equal for every query.
+        The p-value; 1 where the two systems are equal for every query.
+
+    Raises:
+        ValueError: the arrays differ in length, are empty or have a value that is not finite; there
+            is no such test.
     """
     x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if x.shape != y.shape or x.ndim != 1 or not len(x):
@@ -38,8 +44,8 @@ def paired_test(a: ArrayLike, b: ArrayLike, test: Test = "student", seed: int = 
         )
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise ValueError("paired tests need finite values")
-    if test not in get_args(Test):
-        raise ValueError(f"no test {test!r}: there are {', '.join(get_args(Test))}")
+    if test not in get_args(PairedTest):
+        raise ValueError(f"no test {test!r}: there are {', '.join(get_args(PairedTest))}")
     if np.array_equal(x, y):
         return 1.0
     from scipy import stats
@@ -55,18 +61,18 @@ def paired_test(a: ArrayLike, b: ArrayLike, test: Test = "student", seed: int = 
 
 
 def fisher(differences: ArrayLike, permutations: int = PERMUTATIONS, seed: int = SEED) -> float:
-    """Fisher's randomisation test (Smucker et al. 2007): signs of differences flipped at random.
+    """The p-value of Fisher's randomisation test, which flips signs (Smucker et al. 2007).
 
-    Exact, over all 2^Q sign patterns, for up to 16 queries. Otherwise a Monte Carlo estimate
-    that counts the observed pattern too, so that p is never 0 (Phipson and Smyth 2010).
+    Up to 16 queries, the value is exact, over all 2^Q sign patterns. For more, it is a Monte Carlo
+    estimate that counts the observed pattern too, so that p is never 0 (Phipson and Smyth 2010).
 
     Args:
         differences: (Q,) per-query differences.
-        permutations: sign patterns to draw.
-        seed: the same seed gives the same p, on any number of threads.
+        permutations: number of sign patterns to draw.
+        seed: the seed of the draws; p is the same for any number of threads.
     """
     d = np.asarray(differences, dtype=np.float64)
-    # Sums that differ only by rounding are the same sum.
+    # Sums that differ only by rounding count as equal.
     bound = abs(d.sum()) - 1e-12 * np.abs(d).sum()
     if len(d) <= EXACT_QUERIES:
         patterns = (np.arange(2 ** len(d))[:, None] >> np.arange(len(d))) & 1
@@ -85,11 +91,14 @@ def fisher(differences: ArrayLike, permutations: int = PERMUTATIONS, seed: int =
 
 
 def correct(p_values: Sequence[float], method: Correction = "holm") -> list[float]:
-    """P-values of a family of comparisons, adjusted so that each can be held against one level.
+    """The p-values of a family of comparisons, adjusted for their number.
 
     Args:
-        p_values: raw p-values.
-        method: "holm" (step-down, never weaker than Bonferroni), "bonferroni", or "none".
+        p_values: the p-values of the single tests.
+        method: "holm" (step-down, never less powerful than Bonferroni), "bonferroni", or "none".
+
+    Raises:
+        ValueError: there is no such correction.
     """
     if method not in get_args(Correction):
         raise ValueError(f"no correction {method!r}: there are {', '.join(get_args(Correction))}")
@@ -108,13 +117,13 @@ def correct(p_values: Sequence[float], method: Correction = "holm") -> list[floa
 def confidence_interval(
     values: ArrayLike, level: float = 0.95, resamples: int = RESAMPLES, seed: int = SEED
 ) -> tuple[float, float]:
-    """Percentile bootstrap interval of a mean over queries.
+    """The percentile bootstrap interval of a mean over queries.
 
     Args:
         values: (Q,) per-query values, or differences.
-        level: coverage.
-        resamples: bootstrap samples.
-        seed: the same seed gives the same interval.
+        level: the coverage of the interval.
+        resamples: number of bootstrap samples.
+        seed: the seed of the samples.
     """
     v = np.asarray(values, dtype=np.float64)
     generator = np.random.default_rng(seed)
@@ -128,13 +137,13 @@ def confidence_interval(
 
 
 def effect_size(a: ArrayLike, b: ArrayLike) -> float:
-    """Cohen's d of paired values: mean difference over the standard deviation of differences.
+    """Cohen's d of paired values: the mean difference over the differences' standard deviation.
 
-    0 for equal systems; infinite where every query differs by the same amount.
+    It is 0 for equal systems, and infinite where every query differs by the same amount.
     """
     x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     d = x - y
-    # Differences no greater than the rounding of the values are none.
+    # Differences within the rounding of the values count as 0.
     rounding = 1e-12 * float(np.max(np.abs([x, y])))
     if np.abs(d).max() <= rounding:
         return 0.0

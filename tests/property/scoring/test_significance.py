@@ -14,7 +14,7 @@ from scipy import stats
 
 from irtoolkit.scoring.significance import (
     Correction,
-    Test,
+    PairedTest,
     correct,
     effect_size,
     fisher,
@@ -78,7 +78,9 @@ def columns(rows: list[tuple[float, float]]) -> tuple[list[float], list[float]]:
 @example(rows=[(0.3, 0.0), (0.0, 0.3)])
 @example(rows=[(1.0, 1.0), (0.0, 0.0), (0.2, 0.1)])
 @pytest.mark.filterwarnings("ignore:Precision loss:RuntimeWarning")
-def test_p_is_a_number_between_zero_and_one(test: Test, rows: list[tuple[float, float]]) -> None:
+def test_p_is_a_number_between_zero_and_one(
+    test: PairedTest, rows: list[tuple[float, float]]
+) -> None:
     p = paired_test(*columns(rows), test)
     assert type(p) is float
     assert 0.0 <= p <= 1.0
@@ -90,7 +92,7 @@ def test_p_is_a_number_between_zero_and_one(test: Test, rows: list[tuple[float, 
 @given(rows=pairs)
 @pytest.mark.filterwarnings("ignore:Precision loss:RuntimeWarning")
 def test_p_does_not_depend_on_which_system_comes_first(
-    test: Test, rows: list[tuple[float, float]]
+    test: PairedTest, rows: list[tuple[float, float]]
 ) -> None:
     a, b = columns(rows)
     assert paired_test(a, b, test) == pytest.approx(paired_test(b, a, test), abs=1e-15)
@@ -100,7 +102,7 @@ def test_p_does_not_depend_on_which_system_comes_first(
 @given(rows=pairs, random=st.randoms(use_true_random=False))
 @pytest.mark.filterwarnings("ignore:Precision loss:RuntimeWarning")
 def test_p_does_not_depend_on_the_order_of_queries(
-    test: Test, rows: list[tuple[float, float]], random: Any
+    test: PairedTest, rows: list[tuple[float, float]], random: Any
 ) -> None:
     assume(len({a - b for a, b in rows}) > 1)
     a, b = columns(rows)

@@ -20,7 +20,7 @@ from irtoolkit.scoring.compare import Compared, compare
 from irtoolkit.scoring.evaluation import Evaluation, parse_measures
 from irtoolkit.scoring.significance import (
     Correction,
-    Test,
+    PairedTest,
     confidence_interval,
     correct,
     effect_size,
@@ -31,7 +31,7 @@ from irtoolkit.scoring.significance import (
 # What is documented: exact up to so many queries, and estimated from so many draws beyond.
 EXACT_QUERIES = 16
 PERMUTATIONS = 100_000
-TESTS: tuple[Test, ...] = ("student", "fisher", "wilcoxon")
+TESTS: tuple[PairedTest, ...] = ("student", "fisher", "wilcoxon")
 every_test = pytest.mark.parametrize("test", TESTS)
 
 # ---------------------------------------------------------------------------------------------
@@ -191,13 +191,13 @@ def test_wilcoxon_drops_zero_differences() -> None:
 
 @every_test
 @pytest.mark.parametrize("values", [[0.3], [0.0] * 5, [0.1, 0.7, 0.2], list(np.arange(100) / 7)])
-def test_equal_systems_have_p_one(test: Test, values: list[float]) -> None:
+def test_equal_systems_have_p_one(test: PairedTest, values: list[float]) -> None:
     assert paired_test(values, values, test) == 1.0
     assert paired_test(values, np.array(values), test) == 1.0
 
 
 @every_test
-def test_a_single_query_tells_nothing(test: Test) -> None:
+def test_a_single_query_tells_nothing(test: PairedTest) -> None:
     assert paired_test([0.9], [0.1], test) == 1.0
 
 
@@ -212,7 +212,7 @@ def test_a_constant_difference() -> None:
 
 
 @every_test
-def test_p_is_repeatable(test: Test) -> None:
+def test_p_is_repeatable(test: PairedTest) -> None:
     rng = np.random.default_rng(2)
     a, b = rng.random(50), rng.random(50)
     assert len({paired_test(a, b, test) for _ in range(3)}) == 1
@@ -241,7 +241,7 @@ def test_the_seed_reaches_fisher() -> None:
     ],
     ids=["empty", "one empty", "longer", "shorter", "scalars", "tables", "mixed", "empty tables"],
 )
-def test_rows_that_are_no_pairs_are_refused(test: Test, a: Any, b: Any) -> None:
+def test_rows_that_are_no_pairs_are_refused(test: PairedTest, a: Any, b: Any) -> None:
     with pytest.raises(ValueError, match="two equal, non-empty rows"):
         paired_test(a, b, test)
 
@@ -475,7 +475,7 @@ def test_baseline_is_shown_but_not_tested_against_itself() -> None:
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", "none"])
 @every_test
 def test_each_system_is_tested_and_corrected_over_the_family_only(
-    test: Test, correction: Correction
+    test: PairedTest, correction: Correction
 ) -> None:
     """Four tests are made of five systems: the family is four, and not five."""
     rows = compared(test=test, correction=correction)

@@ -16,14 +16,9 @@ from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.runs import Run, provenance
 from irtoolkit.scoring.check import check_run, inspect_run
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
-from irtoolkit.scoring.submit import (
-    COMPONENTS,
-    header,
-    ranked_pools,
-    read_header,
-    read_ranked_pools,
-    write_trec,
-)
+from irtoolkit.scoring.ranked_pools import ranked_pools, read_ranked_pools
+from irtoolkit.scoring.run_header import COMPONENTS, header, read_header
+from irtoolkit.scoring.submit import submit_trec
 from tests.conftest import SAMPLE, Answer
 
 Write = Callable[..., Path]
@@ -405,7 +400,7 @@ def test_equal_distances_stay_in_their_order(write: Write, tmp_path: Path) -> No
 def test_the_dataset_may_say_the_facet(write: Write) -> None:
     path = write("ranked.json", json.dumps({Q1.split("_")[0]: [[FIRST[0], 1]]}))
     assert list(read_ranked_pools(DATASET, [path]).query_ids) == [Q1]
-    with pytest.raises(InputError, match="does not say which facet"):
+    with pytest.raises(InputError, match="does not tell its facet"):
         read_ranked_pools("csfcube/sample", [path])
 
 
@@ -422,7 +417,7 @@ def test_the_dataset_may_say_the_facet(write: Write) -> None:
         ('{"910000057": [["910000058", NaN]]}', "not a list of pairs"),
         ('{"910000057": [[910000058, 1]]}', "not a list of pairs"),
         ('{"910000057": [["x", 1]]}', "x is outside the pool"),
-        (f'{{"910000057": [["{FIRST[0]}", 1], ["{FIRST[0]}", 2]]}}', "stands twice"),
+        (f'{{"910000057": [["{FIRST[0]}", 1], ["{FIRST[0]}", 2]]}}', "is listed twice"),
     ],
 )
 def test_what_is_no_ranked_pool_is_refused(
@@ -502,10 +497,10 @@ def test_a_record_may_stand_beside(irtoolkit: Command, produced: Path, tmp_path:
 
 def test_a_run_without_a_record_says_so(write: Write, tmp_path: Path) -> None:
     path = write("x.run", text(LINES))
-    with pytest.raises(InputError, match="no record of how the run was made") as caught:
-        write_trec(DATASET, path, tmp_path / "y.run", metadata="header")
+    with pytest.raises(InputError, match="the run has no record of how it was made") as caught:
+        submit_trec(DATASET, path, tmp_path / "y.run", metadata="header")
     assert "--about" in (caught.value.remedy or "")
-    write_trec(DATASET, path, tmp_path / "y.run")
+    submit_trec(DATASET, path, tmp_path / "y.run")
     assert Run.read(tmp_path / "y.run") == Run.read(path)
 
 
@@ -518,7 +513,7 @@ def test_a_bad_addition_to_a_record_is_refused(
 ) -> None:
     about = write("about.yml", content)
     with pytest.raises(InputError, match=found) as caught:
-        write_trec(
+        submit_trec(
             DATASET, write("x.run", text(LINES)), tmp_path / "y", metadata="header", about=about
         )
     assert (caught.value.file, caught.value.line) == (str(about), line)
@@ -551,7 +546,7 @@ def test_a_sent_run_has_no_ties(write: Write, tmp_path: Path) -> None:
     """So no tool can read another order out of it than trec_eval's, which it had."""
     docs = sorted(FIRST, reverse=True)
     lines = [f"{Q1} Q0 {doc} {rank} 1 t" for rank, doc in enumerate(docs, 1)] + LINES[SIZE:]
-    write_trec(DATASET, write("x.run", text(lines)), tmp_path / "y.run")
+    submit_trec(DATASET, write("x.run", text(lines)), tmp_path / "y.run")
     rows = Run.read(tmp_path / "y.run").ranking(Q1)
     assert [row.doc_id for row in rows] == docs
     assert len({row.score for row in rows}) == SIZE
@@ -561,7 +556,7 @@ def test_a_sent_run_has_no_ties(write: Write, tmp_path: Path) -> None:
     ("args", "found"),
     [
         (["csfcube/sample", "x.run", "y.run", "-o", "z"], "2 runs"),
-        (["relic/sample", "x.run", "-o", "z", "--metadata", "header"], "holds no metadata"),
+        (["relic/sample", "x.run", "-o", "z", "--metadata", "header"], "has no room for metadata"),
         (["csfcube/sampel", "x.run", "-o", "z"], "no dataset"),
         (["csfcube/sample", "x.run", "-o", "z", "--tag", "a/b"], "'a/b'"),
     ],
