@@ -8,10 +8,9 @@ import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 
-from tqdm import tqdm
-
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
+from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.github import TIMEOUT_SECONDS
 
 _PIECE = 1 << 20

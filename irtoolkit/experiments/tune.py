@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ir_measures import Measure
-from tqdm import tqdm
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text
+from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.measures.traits import traits
 from irtoolkit.ranking.produce import fingerprint, made_of

@@ -11,9 +11,9 @@ from importlib import metadata
 from typing import Any, Literal
 
 import numpy as np
-from tqdm import tqdm
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.cache import cache_home
 from irtoolkit.models import loading, presets
 from irtoolkit.models.adapters import Applied, Item, apply

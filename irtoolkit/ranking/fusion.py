@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from irtoolkit import __version__
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, sha256
 from irtoolkit.base.ids import Floats, Ids, Ints, encode, id_array, translate
+from irtoolkit.base.progress import tqdm
 from irtoolkit.ranking.fusion_methods import Method, method_named
 from irtoolkit.retrievers.ordering import best, untied
 from irtoolkit.runs import Run, provenance

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.ids import Floats
+from irtoolkit.base.progress import tqdm
 from irtoolkit.reports.content import BreakdownPart, ReportContent, ReportedSystem
 from irtoolkit.reports.facts import dataset_facts, dataset_url, run_facts
 from irtoolkit.reports.first_relevant import FirstRelevant, first_ranks, threshold

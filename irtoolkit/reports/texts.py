@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
+from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.reports.overlap import Overlap, Pieces
 from irtoolkit.runs import Qrels

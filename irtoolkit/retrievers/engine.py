@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from tqdm import tqdm
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, rank_ids
+from irtoolkit.base.progress import tqdm
 from irtoolkit.retrievers._scan import first_unwritable, standing
 from irtoolkit.retrievers.base import Block, Hits, Retriever, Scorer, Scores
 from irtoolkit.retrievers.ordering import Ties, best

@@ -151,7 +151,8 @@ class Faiss(VectorRetriever):
 
     def _made(self, docs: Rows, scaled: bool, metric: int) -> Any:
         import faiss
-        from tqdm import tqdm
+
+        from irtoolkit.base.progress import tqdm
 
         def part(chosen: Ints) -> Singles:
             vectors = docs[chosen].vectors()

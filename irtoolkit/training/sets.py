@@ -16,11 +16,11 @@ from typing import Any, overload
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, id_array
 from irtoolkit.base.locks import locked
+from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.cache import CacheWriter, Tables, cache_home, parsed
 from irtoolkit.retrievers.cross import score_pairs
 from irtoolkit.training.negatives import Bars, Documents, Ragged, mine, too_few

@@ -15,10 +15,10 @@ from typing import Any, Protocol
 
 import numpy as np
 from ir_datasets.formats import GenericDoc
-from tqdm import tqdm
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, encode, translate
+from irtoolkit.base.progress import tqdm
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.books import Passage
 from irtoolkit.datasets.cache import content_hash

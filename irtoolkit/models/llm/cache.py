@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from tqdm import tqdm
-
 from irtoolkit.base.locks import locked
+from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.cache import cache_home
 
 

@@ -12,10 +12,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, id_array, translate
+from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.cache import CACHE_VARIABLE, cache_home
 from irtoolkit.retrievers.lucene.java import java_class, of_class, thrown_by_java
 from irtoolkit.retrievers.task import Task
