@@ -6,11 +6,12 @@ import argparse
 import os
 import sys
 import traceback
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
 
 import irtoolkit
 from irtoolkit import commands
+from irtoolkit.base import plugins
 from irtoolkit.base.discovery import modules
 from irtoolkit.base.errors import InputError
 
@@ -38,8 +39,7 @@ def build_parser() -> _Parser:
     )
     parser.add_argument("--version", action="version", version=f"irtoolkit {irtoolkit.__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in modules(commands):
-        name = module.__name__.rpartition(".")[2].strip("_")
+    for name, module in _commands():
         sub = subparsers.add_parser(
             name,
             help=module.HELP,
@@ -51,6 +51,15 @@ def build_parser() -> _Parser:
         module.configure(sub)
         sub.set_defaults(execute=module.execute)
     return parser
+
+
+def _commands() -> Iterator[tuple[str, Any]]:
+    """Names and modules of the commands: ours, and those of other packages under other names."""
+    ours = {module.__name__.rpartition(".")[2].strip("_"): module for module in modules(commands)}
+    yield from ours.items()
+    for name, module in plugins.each(plugins.COMMANDS):
+        if name not in ours:
+            yield name, module
 
 
 def main(argv: Sequence[str] | None = None) -> int:

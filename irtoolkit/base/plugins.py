@@ -23,7 +23,8 @@ MEASURES = "irtoolkit.measures"
 DATASETS = "irtoolkit.datasets"
 TABLES = "irtoolkit.tables"
 COMMANDS = "irtoolkit.commands"
-GROUPS = (RETRIEVERS, MEASURES, DATASETS, TABLES, COMMANDS)
+SYSTEMS = "irtoolkit.systems"
+GROUPS = (RETRIEVERS, MEASURES, DATASETS, TABLES, COMMANDS, SYSTEMS)
 
 _log = logging.getLogger(__name__)
 

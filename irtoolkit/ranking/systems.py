@@ -11,9 +11,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache
-from importlib import metadata
 from typing import Any, Literal, Protocol
 
+from irtoolkit.base import plugins
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import is_word
 from irtoolkit.datasets.dataset import Dataset
@@ -25,7 +25,6 @@ from irtoolkit.retrievers.ordering import Ties
 from irtoolkit.retrievers.task import Task, load_task
 from irtoolkit.retrievers.texts import DEFAULT_VIEW
 
-GROUP = "irtoolkit.systems"
 # Documents of a first system that a second one ranks again, unless the system says otherwise.
 RERANKED = 100
 TASK_SETTINGS = ("query", "doc", "self", "ties")
@@ -146,10 +145,7 @@ class SystemSource(Protocol):
 @cache
 def sources() -> dict[str, SystemSource]:
     """The installed sources by the names of their entry points."""
-    found: dict[str, SystemSource] = {}
-    for entry in metadata.entry_points(group=GROUP):
-        found[entry.name] = entry.load()
-    return found
+    return dict(plugins.each(plugins.SYSTEMS))
 
 
 def find_system(
