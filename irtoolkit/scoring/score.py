@@ -273,6 +273,8 @@ def _is_dict_run(one: Any) -> bool:
 
 def _is_row(one: Any) -> bool:
     """Whether it is one (query id, document id, score) row of a run."""
+    if hasattr(one, "columns"):  # a data frame may have a column of this name
+        return False
     return hasattr(one, "doc_id") or (
         isinstance(one, tuple) and len(one) == 3 and isinstance(one[0], str | int)
     )

@@ -1,0 +1,384 @@
+"""The front door: everything in memory, plain objects everywhere, one clear error for bad input."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytest
+
+import irtoolkit as ir
+from irtoolkit.base.errors import InputError
+from irtoolkit.ranking.systems import System
+
+DOCS = {"a": "the cat sat on a mat", "b": "two dogs ran to the sea", "c": "a fish swims", "d": ""}
+QUERIES = {"1": "a cat", "2": "dogs at sea"}
+QRELS = {"1": {"a": 1}, "2": {"b": 2, "c": 1}}
+RUN = {"1": {"a": 2.0, "c": 1.0}, "2": {"c": 3.0, "b": 1.5}}
+
+
+class Row(NamedTuple):
+    """A row as ir_measures has it."""
+
+    query_id: str
+    doc_id: str
+    score: float
+
+
+class Judgment(NamedTuple):
+    """A judgment as ir_datasets has it."""
+
+    query_id: str
+    doc_id: str
+    relevance: int
+
+
+def rows() -> list[tuple[str, str, float]]:
+    return [(query, doc, score) for query, docs in RUN.items() for doc, score in docs.items()]
+
+
+@pytest.fixture
+def data() -> ir.Dataset:
+    return ir.load(DOCS, queries=QUERIES, qrels=QRELS)
+
+
+# -- what the shell does ------------------------------------------------------------------------
+
+
+def test_a_run_is_what_the_shell_writes(tmp_path: Path, irtoolkit: Callable[..., Any]) -> None:
+    answer = irtoolkit(
+        "retrieve", "csfcube/sample", "bm25", "-o", tmp_path / "shell.run", "--set", "k1=1.2"
+    )
+    assert answer.status == 0
+    ir.retrieve("csfcube/sample", "bm25", k1=1.2).write(tmp_path / "python.run")
+    ir.retrieve("csfcube/sample", "bm25", k1=1.2, output=tmp_path / "with-record.run")
+    expected = (tmp_path / "shell.run").read_bytes()
+    assert (tmp_path / "python.run").read_bytes() == expected
+    assert (tmp_path / "with-record.run").read_bytes() == expected
+    assert (tmp_path / "with-record.run.ir-metadata.yml").is_file()
+
+
+def test_figures_are_those_of_the_shell(tmp_path: Path, irtoolkit: Callable[..., Any]) -> None:
+    run = ir.retrieve("relic/sample/val", "bm25", depth=5)
+    path = tmp_path / "x.run"
+    ir.retrieve("relic/sample/val", "bm25", depth=5, output=path)
+    answer = irtoolkit("eval", "relic/sample/val", path, "--format", "json")
+    # Mean ranks need the exact ranks, which the run in memory carries and the file has beside it.
+    (shell,) = json.loads(answer.out).values()
+    assert ir.evaluate("relic/sample/val", run).figures()["bm25"] == shell
+    assert np.isfinite(list(shell.values())).all()
+
+
+def test_a_corpus_is_cut_and_a_pool_is_not(data: ir.Dataset) -> None:
+    many = ir.load([f"text {i}" for i in range(1005)], queries=["text"])
+    assert len(ir.retrieve(many, "random")) == 1000
+    assert len(ir.retrieve(many, "random", depth=3)) == 3
+    pooled = ir.load(
+        [f"text {i}" for i in range(1005)], queries=["text"],
+        candidates={"0": [str(i) for i in range(1002)]},
+    )  # fmt: skip
+    assert len(ir.retrieve(pooled, "random")) == 1002
+    assert ir.retrieve(pooled, "random").doc_ids[0] in {str(i) for i in range(1002)}
+
+
+def test_rerank_and_fuse(data: ir.Dataset) -> None:
+    first = ir.retrieve(data, "bm25")
+    again = ir.rerank(data, first, "ql", depth=2)
+    assert [len(again.ranking(query)) for query in QUERIES] == [2, 2]
+    kept = ir.rerank(data, RUN, "ql", depth=1, keep_rest=True)
+    assert {row.doc_id for row in kept.ranking("1")} == {"a", "c"}
+    both = ir.fuse(first, RUN, again)
+    assert both.tag == "rrf"
+    assert ir.fuse([first, again], method="combsum").tag == "combsum"
+
+
+def test_compare_is_a_test_against_the_first(data: ir.Dataset) -> None:
+    found = ir.compare("csfcube/sample", ir.retrieve("csfcube/sample", "random"),
+                       ir.retrieve("csfcube/sample", "bm25"), test="student")  # fmt: skip
+    assert (found.baseline, found.measure) == ("random", "RPlast(rel=2)")
+    assert [row.system for row in found] == ["random", "bm25"]
+    assert found[0].p_value is None
+    assert found[1].p_value is not None
+    assert "baseline random" in str(found)
+
+
+def test_a_report_of_runs_in_memory(data: ir.Dataset, tmp_path: Path) -> None:
+    runs = ir.retrieve(data, "bm25"), ir.retrieve(data, "random")
+    files = ir.report(data, *runs, output=[tmp_path / "r.html", tmp_path / "t.md"])
+    assert files == [tmp_path / "r.html", tmp_path / "t.md"]
+    assert "two dogs ran to the sea" in files[0].read_text("utf-8")
+    assert "random" in files[1].read_text("utf-8")
+
+
+# -- plain objects --------------------------------------------------------------------------------
+
+
+RUNS: dict[str, Callable[[], Any]] = {
+    "dict": lambda: RUN,
+    "Run": lambda: ir.Run.of(RUN),
+    "tuples": rows,
+    "generator": lambda: iter(rows()),
+    "records": lambda: [Row(*row) for row in rows()],
+    "ir_measures": lambda: [ir_measures.ScoredDoc(*row) for row in rows()],
+    "pyterrier frame": lambda: pd.DataFrame(rows(), columns=["qid", "docno", "score"]),
+    "ir_measures frame": lambda: pd.DataFrame(rows(), columns=["query_id", "doc_id", "score"]),
+    "numbers as ids": lambda: {int(query): docs for query, docs in RUN.items()},
+    "float32": lambda: {q: {d: np.float32(s) for d, s in docs.items()} for q, docs in RUN.items()},
+}
+JUDGED: dict[str, Callable[[], Any]] = {
+    "dict": lambda: QRELS,
+    "Qrels": lambda: ir.Qrels.of(QRELS),
+    "tuples": lambda: [(q, d, grade) for q, docs in QRELS.items() for d, grade in docs.items()],
+    "records": lambda: [Judgment(q, d, g) for q, docs in QRELS.items() for d, g in docs.items()],
+    "ir_measures": lambda: [
+        ir_measures.Qrel(q, d, g) for q, docs in QRELS.items() for d, g in docs.items()
+    ],
+    "frame": lambda: pd.DataFrame(
+        [(q, d, g) for q, docs in QRELS.items() for d, g in docs.items()],
+        columns=["query_id", "doc_id", "relevance"],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", RUNS)
+def test_runs_of_every_kind_score_alike(data: ir.Dataset, kind: str) -> None:
+    expected = {"nDCG@10": 0.9300, "RR": 1.0}
+    scores = ir.evaluate(data, RUNS[kind](), measures="nDCG@10 RR", names=["mine"])
+    figures = scores.figures()["mine"]
+    by_hand = (1 + (1 + 2 / np.log2(3)) / (2 + 1 / np.log2(3))) / 2
+    assert figures["nDCG@10"] == pytest.approx(by_hand)
+    assert figures["RR"] == expected["RR"]
+    assert ir.compare(data, RUNS[kind](), RUN, measure="RR", names=["x", "y"])[1].difference == 0
+
+
+@pytest.mark.parametrize("kind", JUDGED)
+def test_judgments_of_every_kind_score_alike(kind: str) -> None:
+    scores = ir.evaluate(JUDGED[kind](), RUN, measures=["RR", ir_measures.AP @ 1])
+    assert scores.figures()["run"] == {"RR": 1.0, "AP@1": pytest.approx(0.75)}
+
+
+def test_runs_and_judgments_of_ranx(data: ir.Dataset) -> None:
+    ranx = pytest.importorskip("ranx", reason="ranx is not installed")
+    run, qrels = ranx.Run(RUN, name="theirs"), ranx.Qrels(QRELS)
+    assert ir.evaluate(qrels, run, measures="RR").figures() == {"theirs": {"RR": 1.0}}
+    assert ir.fuse(run, RUN).ranking("1")[0].doc_id == "a"
+
+
+def test_several_runs_and_their_names(data: ir.Dataset) -> None:
+    run = ir.retrieve(data, "bm25")
+    assert ir.evaluate(data, run, run, RUN).systems == ["bm25", "bm25-2", "run"]
+    assert ir.evaluate(data, [run, RUN]).systems == ["bm25", "run"]
+    assert ir.evaluate(data, {"mine": run, "yours": RUN}).systems == ["mine", "yours"]
+    assert ir.evaluate(data, run, RUN, names=["x", "y"]).systems == ["x", "y"]
+
+
+def test_scores_are_rows_figures_and_frames(data: ir.Dataset) -> None:
+    scores = ir.evaluate(data, RUN, measures="RR P@1")
+    assert list(scores.per_query()) == [
+        ("run", "1", "RR", 1.0), ("run", "2", "RR", 1.0),
+        ("run", "1", "P@1", 1.0), ("run", "2", "P@1", 1.0),
+    ]  # fmt: skip
+    assert scores.to_frame().loc["run", "RR"] == 1.0
+    facets = ir.evaluate("csfcube/sample", ir.retrieve("csfcube/sample", "bm25")).by("facet")
+    assert list(facets["bm25"]) == ["background", "method", "result"]
+
+
+def test_notes_name_what_a_run_lacks(data: ir.Dataset) -> None:
+    (note,) = ir.evaluate(data, {"1": {"a": 1.0}}).notes
+    assert (note.kind, note.queries, note.judged, note.system) == ("missing", ("2",), 2, "run")
+    assert str(note) == ("note: run lacks 1 of 2 judged queries, the first 2; they count as zero")
+
+
+# -- texts and indexes -----------------------------------------------------------------------------
+
+
+TEXTS: dict[str, Callable[[], Any]] = {
+    "dict": lambda: DOCS,
+    "pairs": lambda: list(DOCS.items()),
+    "generator": lambda: iter(DOCS.items()),
+    "dicts": lambda: [{"_id": name, "text": text} for name, text in DOCS.items()],
+    "frame": lambda: pd.DataFrame({"docno": list(DOCS), "text": list(DOCS.values())}),
+    "dataset": lambda: ir.load(DOCS),
+    "records": lambda: list(ir.load(DOCS).docs_iter()),
+}
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_texts_of_every_kind_are_searched(kind: str) -> None:
+    index = ir.index(TEXTS[kind](), "bm25")
+    hits = index.search("which dogs?", k=10)
+    assert (len(index), hits.doc_ids, hits.texts) == (4, ["b"], ["two dogs ran to the sea"])
+    assert hits[0].rank == 1
+    assert hits[0].score > 0
+
+
+def test_a_list_of_strings_is_numbered() -> None:
+    assert ir.index(["a text", "a poem"]).search("poem").doc_ids == ["1"]
+    assert ir.index(["a text", "a poem"], ids=["x", "y"]).search("poem").doc_ids == ["y"]
+
+
+def test_a_file_of_texts(tmp_path: Path) -> None:
+    path = tmp_path / "docs.jsonl"
+    path.write_text("".join(json.dumps({"id": k, "text": v}) + "\n" for k, v in DOCS.items()))
+    assert ir.index(path).search("cat").doc_ids == ["a"]
+    assert ir.index(str(path)).search("cat").doc_ids == ["a"]
+
+
+def test_an_index_searches_the_whole_corpus_of_a_dataset_with_pools() -> None:
+    index = ir.index("csfcube/sample", "bm25", doc="title+abstract")
+    data = ir.load("csfcube/sample")
+    assert len(index) == data.docs_count()
+    for doc in data.docs_iter():
+        assert index.search(doc.title, k=1).doc_ids == [doc.doc_id]
+
+
+def test_documents_are_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from irtoolkit.retrievers._terms import Vocabulary
+
+    counted: list[int] = []
+    original = Vocabulary.count
+
+    def count(self: Vocabulary, texts: Any) -> Any:
+        listed = list(texts)
+        counted.append(len(listed))
+        return original(self, listed)
+
+    monkeypatch.setattr(Vocabulary, "count", count)
+    index = ir.index(DOCS, "bm25")
+    assert counted == [len(DOCS)]
+    index.search("a cat")
+    index.search("some dogs")
+    assert counted == [len(DOCS), 1, 1]
+
+
+@pytest.mark.parametrize("system", ["bm25", "tfidf", "ql"])
+def test_many_searches_are_a_run_over_the_corpus(system: str) -> None:
+    queries = {"x": "a cat and a dog", "y": "the sea", "z": "fish swim in the sea"}
+    expected = ir.retrieve(ir.load(DOCS, queries=queries), system)
+    found = ir.index(DOCS, system).search_many(queries, k=10)
+    assert list(found.query_ids) == list(expected.query_ids)
+    for query in queries:
+        ours, theirs = found.ranking(query), expected.ranking(query)
+        assert [row.doc_id for row in ours] == [row.doc_id for row in theirs]
+        assert [row.score for row in ours] == pytest.approx([row.score for row in theirs])
+
+
+# -- bad input -------------------------------------------------------------------------------------
+
+
+def _used(items: list[Any]) -> Any:
+    used = iter(items)
+    list(used)
+    return used
+
+
+BAD: dict[str, tuple[Callable[[], Any], str]] = {
+    "a run's generator, used": (
+        lambda: ir.evaluate(QRELS, _used(rows())), "no rows .*a generator can be read once"),
+    "documents' generator, used": (
+        lambda: ir.index(_used(["a"])), "no documents .*a generator can be read once"),
+    "names": (lambda: ir.evaluate(QRELS, RUN, RUN, names=["x"]), "1 names for 2 runs"),
+    "ids": (lambda: ir.index(["a", "b"], ids=["1"]), "1 ids for 2 documents"),
+    "ids twice": (lambda: ir.index(["a", "b"], ids=["1", "1"]), "document 1 occurs twice"),
+    "no documents": (lambda: ir.index([]), "no documents"),
+    "no queries": (lambda: ir.retrieve(ir.load(DOCS)), "has no queries"),
+    "no judgments": (lambda: ir.evaluate(ir.load(DOCS, queries=QUERIES), RUN), "has no qrels"),
+    "a query without text": (lambda: ir.load(DOCS, queries={"1": " "}), "query 1 has no text"),
+    "an empty search": (lambda: ir.index(DOCS).search(" "), "the query has no text"),
+    "a search for two": (lambda: ir.index(DOCS).search(["a", "b"]), "search_many"),  # type: ignore[arg-type]
+    "one string": (lambda: ir.index("just a text"), "is not a dataset id .*list of strings"),
+    "columns": (lambda: ir.index(pd.DataFrame({"x": [1]})), "columns x .*one of doc_id, docno"),
+    "a run's columns": (lambda: ir.evaluate(QRELS, pd.DataFrame({"x": [1]})), "columns? x|column"),
+    "no text": (lambda: ir.index(["a", None]), "item 1 of the documents is None"),
+    "a missing text": (
+        lambda: ir.index(pd.DataFrame({"id": ["1"], "text": [np.nan]})), "text of document 1"),
+    "bytes": (lambda: ir.index([b"x"]), "item 0 of the documents"),
+    "a measure": (lambda: ir.evaluate(QRELS, RUN, measures="nDGC@10"), "did you mean nDCG"),
+    "a system": (lambda: ir.retrieve(ir.load(DOCS, queries=QUERIES), "bm52"), "did you mean bm25"),
+    "capitals": (
+        lambda: ir.retrieve(ir.load(DOCS, queries=QUERIES), "BM25"), "the retriever is called bm25"),
+    "a dataset": (lambda: ir.load("csfcub"), "did you mean csfcube"),
+    "a setting": (
+        lambda: ir.retrieve("csfcube/sample", "bm25", k7=1), "no setting 'k7' .*it has"),
+    "a value": (lambda: ir.retrieve("csfcube/sample", "bm25", k1="much"), "k1=much is not a number"),
+    "settings of a System": (
+        lambda: ir.retrieve("csfcube/sample", System.make("x", "bm25", {}), k1=1), "made already"),
+    "k": (lambda: ir.index(DOCS).search("cat", k=0), "k=0 is not at least 1"),
+    "depth": (lambda: ir.retrieve("csfcube/sample", depth=0), "depth 0 is not at least 1"),
+    "one run to fuse": (lambda: ir.fuse(RUN), "fuse"),
+    "a fusion method": (lambda: ir.fuse(RUN, RUN, method="best"), "best"),
+    "one run to compare": (lambda: ir.compare(QRELS, RUN), "one run cannot be compared"),
+    "a baseline": (lambda: ir.compare(QRELS, RUN, RUN, baseline="z"), "baseline z"),
+    "two measures": (lambda: ir.compare(QRELS, RUN, RUN, measure="AP RR"), "one measure, not 2"),
+    "strange queries": (lambda: ir.evaluate(QRELS, {"9": {"a": 1}}), "no judged query"),
+    "strange candidates": (
+        lambda: ir.load(DOCS, queries=QUERIES, candidates={"1": ["z"]}), "candidate z of query 1"),
+    "candidates of nobody": (
+        lambda: ir.load(DOCS, queries=QUERIES, candidates={"9": ["a"]}), "query 9"),
+    "an id and queries": (lambda: ir.load("csfcube/sample", queries=QUERIES), "go with documents"),
+    "a file": (lambda: ir.load("no-such.jsonl"), "no-such.jsonl: no such file"),
+    "no runs": (lambda: ir.evaluate(QRELS), "no runs to score"),
+    "a score": (lambda: ir.evaluate(QRELS, {"1": {"a": "high"}}), "score 'high'"),
+    "NaN": (lambda: ir.evaluate(QRELS, {"1": {"a": float("nan")}}), "not a finite"),
+    "a report's file": (lambda: ir.report(QRELS, RUN, output="x.doc"), "not a kind of report"),
+    "a report's option": (
+        lambda: ir.report(QRELS, RUN, output="x.html", colour="red"), "no option 'colour'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_gets_one_clear_error(name: str) -> None:
+    call, message = BAD[name]
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def test_an_id_with_a_space_ranks_in_memory_and_is_refused_by_trec_text(tmp_path: Path) -> None:
+    run = ir.retrieve(ir.load({"a b": "cat"}, queries={"1": "cat"}))
+    assert run.ranking("1")[0].doc_id == "a b"
+    with pytest.raises(InputError, match="cannot be written as one field"):
+        run.write(tmp_path / "x.run")
+    assert not list(tmp_path.iterdir())
+
+
+# -- notebooks and imports --------------------------------------------------------------------------
+
+
+def test_html_is_escaped() -> None:
+    data = ir.load({"<b>": "<i>cat</i>"}, queries={"q": "cat"}, qrels={"q": {"<b>": 1}}, name="<u>")
+    run = ir.retrieve(data, "bm25")
+    shown = [run, ir.evaluate(data, run), ir.compare(data, run, RUN | {"q": {"<b>": 1.0}}),
+             ir.index(data).search("cat")]  # fmt: skip
+    for value in shown:
+        page = value._repr_html_()
+        assert "<table" in page
+        assert not any(tag in page for tag in ("<b>", "<i>", "<u>"))
+
+
+def test_ranking_loads_neither_training_nor_experiments_nor_torch() -> None:
+    code = """
+import sys, json
+import irtoolkit
+run = irtoolkit.retrieve("csfcube/sample", "bm25")
+irtoolkit.index(["a text", "another"]).search("another")
+names = ("torch", "pandas", "sklearn", "transformers", "irtoolkit.training", "irtoolkit.experiments",
+         "irtoolkit.reports", "matplotlib")
+print(json.dumps([len(run), [name for name in names if name in sys.modules]]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)[1] == []
+
+
+def test_every_name_of_the_front_door_is_there() -> None:
+    for name in ir.__all__:
+        assert getattr(ir, name) is not None
+        assert name in dir(ir)
+    with pytest.raises(AttributeError, match="no attribute 'retreive'"):
+        ir.retreive  # noqa: B018
