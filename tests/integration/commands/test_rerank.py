@@ -24,6 +24,7 @@ from sentence_transformers import MultiVectorEncoder, SentenceTransformer, Spars
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import id_array
+from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.experiments import tables
 from irtoolkit.experiments.reproduce import reproduce
 from irtoolkit.models.presets import presets
@@ -578,7 +579,7 @@ def test_a_hub_id_that_is_not_here_is_taken_for_what_is_looked_for() -> None:
 def test_every_preset_is_found_as_what_it_is() -> None:
     applies = {getattr(one, "applies", None): name for name, one in retrievers().items()}
     for name, preset in presets().items():
-        if tables.find_row(name) is not None:
+        if tables.find_row(name, DatasetId.parse("")) is not None:
             continue  # a paper's system has settings of its own
         if preset.kind in applies:
             for find in (find_system, find_reranker):

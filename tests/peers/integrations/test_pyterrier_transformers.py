@@ -412,7 +412,7 @@ def test_ranks_begin_and_ties_stand_as_in_our_runs() -> None:
 
 
 def test_operators() -> None:
-    bm25, tfidf = Retriever(POOLED, depth=6), Retriever(POOLED, "tfidf", depth=6)
+    bm25, tfidf = Retriever(POOLED, depth=6), Retriever(POOLED, "random", depth=6)
     asked = topics(POOLED)
     one, other = bm25(asked), tfidf(asked)
     pairs = [set(zip(f["qid"], f["docno"], strict=True)) for f in (one, other)]
