@@ -14,8 +14,7 @@ import pytest
 
 import irtoolkit  # noqa: F401  registers our datasets
 from irtoolkit.base.errors import InputError
-from irtoolkit.integrations.ranx import to_ranx
-from irtoolkit.runs import DEFAULT_TAG, Qrels, Run
+from irtoolkit.runs import Qrels, Run
 
 ROWS = [("q1", "a", 1.0), ("q1", "b", 2.5), ("q2", "a", -1.0)]
 RANKED = [("q1", "b", 2.5), ("q1", "a", 1.0), ("q2", "a", -1.0)]
@@ -85,20 +84,6 @@ def test_a_run_of_an_iterator_of_tuples(make: Callable[[], Any]) -> None:
     assert list(Run.of(make())) == RANKED
 
 
-def test_a_ranx_run_keeps_its_name_and_documents() -> None:
-    pytest.importorskip("ranx")
-    given_run = to_ranx(Run.from_rows(ROWS, "bm25"))
-    run = Run.of(given_run)
-    assert list(run) == RANKED
-    assert run.tag == "bm25"
-    assert Run.of(given_run, "other").tag == "other"
-
-
-def test_a_ranx_run_without_a_name_has_the_default_tag() -> None:
-    ranx = pytest.importorskip("ranx")
-    assert Run.of(ranx.Run({"q1": {"a": 1.0}})).tag == DEFAULT_TAG
-
-
 @pytest.mark.parametrize("name", ["x.run", "x.run.gz", "x.parquet"])
 @pytest.mark.parametrize("kind", [str, Path])
 def test_a_run_of_a_path(tmp_path: Path, name: str, kind: Any) -> None:
@@ -145,11 +130,6 @@ def test_qrels_of_plain_objects(given_qrels: Any) -> None:
 
 def test_qrels_of_an_iterator_of_tuples() -> None:
     assert list(Qrels.of(iter(GRADED))) == GRADED
-
-
-def test_ranx_qrels_are_qrels() -> None:
-    pytest.importorskip("ranx")
-    assert sorted(Qrels.of(to_ranx(Qrels.from_rows(GRADED)))) == sorted(GRADED)
 
 
 @pytest.mark.parametrize("kind", [str, Path])

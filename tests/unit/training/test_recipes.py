@@ -17,6 +17,7 @@ import ir_datasets
 import pytest
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.experiments import tables
 from irtoolkit.experiments.papers import Training, of_row
 from irtoolkit.experiments.tables import Row, Table, find_row, find_table
@@ -492,8 +493,9 @@ def test_reproduce_says_whether_a_model_is_at_hand(
 
 
 def test_a_language_may_be_trained_and_others_not(
-    cache: Path, starts: dict[str, str], irtoolkit: Command
+    cache: Path, starts: dict[str, str], irtoolkit: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "200")  # a row in one piece
     settings = {"side": "left", "language": "en"}
     folder = put("bert-sim", settings, starts)
     rows, shown = reproduce(irtoolkit, "quoter-left", "--systems", "BERT-Sim", "BM25")
@@ -525,7 +527,7 @@ def test_a_language_may_be_trained_and_others_not(
     ],
 )
 def test_what_a_dataset_shows_tells_a_benchmarks_tables_apart(dataset_id: str, side: str) -> None:
-    row = find_row("Ours", dataset_id)
+    row = find_row("Ours", DatasetId.parse(dataset_id))
     assert row is not None
     assert (row.train_set["side"], row.view) == (side, None if side == "both" else "left")
     training = find_system("Ours", {}, dataset_id).training
