@@ -17,7 +17,7 @@ def hardest_candidates(dataset_id: str, path: StrPath) -> list[NWayCandidates]:
     This is how RELiC makes its proxy task (§4).
 
     Raises:
-        InputError: The run does not fit the dataset, or lists too few documents for a query.
+        InputError: the run does not fit the dataset, or lists too few documents for a query.
     """
     base_id, ways = parse_nway_id(dataset_id)
     relevant = _relevant(base_id)
@@ -40,7 +40,7 @@ def random_candidates(dataset_id: str, seed: int) -> list[NWayCandidates]:
     """For each query, the gold document and others drawn at random from its candidates.
 
     Raises:
-        InputError: A query has too few candidates.
+        InputError: a query has too few candidates.
     """
     base_id, ways = parse_nway_id(dataset_id)
     relevant, picked = _relevant(base_id), []
@@ -62,7 +62,7 @@ def sample_queries(picked: list[NWayCandidates], count: int, seed: int) -> list[
     """A random sample of the queries, in their order.
 
     Raises:
-        InputError: There are fewer queries than asked for.
+        InputError: there are fewer queries than asked for.
     """
     if count > len(picked):
         raise InputError(f"{count} queries are asked for, and there are {len(picked)}")

@@ -23,9 +23,9 @@ class Statistic:
     """One figure of a benchmark's statistics table.
 
     Attributes:
-        name: What is counted or averaged.
-        value: The figure computed from the data.
-        reported: The figure that the benchmark's paper prints, if it prints one.
+        name: what is counted or averaged.
+        value: the figure computed from the data.
+        reported: the figure that the benchmark's paper prints, if it prints one.
     """
 
     name: str
@@ -42,10 +42,10 @@ class EvaluationProtocol:
     """How a benchmark is evaluated.
 
     Attributes:
-        measures: The benchmark's own measures as ir_measures names, in the order of its tables.
-        folds: Sets of query ids. A measure's figure is the mean of its means over each set. Empty
+        measures: the benchmark's own measures as ir_measures names, in the order of its tables.
+        folds: sets of query ids. A measure's figure is the mean of its means over each set. Empty
             means one set with every judged query.
-        note: How values are averaged, in words for tables.
+        note: how values are averaged, in words for tables.
     """
 
     measures: tuple[str, ...] = DEFAULT_MEASURES
@@ -70,24 +70,24 @@ class Benchmark:
     constituents, so that `dataset.irtoolkit()` returns it.
 
     Attributes:
-        name: The first part of the benchmark's ids and the name of its folder in $IRTOOLKIT_DATA.
-        title: The benchmark's name in print.
-        citation: Authors, year and venue of the paper.
-        url: Where the release is published.
-        licence: The licence of the release.
-        bibtex: The paper's BibTeX entry.
-        description: The task in one sentence.
-        measures: The benchmark's own measures as ir_measures names, in the order of its tables.
-        averaging: How values are averaged, in words for tables.
-        folds: Returns the sets of query ids that are averaged separately; none by default.
-        statistics_of: Computes the statistics table of the dataset.
-        breakdowns: Named ways to divide the queries into parts.
-        gold_of: Returns the id of the gold document of a query of which several are relevant.
-        published: The number of queries in the published release, to tell it from other data.
-        listed: Whether `irtoolkit datasets` gives the dataset a row of its own.
-        where: Returns the folder of the files, or None while they are not on this machine.
-        howto: What to get and where to put it.
-        fetch: Returns the folder of the files, after downloading them if need be; takes the longest
+        name: the first part of the benchmark's ids and the name of its folder in $IRTOOLKIT_DATA.
+        title: the benchmark's name in print.
+        citation: authors, year and venue of the paper.
+        url: where the release is published.
+        licence: the licence of the release.
+        bibtex: the paper's BibTeX entry.
+        description: the task in one sentence.
+        measures: the benchmark's own measures as ir_measures names, in the order of its tables.
+        averaging: how values are averaged, in words for tables.
+        folds: returns the sets of query ids that are averaged separately; none by default.
+        statistics_of: computes the statistics table of the dataset.
+        breakdowns: named ways to divide the queries into parts.
+        gold_of: returns the id of the gold document of a query of which several are relevant.
+        published: the number of queries in the published release, to tell it from other data.
+        listed: whether `irtoolkit datasets` gives the dataset a row of its own.
+        where: returns the folder of the files, or None while they are not on this machine.
+        howto: what to get and where to put it.
+        fetch: returns the folder of the files, after downloading them if need be; takes the longest
             time to wait in seconds. None for data that irtoolkit does not download.
     """
 

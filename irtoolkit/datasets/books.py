@@ -1,4 +1,4 @@
-"""Passages of books as ir_datasets documents, made from the sentences when they are asked for."""
+"""Books and their passages as ir_datasets documents, which are made when they are read."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,12 +31,12 @@ class Passage(NamedTuple):
 
 @dataclass(frozen=True)
 class Book:
-    """A book in sentences, and which passages of it can be asked for.
+    """A book in sentences, and which of its passages are documents.
 
     Attributes:
-        name: without white space, so that ids survive TREC files.
-        sentences: in order.
-        starts: length of a passage to the ascending first sentences of all such passages.
+        name: the book's name, without white space, so that ids fit into TREC files.
+        sentences: all sentences in order.
+        starts: for each length of a passage, the first sentences of these passages, ascending.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Book:
 
     @cached_property
     def _marks(self) -> dict[int, bytes]:
-        """For each length of passage a byte for each sentence: whether such a passage starts there."""
+        """For each length of a passage, one byte per sentence: whether such a passage starts there."""
         marks = {}
         for length, starts in self.starts.items():
             row = np.zeros(len(self.sentences), dtype=np.uint8)
@@ -79,9 +79,12 @@ class Book:
         return row is not None and 0 <= start < len(row) and row[start] == 1
 
     def near(self, gold: Span, window: int, lengths: Iterable[int] | None = None) -> list[Span]:
-        """Its passages whose middle is less than `window` sentences from a gold passage's.
+        """The passages whose middle is less than `window` sentences from that of a relevant passage.
 
-        Of the lengths that are named, or of any.
+        Args:
+            gold: the relevant passage.
+            window: the distance in sentences.
+            lengths: the lengths of passages to consider; all lengths by default.
         """
         middle, found = 2 * gold.start + gold.length - 1, []
         for length in self.starts if lengths is None else lengths:
@@ -92,28 +95,28 @@ class Book:
         return found
 
     def overlapping(self, span: Span) -> list[Span]:
-        """Its passages that share a sentence with a passage."""
+        """The passages that share a sentence with `span`."""
         found = []
         for length in self.starts:
             found += self._between(length, span.start - length + 1, span.stop - 1)
         return found
 
     def _between(self, length: int, low: int, high: int) -> list[Span]:
-        """Its passages of a length that start at `low` or later and at `high` or before."""
+        """The passages of a length whose first sentence is between `low` and `high`, both included."""
         starts = self.starts[length]
         first, last = np.searchsorted(starts, (low, high + 1))
         return [Span(self.name, start, length) for start in starts[first:last].tolist()]
 
 
-# The longest `start+length`: what is longer names no sentence of any book.
+# The longest `start+length` that can be a passage; it bounds the cost of parsing an id.
 _PLACE = 19
-# How books lie in a cache: their sentences end to end, and each book's share of them.
+# The columns of books in the cache: the sentences of all books, and each book's number of them.
 BOOK_COLUMNS = {"name": pa.string(), "sentences": pa.int64()}
 SENTENCE_COLUMNS = {"text": pa.string()}
 
 
 def sentences_of(tables: Tables) -> dict[str, ColumnTexts]:
-    """The sentences of each book of a cache, read when they are asked for."""
+    """The sentences of each book in the cache, read at their first use."""
     column, start, found = tables["sentences"]["text"], 0, {}
     for name, count in zip(*tables["books"].to_pydict().values(), strict=True):
         found[name] = ColumnTexts(column, start, count)
@@ -122,7 +125,7 @@ def sentences_of(tables: Tables) -> dict[str, ColumnTexts]:
 
 
 class Passages(Mapping[str, Passage]):
-    """Every passage of some books by id, without holding any of them."""
+    """All passages of some books by id; a passage is made when it is read."""
 
     def __init__(self, books: Mapping[str, Book]) -> None:
         self._books = books
@@ -146,11 +149,11 @@ class Passages(Mapping[str, Passage]):
         return found
 
     def many(self, doc_ids: Iterable[str]) -> Iterator[Passage]:
-        """The passages of those ids that are here, in the order asked for."""
+        """Yields the passages of those ids that exist, in the order given."""
         return (found for found in map(self._find, doc_ids) if found is not None)
 
     def _find(self, doc_id: str) -> Passage | None:
-        # Taken apart by hand: millions are looked up, and what is no span is only not here.
+        # Not with Span.parse: millions of ids are looked up, and a text that is no span is just missing.
         name, _, place = doc_id.rpartition(":")
         start, _, length = place.partition("+")
         book = self._books.get(name)
@@ -160,10 +163,10 @@ class Passages(Mapping[str, Passage]):
         if not book.has(int(start), int(length)):
             return None
         passage = book.passage(int(start), int(length))
-        return passage if passage.doc_id == doc_id else None  # 007 is no way to write 7
+        return passage if passage.doc_id == doc_id else None  # 007 is not an id for 7
 
     def at(self, places: Sequence[int]) -> Iterator[Passage]:
-        """The passages at some places of the whole order."""
+        """Yields the passages at some places of the order of all passages."""
         for place in places:
             group = int(np.searchsorted(self._ends, place, side="right"))
             book, length, starts = self.groups[group]
@@ -176,7 +179,7 @@ class Passages(Mapping[str, Passage]):
 
 
 class PassageValues(Sequence[Passage]):
-    """A slice of all passages."""
+    """All passages in order, or a slice of them, as a sequence."""
 
     def __init__(self, passages: Passages, places: range) -> None:
         self._passages, self._places = passages, places

@@ -1,8 +1,8 @@
-"""Parsed releases, kept in columns on disk and mapped into memory.
+"""A cache of parsed releases: columns on disk, mapped into memory.
 
-A release is parsed once, in a stream, into Arrow tables, and what is used from then on is their
-file. Its folder is named by a hash of the source files' contents, the columns, and two format
-numbers, so an edited release or a loader that makes other rows never meets stale columns.
+A release is parsed once, in a stream, into Arrow tables; later uses map their files. The folder's
+name is a hash of the contents of the release's files, the columns, and two format numbers, so an
+edited release or a changed loader never gets stale columns.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from irtoolkit.base import arrow
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
 
-# Raised by hand when the layout of the cached tables changes, or what all loaders share makes other
-# rows of the same files. What one loader changes alone raises the `version` of its kind.
+# Raise this when the layout of the cached tables changes, or code that all loaders share makes
+# other rows of the same files. If only one loader changes, raise the `version` of its kind.
 FORMAT = 1
 CACHE_VARIABLE = "IRTOOLKIT_CACHE"
-# A file changed within the clock's grain of being hashed may change again unseen (as git has it).
+# A file that changed within this time may change again without a new time stamp (git calls such a
+# file racy), so its hash is not remembered.
 _SETTLED_SECONDS = 2.0
 _BATCH_ROWS = 1 << 13
 _BATCH_CHARACTERS = 1 << 24
@@ -37,7 +38,7 @@ Tables = dict[str, pa.Table]
 
 
 def cache_home() -> Path:
-    """$IRTOOLKIT_CACHE, else irtoolkit/ in the user's cache folder."""
+    """The cache folder: $IRTOOLKIT_CACHE, or else irtoolkit/ in the user's cache folder."""
     named = os.environ.get(CACHE_VARIABLE)
     if named:
         return Path(named).absolute()
@@ -45,7 +46,7 @@ def cache_home() -> Path:
 
 
 class CacheWriter:
-    """Takes the rows of some tables as they are parsed, and holds few of them at a time."""
+    """Writes the rows of some tables as they are parsed, in bounded memory."""
 
     def __init__(self, folder: Path, schemas: Schemas) -> None:
         self._tables = {
@@ -91,7 +92,7 @@ class _TableWriter:
 
 
 def _characters(value: Any) -> int:
-    """How long a text is, or the texts of a list are together."""
+    """The length of a text, or of all texts of a list together."""
     if isinstance(value, str):
         return len(value)
     return sum(map(len, value)) if isinstance(value, list) else 0
@@ -105,21 +106,24 @@ def parsed(
     *,
     version: int = 1,
 ) -> Tables:
-    """The tables of a release: mapped from the cache, or parsed into it first.
+    """The tables of a release, mapped from the cache; a release that is not there is parsed first.
 
     Args:
-        kind: what is parsed, e.g. "quoter-en"; a part of the folder's name.
-        files: everything that `parse` reads.
-        schemas: table name to column name to type.
-        parse: reads the files and adds rows to a Writer. When it raises, nothing is kept.
-        version: of the kind; raised by hand when `parse` makes other rows of the same files.
+        kind: the name of what is parsed, such as "quoter-en"; the folder's name begins with it.
+        files: all files that `parse` reads.
+        schemas: for each table, column names to types.
+        parse: reads the files and adds rows to the writer. If it raises, nothing is kept.
+        version: the version of this kind; raise it when `parse` makes other rows of the same files.
+
+    Raises:
+        InputError: the columns cannot be written, for example because the disk is full.
     """
     folder = cache_home() / f"{kind}-{_key(files, schemas, version)}"
     tables = _open(folder, schemas)
     if tables is None:
         with _scratch(folder) as scratch:
             _fill(scratch, schemas, parse)
-            # Mapped before they are moved: another process may put its own in their place.
+            # Map before moving: another process may replace the folder with its own.
             tables = _open(scratch, schemas)
             if tables is None:
                 raise OSError(f"cannot read back the columns written to {scratch}")
@@ -136,9 +140,9 @@ def _fill(scratch: Path, schemas: Schemas, parse: Callable[[CacheWriter], None])
             writer.close()
     except OSError as error:
         raise InputError(
-            f"cannot write columns: {error}",
+            f"cannot write to the cache: {error}",
             file=scratch.parent,
-            remedy=f"make room there, or name another folder in ${CACHE_VARIABLE}",
+            remedy=f"free some space there, or set ${CACHE_VARIABLE} to another folder",
         ) from error
 
 
@@ -154,7 +158,7 @@ def _key(files: Sequence[Path], schemas: Schemas, version: int) -> str:
 
 
 def content_hash(path: Path) -> str:
-    """The SHA-256 of a file, remembered on disk for as long as its size and times stay as they are."""
+    """The SHA-256 of a file, remembered in the cache while its size and time stamps are unchanged."""
     status = path.stat()
     place = f"{path.resolve()}\0{status.st_size}\0{status.st_mtime_ns}\0{status.st_ctime_ns}\0{status.st_ino}"
     memo = cache_home() / "hashes" / hashlib.sha256(place.encode()).hexdigest()
@@ -176,16 +180,16 @@ def _open(folder: Path, schemas: Schemas) -> Tables | None:
             name: pa.ipc.open_file(pa.memory_map(str(folder / f"{name}.arrow"))).read_all()
             for name in schemas
         }
-    except (OSError, pa.ArrowInvalid):  # not there, or cut short by a full disk
+    except (OSError, pa.ArrowInvalid):  # missing, or truncated by a full disk
         return None
 
 
 @contextmanager
 def _scratch(folder: Path) -> Iterator[Path]:
-    """A folder to build in, which goes away unless it was renamed into the cache.
+    """A temporary folder to build in, removed unless it was renamed into the cache.
 
-    Where the cache cannot be written the system's temporary folder serves; what is mapped from
-    there outlives its name.
+    It is in the system's temporary folder if the cache cannot be written; mapped files stay
+    readable after they are removed.
     """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -199,9 +203,9 @@ def _scratch(folder: Path) -> Iterator[Path]:
 
 
 def _keep(scratch: Path, folder: Path) -> None:
-    """Moves finished columns to their place, where that can be done."""
+    """Moves finished columns to their place in the cache, if that is possible."""
     if scratch.parent == folder.parent:
-        # There may be what could not be opened, or what another process has just made.
+        # The folder may hold damaged columns, or those that another process has just written.
         shutil.rmtree(folder, ignore_errors=True)
         with suppress(OSError):
             scratch.rename(folder)

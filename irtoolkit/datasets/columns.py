@@ -1,4 +1,4 @@
-"""Columns of a parsed release as sequences and mappings whose records are made on demand."""
+"""Sequences and mappings over the columns of a parsed release, whose records are made on demand."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ T = TypeVar("T")
 
 
 class TableRows(Sequence[T], Generic[T]):
-    """Rows of a table as records, made when they are asked for."""
+    """Rows of a table as records, which are made when they are read."""
 
     def __init__(
         self, table: pa.Table, make: Callable[..., T], places: range | None = None
     ) -> None:
-        """`make` is called with a row's number and its values."""
+        """Makes each record with `make`, called with the row's number and its values."""
         self._table, self._make = table, make
         self._places = range(len(table)) if places is None else places
 
@@ -41,12 +41,12 @@ class TableRows(Sequence[T], Generic[T]):
             yield from self._records(self._places[start : start + _BATCH_ROWS])
 
     def at(self, places: Sequence[int]) -> Iterator[T]:
-        """The records at some places, in that order."""
+        """Yields the records at some places, in the order given."""
         for start in range(0, len(places), _BATCH_ROWS):
             yield from self._records([self._places[i] for i in places[start : start + _BATCH_ROWS]])
 
     def _records(self, places: Sequence[int]) -> Iterator[T]:
-        # Not with Table.take, which joins all chunks of a column before it looks for a row.
+        # Table.take would join all chunks of a column before it looks for a row.
         for run in _runs(places):
             block = self._table.slice(run.start, len(run))
             columns = [column.to_pylist() for column in block.columns]
@@ -54,7 +54,7 @@ class TableRows(Sequence[T], Generic[T]):
 
 
 def _runs(places: Sequence[int]) -> Iterator[range]:
-    """Places cut where they do not go up by one."""
+    """Splits places into ranges of consecutive ones."""
     if isinstance(places, range) and places.step == 1:
         yield places
         return
@@ -70,7 +70,7 @@ def _runs(places: Sequence[int]) -> Iterator[range]:
 
 
 class ColumnTexts(Sequence[str]):
-    """A stretch of a column of texts, read when the first of them is asked for, and then kept."""
+    """Consecutive texts of a column, which are read together at the first use and then kept."""
 
     def __init__(self, column: pa.ChunkedArray, start: int, count: int) -> None:
         self._column, self._start, self._count = column, start, count
@@ -95,10 +95,10 @@ class ColumnTexts(Sequence[str]):
 
 
 class Records(Mapping[str, T], Generic[T]):
-    """Rows by id: a mapping whose values are records made when they are asked for."""
+    """Rows by id: a mapping whose values are records, which are made when they are read."""
 
     def __init__(self, ids: Callable[[], Sequence[str]], rows: TableRows[T]) -> None:
-        """`ids` gives the id of each row; it is called once, when the first one is looked up."""
+        """Takes the ids of all rows from `ids`, which is called once, at the first look-up."""
         self._ids, self._rows = ids, rows
         self._index: dict[str, int] | None = None
 
@@ -121,7 +121,7 @@ class Records(Mapping[str, T], Generic[T]):
         return self._rows
 
     def many(self, keys: Iterable[str]) -> Iterator[T]:
-        """The records of those ids that are here, in the order asked for."""
+        """Yields the records of those ids that exist, in the order given."""
         index = self._places()
         places = [index[key] for key in keys if key in index]
         return self._rows.at(places)

@@ -1,7 +1,8 @@
 """CSFCube: faceted query-by-example over scientific abstracts (Mysore et al. 2021).
 
-Datasets `csfcube` (all 50 queries), `csfcube/background`, `csfcube/method`, `csfcube/result`, and
-the same under `csfcube/sample`, an invented miniature that ships with the package.
+The datasets are `csfcube` (all 50 queries), `csfcube/background`, `csfcube/method`,
+`csfcube/result`, and the same under `csfcube/sample`, a small invented sample that ships with the
+package.
 """
 
 from collections.abc import Callable, Iterator
@@ -71,10 +72,10 @@ BENCHMARK = Benchmark(
 
 
 def _statistics(release: CSFCubeRelease) -> list[Statistic]:
-    """Table 1 of the paper, computed; beside it what the paper prints."""
+    """The paper's Table 1, computed and as printed."""
     pairs = [len(release.qrels[query.query_id]) for query in release.queries]
     grades = [[q.relevance for q in release.qrels[query.query_id]] for query in release.queries]
-    # The paper's "+1" row reads as "+1 or higher": only then do its figures agree with its data.
+    # The paper's row "+1" means "+1 or higher": only then do its figures agree with its data.
     ones = [sum(g >= 1 for g in row) for row in grades]
     high = [sum(g >= 2 for g in row) for row in grades]
     rows = [
@@ -93,7 +94,7 @@ def _statistics(release: CSFCubeRelease) -> list[Statistic]:
 
 
 def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
-    """Declares every CSFCube dataset; opens no file."""
+    """Registers every CSFCube dataset; opens no file."""
     for prefix, sample in BENCHMARK.variants():
         source = BENCHMARK.source(
             tuple(BLOBS),
@@ -136,7 +137,7 @@ def _dataset(
     def table() -> list[Statistic]:
         release = load()
         found = _statistics(release._replace(queries=release.of(facet)))
-        # The paper's figures are those of all facets together.
+        # The paper's figures are for all facets together.
         return found if facet is None else [row.unreported() for row in found]
 
     def by_facet() -> dict[str, list[str]]:

@@ -88,7 +88,7 @@ def _doc_problem(record: Any) -> str | None:
     if not isinstance(record.get("title"), str):
         return f"{name} has no title"
     if not isinstance(record.get("metadata") or {}, dict):
-        return f"{name} has metadata that is no object"
+        return f"{name} has metadata that is not an object"
     lists = [record.get(key) for key in ("abstract", "pred_labels")]
     if not all(isinstance(x, list) and all(isinstance(s, str) for s in x) for x in lists):
         return f"{name} needs abstract and pred_labels, both lists of strings"
@@ -99,7 +99,7 @@ def _doc_problem(record: Any) -> str | None:
         return f"{name} has the label {strange[0]!r}, not one of {', '.join(sorted(_LABELS))}"
     year = (record.get("metadata") or {}).get("year")
     if year is not None and type(year) is not int:
-        return f"{name} has the year {year!r}, which is no whole number"
+        return f"{name} has the year {year!r}, which is not a whole number"
     return None if lists[0] else f"{name} has no sentences"
 
 
@@ -250,7 +250,7 @@ def _read_folds(path: Path, queries: set[str]) -> dict[str, tuple[tuple[str, ...
 
 
 def _damaged(path: Path, found: str, near: str) -> InputError:
-    """A fault of a file, on the line where some text stands."""
+    """The error for a fault in a file, on the line that contains the text `near`."""
     return InputError(found, file=path, line=line_of(path, near), remedy=TRUNCATED)
 
 

@@ -1,8 +1,9 @@
 """EgRet: retrieve the example masked out of a long-form answer (Wang et al. 2022).
 
-Datasets `egret/{train,dev}` with the context on both sides, and `egret/{split}/left` with only
-what stands before the example; the same under `egret/sample`, an invented miniature that ships
-with the package. The documents are the exemplifying units of train and dev together.
+The datasets `egret/{train,dev}` have the context on both sides of the example, and
+`egret/{split}/left` only that before it. The same ids under `egret/sample` are a small invented
+sample that ships with the package. The documents are the exemplifying units of train and dev
+together.
 
 The release is KILT's ELI5: `eli5-train-kilt.jsonl` and `eli5-dev-kilt.jsonl`.
 """
@@ -31,7 +32,7 @@ from irtoolkit.datasets.web import download_files
 NAME = "egret"
 SPLITS = ("train", "dev")
 MEASURES = ("R@1", "R@3", "R@5", "R@10", "R@50", "R@100", "Rank")
-GRADES = {1: "the example that stood in the answer"}
+GRADES = {1: "the example that was in the answer"}
 URL = "https://github.com/facebookresearch/KILT"
 BENCHMARK = Benchmark(
     name=NAME,
@@ -48,7 +49,7 @@ BENCHMARK = Benchmark(
   year={2022}
 }""",
 )
-# Addresses and SHA-256 as Hugging Face's kilt_tasks has them.
+# Addresses and SHA-256 hashes as in Hugging Face's kilt_tasks.
 FILES = {
     "eli5-train-kilt.jsonl": (
         "http://dl.fbaipublicfiles.com/KILT/eli5-train-kilt.jsonl",
@@ -59,12 +60,12 @@ FILES = {
         "10387a08e3277d3e5722305cef8e739279c83de0218e7b3db76b301949822303",
     ),
 }
-# Table 1 of the paper, the column ELI5; the lengths are over both splits.
+# Examples of each split in Table 1 of the paper, column ELI5.
 REPORTED = {"train": 65157, "dev": 1185}
 
 
 class ExampleQuery(NamedTuple):
-    """What stands around an exemplifying unit; `right` is empty in the left-only datasets."""
+    """The context of an exemplifying unit; `right` is empty in the left-only datasets."""
 
     query_id: str
     question: str
@@ -77,7 +78,7 @@ class ExampleQuery(NamedTuple):
         return f"{self.left} {self.right}".strip()
 
     def with_mask(self, token: str) -> str:
-        """The context with a token where the example stood (§3.1)."""
+        """The context with a token in place of the example (§3.1)."""
         return f"{self.left} {token} {self.right}".strip()
 
     def default_text(self) -> str:
@@ -100,7 +101,7 @@ _SCHEMAS = {
 class EgretRelease:
     """The exemplifying units of both splits, those of train first.
 
-    A unit's id is its question's, the number of its answer, and its own number in the answer.
+    A unit's id is its question's id, the number of the answer, and its number in the answer.
     """
 
     def __init__(self, tables: Tables) -> None:
@@ -119,7 +120,7 @@ class EgretRelease:
         )
 
     def queries(self, split: str, left_only: bool) -> TableRows[ExampleQuery]:
-        """What stands around each unit of a split."""
+        """The contexts of the units of a split."""
 
         def make(_: int, unit_id: str, question: str, left: str, right: str) -> ExampleQuery:
             return ExampleQuery(unit_id, question, left, "" if left_only else right)
@@ -128,16 +129,16 @@ class EgretRelease:
         return TableRows(columns, make, self._parts[split])
 
     def examples(self, split: str) -> Sequence[GenericDoc]:
-        """The units of a split themselves."""
+        """The units of a split as documents."""
         part = self._parts[split]
         return self.docs.values()[part.start : part.stop]
 
 
 def read_egret(folder: Path) -> EgretRelease:
-    """Extracts the exemplifying units of both files, or maps what an earlier parse has left.
+    """Extracts the exemplifying units of both files, or maps their columns from the cache.
 
     Raises:
-        InputError: a line that is no question with answers, or an id twice.
+        InputError: a line is not a question with answers, or an id appears twice.
     """
     files = [folder / name for name in FILES]
     return EgretRelease(parsed(NAME, files, _SCHEMAS, partial(_parse, files)))
@@ -183,9 +184,9 @@ def _problem(record: Any) -> str | None:
     output = record.get("output")
     if not isinstance(output, list) or not all(isinstance(item, dict) for item in output):
         return f"question {record['id']} has no list of outputs"
-    # KILT's records also hold outputs that carry only provenance.
+    # KILT's records also have outputs with nothing but provenance.
     if not all(isinstance(item.get("answer", ""), str | None) for item in output):
-        return f"question {record['id']} has an answer that is no text"
+        return f"question {record['id']} has an answer that is not text"
     return None
 
 

@@ -1,4 +1,4 @@
-"""Files of a public GitHub repository at a fixed commit, verified by their git blob ids."""
+"""Downloads of files from a public GitHub repository at a fixed commit, verified by blob id."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ TIMEOUT_SECONDS = 60
 def download_blobs(
     repository: str, commit: str, blobs: Mapping[str, str | None], folder: Path, *, under: str = ""
 ) -> None:
-    """Fetches files into a new folder, all or none.
+    """Downloads files into a new folder, all or none.
 
     Args:
         repository: owner/name.
-        commit: full commit id.
-        blobs: file name to git blob id; None takes the id from GitHub's listing of the commit.
-        folder: where the files go; it must not exist yet.
-        under: the folder of the repository that holds them, with a slash at its end.
+        commit: the full commit id.
+        blobs: file name to git blob id; for None, the id is taken from GitHub's listing of the
+            commit.
+        folder: the folder to create.
+        under: the folder of the repository that holds the files, ending in a slash.
 
     Raises:
         OSError: the network or the disk failed.
-        InputError: a file's content is not the blob it must be.
+        InputError: a file's content does not have the expected blob id.
     """
     listed = _listing(repository, commit) if None in blobs.values() else {}
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -50,7 +51,7 @@ def download_blobs(
         try:
             whole.rename(folder)
         except OSError:
-            # Another process may have put the same files there meanwhile.
+            # Another process may have put the same files there in the meantime.
             if not all((folder / name).is_file() for name in blobs):
                 raise
 
@@ -62,12 +63,12 @@ def _listing(repository: str, commit: str) -> dict[str, str]:
         return {entry["path"]: entry["sha"] for entry in tree["tree"]}
     except (ValueError, KeyError, TypeError):
         raise InputError(
-            "the answer is no listing of a commit", file=url, remedy="try again later"
+            "the answer is not a listing of a commit", file=url, remedy="try again later"
         ) from None
 
 
 def fetch(url: str) -> bytes:
-    """The bytes at an https address."""
+    """Downloads the bytes at an https address."""
     try:
         with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as answer:
             data: bytes = answer.read()

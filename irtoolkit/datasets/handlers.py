@@ -1,4 +1,4 @@
-"""ir_datasets handlers over a release that is parsed when first asked for, and once."""
+"""ir_datasets handlers that read their data from functions, the first time they are used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from irtoolkit.datasets.columns import Records
 
 
 class LazySequence:
-    """An iterator that can also be indexed and sliced, as ir_datasets' docs_iter can."""
+    """An iterator that can also be indexed and sliced, as ir_datasets' docs_iter is."""
 
     def __init__(self, items: Sequence[Any]) -> None:
         self._items = items
@@ -38,7 +38,7 @@ class LazySequence:
 
 
 class MappingDocstore(Docstore):  # type: ignore[misc]
-    """Look-up of documents held in memory."""
+    """Looks up documents by id in a mapping."""
 
     def __init__(self, doc_cls: type, docs: Mapping[str, Any]) -> None:
         super().__init__(doc_cls)
@@ -51,7 +51,7 @@ class MappingDocstore(Docstore):  # type: ignore[misc]
 
 
 class DocsHandler(BaseDocs):  # type: ignore[misc]
-    """Documents from a function that gives {document id: record}."""
+    """Documents from a function that returns {document id: record}."""
 
     def __init__(
         self, load: Callable[[], Mapping[str, Any]], cls: type, namespace: str, lang: str | None
@@ -59,12 +59,12 @@ class DocsHandler(BaseDocs):  # type: ignore[misc]
         self._load, self._cls, self._namespace, self._lang = load, cls, namespace, lang
 
     def docs_iter(self) -> LazySequence:
-        # A mapping may give its values as a sequence, and so spare making all of them.
+        # A mapping whose values are a sequence makes only the records that are used.
         values = self._load().values()
         return LazySequence(values if isinstance(values, Sequence) else list(values))
 
     def docs_store(self, options: Any = None) -> MappingDocstore:
-        """Look-up in memory; ir_datasets' options say how files are read, and there are none."""
+        """Look-up by id; ir_datasets' options concern files, which are not read here."""
         return MappingDocstore(self._cls, self._load())
 
     def docs_count(self) -> int:
@@ -81,7 +81,7 @@ class DocsHandler(BaseDocs):  # type: ignore[misc]
 
 
 class QueriesHandler(BaseQueries):  # type: ignore[misc]
-    """Queries from a function that gives a sequence of records."""
+    """Queries from a function that returns a sequence of records."""
 
     def __init__(
         self, load: Callable[[], Sequence[Any]], cls: type, namespace: str, lang: str | None
@@ -105,7 +105,7 @@ class QueriesHandler(BaseQueries):  # type: ignore[misc]
 
 
 class QrelsHandler(BaseQrels):  # type: ignore[misc]
-    """Qrels from a function that gives an iterable of records."""
+    """Relevance judgments from a function that returns an iterable of records."""
 
     def __init__(
         self, load: Callable[[], Iterable[Any]], cls: type, definitions: Mapping[int, str]
@@ -123,7 +123,7 @@ class QrelsHandler(BaseQrels):  # type: ignore[misc]
 
 
 class PoolsHandler(BaseScoredDocs):  # type: ignore[misc]
-    """Candidate pools from a function that gives (query id, document ids) pairs."""
+    """Candidate pools from a function that returns (query id, document ids) pairs."""
 
     def __init__(self, load: Callable[[], Iterable[tuple[str, Sequence[str]]]]) -> None:
         self._load = load
@@ -136,11 +136,11 @@ class PoolsHandler(BaseScoredDocs):  # type: ignore[misc]
 
 
 class SharedCandidatesHandler(BaseScoredDocs):  # type: ignore[misc]
-    """Candidates that many queries share, from a function that gives groups of queries and ids.
+    """Candidates that many queries share, from a function that returns groups of them.
 
-    A group is (query ids, ids of the documents that each of them ranks); a query stands in one.
-    `candidate_groups` is what irtoolkit reads: scoreddocs, which every ir_datasets user
-    understands, would list each candidate again for each query.
+    A group is (query ids, ids of the documents that each of these queries ranks); a query is in one
+    group. irtoolkit reads `candidate_groups`; `scoreddocs_iter`, which every ir_datasets user knows,
+    repeats the candidates for each query.
     """
 
     def __init__(self, load: Callable[[], Iterable[tuple[Sequence[str], Sequence[str]]]]) -> None:

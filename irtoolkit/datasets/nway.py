@@ -40,7 +40,7 @@ def parse_nway_id(dataset_id: str) -> tuple[str, int]:
     """The dataset that an N-way dataset is derived from, and its number of candidates.
 
     Raises:
-        InputError: The id does not end in /N-way or /proxy.
+        InputError: the id does not end in /N-way or /proxy.
     """
     match = _ID.match(dataset_id)
     if match is None:
@@ -62,9 +62,9 @@ def write_nway(dataset_id: str, picked: list[NWayCandidates], made: Mapping[str,
     """Saves the candidates of a dataset.
 
     Args:
-        dataset_id: The id of the N-way dataset.
-        picked: The candidates of each query.
-        made: How they were picked; kept in the file's first line.
+        dataset_id: the id of the N-way dataset.
+        picked: the candidates of each query.
+        made: how they were picked; kept in the file's first line.
 
     Returns:
         The file.
@@ -82,7 +82,7 @@ def read_nway(dataset_id: str) -> list[NWayCandidates]:
     """Reads the saved candidates of a dataset.
 
     Raises:
-        InputError: There are none yet, they were picked for other judgments, or the file is
+        InputError: there are none yet, they were picked for other judgments, or the file is
             damaged.
     """
     path, command = nway_path(dataset_id), f"irtoolkit nway {dataset_id} RUN"

@@ -1,10 +1,10 @@
 """PlotRetrieval: find the plot passage a reader describes (Xu et al. 2023).
 
-Datasets `plotretrieval/{train,val,test}` rank every chunk of the split's books, as the paper's
-tables do; `plotretrieval/{split}/book` ranks the chunks of the query's own book, as its task
-definition says (§3.2). Chunks have three sentences; `plotretrieval/{split}/m5` and
-`plotretrieval/{split}/m5/book` have chunks of five, and so for any other number. The same under
-`plotretrieval/sample`, an invented miniature that ships with the package.
+The datasets `plotretrieval/{train,val,test}` rank all chunks of the split's books, as in the
+paper's tables; `plotretrieval/{split}/book` rank the chunks of the query's own book, as in its task
+definition (§3.2). Chunks have three sentences; those of `plotretrieval/{split}/m5` and
+`plotretrieval/{split}/m5/book` have five, and any other number works alike. The same ids under
+`plotretrieval/sample` are a small invented sample that ships with the package.
 
 The authors have not published their files; `irtoolkit.datasets.plotretrieval_release` describes the
 files that irtoolkit reads.
@@ -39,11 +39,12 @@ from irtoolkit.datasets.plotretrieval_release import (
 
 NAME = "plotretrieval"
 SPLITS = ("train", "val", "test")
-# The reader's field of vision (§3.3): candidates nearer to a gold passage are judged, at grade 0.
+# The reader's field of vision (§3.3): candidates nearer to the plot passage than this many sentences
+# have grade 0 in the qrels.
 WINDOW = 5
 GRADES = {
     0: "a chunk within the reader's field of vision of the plot",
-    1: "the plot passage, or a chunk that holds a sentence of it",
+    1: "the plot passage, or a chunk with a sentence of it",
 }
 MEASURES = (
     "RR@1", "RR@10", "RR@100", "RCap@1", "RCap@10", "RCap@100", "NRODCG@1", "NRODCG@10", "NRODCG@100",
@@ -164,13 +165,13 @@ def _qrels(release: PlotRelease) -> Iterator[Qrel]:
 
 
 def _is_chunk(book: Book, passage: Span, size: int) -> bool:
-    """Whether a passage is one of the book's regular chunks, and not only somebody's gold span."""
+    """Whether a passage is a regular chunk of the book, and not only the plot passage of a query."""
     whole = passage.length == size or passage.stop == len(book.sentences)
     return passage.start % size == 0 and passage.length <= size and whole
 
 
 def word_overlap(query: str, passage: str) -> float:
-    """Share of the query's distinct words, without stop words, that the passage has (Eq. 5)."""
+    """The share of the query's distinct words, stop words excluded, that are in the passage (Eq. 5)."""
     words = analyzer("word", "sklearn")
     asked = set(words(query))
     return len(asked & set(words(passage))) / len(asked) if asked else 0.0

@@ -32,7 +32,7 @@ CHUNK = 3
 
 
 class PlotQuery(NamedTuple):
-    """A reader's description of a plot passage, and the book it is from."""
+    """A reader's description of a plot passage, and the book that the passage is in."""
 
     query_id: str
     text: str
@@ -44,7 +44,7 @@ class PlotQuery(NamedTuple):
         return self.text
 
     def hides(self, name: str) -> bool:
-        """Whether a field is the gold, which no retriever is shown."""
+        """Whether a field names the relevant passages, which no retriever may see."""
         return name == "spans"
 
 
@@ -61,7 +61,7 @@ _SCHEMAS = {
 
 
 class PlotRelease:
-    """One split: the books its queries are about, in chunks, and the queries with their golds."""
+    """One split: its queries with their plot passages, and their books in chunks."""
 
     def __init__(self, tables: Tables, size: int) -> None:
         sentences = sentences_of(tables)
@@ -83,7 +83,7 @@ class PlotRelease:
         return TableRows(self._queries, make)
 
     def golds(self) -> Iterator[tuple[str, str, tuple[Span, ...]]]:
-        """(query id, book, gold spans) of each query."""
+        """Yields (query id, book, plot passages) of each query."""
 
         def make(
             _: int, query_id: str, book: int, spans: list[list[int]]
@@ -106,7 +106,7 @@ def _spans(book: str, pairs: Sequence[Sequence[int]]) -> tuple[Span, ...]:
 
 
 def _golds(queries: pa.Table) -> Ints:
-    """(n, 3) book, first sentence and length of each gold span."""
+    """The plot passages of all queries as an (n, 3) array: book, first sentence, length."""
     found = [np.empty((0, 3), np.int64)]
     for batch in queries.to_batches():
         # Array.to_numpy would import pandas wherever it is installed.
@@ -119,18 +119,18 @@ def _golds(queries: pa.Table) -> Ints:
 
 
 def read_plotretrieval(folder: Path, split: str, size: int) -> PlotRelease:
-    """Parses and checks one split, or maps what an earlier parse has left; then chunks its books.
+    """Parses and checks one split, or maps its columns from the cache, and chunks its books.
 
     Args:
-        folder: holds books/ and the queries.
+        folder: the folder with books/ and the files of queries.
         split: train, val or test.
-        size: sentences in a chunk.
+        size: the number of sentences in a chunk.
 
     Raises:
         InputError: a file is truncated, mis-encoded or contradicts another; with file and line.
     """
     path = folder / f"queries-{split}.jsonl"
-    # Any book may be asked about; which ones are, only parsing tells.
+    # A query may be about any of the books; only parsing tells which.
     files = [path, *sorted((folder / "books").glob("*.json"))]
     return PlotRelease(
         parsed("plotretrieval", files, _SCHEMAS, partial(_parse, folder, path)), size
@@ -175,9 +175,13 @@ def _parse(folder: Path, path: Path, out: CacheWriter) -> None:
 def chunked(
     name: str, sentences: Sequence[str], golds: Iterable[Sequence[int]], size: int = CHUNK
 ) -> Book:
-    """A book whose passages are chunks of `size` sentences, and each gold span (§4.2, step 4).
+    """A book whose passages are its chunks and the queries' plot passages (§4.2, step 4).
 
-    The last chunk has what is left over. `golds` are first sentences and lengths.
+    Args:
+        name: the name of the book.
+        sentences: all sentences of the book.
+        golds: first sentence and length of each plot passage.
+        size: the number of sentences in a chunk; the last chunk has the rest.
     """
     whole, rest = divmod(len(sentences), size)
     starts: dict[int, set[int]] = {size: set(range(0, whole * size, size))}

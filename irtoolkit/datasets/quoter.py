@@ -1,11 +1,11 @@
 """QuoteR: recommend the quote that fits a context (Qi et al. 2022).
 
-Datasets `quoter/{en,zh,lzh}/{train,val,test}`: English, modern and classical Chinese; each also
-with one side of the context only, as `quoter/{language}/{split}/{left,right}`; all of these also
-lower-cased, as `quoter/{language}/lower/...`; the same under `quoter/sample`, invented miniatures
-that ship with the package. A query ranks every quote of its language, which `quoter/{language}`
-holds. The authors' code lower-cases whole lines before it tells quotes apart, so that quotes which
-differ in case only are one document there, and here under `lower`.
+The datasets are `quoter/{en,zh,lzh}/{train,val,test}` for English, modern and classical Chinese.
+`quoter/{language}/{split}/{left,right}` have one side of the context only, and
+`quoter/{language}/lower/...` are lower-cased. The same ids under `quoter/sample` are small invented
+samples that ship with the package. A query ranks all quotes of its language, which are the
+documents of `quoter/{language}`. The authors' code lower-cases whole lines first, so that quotes
+which differ only in case are one document there, as they are here under `lower`.
 """
 
 from collections import Counter
@@ -33,18 +33,18 @@ from irtoolkit.datasets.strictjson import TRUNCATED
 NAME = "quoter"
 SPLITS = ("train", "val", "test")
 FILES = {"en": "english.txt", "zh": "modern_chinese.txt", "lzh": "ancient_chinese.txt"}
-# Lines of the published files: where validation and test begin, and how many there are (§4).
+# Lines of the published files: the first ones of validation and test, and the number of lines (§4).
 PUBLISHED = {
     "en": (101171, 113942, 126713),
     "zh": (32472, 36657, 40842),
     "lzh": (93031, 104784, 116537),
 }
-# §6.3. NDCG@5 has one gold quote, so any discount that is 1/log2(rank + 1) gives it.
+# §6.3. With one relevant quote, NDCG@5 is the same with any gain and the discount 1/log2(rank + 1).
 MEASURES = ("RR", "nDCG@5", "MedianRank", "Rank", "StdRank", "R@1", "R@10", "R@100")
-GRADES = {1: "the quote that stood in the context"}
+GRADES = {1: "the quote that was in the context"}
 REPOSITORY = "thunlp/QuoteR"
 COMMIT = "7c42dbd49cc88103928b6ed40688fb444e7cde9a"
-# The ids of the files are taken from GitHub's listing of the commit.
+# The blob ids are taken from GitHub's listing of the commit.
 BLOBS: dict[str, str | None] = dict.fromkeys(FILES.values())
 URL = f"https://github.com/{REPOSITORY}"
 BENCHMARK = Benchmark(
@@ -63,7 +63,7 @@ BENCHMARK = Benchmark(
   year={2022}
 }""",
 )
-# Table 1 of the paper: contexts and quotes of each split, and of the whole.
+# Table 1 of the paper: contexts and quotes of each split, and of all splits.
 REPORTED = {
     "en": {"train": (101171, 6008), "val": (12771, 6108), "test": (12771, 6108),
            "all": (126713, 6108)},
@@ -71,13 +71,14 @@ REPORTED = {
     "lzh": {"train": (93031, 4338), "val": (11753, 4438), "test": (11753, 4438),
             "all": (116537, 4438)},
 }  # fmt: skip
-# Quotes that train lacks do not come up in it; the other bounds of Figure 2 are not in print.
+# Bands of how often a quote is in train. The paper does not print the bounds of Figure 2; 0 is for
+# quotes that train lacks.
 BANDS = (0, 1, 5, 10, 20, 50, 100, 150)
 ContextSide = Literal["left", "right"]
 
 
 class QuoteQuery(NamedTuple):
-    """A context that a quote has been taken out of; the id is its language and line number."""
+    """The context of a quote that is masked out; the id is the language and the line number."""
 
     query_id: str
     left: str
@@ -89,7 +90,7 @@ class QuoteQuery(NamedTuple):
         return f"{self.left} {self.right}".strip()
 
     def with_mask(self, token: str) -> str:
-        """The context with a token where the quote stood (§5.1)."""
+        """The context with a token in place of the quote (§5.1)."""
         return f"{self.left} {token} {self.right}".strip()
 
     def default_text(self) -> str:
@@ -104,7 +105,7 @@ _SCHEMAS = {
 
 
 class QuoterRelease:
-    """One language: its quotes, numbered by first appearance, and its contexts in file order."""
+    """One language: its quotes in the order they first appear, and its contexts in file order."""
 
     def __init__(self, lang: str, tables: Tables) -> None:
         self._lang, self._contexts = lang, tables["contexts"]
@@ -120,11 +121,11 @@ class QuoterRelease:
         return f"{self._lang}-q{number + 1}"
 
     def query_id(self, number: int) -> str:
-        """The query id of a context: its language and line."""
+        """The query id of a context: its language and line number."""
         return f"{self._lang}-{number + 1}"
 
     def part(self, split: str) -> range:
-        """The contexts of a split: the published lines, or 8:1:1 for a file of another size."""
+        """The contexts of a split: the published lines, or 8:1:1 in a file of another length."""
         lines = len(self._contexts)
         first, second, total = PUBLISHED[self._lang]
         if lines != total:
@@ -136,7 +137,7 @@ class QuoterRelease:
         }[split]
 
     def queries(self, split: str, side: ContextSide | None) -> TableRows[QuoteQuery]:
-        """The contexts of a split, or one side of them."""
+        """The queries of a split, with both sides of the context or one."""
 
         def make(number: int, left: str, _: int, right: str) -> QuoteQuery:
             shown = (left if side != "right" else "", right if side != "left" else "")
@@ -145,12 +146,12 @@ class QuoterRelease:
         return TableRows(self._contexts, make, self.part(split))
 
     def judgments(self, split: str) -> Iterator[Qrel]:
-        """The quote that each context of a split was taken from."""
+        """Yields the judgments of a split: the quote of each context."""
         for number in self.part(split):
             yield Qrel(self.query_id(number), self.quote_id(self.golds[number]), 1)
 
     def by_frequency(self, split: str) -> dict[str, list[str]]:
-        """The queries of a split by how often train has their quote (§6.5, Figure 2)."""
+        """The queries of a split by how often their quote is in train (§6.5, Figure 2)."""
         seen = Counter(self.golds[number] for number in self.part("train"))
         parts: dict[str, list[str]] = {}
         for low, high in zip(BANDS, (*BANDS[1:], None), strict=True):
@@ -167,15 +168,15 @@ class QuoterRelease:
 
 
 def read_quoter(path: Path, lang: str, lower: bool = False) -> QuoterRelease:
-    """Parses and checks one language's file, or maps what an earlier parse has left.
+    """Parses and checks the file of one language, or maps its columns from the cache.
 
     Args:
         path: the file.
         lang: en, zh or lzh.
-        lower: whether to lower-case everything, before quotes are told apart.
+        lower: whether to lower-case all texts before equal quotes are merged.
 
     Raises:
-        InputError: a line that is not left context, quote, right context, or an empty quote.
+        InputError: a line is not left context, quote, right context; or a quote is empty.
     """
     kind = f"quoter-{lang}" + ("-lower" if lower else "")
     return QuoterRelease(lang, parsed(kind, [path], _SCHEMAS, partial(_parse, path, lower)))

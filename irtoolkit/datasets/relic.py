@@ -1,9 +1,9 @@
 """RELiC: retrieve the quotation masked out of literary criticism (Thai et al. 2022).
 
-Datasets `relic/{train,val,test}` with four sentences of context on each side, and
-`relic/{split}/{left}-{right}` with fewer, from `0-1` to `4-4`; the same under `relic/sample`, an
-invented miniature that ships with the package. The test split of the release hides its gold, so
-`relic/test` has no qrels.
+The datasets `relic/{train,val,test}` have four sentences of context on each side, and
+`relic/{split}/{left}-{right}` have fewer, from `0-1` to `4-4`. The same ids under `relic/sample`
+are a small invented sample that ships with the package. The release hides the relevant passages of
+the test split, so `relic/test` has no qrels.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,9 +34,10 @@ GRADES = {
     0: "a passage near the quotation, listed for distance-aware measures",
     1: "the quotation",
 }
-# Recall at six depths and the mean rank over all candidates (§3.1).
+# Recall at six depths, and the mean rank among all candidates (§3.1).
 MEASURES = ("R@1", "R@3", "R@5", "R@10", "R@50", "R@100", "Rank")
-# Passages whose middle is nearer than this to the quotation's are judged, at grade 0.
+# Passages whose middle is nearer to the quotation's than this many sentences have grade 0 in the
+# qrels.
 NEAR = 5
 URL = "https://relic.cs.umass.edu"
 BENCHMARK = Benchmark(
@@ -55,7 +56,7 @@ BENCHMARK = Benchmark(
   year={2022}
 }""",
 )
-# Table 1 of the paper, which counts the windows by split and the rest over all of them.
+# The windows of each split in Table 1 of the paper, whose other figures are over all splits.
 REPORTED = {"train": 71395, "val": 9036, "test": 9034}
 
 
@@ -137,7 +138,7 @@ def _qrels(release: RelicRelease) -> Iterator[Qrel]:
 
 
 def _statistics(release: RelicRelease, split: str) -> list[Statistic]:
-    """The figures of the paper's Table 1 that one split gives."""
+    """The figures of the paper's Table 1 for one split."""
     windows = list(release.queries(MAX_CONTEXT, MAX_CONTEXT))
     context = [len(q.left) + len(q.right) for q in windows]
     sizes = [len(release.books[q.book].starts[q.length]) for q in windows]
@@ -157,7 +158,7 @@ def _statistics(release: RelicRelease, split: str) -> list[Statistic]:
 
 
 def _candidate_words(release: RelicRelease) -> float:
-    """The mean length of all passages, from running sums over the sentences."""
+    """The mean length of all passages in words."""
     total = 0
     for book, length, starts in release.passages.groups:
         sums = np.cumsum([0, *(len(sentence.split()) for sentence in book.sentences)])

@@ -1,4 +1,4 @@
-"""The files of a RELiC release: windows of criticism, and the books they quote."""
+"""The files of a RELiC release: windows of literary criticism, and the books they quote."""
 
 import re
 from collections.abc import Iterator
@@ -23,16 +23,16 @@ from irtoolkit.datasets.cache import CacheWriter, Tables, parsed
 from irtoolkit.datasets.columns import TableRows
 from irtoolkit.datasets.strictjson import TRUNCATED, line_of_key, read_members
 
-# Sentences of criticism on either side that the release may hold.
+# The most sentences of context on each side of a quotation.
 MAX_CONTEXT = 4
 _CANDIDATES = re.compile(r"([1-9][0-9]{0,3})_sentences?")
 
 
 class RelicQuery(NamedTuple):
-    """A window of literary criticism around a quotation that is left out.
+    """A window of literary criticism around a quotation that is masked out.
 
-    `left` and `right` are the sentences before and after it, `book` and `length` say which
-    passages can be the answer: all of so many sentences in that book.
+    `left` and `right` are the sentences before and after the quotation. The candidates are all
+    passages of `length` sentences in `book`.
     """
 
     query_id: str
@@ -43,19 +43,19 @@ class RelicQuery(NamedTuple):
 
     @property
     def context(self) -> str:
-        """The sentences on both sides, joined; what lexical systems search with (§3.2)."""
+        """The sentences on both sides, joined by spaces; the query of lexical systems (§3.2)."""
         return " ".join((*self.left, *self.right))
 
     def with_mask(self, token: str) -> str:
-        """The context with a token where the quotation stood, e.g. a model's own mask token."""
+        """The context with a token, such as a model's mask token, in place of the quotation."""
         return " ".join((*self.left, token, *self.right))
 
     def default_text(self) -> str:
-        """The context without a mark for the quotation."""
+        """The context without a mask."""
         return self.context
 
     def clipped(self, left: int, right: int) -> "RelicQuery":
-        """The same query with at most so many sentences on each side of the quotation."""
+        """The same query with at most this many sentences on each side of the quotation."""
         return self._replace(left=self.left[len(self.left) - left :] if left < len(self.left) else self.left,
                              right=self.right[:right])  # fmt: skip
 
@@ -76,7 +76,7 @@ _SCHEMAS = {
 
 
 class RelicRelease:
-    """One split: its books, all their passages, and the windows of criticism about them."""
+    """One split: its books, all their passages, and the windows that quote them."""
 
     def __init__(self, tables: Tables) -> None:
         sentences = sentences_of(tables)
@@ -94,7 +94,7 @@ class RelicRelease:
         self._windows = tables["windows"]
 
     def queries(self, left: int, right: int) -> TableRows[RelicQuery]:
-        """The queries with at most so many sentences on each side."""
+        """The queries with at most this many sentences on each side."""
 
         def make(
             _: int, query_id: str, book: int, length: int, before: list[str], after: list[str]
@@ -114,7 +114,7 @@ class RelicRelease:
         return asking
 
     def golds(self) -> Iterator[tuple[str, Span]]:
-        """The quotation of each query, where the release shows it."""
+        """Yields (query id, quotation) of the queries whose quotation the release shows."""
         columns = (self._windows[n].to_pylist() for n in ("query_id", "book", "gold", "length"))
         for query_id, book, gold, length in zip(*columns, strict=True):
             if gold is not None:
@@ -122,12 +122,12 @@ class RelicRelease:
 
 
 def read_relic(path: Path, hidden: bool) -> RelicRelease:
-    """Parses and checks one split file, or maps what an earlier parse has left.
+    """Parses and checks the file of one split, or maps its columns from the cache.
 
     Args:
         path: train.json, val.json or test.json.
-        hidden: whether gold indices must be null, as in the released test split; otherwise they
-            must not be.
+        hidden: whether the indices of the quotations must be null, as in the released test split,
+            or must not be.
 
     Raises:
         InputError: the file is truncated, mis-encoded or contradicts itself; with file and line.
@@ -181,7 +181,7 @@ def _book(path: Path, name: str, record: Any, line: int) -> Book:
         raise refuse("needs quotes, sentences and candidates")
     sentences = record["sentences"]
     if not all(isinstance(sentence, str) for sentence in sentences):
-        raise refuse("has a sentence that is no text")
+        raise refuse("has a sentence that is not text")
     starts: dict[int, Ints] = {}
     for key, listed in record["candidates"].items():
         match = _CANDIDATES.fullmatch(key)
@@ -191,7 +191,7 @@ def _book(path: Path, name: str, record: Any, line: int) -> Book:
         if length in starts:
             raise refuse(f"has candidates of {length} sentences twice")
         if not all(type(start) is int for start in listed):
-            raise refuse(f"has candidates {key} that are no whole numbers")
+            raise refuse(f"has candidates {key} that are not whole numbers")
         if listed and (min(listed) < 0 or max(listed) + length > len(sentences)):
             raise refuse(f"has a candidate in {key} that ends past its {len(sentences)} sentences")
         found = np.unique(np.array(listed, dtype=np.int64))
@@ -209,15 +209,15 @@ def _problem(quote: Any, book: Book, hidden: bool) -> str | None:
         return "has no context"
     for side in (left, right):
         if not isinstance(side, list) or not all(isinstance(s, str) for s in side):
-            return "has a context that is no list of sentences"
+            return "has a context that is not a list of sentences"
         if len(side) > MAX_CONTEXT:
             return f"has {len(side)} sentences on one side, more than {MAX_CONTEXT}"
     if type(length) is not int or length not in book.starts:
         return f"is {length!r} sentences long, for which the book has no candidates"
     if hidden:
-        return None if start is None else "shows its gold index, which this split hides"
+        return None if start is None else "shows the index of its quotation, which this split hides"
     if type(start) is not int:
-        return f"has the gold index {start!r}, where this split needs a number"
+        return f"has the index {start!r}, and this split needs a number"
     if not book.has(start, length):
-        return f"has the gold index {start}, which is not one of the book's candidates"
+        return f"has the index {start}, which is not one of the book's candidates"
     return None

@@ -1,4 +1,4 @@
-"""JSON and JSON lines of a release, with the file and line of whatever is wrong."""
+"""Strict readers of JSON and JSON lines; every error names the file and the line."""
 
 from __future__ import annotations
 
@@ -15,29 +15,31 @@ TRUNCATED = "the release file is damaged: fetch it again"
 
 
 def read_json(path: Path) -> Any:
-    """The value of a JSON file.
+    """Reads a JSON file.
 
     Raises:
-        InputError: not UTF-8, not JSON (a truncated file is not), or an object with a key twice.
+        InputError: not UTF-8; not JSON, for example truncated; or an object has a key twice.
     """
     text = "\n".join(line for _, line in read_lines(path))
     return _parse(text, path, 1)
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
-    """Yields (line number, value) of a JSON lines file; blank lines are passed over."""
+    """Yields (line number, value) of each line of a JSON lines file; skips blank lines."""
     for number, line in read_lines(path):
         if line.strip():
             yield number, _parse(line, path, number)
 
 
 def read_members(path: Path, what: str) -> Iterator[tuple[int, str, Any]]:
-    """Yields (line, key, value) of the object that a JSON file is, holding one value at a time.
+    """Yields (line, key, value) of the object in a JSON file, with one value in memory at a time.
 
-    The whole file may stand on one line. `what` names the object in messages.
+    Args:
+        path: the file, all of which may be on one line.
+        what: the name of the object in messages.
 
     Raises:
-        InputError: not UTF-8, not JSON, not an object, or a key twice in an object.
+        InputError: not UTF-8; not JSON; not an object; or an object has a key twice.
     """
     text = _Window(path)
     if text.next_character() != "{":
@@ -71,7 +73,7 @@ def read_members(path: Path, what: str) -> Iterator[tuple[int, str, Any]]:
 
 
 class _Window:
-    """A stretch of a JSON file, moved along it and grown where a value needs more."""
+    """A window on a JSON file that moves forward, and grows when a value needs more text."""
 
     def __init__(self, path: Path) -> None:
         self.line = 1
@@ -85,11 +87,11 @@ class _Window:
 
     def expected(self, what: str) -> InputError:
         if not self.next_character():
-            return self.refuse(f"not JSON: the file ends where {what} should stand")
+            return self.refuse(f"not JSON: the file ends where {what} is expected")
         return self.refuse(f"not {what}")
 
     def next_character(self) -> str:
-        """The next character that is no white space, or an empty text at the end of the file."""
+        """The next character that is not white space; empty at the end of the file."""
         while self._at < len(self._text) or self._grow():
             found = self._text[self._at]
             if found not in " \t\r\n":
@@ -98,17 +100,17 @@ class _Window:
         return ""
 
     def advance(self, characters: int) -> None:
-        """Moves on, counting lines."""
+        """Moves forward, counting lines."""
         self.line += self._text.count("\n", self._at, self._at + characters)
         self._at += characters
 
     def value(self) -> Any:
-        """The value that begins here."""
+        """Reads the value that begins here."""
         while True:
             try:
                 value, end = _DECODER.raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
-                # A value may only be cut off where the text read so far ends.
+                # The value may be incomplete only because the text that was read so far ends.
                 cut = error.pos > len(self._text) - _MARGIN or error.msg.startswith("Unterminated")
                 if cut and self._grow():
                     continue
@@ -121,7 +123,7 @@ class _Window:
                 ) from None
             except (ValueError, RecursionError) as error:
                 raise self.refuse(f"not usable JSON: {error}") from None
-            # A number where what was read ends may go on: 1 with .5, or with the e of e+9.
+            # A number at the end of the text that was read may continue: 1 with .5 or with e+9.
             if len(self._text) - end < _MARGIN and isinstance(value, int | float) and self._grow():
                 continue
             _refuse_surrogates(self._text[self._at : end], value, self._path, self.line)
@@ -129,7 +131,7 @@ class _Window:
             return value
 
     def _grow(self) -> bool:
-        """Reads as much again as is held; whether there was more."""
+        """Doubles the text that was read; returns whether there was more."""
         kept, more = self._text[self._at :], list[str]()
         while sum(map(len, more)) <= len(kept):
             piece = next(self._pieces, None)
@@ -142,12 +144,12 @@ class _Window:
 
 
 def line_of(path: Path, text: str) -> int | None:
-    """The first line that holds a text, for messages about parsed content."""
+    """The number of the first line that contains a text, for messages about parsed content."""
     return next((number for number, line in read_lines(path) if text in line), None)
 
 
 def line_of_key(path: Path, key: str, *, last: bool = False) -> int | None:
-    """The first line, or the last, on which an object's key stands, however it is escaped."""
+    """The number of the first or last line with a key of an object, however the key is escaped."""
     forms = "|".join({re.escape(json.dumps(key, ensure_ascii=ascii)) for ascii in (True, False)})
     pattern = re.compile(rf"(?:{forms})\s*:")
     lines = [number for number, line in read_lines(path) if pattern.search(line)]
@@ -181,7 +183,7 @@ def _parse(text: str, path: Path, line: int) -> Any:
 
 
 def _refuse_surrogates(text: str, value: Any, path: Path, line: int) -> None:
-    r"""Half a character, such as "\ud800" alone, is valid JSON that no text file can hold."""
+    r"""Refuses half a character, such as "\ud800" alone: valid JSON, but not valid UTF-8."""
     if _SURROGATE.search(text) is None:
         return
     try:
@@ -197,7 +199,7 @@ def _refuse_surrogates(text: str, value: Any, path: Path, line: int) -> None:
 
 
 def _line_of_half(text: str) -> int:
-    """How many lines down the first string stands that no text file can hold."""
+    """How many lines down the first string with half a character is."""
     for token in _TOKEN.finditer(text):
         if token[1] and _SURROGATE.search(token[1]):
             try:
@@ -211,7 +213,7 @@ _TOKEN = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+")(\s*:)?|[{}\[\]]')
 
 
 def _twin(text: str) -> tuple[int, str]:
-    """The first key that its object already has, and how many lines down it stands."""
+    """The first key that its object already has, and how many lines down it is."""
     objects: list[set[str]] = []
     for token in _TOKEN.finditer(text):
         if token[0] in "{[":
@@ -227,7 +229,7 @@ def _twin(text: str) -> tuple[int, str]:
 
 
 _SURROGATE = re.compile(r"\\u[dD][89abcdefABCDEF]")
-# Longer than what a decoder looks at beyond the place it names: a literal, an escape.
+# How far past the position in its error a decoder may have looked: a literal or an escape.
 _MARGIN = 16
 
 

@@ -1,4 +1,4 @@
-"""Large files at fixed addresses, verified by their SHA-256 and fetched in pieces."""
+"""Downloads of large files from fixed addresses: resumable, and verified by SHA-256."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _PIECE = 1 << 20
 
 
 def download_files(files: Mapping[str, tuple[str, str]], folder: Path) -> None:
-    """Fetches files into a new folder, all or none.
+    """Downloads files into a new folder, all or none.
 
-    What an interrupted download has left lies beside it, and the next one goes on from there.
+    An interrupted download leaves its files beside the folder, and the next one resumes there.
 
     Args:
         files: file name to address and SHA-256.
-        folder: where the files go; it must not exist yet.
+        folder: the folder to create.
 
     Raises:
         OSError: the network or the disk failed.
-        InputError: a file's content is not what it must be.
+        InputError: a file's content does not have the expected hash.
     """
     staging = folder.with_name(f".{folder.name}.part")
     staging.mkdir(parents=True, exist_ok=True)
@@ -49,12 +49,12 @@ def download_files(files: Mapping[str, tuple[str, str]], folder: Path) -> None:
 
 
 def _fetch(url: str, part: Path) -> None:
-    """Appends to a partly fetched file what it lacks."""
+    """Downloads a file, resuming a partial one."""
     have = part.stat().st_size if part.exists() else 0
     asked = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
     try:
         with urllib.request.urlopen(asked, timeout=TIMEOUT_SECONDS) as answer:
-            # A server that knows no ranges sends the whole file again.
+            # A server without support for ranges sends the whole file again.
             resumed = have > 0 and answer.status == http.HTTPStatus.PARTIAL_CONTENT
             total = int(answer.headers.get("Content-Length") or 0)
             with (
@@ -67,12 +67,12 @@ def _fetch(url: str, part: Path) -> None:
                     out.write(piece)
                     got += len(piece)
                     bar.update(len(piece))
-            # Reading in pieces, http.client takes a connection that breaks for the end.
+            # Reading in pieces, http.client does not tell a broken connection from the end.
             if got < total:
                 raise OSError(f"the connection broke after {got:,} of {total:,} bytes")
     except urllib.error.HTTPError as error:
         if error.code != http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             raise
-        # The file is here whole already; its hash will tell.
+        # The file is complete; its hash will be checked.
     except http.client.HTTPException as error:
         raise OSError(f"the connection broke: {error!r}") from None

@@ -502,14 +502,14 @@ def of_length_one(value: Any) -> Change:
 
 
 QUOTE_DAMAGE: list[tuple[str, Change, str]] = [
-    ("gold past the end", quote(1, 12), "gold index 12"),
-    ("gold far past the end", quote(1, 10**30), "gold index 1000"),
-    ("gold not a candidate", quote(1, 7), "gold index 7, which is not one of"),
-    ("negative gold", quote(1, -1), "gold index -1"),
-    ("null gold", quote(1, None), "gold index None"),
-    ("gold a text", quote(1, "6"), "gold index '6'"),
-    ("gold a fraction", quote(1, 6.0), "gold index 6.0"),
-    ("gold true", quote(1, True), "gold index True"),
+    ("gold past the end", quote(1, 12), "has the index 12"),
+    ("gold far past the end", quote(1, 10**30), "has the index 1000"),
+    ("gold not a candidate", quote(1, 7), "has the index 7, which is not one of"),
+    ("negative gold", quote(1, -1), "has the index -1"),
+    ("null gold", quote(1, None), "has the index None"),
+    ("gold a text", quote(1, "6"), "has the index '6'"),
+    ("gold a fraction", quote(1, 6.0), "has the index 6.0"),
+    ("gold true", quote(1, True), "has the index True"),
     ("no such length", quote(2, 3), "3 sentences long"),
     ("length a text", quote(2, "1"), "'1' sentences long"),
     ("length a list", quote(2, [1]), "[1] sentences long"),
@@ -531,9 +531,9 @@ BOOK_DAMAGE: list[tuple[str, Change, str]] = [
      lambda d: d["inn"]["candidates"].update({f"{10**30}_sentence": [0]}), "1000"),
     ("negative candidate", of_length_one([-1, 6]), "1_sentence"),
     ("duplicate candidate", of_length_one([6, 0, 6]), "a candidate twice in 1_sentence"),
-    ("candidate a text", of_length_one(["6"]), "no whole numbers"),
-    ("candidate a fraction", of_length_one([6.5]), "no whole numbers"),
-    ("candidate true", of_length_one([True, 6]), "no whole numbers"),
+    ("candidate a text", of_length_one(["6"]), "that are not whole numbers"),
+    ("candidate a fraction", of_length_one([6.5]), "that are not whole numbers"),
+    ("candidate true", of_length_one([True, 6]), "that are not whole numbers"),
     ("candidates no list", of_length_one(6), "not lists"),
     ("candidates of no length",
      lambda d: d["inn"]["candidates"].update({"0_sentence": []}), "'0_sentence'"),
@@ -541,8 +541,8 @@ BOOK_DAMAGE: list[tuple[str, Change, str]] = [
      lambda d: d["inn"]["candidates"].update({"one": [1]}), "'one'"),
     ("one length twice",
      lambda d: d["inn"]["candidates"].update({"01_sentence": [6]}), "01_sentence"),
-    ("sentence no text", lambda d: d["inn"]["sentences"].__setitem__(3, 3), "no text"),
-    ("sentence null", lambda d: d["inn"]["sentences"].append(None), "no text"),
+    ("sentence no text", lambda d: d["inn"]["sentences"].__setitem__(3, 3), "is not text"),
+    ("sentence null", lambda d: d["inn"]["sentences"].append(None), "is not text"),
     ("no quotes", lambda d: d["inn"].pop("quotes"), "needs quotes, sentences and candidates"),
     ("quotes a list", lambda d: d["inn"].update(quotes=[]), "needs quotes"),
     ("no sentences", lambda d: d["inn"].pop("sentences"), "needs quotes, sentences"),
@@ -571,14 +571,14 @@ def test_null_gold_in_train(small: Path) -> None:
     train = small.with_name("train.json")
     dump(train, SMALL)
     edit(train, quote(1, None))
-    assert_refused("relic/train", train, line_with(train, '"4711"'), "gold index None")
+    assert_refused("relic/train", train, line_with(train, '"4711"'), "has the index None")
 
 
 def test_shown_gold_in_the_hidden_split(small: Path) -> None:
     hidden = small.with_name("test.json")
     dump(hidden, SMALL)
     edit(hidden, quote(1, None))
-    found = "quote 4712 of inn shows its gold index, which this split hides"
+    found = "quote 4712 of inn shows the index of its quotation, which this split hides"
     assert_refused("relic/test", hidden, line_with(hidden, '"4712"'), found)
 
 

@@ -207,11 +207,11 @@ BAD = [
     Bad("truncated", PLOT, QUERIES, "not JSON", cut(3)),
     Bad("truncated book", PLOT, BAR, "not JSON", cut(4)),
     # A gold past the end.
-    Bad("gold past the end", RELIC, TRAIN, "gold index 12", lambda w: (put(W1_START, "6", "12")(w), W1)[1]),
-    Bad("gold past the candidates", RELIC, TRAIN, "gold index 2", lambda w: (put(W3 + 4, "0", "2")(w), W3)[1]),
+    Bad("gold past the end", RELIC, TRAIN, "has the index 12", lambda w: (put(W1_START, "6", "12")(w), W1)[1]),
+    Bad("gold past the candidates", RELIC, TRAIN, "has the index 2", lambda w: (put(W3 + 4, "0", "2")(w), W3)[1]),
     Bad("gold past the end", PLOT, QUERIES, "a span that ends at 4, past the 3 sentences of bar", put(2, "[0, 2]", "[0, 4]")),
     # A null gold.
-    Bad("null gold", RELIC, TRAIN, "gold index None", lambda w: (put(W1_START, "6", "null")(w), W1)[1]),
+    Bad("null gold", RELIC, TRAIN, "has the index None", lambda w: (put(W1_START, "6", "null")(w), W1)[1]),
     Bad("null gold", PLOT, QUERIES, "query p2 has no spans", put(2, "[[0, 2]]", "null")),
     Bad("half a gold", PLOT, QUERIES, "the span [0, None]", put(2, "[0, 2]", "[0, null]")),
     # Tabs.
