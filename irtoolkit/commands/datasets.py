@@ -122,6 +122,7 @@ class _Row:
 
     def status(self) -> str:
         """Where the files are, or how to get them."""
+        from irtoolkit.datasets.benchmark import NOT_STATED
         from irtoolkit.datasets.identity import DatasetId
 
         if self.about is None:
@@ -133,7 +134,9 @@ class _Row:
             return f"not on this machine: {first}{self.about.howto}"
         if DatasetId.parse(self.id).sample:
             return f"small invented sample that ships with irtoolkit ({self.about.licence})"
-        return f"on this machine in {self.where} (licence: {self.about.licence})"
+        licence = self.about.licence
+        shown = "" if licence == NOT_STATED else f" (licence: {licence})"
+        return f"on this machine in {self.where}{shown}"
 
 
 def _rows() -> Iterator[_Row]:

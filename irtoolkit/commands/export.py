@@ -1,7 +1,7 @@
-"""Write a dataset's documents, topics, qrels or pools for other tools.
+"""Write a dataset's documents, topics, qrels or candidate pools for other tools.
 
-docs: JSON lines, a record a line. topics: query id, tab, text. qrels: TREC. pools: query id,
-space, document id, in the order of the pool. Text is the dataset's default text.
+docs: JSON lines, one record per line. topics: query id, tab, text. qrels: TREC format. pools: query
+id, space, document id, in the order of the pool. The text is the dataset's default text.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-HELP = "write docs, topics, qrels or pools of a dataset"
+HELP = "write the docs, topics, qrels or pools of a dataset"
 EXAMPLES = (
     "irtoolkit export csfcube/sample qrels",
     "irtoolkit export csfcube/sample topics -o topics.tsv",
@@ -22,7 +22,7 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("what", choices=tuple(LINES))
+    parser.add_argument("what", choices=tuple(LINES), help="what to write")
     parser.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
 
 
@@ -51,7 +51,7 @@ def _docs(dataset: Any) -> Iterator[str]:
 
 
 def _topics(dataset: Any) -> Iterator[str]:
-    # A tab or line break inside a text would make two fields or lines of it.
+    # A tab or line break inside a text would split it into two fields or lines.
     return (f"{q.query_id}\t{' '.join(q.default_text().split())}" for q in dataset.queries_iter())
 
 

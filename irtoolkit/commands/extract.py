@@ -1,10 +1,10 @@
-"""Mine exemplifying units from any text, as EgRet's data were made.
+"""Extract exemplifying units from any text, as in EgRet's data.
 
-The markers are "for example" and "e.g."; a unit is the parenthesised clause or the sentence that
-holds one. Input is plain text (paragraphs parted by blank lines) or JSON lines with a field "text"
-(or "answer"), plain or .gz. Output is JSON lines: id, text, left, right, marker; a context has at
+The markers are "for example" and "e.g."; a unit is the parenthesised clause or the sentence with a
+marker. Input is plain text with blank lines between paragraphs, or JSON lines with a field "text"
+(or "answer"), plain or .gz. Output is JSON lines: id, text, left, right, marker. A context has at
 most 256 tokens, which are words unless --tokenizer names a Hugging Face tokenizer. Files are read
-a paragraph or line at a time.
+one paragraph or line at a time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from irtoolkit.commands import note
 
-HELP = "mine examples from text"
+HELP = "extract exemplifying units from text"
 EXAMPLES = (
     "irtoolkit extract examples book.txt",
     "irtoolkit extract examples book.txt answers.jsonl.gz -o examples.jsonl.gz",
@@ -23,9 +23,15 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=("examples",))
-    parser.add_argument("files", nargs="+", metavar="FILE")
-    parser.add_argument("--tokens", type=int, default=256, metavar="N", help="default: 256")
+    parser.add_argument("what", choices=("examples",), help="what to extract")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="text or JSON lines")
+    parser.add_argument(
+        "--tokens",
+        type=int,
+        default=256,
+        metavar="N",
+        help="most tokens on each side; default: 256",
+    )
     parser.add_argument("--tokenizer", default="whitespace", metavar="NAME", help="default: words")
     parser.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
 

@@ -1,15 +1,15 @@
-"""Make a folder's documents, topics and judgments a dataset of that name.
+"""Register a folder of documents, topics and judgments as a dataset.
 
-Documents are TREC SGML (<DOC>), JSON lines (id and text, contents or body, and title where there is
-one) or TSV (id, tab, text); topics TREC SGML (<top>), JSON lines or TSV; judgments TREC qrels or
-BEIR's TSV; all of them plain or .gz, in UTF-8. Which file is which is found by name and content, and
-told; where there is a choice, --docs, --topics and --qrels make it (FILE is looked for in FOLDER,
-then in the current folder; "none" leaves a role empty). Everything is checked: ids, texts, grades,
-and that topics and documents of judgments are there.
+Documents are TREC SGML (<DOC>), JSON lines (id, and text, contents or body; title if there is one)
+or TSV (id, tab, text); topics are TREC SGML (<top>), JSON lines or TSV; judgments are TREC qrels or
+BEIR's TSV. All files are UTF-8, plain or .gz. The names and first lines of the files show which
+file is which, and the command prints what it found. If several files fit, choose with --docs,
+--topics and --qrels: FILE is relative to FOLDER or to the current folder, and "none" leaves a part
+out. The command checks all ids, texts and grades, and that judged topics and documents exist.
 
-NAME is then an ir_datasets id for every command and in Python after `import irtoolkit`, until
---remove. The files stay where they are, and must stay as they are. Alone, the command lists what is
-registered.
+NAME is then an ir_datasets id, for every command and in Python after `import irtoolkit`, until you
+remove it with --remove. The files stay in their place and must not change. Without arguments, the
+command lists the registered collections.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 from irtoolkit.commands import add_format, note, print_json
 
-HELP = "make a folder of documents, topics and qrels a dataset"
+HELP = "register a folder of documents, topics and qrels as a dataset"
 EXAMPLES = (
     "irtoolkit register npl data/npl --topics query-text.trec --lang en",
     "irtoolkit register scifact/test data/scifact --qrels qrels/test.tsv",
@@ -31,38 +31,47 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="the id it is to have")
-    parser.add_argument("folder", nargs="?", metavar="FOLDER")
-    parser.add_argument("--docs", nargs="+", metavar="FILE", help="files, or folders of them")
-    parser.add_argument("--topics", metavar="FILE")
-    parser.add_argument("--qrels", metavar="FILE")
-    parser.add_argument("--lang", metavar="CODE", help="language of documents and topics, as en")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="id of the dataset")
+    parser.add_argument("folder", nargs="?", metavar="FOLDER", help="folder of the collection")
     parser.add_argument(
-        "--lenient", action="store_true", help="allow judgments of documents that are not there"
+        "--docs", nargs="+", metavar="FILE", help="files of documents, or folders of such files"
     )
-    parser.add_argument("--remove", metavar="NAME", help="forget a collection; its files stay")
+    parser.add_argument("--topics", metavar="FILE", help="file of topics, or none")
+    parser.add_argument("--qrels", metavar="FILE", help="file of judgments, or none")
+    parser.add_argument(
+        "--lang", metavar="CODE", help="language of documents and topics, such as en"
+    )
+    parser.add_argument(
+        "--lenient",
+        action="store_true",
+        help="accept judgments of documents that are not in the collection",
+    )
+    parser.add_argument("--remove", metavar="NAME", help="unregister a collection; its files stay")
     add_format(parser)
 
 
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.errors import InputError
 
-    told = [
+    given = [
         f"--{name}"
         for name in ("docs", "topics", "qrels", "lang", "lenient")
         if getattr(args, name)
     ]
     if args.remove is not None:
-        if args.name is not None or told:
-            raise InputError("--remove goes alone", remedy="irtoolkit register --remove NAME")
+        if args.name is not None or given:
+            raise InputError(
+                "--remove takes no other argument", remedy="irtoolkit register --remove NAME"
+            )
         _remove(args.remove)
     elif args.name is None:
-        if told:
-            raise InputError(f"{told[0]} without NAME and FOLDER")
+        if given:
+            raise InputError(f"{given[0]} without NAME and FOLDER")
         _list(args.format)
     elif args.folder is None:
         raise InputError(
-            f"no folder for {args.name}", remedy="irtoolkit register NAME FOLDER; --help says more"
+            f"no folder for {args.name}",
+            remedy="irtoolkit register NAME FOLDER; see irtoolkit register --help",
         )
     else:
         _register(args)
@@ -71,7 +80,7 @@ def execute(args: argparse.Namespace) -> None:
 def _register(args: argparse.Namespace) -> None:
     from irtoolkit.datasets.local.registering import register_collection
 
-    report = register_collection(
+    registration = register_collection(
         args.name,
         Path(args.folder),
         {
@@ -82,10 +91,10 @@ def _register(args: argparse.Namespace) -> None:
         lang=args.lang,
         lenient=args.lenient,
     )
-    for line in report.notes:
+    for line in registration.notes:
         note(line)
-    counts = ", ".join(f"{part.count} {role}" for role, part in report.entry.parts().items())
-    state = "registered" if report.new else "was registered already, and is the same"
+    counts = ", ".join(f"{part.count} {role}" for role, part in registration.entry.parts().items())
+    state = "registered" if registration.new else "was already registered and is unchanged"
     note(f"{args.name} {state}: {counts}")
 
 

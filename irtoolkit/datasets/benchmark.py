@@ -12,6 +12,9 @@ from irtoolkit.datasets.source import DATA_VARIABLE, ReleaseSource, sample_sourc
 # What is measured when a dataset does not say.
 DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
 
+# Stands for a field of the record that nobody has filled in.
+NOT_STATED = "not stated"
+
 # Gives {part: query ids}; the order of the parts is the order they are shown in.
 Breakdown = Callable[[], Mapping[str, Sequence[str]]]
 # Sets of query ids.

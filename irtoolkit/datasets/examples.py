@@ -1,7 +1,6 @@
 """Exemplifying units in running text, found by their markers (EgRet §2.1).
 
-A unit is the parenthesised clause that holds "for example" or "e.g.", or else the sentence that
-does.
+A unit is the parenthesised clause with "for example" or "e.g.", or else the sentence with it.
 """
 
 from __future__ import annotations
@@ -15,33 +14,33 @@ from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.files import StrPath, read_lines
 from irtoolkit.datasets.strictjson import read_jsonl
 
-# "e. g." only with its second full stop; N.E.G. and http://e.g.com hold no marker.
+# "e. g." only with its second full stop; N.E.G. and http://e.g.com have no marker.
 MARKER = re.compile(
     r"\bfor(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)example\b|(?<![\w./])(?:e\.g\b\.?|e\.[^\S\n]g\.)",
     re.IGNORECASE,
 )
-# A sentence ends at . ! ? or an ellipsis, with closing marks, before what can begin another; or at
-# a blank line, or where a list item begins.
+# A sentence ends at . ! ? or an ellipsis with closing marks, if what follows can begin a sentence;
+# or at a blank line; or before a list item.
 _END = re.compile(
     r"(?<![.!?\u2026])[.!?\u2026]++[\"'”’)\]]*+(?=\s+[\"'“‘(\[]*[A-Z0-9À-Þ])|\n\s*\n|\n(?=\s*[-*•–])"
 )
-# What ends in a full stop without ending a sentence: abbreviations, and a capital as an initial.
+# A full stop after these does not end a sentence: abbreviations, and a capital as an initial.
 _ABBREVIATION = re.compile(
     r"(?:\b(?i:e\.\s?g|i\.\s?e|etc|vs|cf|al|mr|mrs|ms|dr|prof|st|approx|u\.s|u\.k)|(?<!\S)[A-Z])\.$"
 )
 _BEFORE_NUMBER = re.compile(r"\b(?i:nos?|figs?|pp?|vol|ch)\.$")
 _MARKER_OR_PARENTHESIS = re.compile(rf"{MARKER.pattern}|[()]", re.IGNORECASE)
-# Longer than any abbreviation, so that a look back takes the same time anywhere in a text.
+# Longer than any abbreviation; it bounds the time of looking back.
 _LOOK_BACK = 16
 # Tokens of context kept on each side (EgRet §3.1).
 CONTEXT = 256
 WHITESPACE = "whitespace"
-# A clause longer than this is a parenthesis that was never closed where it should have been.
+# A longer clause is taken for an unclosed parenthesis.
 _LONGEST_CLAUSE = 1000
 
 
 class Example(NamedTuple):
-    """An exemplifying unit of a text, and where it stands; the text itself is not copied."""
+    """An exemplifying unit, and its place in the text, which is not copied."""
 
     text: str
     source: str
@@ -50,27 +49,27 @@ class Example(NamedTuple):
     marker: str
 
     def context(self, words: int) -> tuple[str, str]:
-        """The last words before the unit and the first after it, between white space."""
+        """The last words before the unit and the first words after it, joined by spaces."""
         return _last(self.source, self.start, words), _first(self.source, self.stop, words)
 
     @property
     def left(self) -> str:
-        """What stands before the unit."""
+        """The text before the unit."""
         return self.source[: self.start].strip()
 
     @property
     def right(self) -> str:
-        """What stands after the unit."""
+        """The text after the unit."""
         return self.source[self.stop :].strip()
 
 
 def extract_examples(text: str) -> Iterator[Example]:
     """Yields the exemplifying units of a text in order; units do not overlap.
 
-    A unit that is nothing but markers is left out, and so is a sentence of which a parenthesised
-    clause is a unit already.
+    A unit of nothing but markers is left out, and so is a sentence with a parenthesised clause that
+    is a unit already.
     """
-    # Most texts hold no marker, and need not be cut up.
+    # Most texts have no marker and need not be split into sentences.
     spans: list[tuple[int, int]] = []
     clauses: dict[int, tuple[int, int]] = {}
     done = place = 0
@@ -92,7 +91,7 @@ def extract_examples(text: str) -> Iterator[Example]:
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Where the sentences of a text start and stop, without the space between them."""
+    """The (start, stop) of each sentence of a text, without the white space between sentences."""
     spans, start = [], 0
     for match in _END.finditer(text):
         if match[0].startswith(".") and _abbreviated(text, start, match):
@@ -110,7 +109,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _abbreviated(text: str, start: int, match: re.Match[str]) -> bool:
-    """Whether the full stop of a match only ends an abbreviation."""
+    """Whether the full stop of a match belongs to an abbreviation."""
     tail = text[max(start, match.start() + 1 - _LOOK_BACK) : match.start() + 1]
     if _BEFORE_NUMBER.search(tail):
         return text[match.end() : match.end() + 8].lstrip()[:1].isdigit()
@@ -118,7 +117,7 @@ def _abbreviated(text: str, start: int, match: re.Match[str]) -> bool:
 
 
 def _clauses(text: str) -> dict[int, tuple[int, int]]:
-    """The innermost pair of parentheses around each marker that stands in one, by its place."""
+    """The innermost parentheses around each marker that is in some, by the marker's place."""
     opened: list[int] = []
     around: dict[int, int] = {}
     closed: dict[int, int] = {}
@@ -131,31 +130,31 @@ def _clauses(text: str) -> dict[int, tuple[int, int]]:
                 closed[start] = at + 1
         elif opened:
             around[at] = opened[-1]
-            # Too far away, until it is found.
+            # Too far away to count, until the closing parenthesis is found.
             closed.setdefault(opened[-1], at + _LONGEST_CLAUSE + 1)
     pairs = ((at, (start, closed[start])) for at, start in around.items())
     return {at: pair for at, pair in pairs if pair[1] - pair[0] <= _LONGEST_CLAUSE}
 
 
 def clip(text: str, words: int, *, end: bool) -> str:
-    """The first words of a text, or the last ones, between white space."""
-    # Splitting no further than needed keeps a long text cheap.
+    """The first or last words of a text, joined by spaces."""
+    # Splitting only as far as needed keeps long texts cheap.
     parts = text.rsplit(None, words)[-words:] if end else text.split(None, words)[:words]
     return " ".join(parts)
 
 
 def _last(text: str, stop: int, words: int) -> str:
-    """The last words before a place; no more of a long text is looked at than they take."""
+    """The last words before a place; reads only as much of the text as needed."""
     reach = 16 * words
     while True:
         found = text[max(0, stop - reach) : stop].split()
-        if len(found) > words or reach >= stop:  # the first of more may be half a word
+        if len(found) > words or reach >= stop:  # the first one may be half a word
             return " ".join(found[-words:])
         reach *= 4
 
 
 def _first(text: str, start: int, words: int) -> str:
-    """The first words after a place, in the same way."""
+    """The first words after a place; reads only as much of the text as needed."""
     reach = 16 * words
     while True:
         found = text[start : start + reach].split()
@@ -165,21 +164,21 @@ def _first(text: str, start: int, words: int) -> str:
 
 
 class Clipper:
-    """Cuts a context to the tokens next to its example.
+    """Truncates contexts to the tokens next to the example.
 
-    Tokens are words between white space, or those of a Hugging Face tokenizer.
+    Tokens are words between white space, or the tokens of a Hugging Face tokenizer.
     """
 
     def __init__(self, tokenizer: str = WHITESPACE, tokens: int = CONTEXT) -> None:
-        """Raises InputError when there is no such tokenizer, or fewer than one token is kept."""
+        """Raises InputError if there is no such tokenizer, or `tokens` is less than 1."""
         if tokens < 1:
             raise InputError(f"contexts of {tokens} tokens", remedy="keep at least one")
         self._tokens = tokens
         self._tokenizer = None if tokenizer == WHITESPACE else _pretrained(tokenizer)
 
     def __call__(self, text: str, *, end: bool) -> str:
-        """The first tokens of a text, or the last ones."""
-        # A word has one token or more, so the tokens that are kept lie within as many words.
+        """The first tokens of a text, or with `end` the last ones."""
+        # A word has at least one token, so the kept tokens are within as many words.
         text = clip(text, self._tokens, end=end)
         if self._tokenizer is None:
             return text
@@ -192,7 +191,7 @@ class Clipper:
         return cut.strip()
 
     def around(self, example: Example) -> tuple[str, str]:
-        """What is kept of the text before an example, and of the text after it."""
+        """The truncated text before an example, and that after it."""
         left, right = example.context(self._tokens)
         return self(left, end=True), self(right, end=False)
 
@@ -207,21 +206,21 @@ def _pretrained(name: str) -> Any:
     except (OSError, ValueError) as error:
         raise InputError(
             f"no tokenizer {name!r}: {str(error).splitlines()[0]}",
-            remedy="name a folder or a model on the Hugging Face hub",
+            remedy="name a folder or a model of the Hugging Face hub",
         ) from None
 
 
 def extract_from_files(
     files: Iterable[StrPath], clipper: Clipper | None = None
 ) -> Iterator[dict[str, str]]:
-    """Yields the exemplifying units of files, one passage held at a time.
+    """Yields the exemplifying units of files, with one passage in memory at a time.
 
     Args:
-        files: plain text, or JSON lines where the name says so (.jsonl, .jsonl.gz).
-        clipper: cuts the contexts; by default to 256 words.
+        files: JSON lines if the name ends in .jsonl or .jsonl.gz; otherwise plain text.
+        clipper: truncates the contexts; by default to 256 words.
 
     Raises:
-        InputError: a file that is not UTF-8, or a JSON line without text.
+        InputError: a file is not UTF-8, or a JSON line has no text.
     """
     cut = clipper or Clipper()
     for file in files:
@@ -238,7 +237,7 @@ def extract_from_files(
 
 
 def _passages(path: Path) -> Iterator[tuple[int, str]]:
-    """The passages of a file, each with the line it begins at."""
+    """Yields (first line, text) of the passages of a file."""
     if path.name.endswith((".jsonl", ".jsonl.gz")):
         for number, record in read_jsonl(path):
             text = record.get("text", record.get("answer")) if isinstance(record, dict) else None

@@ -1,4 +1,4 @@
-"""Collections of the user's own: folders that are registered under an ir_datasets id."""
+"""The user's own collections: folders registered under an ir_datasets id."""
 
 from irtoolkit.datasets.local.registered import register
 

@@ -1,7 +1,7 @@
-"""Which files of a folder are its documents, topics and judgments, and in what format.
+"""Finds the files of a folder that are its documents, topics and judgments, and their formats.
 
-Names are asked first, then, of files whose names say nothing, their first lines. Where that leaves
-a choice it is refused, never made.
+The names of files decide, and for files whose names say nothing, their first lines. If several
+files fit, the user has to choose.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROLES: tuple[Role, ...] = ("docs", "topics", "qrels")
 NONE = "none"
 FORMAT_NAMES = {"trec": "TREC", "jsonl": "JSON lines", "tsv": "TSV", "beir": "BEIR TSV"}
 
-# In this order: msmarco-doctrain-queries.tsv has queries, and qrels.msmarco-doc.tsv judgments.
+# The order matters: msmarco-doctrain-queries.tsv has topics, and qrels.msmarco-doc.tsv judgments.
 _NAMES: tuple[tuple[Role, re.Pattern[str]], ...] = (
     ("qrels", re.compile("qrel|judge?ment")),
     ("topics", re.compile("topic|query|queries")),
@@ -40,7 +40,12 @@ _PEEKED_LINES = 50
 
 @dataclass(frozen=True)
 class RoleFiles:
-    """The files of one role, and their format."""
+    """The files of one role.
+
+    Attributes:
+        form: their format, such as trec.
+        files: their paths.
+    """
 
     form: str
     files: tuple[Path, ...]
@@ -49,20 +54,20 @@ class RoleFiles:
 def find_role_files(
     folder: Path, given: Mapping[Role, Sequence[str] | None]
 ) -> dict[Role, RoleFiles]:
-    """The files of each role; a role that has none is left out.
+    """The files of each role; roles without files are left out.
 
     Args:
-        folder: where to look.
-        given: what the user says for a role: files or folders, in `folder` or else from the
-            current one; or "none"; None leaves it to be found.
+        folder: the folder to search.
+        given: the user's choice for a role: files or folders, relative to `folder` or else to the
+            current folder, or "none". None searches for the files.
 
     Raises:
-        InputError: no such folder or file, more than one candidate for a role, files of a role
-            in several formats, or no documents.
+        InputError: no such folder or file; several files fit a role; the files of a role have
+            different formats; or there are no documents.
     """
     if not folder.is_dir():
         found = "not a folder" if folder.exists() else "no such folder"
-        raise InputError(found, file=folder, remedy="name the folder that holds the collection")
+        raise InputError(found, file=folder, remedy="name the folder of the collection")
     chosen: dict[Role, list[Path]] = {
         role: [] if list(names) == [NONE] else _named(folder, names, role)
         for role, names in given.items()
@@ -77,8 +82,10 @@ def find_role_files(
             shown = " or ".join(_shown(folder, files) for files in sorted(candidates[role])[:5]) + (
                 ", ..." if len(candidates[role]) > 5 else ""
             )
-            remedy = f"say which with --{role} FILE" + (f", or --{role} none" * (role != "docs"))
-            raise InputError(f"its {role} may be {shown}", file=folder, remedy=remedy)
+            remedy = f"choose with --{role} FILE" + (f", or --{role} none" * (role != "docs"))
+            raise InputError(
+                f"several files may be its {role}: {shown}", file=folder, remedy=remedy
+            )
         chosen[role] = [path for files in candidates[role] for path in files]
     if not chosen["docs"]:
         raise InputError("no documents found", file=folder, remedy="name them with --docs FILE")
@@ -86,7 +93,7 @@ def find_role_files(
 
 
 def unused_fields(found: RoleFiles) -> list[str]:
-    """Fields of the first JSON document that no text is taken from."""
+    """The fields of the first JSON document that are not used."""
     if found.form != "jsonl":
         return []
     line, record = next(iter(json_records(found.files[0])))
@@ -114,7 +121,7 @@ def _named(folder: Path, names: Sequence[str], role: Role) -> list[Path]:
 
 
 def _candidates(folder: Path, taken: set[Path]) -> dict[Role, list[list[Path]]]:
-    """For each role, the groups of files that may have it."""
+    """For each role, the groups of files that fit it."""
     candidates: dict[Role, list[list[Path]]] = {role: [] for role in ROLES}
     shards: dict[str, list[Path]] = {}
     nameless: list[Path] = []
@@ -166,7 +173,7 @@ def _files_under(folder: Path) -> Iterator[Path]:
 
 
 def _shard(path: Path) -> str:
-    """Names that differ in their digits alone are parts of one collection."""
+    """A key that is the same for files whose names differ only in digits: parts of one collection."""
     return re.sub(r"\d+", "0", path.name)
 
 
@@ -187,13 +194,13 @@ def _role_of_content(path: Path) -> Role | None:
                 fields = SPACE.split(line.strip())
                 judged = len(fields) == 4 and re.fullmatch(r"[+-]?[0-9]+", fields[3])
                 return "qrels" if judged or line.split("\t") == BEIR_HEADER else None
-    except InputError:  # binary, or not readable: nothing that was named
+    except InputError:  # binary or not readable, and not named by the user
         pass
     return None
 
 
 def _peek(path: Path) -> Iterator[tuple[int, str]]:
-    """The first lines that are not blank."""
+    """Yields (number, line) of the first lines that are not blank."""
     seen = 0
     for number, line in read_lines(path):
         if line.strip():
@@ -210,22 +217,20 @@ def _shown(folder: Path, files: Sequence[Path]) -> str:
 
 def _with_format(role: Role, files: Sequence[Path]) -> RoleFiles:
     if role != "docs" and len(files) > 1:
-        raise InputError(
-            f"{len(files)} files for --{role}", file=files[1], remedy="one file is taken"
-        )
+        raise InputError(f"{len(files)} files for --{role}", file=files[1], remedy="give one file")
     forms = {path: _form(role, path) for path in files}
     for path, form in forms.items():
         if form != forms[files[0]]:
             raise InputError(
-                f"{FORMAT_NAMES[form]}, where {files[0].name} is {FORMAT_NAMES[forms[files[0]]]}",
+                f"this file is {FORMAT_NAMES[form]}, and {files[0].name} is {FORMAT_NAMES[forms[files[0]]]}",
                 file=path,
-                remedy=f"name the files of one format with --{role}",
+                remedy=f"name files of one format with --{role}",
             )
     return RoleFiles(forms[files[0]], tuple(files))
 
 
 def _form(role: Role, path: Path) -> str:
-    """The format of a file, by its first line."""
+    """The format of a file, recognised by its first line."""
     number, line = next(_peek(path), (0, ""))
     if not line:
         raise InputError("an empty file", file=path, remedy=f"name another with --{role}")
@@ -239,10 +244,10 @@ def _form(role: Role, path: Path) -> str:
     if "\t" in line:
         return "tsv"
     raise InputError(
-        f"no format that {role} have: neither TREC SGML, nor JSON lines, nor tab-separated",
+        f"{role} in an unknown format: not TREC SGML, JSON lines or tab-separated text",
         file=path,
         line=number,
-        remedy="a JSON array must become JSON lines, one object a line"
+        remedy="convert the JSON array to JSON lines, one object per line"
         if start.startswith("[")
-        else "write it in one of them; a line of TSV is id, tab, text",
+        else "convert the file; a line of tab-separated text is an id, a tab and a text",
     )

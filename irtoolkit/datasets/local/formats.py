@@ -1,10 +1,10 @@
-"""Documents in the formats that collections are handed around in, a document at a time.
+"""Readers of documents in the usual formats of test collections, one document at a time.
 
-TREC SGML: `<DOC>` elements with a `<DOCNO>`; the text is everything else, without tags and with
-character references resolved, as Terrier has it. (Anserini and ir_datasets take only what stands in
-TEXT, TITLE, HEADLINE and seven more, and so nothing at all of a document without them.) Comments,
-DOCHDR, scripts and styles are no text. JSON lines: as BEIR and Pyserini write them. TSV: id, tab,
-text, as MS MARCO has it.
+TREC SGML: `<DOC>` elements with a `<DOCNO>`. The text is everything else, without tags and with
+character references resolved, as in Terrier. (Anserini and ir_datasets read only TEXT, TITLE,
+HEADLINE and seven more elements, and so nothing of a document without them.) Comments, DOCHDR,
+scripts and styles are not text. JSON lines: as BEIR and Pyserini write them. TSV: id, tab, text, as
+MS MARCO has it.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from irtoolkit.datasets.strictjson import read_jsonl
 DOC_SCHEMA: Schemas = {
     "docs": {"doc_id": pa.string(), "title": pa.string(), "text": pa.string()},
 }
-# The first of these that the first record has is the field of all records.
+# Names of fields; the first of them that the first record has is used for all records.
 DOC_IDS = ("id", "_id", "docno", "doc_id", "docid")
 DOC_TEXTS = ("text", "contents", "body")
 TITLE = "title"
 
 _TAG = re.compile(r"<[/!?]?[A-Za-z][^<>]*>")
-# What is no text, with all it encloses; DOCNO's content is the id.
+# Elements whose content is not text; DOCNO's content is the id.
 _ENCLOSED = re.compile(r"<(?:(docno|dochdr|script|style)(?:\s[^<>]*)?>|!--)", re.IGNORECASE)
 _CLOSINGS = {
     "--": re.compile("-->"),
@@ -47,7 +47,7 @@ _SGML = "a document is <DOC> <DOCNO>id</DOCNO> text </DOC>"
 
 
 class Doc(NamedTuple):
-    """A document as it was found, and the line that it begins on."""
+    """A document, and the line of the file on which it begins."""
 
     line: int
     doc_id: str
@@ -56,16 +56,16 @@ class Doc(NamedTuple):
 
 
 def write_docs(form: str, files: Sequence[Path], out: CacheWriter) -> None:
-    """Parses and checks documents; of what was read only 8 bytes a document are kept in memory.
+    """Parses and checks documents, with 8 bytes per document kept in memory.
 
     Args:
-        form: a key of `DOC_FORMATS`.
-        files: read in this order.
-        out: gets rows of `DOC_SCHEMA`.
+        form: the format; a key of `DOC_FORMATS`.
+        files: the files, in the order of the documents.
+        out: receives rows of `DOC_SCHEMA`.
 
     Raises:
-        InputError: not the format; an id that is missing, is not one word or appears twice; no
-            documents. A document may be empty.
+        InputError: not the format; an id is missing, is not one word or appears twice; or there are
+            no documents. Documents may be empty.
     """
     hashes = array("q")
     for path in files:
@@ -75,13 +75,13 @@ def write_docs(form: str, files: Sequence[Path], out: CacheWriter) -> None:
             hashes.append(hash(doc.doc_id))
             out.add("docs", doc.doc_id, doc.title, doc.text)
         if len(hashes) == before:
-            raise InputError("no documents", file=path, remedy=f"give another, or leave it out; {_SGML}"
-                             if form == "trec" else "give another, or leave it out")  # fmt: skip
+            raise InputError("no documents", file=path, remedy=f"give another file, or leave it out; {_SGML}"
+                             if form == "trec" else "give another file, or leave it out")  # fmt: skip
     _refuse_twins(form, files, hashes)
 
 
 def _refuse_twins(form: str, files: Sequence[Path], hashes: array[int]) -> None:
-    """Reads the files again if some ids have one hash, for the ids and where they stand."""
+    """Reads the files again if some ids have the same hash, and compares these ids."""
     ordered = np.sort(np.frombuffer(hashes, dtype=np.int64))
     suspects = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
     if not suspects:
@@ -107,20 +107,20 @@ def _check_id(doc_id: str, path: Path, line: int) -> None:
             f"the document id {doc_id!r} is not one word",
             file=path,
             line=line,
-            remedy="ids stand in TREC runs, whose fields white space separates",
+            remedy="ids are fields of TREC runs, which white space separates",
         )
 
 
 def sgml_elements(path: Path, tag: str, shape: str) -> Iterator[tuple[int, str]]:
-    """Yields (line, content) of each element of a name, which may share lines but do not nest.
+    """Yields (line, content) of each element with a tag; elements may share lines but not nest.
 
     Args:
         path: UTF-8 text, plain or .gz.
-        tag: the element's name, of any case in the file.
+        tag: the tag, in any case in the file.
         shape: how an element should look, for messages.
 
     Raises:
-        InputError: an element that is not closed or not opened, or text outside of elements.
+        InputError: an element is not closed or not opened, or there is text outside of elements.
     """
     mark = re.compile(rf"<(/?){tag}(?:\s[^<>]*)?>", re.IGNORECASE)
     opened, parts, outside = 0, list[str](), list[str]()
@@ -160,9 +160,9 @@ def _sgml_docs(path: Path) -> Iterator[Doc]:
 
 
 def _text_and_names(content: str) -> tuple[str, list[str]]:
-    """What is text in some mark-up, with spaces for tags, and what its DOCNOs hold.
+    """The text of some mark-up, with spaces in place of tags, and the content of its DOCNOs.
 
-    Reads the content once, however much in it is opened and never closed.
+    The time is linear in the length, however many elements are opened and never closed.
     """
     kept, names, at = list[str](), list[str](), 0
     unclosed: set[str] = set()
@@ -195,7 +195,7 @@ def _json_docs(path: Path) -> Iterator[Doc]:
 
 
 def doc_fields(record: Mapping[str, Any], path: Path, line: int) -> tuple[str, str]:
-    """The fields that hold the id and the text of JSON documents, by the first of them."""
+    """The fields of JSON documents with the id and the text, chosen by the first document."""
     return (
         pick_field(record, DOC_IDS, "a document's id", path, line),
         pick_field(record, DOC_TEXTS, "a document's text", path, line),
@@ -203,11 +203,11 @@ def doc_fields(record: Mapping[str, Any], path: Path, line: int) -> tuple[str, s
 
 
 def json_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yields (line, object) of JSON lines."""
+    """Yields (line, object) of a JSON lines file."""
     for line, record in read_jsonl(path):
         if not isinstance(record, dict):
             raise InputError(
-                "not a JSON object", file=path, line=line, remedy="one object a line is wanted"
+                "not a JSON object", file=path, line=line, remedy="each line must be one object"
             )
         yield line, record
 
@@ -219,13 +219,13 @@ def pick_field(
     found = next((name for name in names if name in record), None)
     if found is None:
         raise InputError(
-            f"no field holds {what}", file=path, line=line, remedy=f"call it {' or '.join(names)}"
+            f"no field with {what}", file=path, line=line, remedy=f"name it {' or '.join(names)}"
         )
     return found
 
 
 def json_id(record: Mapping[str, Any], field: str, path: Path, line: int) -> str:
-    """An id, which may be a whole number."""
+    """The id in a field, which may be a whole number."""
     value = record.get(field)
     if isinstance(value, str):
         return value
@@ -237,7 +237,7 @@ def json_id(record: Mapping[str, Any], field: str, path: Path, line: int) -> str
 def json_text(
     record: Mapping[str, Any], field: str, path: Path, line: int, *, optional: bool = False
 ) -> str:
-    """The text in a field; where it is optional, null and nothing are an empty text."""
+    """The text in a field; if it is optional, null or a missing field gives an empty text."""
     value = record.get(field)
     if isinstance(value, str):
         return value
@@ -251,19 +251,19 @@ def _wrong_kind(
 ) -> InputError:
     if field not in record:
         return InputError(
-            f"no field {field!r}", file=path, line=line, remedy="records above it have one"
+            f"no field {field!r}", file=path, line=line, remedy="the records before it have one"
         )
     shown = repr(record[field])[:40]
     return InputError(
-        f"the field {field!r} holds {shown}", file=path, line=line, remedy=f"it must be {kind}"
+        f"the field {field!r} is {shown}", file=path, line=line, remedy=f"it must be {kind}"
     )
 
 
 def tsv_rows(path: Path) -> Iterator[tuple[int, str, str]]:
-    """Yields (line, id, text) of tab-separated lines; blank lines are passed over.
+    """Yields (line, id, text) of tab-separated lines; skips blank lines.
 
     Raises:
-        InputError: a line without a tab, or with more than one.
+        InputError: a line has no tab or more than one.
     """
     for number, line in read_lines(path):
         if not line.strip():
@@ -274,7 +274,7 @@ def tsv_rows(path: Path) -> Iterator[tuple[int, str, str]]:
                 f"{len(fields) - 1} tabs instead of 1",
                 file=path,
                 line=number,
-                remedy="a line is an id, a tab and a text without tabs; write titles as JSON lines",
+                remedy="a line is an id, a tab and a text without tabs; use JSON lines for titles",
             )
         yield number, fields[0], fields[1].strip()
 

@@ -1,7 +1,7 @@
-"""Anyone's collection: folders of documents, topics and judgments as ir_datasets ids.
+"""Registered collections as ir_datasets datasets.
 
-What is registered is known to every process that imports irtoolkit; no file of a collection is
-opened then. When it is used its files must still be those that were checked when it was registered.
+Every process that imports irtoolkit knows the registered collections; importing opens none of their
+files. When a collection is used, its files must be unchanged since it was registered.
 """
 
 # No `from __future__ import annotations`: ir_datasets compares the annotations of records.
@@ -19,7 +19,7 @@ from ir_datasets.formats import GenericDoc, GenericQuery
 from irtoolkit.base.discovery import modules
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.records import Qrel
-from irtoolkit.datasets.benchmark import Benchmark, Statistic
+from irtoolkit.datasets.benchmark import NOT_STATED, Benchmark, Statistic
 from irtoolkit.datasets.cache import content_hash, parsed
 from irtoolkit.datasets.columns import Records, TableRows
 from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, QueriesHandler
@@ -41,7 +41,7 @@ class TitledDoc(NamedTuple):
     text: str
 
     def default_text(self) -> str:
-        """title and text"""
+        """Title and text."""
         return f"{self.title} {self.text}".strip()
 
 
@@ -54,7 +54,7 @@ class TopicQuery(NamedTuple):
     narrative: str
 
     def default_text(self) -> str:
-        """title; the description where there is none, as in TREC-4"""
+        """The title, or the description of topics without a title, as in TREC-4."""
         return self.title or self.description
 
 
@@ -65,14 +65,14 @@ _QUERY_RECORDS: dict[tuple[str, ...], type] = {
 
 
 class LocalCollection:
-    """A registered collection; each part is read when first asked for."""
+    """A registered collection; each part is read at its first use."""
 
     def __init__(self, name: str, entry: CollectionRecord) -> None:
         self._name, self._entry = name, entry
 
     @cached_property
     def docs(self) -> Records[Any]:
-        """Records by document id."""
+        """The documents by id."""
         part = self._entry.docs
         table = docs_table(part.format, self._checked(part))
         rows = _rows(table, part.fields, _DOC_RECORDS[part.fields])
@@ -80,6 +80,7 @@ class LocalCollection:
 
     @cached_property
     def queries(self) -> Sequence[Any]:
+        """The topics."""
         part = self._part("topics")
         table = topics_table(part.format, self._checked(part)[0])
         columns = tuple("title" if name == "text" else name for name in part.fields)
@@ -87,21 +88,22 @@ class LocalCollection:
 
     @cached_property
     def qrels(self) -> Sequence[Qrel]:
+        """The judgments."""
         part = self._part("qrels")
         return _rows(qrels_table(part.format, self._checked(part)[0]), Qrel._fields, Qrel)
 
     def where(self) -> str:
-        """The folder.
+        """The folder of the collection.
 
         Raises:
-            InputError: a file is no longer there.
+            InputError: one of its files is gone.
         """
         for part in self._entry.parts().values():
             self._present(part)
         return str(self._entry.folder)
 
     def statistics(self) -> list[Statistic]:
-        """How much there is of everything."""
+        """The numbers of documents, queries and judgments."""
         found = [Statistic("Documents", len(self.docs))]
         if self._entry.topics is not None:
             found.append(Statistic("Queries", len(self.queries)))
@@ -125,19 +127,19 @@ class LocalCollection:
                 raise InputError(
                     f"this file of the registered collection {self._name} is gone",
                     file=path,
-                    remedy=f"put it back, or irtoolkit register --remove {self._name}",
+                    remedy=f"put it back, or run irtoolkit register --remove {self._name}",
                 )
         return paths
 
     def _checked(self, part: PartRecord) -> list[Path]:
-        """The files of a part, which are what they were when they were registered."""
+        """The files of a part, after checking that they are unchanged since the registration."""
         paths = self._present(part)
         for path, known in zip(paths, part.files.values(), strict=True):
             if file_hash(path) != known:
                 raise InputError(
-                    f"changed since {self._name} was registered",
+                    f"this file has changed since {self._name} was registered",
                     file=path,
-                    remedy=f"irtoolkit register --remove {self._name}, then register it again",
+                    remedy=f"run irtoolkit register --remove {self._name}, then register it again",
                 )
         return paths
 
@@ -147,25 +149,25 @@ def _rows(table: pa.Table, columns: Sequence[str], make: Callable[..., Any]) -> 
 
 
 def docs_table(form: str, files: Sequence[Path]) -> pa.Table:
-    """Documents as columns, checked; errors as for `write_docs`."""
+    """Documents as columns, checked; raises what `write_docs` raises."""
     write = partial(write_docs, form, files)
     return parsed(f"docs-{form}", files, DOC_SCHEMA, write)["docs"]
 
 
 def topics_table(form: str, path: Path) -> pa.Table:
-    """Topics as columns, checked; errors as for `write_topics`."""
+    """Topics as columns, checked; raises what `write_topics` raises."""
     return parsed(
         f"topics-{form}", [path], TOPIC_SCHEMA, partial(write_topics, form, path)
     )["topics"]  # fmt: skip
 
 
 def qrels_table(form: str, path: Path) -> pa.Table:
-    """Judgments as columns, checked in themselves; errors as for `write_qrels`."""
+    """Judgments as columns, checked by themselves; raises what `write_qrels` raises."""
     return parsed(f"qrels-{form}", [path], QREL_SCHEMA, partial(write_qrels, form, path))["qrels"]
 
 
 def file_hash(path: Path) -> str:
-    """`content_hash`, whose failure is an InputError."""
+    """The SHA-256 of a file; an InputError if it cannot be read."""
     try:
         return content_hash(path)
     except OSError as error:
@@ -173,7 +175,7 @@ def file_hash(path: Path) -> str:
 
 
 def collection_dataset(name: str, entry: CollectionRecord) -> ir_datasets.Dataset:
-    """The ir_datasets Dataset of a registered collection; opens no file."""
+    """The ir_datasets dataset of a registered collection; opens no file."""
     collection = LocalCollection(name, entry)
     parts: list[Any] = [
         DocsHandler(lambda: collection.docs, _DOC_RECORDS[entry.docs.fields], name, entry.lang)
@@ -190,29 +192,29 @@ def _about(name: str, collection: LocalCollection) -> Benchmark:
     return Benchmark(
         name=name,
         title=f"{name} (registered)",
-        citation="not stated",
-        url="not stated",
-        licence="not stated",
+        citation=NOT_STATED,
+        url=NOT_STATED,
+        licence=NOT_STATED,
         bibtex="",
         where=collection.where,
         howto="register its folder: irtoolkit register NAME FOLDER",
-        description="A collection that was registered on this machine.",
+        description="a collection registered on this machine",
         statistics_of=collection.statistics,
     )
 
 
 def owner_of(name: str) -> str | None:
-    """Whose an id is, if it is anybody's."""
+    """Whose id this is, such as "irtoolkit's own"; None if it is free."""
     package = sys.modules["irtoolkit.datasets"]
     ours = {getattr(module, "NAME", None) for module in modules(package)}
-    # Reserved as a whole, since some of our modules may register theirs only later.
+    # All ids under our benchmarks' names are reserved, since some are registered later than others.
     if DatasetId.parse(name).benchmark in ours:
         return "irtoolkit's own"
     try:
         ir_datasets.registry[name]
     except KeyError:
         return None
-    except Exception:  # a pattern's, which cannot be made of the rest of the name
+    except Exception:  # a registered pattern matches, and its function does not accept the id
         pass
     return "ir_datasets' own"
 
@@ -222,16 +224,16 @@ _add_to_ir_datasets: Add | None = None
 
 
 def add_to_ir_datasets(name: str, entry: CollectionRecord) -> None:
-    """Makes a collection an ir_datasets id in this process, unless it is one."""
+    """Registers a collection with ir_datasets in this process, if it is not registered yet."""
     if name not in _ours and _add_to_ir_datasets is not None:
         _add_to_ir_datasets(name, collection_dataset(name, entry))
         _ours.add(name)
 
 
 def drop_from_ir_datasets(name: str) -> None:
-    """Takes the id of a registered collection back in this process."""
+    """Removes a collection from ir_datasets in this process."""
     if name in _ours:
-        # ir_datasets has no way to do so.
+        # ir_datasets has no public function for this.
         ir_datasets.registry._registered.pop(name, None)
         _ids().remove(name)
         _ours.discard(name)
@@ -242,10 +244,10 @@ def _ids() -> list[str]:
 
 
 def register(add: Add) -> None:
-    """Declares every registered collection; opens the list of them and no other file.
+    """Registers every collection on the user's list; opens the list and no other file.
 
-    What is wrong with the list is logged, as ir_datasets logs, and never raised: nothing that
-    imports ir_datasets may fail of it.
+    Problems with the list are logged, as ir_datasets logs, and never raised: they must not break
+    programs that import ir_datasets.
     """
     global _add_to_ir_datasets
     _add_to_ir_datasets = add
@@ -256,17 +258,17 @@ def register(add: Add) -> None:
 
     try:
         known = registry.read_registry(report)
-    except OSError as error:  # ir_datasets' home cannot be made
-        report(InputError(f"no registered collections: {error}"))
+    except OSError as error:  # ir_datasets' home cannot be created
+        report(InputError(f"cannot read the list of registered collections: {error}"))
         return
     for name, entry in known.items():
         owner = owner_of(name)
         if owner is not None:
             report(
                 InputError(
-                    f"the registered collection {name} is passed over: the id is {owner}",
+                    f"the registered collection {name} is ignored: the id is {owner}",
                     file=registry.registry_path(),
-                    remedy=f"irtoolkit register --remove {name}",
+                    remedy=f"run irtoolkit register --remove {name}",
                 )
             )
             continue

@@ -1,4 +1,4 @@
-"""Checking a folder of documents, topics and judgments, as strictly as our own benchmarks are."""
+"""Registering a folder of documents, topics and judgments, after checking all of its files."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from irtoolkit.datasets.local.registry import CollectionRecord, PartRecord
 
 @dataclass(frozen=True)
 class Registration:
-    """What a registration found.
+    """The result of registering a collection.
 
     Attributes:
-        entry: what is remembered.
-        new: whether it was not known before.
-        notes: what was taken for what, and what else a person should know, one line each.
+        entry: the collection's record in the registry.
+        new: whether the collection was not registered before.
+        notes: lines that say which files were used and what else the user should know.
     """
 
     entry: CollectionRecord
@@ -53,24 +53,26 @@ def register_collection(
     lang: str | None = None,
     lenient: bool = False,
 ) -> Registration:
-    """Checks a collection and makes it an ir_datasets id, here and in every later process.
+    """Checks a collection and registers it as an ir_datasets id, in this and all later processes.
 
     Args:
-        name: the id it is to have.
-        folder: where its files are.
-        given: see `irtoolkit.datasets.local.folder.find_role_files`.
-        lang: language code.
-        lenient: whether documents may be judged that are not in the collection.
+        name: the id of the dataset.
+        folder: the folder with the collection's files.
+        given: the user's choice of files; see `irtoolkit.datasets.local.folder.find_role_files`.
+        lang: the language code of documents and topics.
+        lenient: whether to accept judgments of documents that are not in the collection.
 
     Raises:
-        InputError: the name is no id or is taken, or anything is wrong with a file; nothing is
-            remembered then.
+        InputError: the name is not an id or is taken, or a file is invalid; the collection is not
+            registered then.
     """
     if name not in registry.read_registry():
         _refuse_name(name)
     if lang is not None and not registry.is_lang(lang):
-        raise InputError(f"{lang!r} is no language code", remedy="--lang takes en, de, zh-Hant")
-    folder = Path(os.path.abspath(folder))  # resolve() would put a link's target in its place
+        raise InputError(
+            f"{lang!r} is not a language code", remedy="a code is for example en, de or zh-Hant"
+        )
+    folder = Path(os.path.abspath(folder))  # resolve() would replace a link by its target
     found = folders.find_role_files(folder, given or {})
     entry, notes = _examine(folder, found, lang, lenient=lenient)
     new = registry.add_record(name, entry)
@@ -84,10 +86,10 @@ def register_collection(
 
 
 def remove_collection(name: str) -> None:
-    """Forgets a registered collection; its files are left alone.
+    """Removes a collection from the registry; its files stay as they are.
 
     Raises:
-        InputError: no collection of that name is registered.
+        InputError: no collection is registered under that name.
     """
     registry.drop_record(name)
     drop_from_ir_datasets(name)
@@ -103,9 +105,9 @@ def _told(role: Role, found: RoleFiles | None) -> str:
 def _refuse_name(name: str) -> None:
     if not registry.is_name(name):
         raise InputError(
-            f"{name!r} is no id",
-            remedy="use letters, digits and - _ . in parts joined by /, each beginning with a"
-            " letter or digit",
+            f"{name!r} is not a valid id",
+            remedy="use letters, digits and - _ . in parts separated by /, each beginning with a"
+            " letter or a digit",
         )
     owner = owner_of(name)
     if owner is not None:
@@ -115,8 +117,8 @@ def _refuse_name(name: str) -> None:
 def _examine(
     folder: Path, found: Mapping[Role, RoleFiles], lang: str | None, *, lenient: bool
 ) -> tuple[CollectionRecord, tuple[str, ...]]:
-    """Reads everything; the entry, and what a person should know."""
-    import pyarrow.compute as pc  # slow to import, and this module is imported by all
+    """Reads and checks all files; returns the collection's record and notes for the user."""
+    import pyarrow.compute as pc  # slow to import, and only needed here
 
     taken = found["docs"]
     docs = docs_table(taken.form, taken.files)
@@ -136,9 +138,9 @@ def _examine(
         taken = found["qrels"]
         if "topics" not in found:
             raise InputError(
-                "judgments, but no topics that they are of",
+                "judgments without topics",
                 file=taken.files[0],
-                remedy="name them with --topics FILE, or say --qrels none",
+                remedy="name the topics with --topics FILE, or leave the judgments out with --qrels none",
             )
         qrels = qrels_table(taken.form, taken.files[0])
         notes += _cross_check(taken.files[0], qrels, topics, docs, lenient=lenient)
@@ -157,15 +159,15 @@ def _remembered(folder: Path, found: RoleFiles, count: int, record: Any) -> Part
 def _cross_check(
     path: Path, qrels: pa.Table, topics: pa.Table, docs: pa.Table, *, lenient: bool
 ) -> list[str]:
-    """Holds judgments against what they judge; what a person should know of them."""
+    """Checks judgments against topics and documents; returns notes for the user."""
     asked, judged = set(topics["query_id"].to_pylist()), set(qrels["query_id"].to_pylist())
     if not judged <= asked:
         query, line = _first(qrels, "query_id", judged - asked)
         raise InputError(
-            f"topic {query} is not among the topics",
+            f"topic {query} is not in the file of topics",
             file=path,
             line=line,
-            remedy="take its judgments out, or name the topics they are of with --topics",
+            remedy="remove its judgments, or name the matching file of topics with --topics",
         )
     unknown = set(qrels["doc_id"].to_pylist())
     for chunk in docs["doc_id"].chunks:
@@ -177,7 +179,7 @@ def _cross_check(
             + (f", nor are {len(unknown) - 1} others" if len(unknown) > 1 else ""),
             file=path,
             line=line,
-            remedy="add what is missing, or allow it with --lenient",
+            remedy="add the missing documents, or accept such judgments with --lenient",
         )
     notes = []
     if unknown:
@@ -188,6 +190,6 @@ def _cross_check(
 
 
 def _first(qrels: pa.Table, column: str, wanted: set[str]) -> tuple[str, int]:
-    """The first judgment of some ids: the id, and its line."""
+    """The id and the line of the first judgment whose id is among `wanted`."""
     rows = zip(qrels[column].to_pylist(), qrels["line"].to_pylist(), strict=True)
     return next((name, line) for name, line in rows if name in wanted)

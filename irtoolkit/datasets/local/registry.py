@@ -1,7 +1,7 @@
-"""The file that remembers which collections the user has registered.
+"""The file in ir_datasets' home that lists the collections the user has registered.
 
-It stands in ir_datasets' home, and says of each collection where its files are and what they
-contained when they were checked.
+For each collection it has the folder, the formats, and the hashes that the files had when they were
+checked.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FORMATS: dict[str, frozenset[str]] = {
     "topics": frozenset(TOPIC_FORMATS),
     "qrels": frozenset(QREL_FORMATS),
 }
-# The records that a part may consist of.
+# The fields that the records of a part may have.
 _FIELDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "docs": (("doc_id", "text"), ("doc_id", "title", "text")),
     "topics": (("query_id", "text"), ("query_id", "title", "description", "narrative")),
@@ -37,7 +37,7 @@ _FIELDS: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)*", re.ASCII)
 _LANG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
-_MEND = "mend it, or delete it and register your collections again"
+_REPAIR = "repair it, or delete it and register your collections again"
 
 
 def is_name(name: str) -> bool:
@@ -46,19 +46,21 @@ def is_name(name: str) -> bool:
 
 
 def is_lang(lang: str) -> bool:
-    """Whether a text has the form of a language code, as en or zh-Hant."""
+    """Whether a text has the form of a language code, such as en or zh-Hant."""
     return _LANG.fullmatch(lang) is not None
 
 
 @dataclass(frozen=True)
 class PartRecord:
-    """The documents, topics or judgments of a collection.
+    """The documents, topics or judgments of a registered collection.
 
     Attributes:
-        format: a key of the format tables.
-        files: path, relative to the collection's folder where it is inside, to SHA-256.
-        count: how many there are.
-        fields: the fields of their records.
+        format: the format of the files, such as trec; a key of DOC_FORMATS, TOPIC_FORMATS or
+            QREL_FORMATS.
+        files: the path of each file, relative to the collection's folder if it is in there, and
+            its SHA-256.
+        count: the number of documents, topics or judgments.
+        fields: the names of the records' fields.
     """
 
     format: str
@@ -67,12 +69,21 @@ class PartRecord:
     fields: tuple[str, ...]
 
     def paths(self, folder: Path) -> list[Path]:
+        """The files of a collection in that folder."""
         return [folder / name for name in self.files]
 
 
 @dataclass(frozen=True)
 class CollectionRecord:
-    """A registered collection."""
+    """What is remembered of a registered collection.
+
+    Attributes:
+        folder: the absolute path of the collection's folder.
+        lang: the language code of documents and topics.
+        docs: the documents.
+        topics: the topics, if there are any.
+        qrels: the judgments, if there are any.
+    """
 
     folder: Path
     lang: str | None
@@ -81,37 +92,38 @@ class CollectionRecord:
     qrels: PartRecord | None = None
 
     def parts(self) -> dict[str, PartRecord]:
-        """What there is of docs, topics and qrels."""
+        """The parts that the collection has, by "docs", "topics" and "qrels"."""
         found = {"docs": self.docs, "topics": self.topics, "qrels": self.qrels}
         return {role: part for role, part in found.items() if part is not None}
 
     def to_json(self) -> dict[str, Any]:
+        """The record as JSON values."""
         parts = {role: {**asdict(p), "fields": list(p.fields)} for role, p in self.parts().items()}
         return {"folder": str(self.folder), "lang": self.lang, **parts}
 
     @classmethod
     def from_json(cls, value: Any) -> CollectionRecord:
-        """The entry that `to_json` wrote.
+        """Reads what `to_json` returned.
 
         Raises:
-            ValueError: anything else.
+            ValueError: the value is anything else.
         """
         if not isinstance(value, dict) or set(value) - {"folder", "lang", *_FORMATS}:
-            raise ValueError("not an entry")
+            raise ValueError("it has unknown fields or is not an object")
         folder, lang = value.get("folder"), value.get("lang")
         if not isinstance(folder, str) or not Path(folder).is_absolute():
-            raise ValueError("no absolute folder")
+            raise ValueError("its folder is not an absolute path")
         if lang is not None and not (isinstance(lang, str) and is_lang(lang)):
-            raise ValueError("lang is no language code")
+            raise ValueError("its lang is not a language code")
         if "docs" not in value:
-            raise ValueError("no docs")
+            raise ValueError("it has no docs")
         parts = {role: _part(role, value[role]) for role in _FORMATS if role in value}
         return cls(Path(folder), lang, **parts)
 
 
 def _part(role: str, value: Any) -> PartRecord:
     if not isinstance(value, dict) or set(value) != set(PartRecord.__dataclass_fields__):
-        raise ValueError(f"{role} is not what was written")
+        raise ValueError(f"its {role} are not as irtoolkit writes them")
     files, count, fields = value["files"], value["count"], value["fields"]
     sound = (
         isinstance(value["format"], str)
@@ -124,12 +136,12 @@ def _part(role: str, value: Any) -> PartRecord:
         and tuple(fields) in _FIELDS[role]
     )
     if not sound:
-        raise ValueError(f"{role} is not what was written")
+        raise ValueError(f"its {role} are not as irtoolkit writes them")
     return PartRecord(value["format"], files, count, tuple(fields))
 
 
 def registry_path() -> Path:
-    """Where the file stands, whether or not it does."""
+    """The path of the file, which may not exist yet."""
     return Path(ir_datasets.util.home_path()).absolute() / "irtoolkit" / "registered.json"
 
 
@@ -138,11 +150,11 @@ def _refuse(problem: InputError) -> None:
 
 
 def read_registry(report: Callable[[InputError], None] = _refuse) -> dict[str, CollectionRecord]:
-    """The registered collections by name, in the order they were registered in.
+    """Reads the registered collections, by name in the order of registration.
 
     Args:
-        report: called with what is wrong with the file or with an entry, which is then left out;
-            by default it is raised.
+        report: called with each problem of the file or of a collection, which is then left out; by
+            default the problem is raised.
     """
     found: dict[str, CollectionRecord] = {}
     try:
@@ -153,24 +165,24 @@ def read_registry(report: Callable[[InputError], None] = _refuse) -> dict[str, C
     for name, value in content.items():
         try:
             if not is_name(name):
-                raise ValueError("not an id")
+                raise ValueError("the name is not a valid id")
             found[name] = CollectionRecord.from_json(value)
         except ValueError as error:
             report(
                 InputError(
-                    f"the entry of {name!r} is damaged: {error}",
+                    f"the record of {name!r} is damaged: {error}",
                     file=registry_path(),
-                    remedy=f"irtoolkit register --remove {name}",
+                    remedy=f"run irtoolkit register --remove {name}",
                 )
             )
     return found
 
 
 def add_record(name: str, entry: CollectionRecord) -> bool:
-    """Remembers a collection; whether it was not known yet.
+    """Adds a collection to the file; returns whether it is new.
 
     Raises:
-        InputError: the name is taken by another collection, or the file is damaged.
+        InputError: another collection has the name, or the file is damaged.
     """
     with _locked():
         content = _content()
@@ -178,44 +190,46 @@ def add_record(name: str, entry: CollectionRecord) -> bool:
             if content[name] == entry.to_json():
                 return False
             raise InputError(
-                f"{name} is registered already, and differs",
+                f"another collection is registered as {name}",
                 file=registry_path(),
-                remedy=f"irtoolkit register --remove {name} first, or choose another name",
+                remedy=f"run irtoolkit register --remove {name} first, or choose another name",
             )
         _write({**content, name: entry.to_json()})
         return True
 
 
 def drop_record(name: str) -> None:
-    """Forgets a collection.
+    """Removes a collection from the file.
 
     Raises:
-        InputError: no collection of that name is registered, or the file is damaged.
+        InputError: no collection has the name, or the file is damaged.
     """
     with _locked():
         content = _content()
         if name not in content:
             known = ", ".join(content) or "nothing"
-            raise InputError(f"{name} is not registered", remedy=f"registered: {known}")
+            raise InputError(
+                f"no collection is registered as {name}", remedy=f"registered: {known}"
+            )
         del content[name]
         _write(content)
 
 
 def _content() -> dict[str, Any]:
-    """The names and entries as they stand in the file."""
+    """The names and records in the file, as JSON values."""
     path = registry_path()
     if not path.exists():
         return {}
     try:
         value = read_json(path)
     except InputError as error:
-        raise InputError(error.found, file=path, line=error.line, remedy=_MEND) from None
+        raise InputError(error.found, file=path, line=error.line, remedy=_REPAIR) from None
     if isinstance(value, dict) and isinstance(value.get("version"), int):
         if value["version"] > VERSION:
             raise InputError("written by a newer irtoolkit", file=path, remedy="update irtoolkit")
         if isinstance(value.get("collections"), dict):
             return dict(value["collections"])
-    raise InputError("not a list of registered collections", file=path, remedy=_MEND)
+    raise InputError("not a list of registered collections", file=path, remedy=_REPAIR)
 
 
 def _write(content: Mapping[str, Any]) -> None:

@@ -1,8 +1,8 @@
-"""Topics and judgments in the formats that collections are handed around in.
+"""Readers of topics and judgments in the usual formats of test collections.
 
-Topics: TREC SGML, where the fields of a `<top>` end at their closing tags or at the next field, and
-fields beside title, description and narrative are passed over; JSON lines, as BEIR has them; TSV, id and text. Judgments: TREC's four columns, or BEIR's three under
-a header.
+Topics: TREC SGML, where a field of a `<top>` ends at its closing tag or at the next field, and
+fields other than title, description and narrative are ignored; JSON lines, as in BEIR; TSV with id
+and text. Judgments: TREC's four columns, or BEIR's three columns below a header.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ BEIR_HEADER = ["query-id", "corpus-id", "score"]
 _SGML = "a topic is <top> <num> id <title> text </top>"
 _FIELDS = ("num", "title", "desc", "narr")
 _TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)[^<>]*>")
-# Tags inside of a field's text; any other begins a field.
+# Tags inside a field's text; any other tag begins a field.
 _MARKUP = re.compile("a|b|br|div|em|i|li|ol|p|span|strong|sub|sup|u|ul")
-# What the classic topics print before a field's text.
+# Labels that TREC's first topics have before a field's text.
 _LABELS = {
     "num": re.compile(r"\s*(?:Number|Topic)\s*:"),
     "title": re.compile(r"\s*(?:Topic|Title)\s*:"),
@@ -60,7 +60,7 @@ _GRADE = re.compile(r"[+-]?[0-9]{1,9}")
 
 
 class Topic(NamedTuple):
-    """A topic as it was found, and the line that it begins on."""
+    """A topic, and the line of the file on which it begins."""
 
     line: int
     query_id: str
@@ -73,20 +73,21 @@ def write_topics(form: str, path: Path, out: CacheWriter) -> None:
     """Parses and checks topics into rows of `TOPIC_SCHEMA`.
 
     Raises:
-        InputError: not the format (a key of `TOPIC_FORMATS`); an id that is missing, is not one
-            word or appears twice; a topic with neither title nor description; no topics.
+        InputError: not the format `form`, a key of `TOPIC_FORMATS`; an id is missing, is not one
+            word or appears twice; a topic has neither title nor description; or there are no
+            topics.
     """
     lines: dict[str, int] = {}
     for topic in TOPIC_FORMATS[form](path):
         name, problem, remedy = topic.query_id, None, ""
         if not is_word(name):
             problem = f"the topic id {name!r} is not one word"
-            remedy = "ids stand in TREC runs, whose fields white space separates"
+            remedy = "ids are fields of TREC runs, which white space separates"
         elif name in lines:
             problem = f"topic {name} appears twice, first at line {lines[name]}"
             remedy = "keep one of the two"
         elif not (topic.title or topic.description):
-            problem, remedy = f"topic {name} has no text", "give it one, or take it out"
+            problem, remedy = f"topic {name} has no text", "give it a text, or remove it"
         if problem is not None:
             raise InputError(problem, file=path, line=topic.line, remedy=remedy)
         lines[name] = topic.line
@@ -95,7 +96,7 @@ def write_topics(form: str, path: Path, out: CacheWriter) -> None:
         raise InputError(
             "no topics",
             file=path,
-            remedy=f"{_SGML}; TREC XML is not read: write id, tab, text instead"
+            remedy=f"{_SGML}; TREC XML is not supported: write id, tab, text instead"
             if form == "trec"
             else "give another file",
         )
@@ -110,7 +111,7 @@ def _sgml_topics(path: Path) -> Iterator[Topic]:
 
 
 def _fields(content: str, path: Path, first: int) -> dict[str, str]:
-    """The fields of a topic by tag, tidied; those of other names are left out."""
+    """The known fields of a topic by tag, with labels and extra white space removed."""
     found: dict[str, list[str]] = {}
     current: str | None = None
     at = 0
@@ -181,8 +182,8 @@ def write_qrels(form: str, path: Path, out: CacheWriter) -> None:
     """Parses and checks judgments into rows of `QREL_SCHEMA`.
 
     Raises:
-        InputError: not the format (a key of `QREL_FORMATS`), a grade that is no small whole
-            number, a document judged twice for a topic, or no judgments.
+        InputError: not the format `form`, a key of `QREL_FORMATS`; a grade is not a small whole
+            number; a document is judged twice for a topic; or there are no judgments.
     """
     for row in QREL_FORMATS[form](path):
         out.add("qrels", *row)

@@ -211,20 +211,20 @@ def test_json_field_names(folder: Callable[..., Path], name: str, text: str) -> 
     ("content", "line", "said"),
     [
         ('{"id": "1", "text": "a"}\n{"id": "2", "te', 2, "not JSON"),
-        ('{"text": "a"}', 1, "no field holds a document's id"),
-        ('\n{"id": "1", "abstract": "a"}', 2, "no field holds a document's text"),
+        ('{"text": "a"}', 1, "no field with a document's id"),
+        ('\n{"id": "1", "abstract": "a"}', 2, "no field with a document's text"),
         ('{"id": "1", "text": "a"}\n{"id": "2", "contents": "a"}', 2, "no field 'text'"),
         ('{"id": "1", "text": "a"}\n{"_id": "2", "text": "a"}', 2, "no field 'id'"),
-        ('{"id": "1", "text": ["a"]}', 1, "'text' holds ['a']"),
-        ('{"id": "1", "text": null}', 1, "'text' holds None"),
-        ('{"id": 1.5, "text": "a"}', 1, "'id' holds 1.5"),
-        ('{"id": true, "text": "a"}', 1, "'id' holds True"),
-        ('{"id": "1", "text": "a", "title": 3}', 1, "'title' holds 3"),
+        ('{"id": "1", "text": ["a"]}', 1, "'text' is ['a']"),
+        ('{"id": "1", "text": null}', 1, "'text' is None"),
+        ('{"id": 1.5, "text": "a"}', 1, "'id' is 1.5"),
+        ('{"id": true, "text": "a"}', 1, "'id' is True"),
+        ('{"id": "1", "text": "a", "title": 3}', 1, "'title' is 3"),
         ('{"id": "1", "id": "2", "text": "a"}', 1, "appears twice in one object"),
         ('{"id": "", "text": "a"}', 1, "not one word"),
         ('{"id": "1", "text": "\\ud800"}', 1, "surrogate"),
         ('{"id": "1", "text": "a"}\n["2", "b"]', 2, "not a JSON object"),
-        ('[{"id": "1", "text": "a"}]', 1, "JSON array must become JSON lines"),
+        ('[{"id": "1", "text": "a"}]', 1, "convert the JSON array to JSON lines"),
     ],
 )
 def test_damaged_json_documents(
@@ -245,7 +245,7 @@ def test_tsv_documents(folder: Callable[..., Path]) -> None:
         ("1\ta\n2\ta\tb\n", 2, "2 tabs instead of 1"),
         ("1\ta\nb\n", 2, "0 tabs instead of 1"),
         ("1\ta\n \tb\n", 2, "' ' is not one word"),
-        ("plain text\n", 1, "no format that docs have"),
+        ("plain text\n", 1, "docs in an unknown format"),
     ],
 )
 def test_damaged_tsv_documents(
@@ -382,7 +382,7 @@ def test_several_files_and_folders_of_documents(folder: Callable[..., Path]) -> 
 
 def test_documents_of_two_formats(folder: Callable[..., Path]) -> None:
     path = folder({"docs/1.trec": DOCS, "docs/2.tsv": "1\ta\n"})
-    refused(lambda: docs_of(path), path / "docs/2.tsv", "TSV, where 1.trec is TREC")
+    refused(lambda: docs_of(path), path / "docs/2.tsv", "this file is TSV, and 1.trec is TREC")
 
 
 # Topics
@@ -450,9 +450,9 @@ def test_tsv_topics(folder: Callable[..., Path]) -> None:
         ("1\ta\n2 3\tb\n", 2, "'2 3' is not one word"),
         ('{"_id": "1", "text": "a"}\n{"_id": "2"}', 2, "no field 'text'"),
         ('{"_id": "1", "text": "a"}\n{"_id": "2", "text": " "}', 2, "topic 2 has no text"),
-        ('{"_id": "1", "body": "a"}', 1, "no field holds a topic's text"),
+        ('{"_id": "1", "body": "a"}', 1, "no field with a topic's text"),
         ('{"_id": "1", "text": "a', 1, "not JSON"),
-        ("what is this\n", 1, "no format that topics have"),
+        ("what is this\n", 1, "topics in an unknown format"),
     ],
 )
 def test_damaged_topics(
@@ -493,9 +493,9 @@ BEIR = "query-id\tcorpus-id\tscore\n"
         (BEIR + "q1\td1\t1\nq1\td1\t1\n", 3, "judged twice for topic q1, first at line 2"),
         (BEIR + "q 1\td1\t1\n", 2, "not one word"),
         (BEIR, None, "no judgments"),
-        ("q1 0 d1 1\nq9 0 d1 1\nq9 0 d2 1\n", 2, "topic q9 is not among the topics"),
+        ("q1 0 d1 1\nq9 0 d1 1\nq9 0 d2 1\n", 2, "topic q9 is not in the file of topics"),
         ("q1 0 d1 1\nq1 0 d8 1\nq2 0 d9 1\n", 2, "document d8 is not in the collection, nor are 1"),
-        (BEIR + "q1\td1\t1\n\nq9\td1\t1\n", 4, "topic q9 is not among the topics"),
+        (BEIR + "q1\td1\t1\n\nq9\td1\t1\n", 4, "topic q9 is not in the file of topics"),
     ],
 )
 def test_damaged_qrels(
@@ -523,7 +523,7 @@ def test_judged_documents_that_are_not_there_can_be_allowed(
 
 def test_qrels_without_topics(folder: Callable[..., Path]) -> None:
     path = folder({"docs.trec": DOCS, "qrels": QRELS})
-    said = ("judgments, but no topics", "--topics FILE", "--qrels none")
+    said = ("judgments without topics", "--topics FILE", "--qrels none")
     refused(lambda: register_collection("t/x", path), path / "qrels", *said)
 
 
@@ -561,12 +561,12 @@ def test_files_are_found(folder: Callable[..., Path], files: Files) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"topics2.txt": CLOSED}, "its topics may be topics.txt or topics2.txt (say which with "
+        ({"topics2.txt": CLOSED}, "several files may be its topics: topics.txt or topics2.txt (choose with "
          "--topics FILE, or --topics none)"),
-        ({"queries.tsv": "1\tx"}, "its topics may be queries.tsv or topics.txt"),
-        ({"qrels.test": QRELS}, "its qrels may be qrels or qrels.test (say which with --qrels FILE"),
-        ({"docs.jsonl": "{}"}, "its docs may be docs.jsonl or docs.trec (say which with --docs FILE)"),
-        ({"corpus/1": DOCS, "corpus/2": DOCS}, "its docs may be corpus/1 and 1 more or docs.trec"),
+        ({"queries.tsv": "1\tx"}, "several files may be its topics: queries.tsv or topics.txt"),
+        ({"qrels.test": QRELS}, "several files may be its qrels: qrels or qrels.test (choose with --qrels FILE"),
+        ({"docs.jsonl": "{}"}, "several files may be its docs: docs.jsonl or docs.trec (choose with --docs FILE)"),
+        ({"corpus/1": DOCS, "corpus/2": DOCS}, "several files may be its docs: corpus/1 and 1 more or docs.trec"),
     ],
 )  # fmt: skip
 def test_a_choice_is_refused(
@@ -626,7 +626,7 @@ def test_folders_that_are_none(small: Path, tmp_path: Path) -> None:
     "name", ["", "a b", "/a", "a/", "a//b", "../a", ".a", "a/../b", "ä", "a:b", "-a", "a\n"]
 )
 def test_names_that_are_no_ids(small: Path, name: str) -> None:
-    refused(lambda: register_collection(name, small), "is no id", "letters, digits")
+    refused(lambda: register_collection(name, small), "is not a valid id", "letters, digits")
 
 
 @pytest.mark.parametrize("name", ["vaswani", "msmarco-passage/dev/small", "beir/scifact/test"])
@@ -671,7 +671,7 @@ def test_a_list_that_claims_ids_of_others_is_passed_over(small: Path) -> None:
 
 @pytest.mark.parametrize("lang", ["english!", "e", "en_US", ""])
 def test_languages_that_are_none(small: Path, lang: str) -> None:
-    refused(lambda: register_collection("t/x", small, lang=lang), "is no language code")
+    refused(lambda: register_collection("t/x", small, lang=lang), "is not a language code")
 
 
 # The dataset
@@ -774,12 +774,15 @@ def test_registering_again(small: Path, folder: Callable[..., Path], irtoolkit: 
     before = registry.registry_path().read_bytes()
     answer = irtoolkit("register", "t/x", "other/../mine")
     assert answer.status == 0
-    assert "was registered already, and is the same" in answer.err
+    assert "was already registered and is unchanged" in answer.err
     other = folder({"docs.trec": DOCS}, "other")
     for args in ((other,), (small, "--lang", "de"), (small, "--qrels", "none")):
         answer = irtoolkit("register", "t/x", *args)
         assert answer.status == 2
-        assert "is registered already, and differs (irtoolkit register --remove t/x" in answer.err
+        assert (
+            "another collection is registered as t/x (run irtoolkit register --remove t/x"
+            in answer.err
+        )
     assert registry.registry_path().read_bytes() == before
 
 
@@ -831,9 +834,11 @@ def test_removing(small: Path, irtoolkit: Command) -> None:
     assert (small / "docs.trec").exists()
     answer = irtoolkit("register", "--remove", "t/x")
     assert answer.status == 2
-    assert answer.err == "irtoolkit: t/x is not registered (registered: t/y)\n"
+    assert answer.err == "irtoolkit: no collection is registered as t/x (registered: t/y)\n"
     assert irtoolkit("register", "t/x", small).status == 0
-    assert "is not registered" in irtoolkit("register", "--remove", "csfcube").err
+    assert (
+        "no collection is registered as csfcube" in irtoolkit("register", "--remove", "csfcube").err
+    )
 
 
 @pytest.mark.parametrize(
@@ -862,8 +867,8 @@ def test_an_error_is_one_line(small: Path, irtoolkit: Command) -> None:
     answer = irtoolkit("register", "t/x", small)
     assert (answer.status, answer.out) == (2, "")
     assert answer.err == (
-        f"irtoolkit: {small}/qrels:1: topic 1 is not among the topics"
-        " (take its judgments out, or name the topics they are of with --topics)\n"
+        f"irtoolkit: {small}/qrels:1: topic 1 is not in the file of topics"
+        " (remove its judgments, or name the matching file of topics with --topics)\n"
     )
 
 
@@ -899,7 +904,7 @@ def test_a_damaged_entry_leaves_the_others(
     assert len(problems) == 1
     answer = irtoolkit("register")
     assert answer.status == 2
-    assert "the entry of 't/x' is damaged" in answer.err
+    assert "the record of 't/x' is damaged" in answer.err
     assert "irtoolkit register --remove t/x" in answer.err
     assert irtoolkit("register", "--remove", "t/x").status == 0
     assert list(registry.read_registry()) == ["t/y"]
