@@ -1,6 +1,6 @@
-"""Charts that do not change, as inline SVG; the page's script draws those that do.
+"""Static charts of a report's page, as inline SVG; the page's script draws the interactive ones.
 
-Drawn 400 units wide, so that their texts can be read on a telephone and are not huge on a desk.
+Charts are 400 units wide, so that their texts have a readable size on a phone and on a desk.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from irtoolkit.reports.first_relevant import FirstRelevant, described
 from irtoolkit.reports.palette import DASHES, MARKS
 
 WIDTH = 400
-# The most parts that a chart can show; a table shows them all.
+# The most parts of a breakdown that get a chart; a table shows all parts.
 MOST_PARTS = 40
 
 
 def swatch(place: int, name: str) -> str:
-    """A system's colour, mark and dash, as its legend."""
+    """The colour, mark and dash of a system, for legends."""
     kind = place % len(MARKS)
     return (
         f'<svg class="swatch s{kind}" viewBox="-14 -7 28 14" width="28" height="14" role="img">'
@@ -29,7 +29,7 @@ def swatch(place: int, name: str) -> str:
 
 
 def rank_curves(golds: FirstRelevant, names: Sequence[str], label: str) -> str:
-    """Share of queries whose gold stands at each rank or above it, for each system."""
+    """A chart of the share of queries whose first relevant document is at each rank or above it."""
     height, left, right, top, bottom = 230, 38, 10, 8, 40
     last = max(golds.highest(), 2)
     wide, high = WIDTH - left - right, height - top - bottom
@@ -49,28 +49,28 @@ def rank_curves(golds: FirstRelevant, names: Sequence[str], label: str) -> str:
         _text(left + wide / 2, height - 6, f"rank of the first {described(golds.rel)}", "middle")
     )
     for i in range(len(names)):
-        # Past its depth a run without exact ranks says nothing, and no line is drawn.
+        # Below its depth, ranks of a run without exact ranks are unknown, and no line is drawn.
         end = min(last, golds.depths[i]) if golds.unknown(i) else last
         ranks = sorted({*_log_steps(end), end})
         path = f"M{left} {y(golds.share(i, 1)):.1f}"
         for rank in ranks[1:]:
             path += f"H{x(rank):.1f}V{y(golds.share(i, rank)):.1f}"
         parts.append(f'<path class="curve s{i % len(DASHES)}" d="{path}"/>')
-        # Marks stand apart even where curves lie on each other.
+        # Marks are apart even where curves coincide.
         at = max(r for r in ranks if r <= max(1, last ** (0.2 + 0.6 * (i + 0.5) / len(names))))
         parts.append(_mark(i, x(at), y(golds.share(i, at))))
     return _svg("ranks", height, label, parts)
 
 
 def _log_steps(last: int) -> list[int]:
-    """Ranks about as far apart as a point of the curve is wide."""
+    """Ranks that are about one point of the curve apart."""
     return sorted({round(math.exp(math.log(last) * i / 240)) for i in range(241)})
 
 
 def parts_chart(
     parts: Sequence[BreakdownPart], measure: str, names: Sequence[str], id_: str
 ) -> str:
-    """The figure of each system for each part of the queries, as dots on a line."""
+    """A chart of the figure of each system for each part of the queries, as dots on a line."""
     step, left, right, top = 30 + 3 * len(names), 10, 10, 8
     height = top + step * len(parts) + 22
     values = [value for part in parts for value in part.figures[measure] if math.isfinite(value)]
@@ -87,7 +87,7 @@ def parts_chart(
         drawn.append(_text(left, top + step * row + 12, f"{part.name} ({part.queries})", "start"))
         drawn.append(f'<path class="axis" d="M{left} {middle}H{WIDTH - right}"/>')
         for i, value in enumerate(part.figures[measure]):
-            # Systems that are equal stand below each other, not on each other.
+            # Equal systems are drawn below each other.
             y = middle + 3 * (i - (len(names) - 1) / 2)
             if math.isfinite(value):
                 drawn.append(_mark(i, left + wide * value / last, y, names[i], value))
@@ -96,7 +96,7 @@ def parts_chart(
 
 
 def nice(value: float) -> float:
-    """The next of 1, 2, 2.5, 4, 5 or 8 times a power of ten that is not below a value."""
+    """The least of 1, 2, 2.5, 4, 5 or 8 times a power of ten that is not below a value."""
     if value <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))

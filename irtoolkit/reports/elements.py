@@ -9,6 +9,7 @@ from irtoolkit.reports.drawing import swatch
 
 
 def legend(report: ReportContent) -> str:
+    """The list of systems with their colours and marks."""
     items = "".join(
         f"<li>{swatch(i, system.name)} {escape(system.name)}</li>"
         for i, system in enumerate(report.systems)
@@ -17,7 +18,7 @@ def legend(report: ReportContent) -> str:
 
 
 def chooser(where: str, *, pair: bool) -> str:
-    """Selects that the script fills; they choose for the whole page."""
+    """Controls that choose the measure, and a pair of systems, for the whole page."""
     wanted = [("measure", "Measure")]
     wanted += [("a", "First system"), ("b", "Second system")] if pair else []
     labels = "".join(
@@ -28,7 +29,7 @@ def chooser(where: str, *, pair: bool) -> str:
 
 
 def scroll(table: str, label: str) -> str:
-    """A table that scrolls by itself where it is too wide, with the keyboard too."""
+    """A table that scrolls by itself where it is too wide, by keyboard too."""
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}">{table}</div>'
     )

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 # Inches: one column of a two-column paper.
 WIDE, HIGH = 3.4, 2.4
 FORMATS = ("pdf", "svg")
-# Queries that get a bar each; and columns of a chart of more, which is drawn as one outline.
+# The most queries drawn as bars, and the columns of a chart of more, drawn as one outline.
 BARS, COLUMNS = 200, 1000
 MARKERS = ("o", "s", "^", "D", "P", "X")
 LINES: tuple[Any, ...] = (
     "-", (0, (5, 2)), (0, (1.5, 2)), (0, (6, 2, 1.5, 2)), (0, (3, 1.5)), (0, (9, 3)),
 )  # fmt: skip
 STYLE: dict[Any, Any] = {
-    # Type 42 is what publishers take; the salt makes the same figure the same bytes.
+    # Publishers require Type 42 fonts; the salt makes files of one figure identical.
     "pdf.fonttype": 42, "svg.hashsalt": "irtoolkit", "font.size": 8, "axes.spines.top": False,
     "axes.spines.right": False, "legend.frameon": False, "axes.axisbelow": True,
     "axes.unicode_minus": True, "text.parse_math": False,
@@ -41,8 +41,8 @@ def write_figures(report: ReportContent, folder: StrPath) -> list[Path]:
     """Draws every chart of a report, each as PDF and as SVG.
 
     Returns:
-        the files: differences and scatter of the report's pair, ranks of the gold, and one for
-        each breakdown, of the report's chart measure.
+        The files: for the chart measure, differences and scatter of the report's pair and one chart
+        for each breakdown; and the ranks of the first relevant documents.
 
     Raises:
         InputError: matplotlib is not installed, or the folder cannot be written.
@@ -57,7 +57,7 @@ def write_figures(report: ReportContent, folder: StrPath) -> list[Path]:
         charts.append(("ranks", (WIDE, HIGH), lambda axes: _ranks(axes, report)))
     for name, parts in report.breakdowns.items():
         size = (WIDE, 0.9 + 0.22 * len(parts))
-        # What a reader may name freely is no part of a path.
+        # Names of breakdowns are free text, and must not become part of a path.
         plain = re.sub(r"\W+", "-", name)
         charts.append((f"by-{plain}", size, lambda axes, p=parts: _parts(axes, report, p)))  # type: ignore[misc]
     return [path for name, size, draw in charts for path in _write(folder, name, size, draw)]
@@ -92,7 +92,7 @@ def _differences(axes: Axes, report: ReportContent) -> None:
     first, second = report.pair
     shown = known
     if len(known) > COLUMNS:
-        # Of many queries in one column the most different is shown, so that no extreme is lost.
+        # A column of several queries shows the largest difference, so that no extreme is lost.
         parts = np.array_split(known, COLUMNS)
         shown = np.array([part[np.abs(part).argmax()] for part in parts])
     places = np.arange(len(shown))
@@ -106,7 +106,7 @@ def _differences(axes: Axes, report: ReportContent) -> None:
     axes.axhline(0, color=LIGHT.muted, linewidth=0.8)
     axes.set_xticks([])
     each = len(known) / max(1, len(shown))
-    grouped = f"; each column the most different of {each:.0f}" if each > 1.5 else ""
+    grouped = f"; each column shows the largest difference of {each:.0f}" if each > 1.5 else ""
     axes.set_xlabel(
         f"{len(known):,} queries, sorted" + grouped + _left_out(len(gains) - len(known))
     )
@@ -152,7 +152,7 @@ def _ranks(axes: Axes, report: ReportContent) -> None:
     golds = report.first_relevant
     last = max(golds.highest(), 2)
     for i, system in enumerate(report.systems):
-        # Past its depth a run without exact ranks says nothing, and no line is drawn.
+        # Below its depth, ranks of a run without exact ranks are unknown, and no line is drawn.
         end = min(last, golds.depths[i]) if golds.unknown(i) else last
         ranks = sorted({*np.geomspace(1, end, 400).round().astype(int).tolist(), end})
         shares = [golds.share(i, rank) for rank in ranks]
@@ -186,7 +186,7 @@ def _parts(axes: Axes, report: ReportContent, parts: Sequence[BreakdownPart]) ->
 
 
 def _logarithmic(axes: Axes, *sides: Literal["x", "y"]) -> None:
-    """Logarithmic axes with plain figures, since ranks of a thousand need no powers."""
+    """Makes axes logarithmic, with plain numbers instead of powers of ten."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     for side in sides:
@@ -197,5 +197,5 @@ def _logarithmic(axes: Axes, *sides: Literal["x", "y"]) -> None:
 
 
 def _label(name: str) -> str:
-    """A name for a legend, which leaves out those that begin with an underscore."""
+    """A name that matplotlib's legend shows even if it begins with an underscore."""
     return f"\u200b{name}" if name.startswith("_") else name

@@ -1,4 +1,4 @@
-"""Where the systems put the gold: the rank of each query's first relevant document."""
+"""Ranks of the first relevant document of each query, for each system."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from irtoolkit.measures.rank import Rank
 from irtoolkit.runs import Qrels, Run
 from irtoolkit.runs.exact_ranks import Ranks
 
-# Last rank of each bin; what is beyond the last is a bin too.
+# The last rank of each bin; higher ranks form one more bin.
 EDGES = (1, 3, 10, 30, 100, 300, 1000, 3000, 10000)
 
 
@@ -22,12 +22,12 @@ class FirstRelevant:
     """Ranks of the first relevant document, over the queries that have one.
 
     Attributes:
-        rel: lowest grade that counts as relevant.
-        lacking: number of queries without a relevant document, which are left out.
-        ranks: of each system, (Q,) ranks in the order of the qrels' queries; infinite where the
-            run does not tell, nan where nothing is relevant.
-        depths: of each system, the most rows its run has for a query.
-        exact: of each system, whether ranks over all candidates stood beside its run.
+        rel: the lowest grade that counts as relevant.
+        lacking: the number of queries without a relevant document, which are left out.
+        ranks: for each system, (Q,) ranks in the order of the qrels' queries; infinite where the
+            run does not list the document, NaN where no document is relevant.
+        depths: for each system, the most rows that its run has for a query.
+        exact: for each system, whether exact ranks over all candidates were known.
     """
 
     rel: int
@@ -38,20 +38,20 @@ class FirstRelevant:
 
     @property
     def asked(self) -> int:
-        """Number of queries with a relevant document."""
+        """The number of queries with a relevant document."""
         return len(self.ranks[0]) - self.lacking
 
     def unknown(self, system: int) -> int:
-        """Number of queries whose gold's rank the run does not tell."""
+        """The number of queries for which a system's rank is unknown."""
         return int(np.isinf(self.ranks[system]).sum())
 
     def highest(self) -> int:
-        """The largest rank known of any system, 1 where none is."""
+        """The largest known rank of any system; 1 where no rank is known."""
         known = [row[np.isfinite(row)] for row in self.ranks]
         return int(max((row.max() for row in known if len(row)), default=1))
 
     def bins(self) -> list[tuple[str, list[int]]]:
-        """How many golds each system puts into each range of ranks, and has not at all."""
+        """(Range of ranks, number of queries of each system) pairs, the last for unknown ranks."""
         edges = [edge for i, edge in enumerate(EDGES) if not i or EDGES[i - 1] < self.highest()]
         found, low = [], 1
         for edge in edges:
@@ -66,12 +66,12 @@ class FirstRelevant:
         return found
 
     def share(self, system: int, rank: int) -> float:
-        """Share of the queries whose gold stands at a rank or above it."""
+        """The share of queries whose first relevant document is at a rank or above it."""
         return float((self.ranks[system] <= rank).sum()) / max(1, self.asked)
 
 
 def first_ranks(run: Run, qrels: Qrels, ranks: Ranks | None, rel: int) -> NDArray[np.float64]:
-    """(Q,) rank of the first relevant document; infinite where it is not known, nan where none is."""
+    """(Q,) rank of the first relevant document; infinite where unknown, NaN where there is none."""
     found = Rank(rel=rel).per_query(JudgedRun.lay(run, qrels, ranks))
     best = np.zeros(len(qrels.query_ids), dtype=bool)
     best[np.repeat(np.arange(len(best)), np.diff(qrels.offsets))[qrels.grades >= rel]] = True
@@ -79,11 +79,11 @@ def first_ranks(run: Run, qrels: Qrels, ranks: Ranks | None, rel: int) -> NDArra
 
 
 def threshold(measures: Sequence[object]) -> int:
-    """The lowest grade that a benchmark's measures take as relevant, 1 where none says."""
+    """The lowest grade that the measures count as relevant; 1 where none has a threshold."""
     asked = [getattr(measure, "params", {}).get("rel") for measure in measures]
     return max((int(rel) for rel in asked if rel is not None), default=1)
 
 
 def described(rel: int) -> str:
-    """What counts as gold, in words."""
+    """The name of a relevant document: with its grade, where that must be more than 1."""
     return "relevant document" if rel == 1 else f"document of grade {rel} or more"

@@ -21,29 +21,29 @@ CORRECTIONS = {
 
 
 def format_figure(value: float, places: int = 4) -> str:
-    """A figure for reading."""
+    """A figure with so many decimals; a dash where it is NaN."""
     if math.isnan(value):
         return "\u2013"
     return f"{value:.{places}f}" if math.isfinite(value) else "\u221e"
 
 
 def places_of(column: MeasureColumn) -> int:
-    """Decimals of a measure's figures: four, and one where they are ranks or counts."""
+    """Decimals of a measure's figures: four, or one for ranks and counts."""
     return places_for(column.figures)
 
 
 def places_for(values: Sequence[float]) -> int:
-    """Decimals of figures that stand in one column."""
+    """Decimals of the figures of one column: four, or one where a figure is 10 or more."""
     return 1 if any(abs(value) >= 10 for value in values if math.isfinite(value)) else 4
 
 
 def format_p_value(p: float) -> str:
-    """A p-value for reading: none is zero, however many decimals are shown."""
+    """A p-value with four decimals; a smaller one is not shown as zero."""
     return "<.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def how_tested(report: ReportContent) -> str:
-    """What the letters mean, in one or two sentences of plain text."""
+    """A sentence on what the letters mean and how pairs were tested."""
     family = (
         "all pairs of systems on the measure"
         if report.baseline is None
@@ -59,7 +59,7 @@ def how_tested(report: ReportContent) -> str:
 
 
 def how_averaged(report: ReportContent) -> str:
-    """What figures and intervals are means of."""
+    """Two sentences on how figures are averaged and what the intervals are."""
     return (
         f"Figures: {report.averaging}. Intervals: 95% percentile bootstrap of the plain mean over"
         " queries."

@@ -1,4 +1,4 @@
-"""Which terms two texts share, and where they stand."""
+"""Terms that two texts share, and their positions."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Collection
 
 from irtoolkit.base.analysis import analyzer
 
-# Plain and marked pieces of a text by turns, the first plain; joined they are the text.
+# Pieces of a text, plain and marked in turn, the first one plain; joined they are the text.
 Pieces = list[str]
 
 
 class Overlap:
-    """Finds shared terms: words without stop words, and pairs of East Asian characters.
+    """Finds the terms that two texts share: words without stop words, pairs of CJK characters.
 
-    Words are compared by their Porter stems where the language is English or not known.
+    Words are compared by their Porter stems where the language is English or unknown.
     """
 
     def __init__(self, lang: str | None = None) -> None:
@@ -26,7 +26,7 @@ class Overlap:
         return {term for _, _, term in self._located(text)}
 
     def mark(self, text: str, shared: Collection[str]) -> Pieces:
-        """A text in pieces, those marked that hold a shared term."""
+        """A text in pieces; the marked ones are the shared terms."""
         spans: list[list[int]] = []
         for start, stop, term in self._located(text):
             if term in shared:
@@ -42,7 +42,7 @@ class Overlap:
 
     def _located(self, text: str) -> list[tuple[int, int, str]]:
         lowered = self._analyze.lower(text)
-        # A character whose lower case is longer would shift all that follows.
+        # A character with a longer lower case would shift all positions after it.
         if len(lowered) != len(text):
             lowered = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
         found, at, last = [], 0, ""
@@ -53,7 +53,7 @@ class Overlap:
                 start = at - 1 if lowered.startswith(token, at - 1) else -1
             if start < 0:
                 start = lowered.find(token, at)
-            if start < 0:  # spelt otherwise, as half-width letters are
+            if start < 0:  # the analyzer changed it, as it does half-width letters
                 continue
             at, last = start + len(token), token
             term = self._term(token)

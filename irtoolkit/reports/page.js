@@ -4,7 +4,7 @@
   const $ = (id) => document.getElementById(id);
   const SVG = "http://www.w3.org/2000/svg";
 
-  // Text only ever enters the page as text nodes and attributes: nothing here parses markup.
+  // Text enters the page only as text nodes and attributes: nothing here parses markup.
   const fill = (node, attributes, children) => {
     for (const [name, value] of Object.entries(attributes || {})) {
       if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value);
@@ -18,7 +18,7 @@
   const count = data.queries.length;
   const queriesOf = (n) => (n === 1 ? "1 query" : `${n.toLocaleString("en")} queries`);
   const shown = (value) => {
-    if (value === null) return "not known";
+    if (value === null) return "unknown";
     if (Number.isInteger(value) && Math.abs(value) >= 10) return value.toLocaleString("en");
     return Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(4);
   };
@@ -27,7 +27,7 @@
 
   const valuesOf = (system) => data.values[state.measure][system];
   const lower = () => data.measures[state.measure].lower;
-  // By how much system a is better than b; null where either is not known.
+  // By how much system a is better than b; null where either value is unknown.
   const gain = (q) => {
     const x = valuesOf(state.a)[q], y = valuesOf(state.b)[q];
     if (x === null || y === null) return null;
@@ -60,7 +60,7 @@
     return `${data.queries[q]}: ${x} ${shown(valuesOf(state.a)[q])}, ${y} ${shown(valuesOf(state.b)[q])}`
       + (entries.has(q) ? "" : " (no texts in this page)");
   };
-  // What is under the pointer is told in a line below the chart; a press opens the query.
+  // A line below the chart describes what is under the pointer; a click opens the query.
   const pointing = (svg, find, where, idle) => {
     const at = (event) => {
       const box = svg.getBoundingClientRect();
@@ -87,7 +87,7 @@
     const left_out = count - order.length;
     const words = `${name}: ${one} is better for ${queriesOf(wins)}, ${two} for ${queriesOf(losses)}, and they are equal for`
       + ` ${queriesOf(order.length - wins - losses)}.`
-      + (left_out ? ` ${queriesOf(left_out)} are left out, for which a value is not known.` : "");
+      + (left_out ? ` Left out for lack of a value: ${queriesOf(left_out)}.` : "");
     const high = order.length ? Math.max(gain(order[0]), 0) : 0;
     const low = order.length ? Math.min(gain(order[order.length - 1]), high > 0 ? 0 : -1e-9) : -1e-9;
     const wide = width - left - right, tall = height - top - bottom;
@@ -98,7 +98,7 @@
         text(left - 5, y(t) + 4, tickName(t), "end"));
     }
     const columns = Math.min(order.length, Math.floor(wide)), step = wide / Math.max(columns, 1);
-    // Of the queries in one column the most different is shown, so that no extreme is lost.
+    // A column of several queries shows the largest difference, so that no extreme is lost.
     const queryAt = (column) => {
       const from = Math.floor(column * order.length / columns), to = Math.max(from, Math.ceil((column + 1) * order.length / columns) - 1);
       return Math.abs(gain(order[from])) >= Math.abs(gain(order[to])) ? order[from] : order[to];
@@ -112,7 +112,7 @@
     parts.push(s("path", { class: `bar ${kind(state.a)}`, d: paths[0], "stroke-width": thick }),
       s("path", { class: `bar ${kind(state.b)}`, d: paths[1], "stroke-width": thick }));
     const svg = chart("bars", width, height, words, ...parts);
-    const idle = "Point at a bar to see its query; press it to read the query's texts below.";
+    const idle = "Point at a bar to see its query. Click it to read the texts of the query below.";
     pointing(svg, (px) => {
       const c = Math.floor((px - left) / step);
       if (c < 0 || c >= columns) return null;
@@ -121,7 +121,7 @@
     }, "bars-said", idle);
     place.replaceChildren(svg);
     say("bars-said", idle);
-    say("bars-words", words + (columns < order.length ? ` Each column is the most different of about ${Math.round(order.length / columns)} queries.` : ""));
+    say("bars-words", words + (columns < order.length ? ` Each column shows the largest difference of about ${Math.round(order.length / columns)} queries.` : ""));
     $("bars-legend").replaceChildren(...[state.a, state.b].map((system, i) => h("li", {}, legend(system), ` ${data.systems[system].name} better ${i ? "(below the line)" : "(above the line)"}`)));
   };
   const legend = (system) => s("svg", { class: `swatch ${kind(system)}`, viewBox: "-8 -7 16 14", width: 16, height: 14, role: "img" },
@@ -142,7 +142,7 @@
     }
     const wide = width - left - right, tall = height - top - bottom;
     const share = (v) => (rank ? Math.log(v / low) / Math.log(high / low) : (v - low) / (high - low));
-    // Room for the largest spots, so that none lies on the axes' figures.
+    // Leaves room for the largest spots beside the numbers of the axes.
     const x = (v) => left + 14 + (wide - 28) * share(v), y = (v) => top + 14 + (tall - 28) * (1 - share(v));
     const name = data.measures[state.measure].name, one = data.systems[state.a].name, two = data.systems[state.b].name;
     const parts = [];
@@ -169,7 +169,7 @@
     for (const [size, d] of bySize) parts.push(s("path", { class: "spot", d, "stroke-width": size }));
     const above = kept.filter((q) => gain(q) < 0).length, below = kept.filter((q) => gain(q) > 0).length;
     const words = `Each query's ${name} by ${one} (across) and by ${two} (up)${rank ? ", on logarithmic axes" : ""}: ${queriesOf(below)} on`
-      + ` ${one}'s side of the dashed line of equality, ${queriesOf(above)} on ${two}'s. Larger spots are several queries.`;
+      + ` ${one}'s side of the dashed line of equality, ${queriesOf(above)} on ${two}'s. Larger spots stand for several queries.`;
     const svg = chart("scatter", width, height, words, ...parts);
     const idle = "Point at a spot to see its query.";
     pointing(svg, (px, py) => {
@@ -195,11 +195,11 @@
   const CLAMPED = 330;
 
   const showDoc = (entry, id, rank, heading) => {
-    const doc = entry.docs[id], gold = entry.gold.includes(id), grade = entry.grades[id];
+    const doc = entry.docs[id], grade = entry.grades[id];
     const relevant = grade !== undefined && grade >= data.rel;
     const item = h(heading ? "div" : "li", { class: `doc${relevant ? " gold" : ""}` });
     const top = h("div", { class: "top" }, rank ? h("span", { class: "rank" }, `${rank}`) : null, h("span", {}, id),
-      relevant ? h("span", { class: "badge" }, data.graded ? `relevant, grade ${grade}` : gold ? "gold" : "relevant")
+      relevant ? h("span", { class: "badge" }, data.graded ? `relevant, grade ${grade}` : "relevant")
         : grade !== undefined && data.graded ? h("span", { class: "grade" }, `grade ${grade}`) : null);
     item.append(top);
     if (!doc) {
@@ -240,14 +240,14 @@
       h("td", {}, data.ranks[i][entry.q] === null ? (entry.relevant ? "not in the run" : "\u2013") : data.ranks[i][entry.q].toLocaleString("en"))));
     parts.push(h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Figures of the query" }, h("table", {},
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "System"), h("th", { scope: "col" }, data.measures[state.measure].name),
-        h("th", { scope: "col" }, data.graded ? "First relevant at rank" : "Gold at rank"))), h("tbody", {}, ...rows))));
-    parts.push(h("h3", {}, data.graded || entry.relevant > 1 ? "Relevant documents" : "Gold"));
+        h("th", { scope: "col" }, "First relevant at rank"))), h("tbody", {}, ...rows))));
+    parts.push(h("h3", {}, entry.relevant === 1 ? "Relevant document" : "Relevant documents"));
     if (!entry.relevant) parts.push(h("p", { class: "muted" }, `No document has grade ${data.rel} or more.`));
     if (entry.relevant > entry.gold.length) parts.push(h("p", { class: "muted" }, `${entry.gold.length} of ${entry.relevant}, the highest grades first.`));
     const golds = entry.gold.map((doc) => showDoc(entry, doc, null, true));
     if (golds.length > 2) parts.push(...golds.slice(0, 1), h("details", {}, h("summary", {}, `${golds.length - 1} more relevant documents`), ...golds.slice(1)));
     else parts.push(...golds);
-    parts.push(h("h3", {}, "What each system found"));
+    parts.push(h("h3", {}, "First documents of each system"));
     const columns = entry.tops.map((top, i) => h("section", { "aria-label": data.systems[i].name }, h("h4", {}, legend(i), data.systems[i].name),
       top.length ? h("ol", { class: "docs" }, ...top.map((doc, r) => showDoc(entry, doc, r + 1, false)))
         : h("p", { class: "muted" }, "The run lacks this query.")));

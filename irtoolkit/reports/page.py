@@ -1,4 +1,4 @@
-"""A report as one HTML page that holds all it shows."""
+"""A report as one HTML page that needs no other file."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from irtoolkit.reports.systems_section import systems_section
 
 SECTIONS: tuple[tuple[str, str, Callable[[ReportContent], str]], ...] = (
     ("systems", "Systems", systems_section),
-    ("differences", "Two systems, query by query", pairs_section),
-    ("golds", "Ranks of the gold", ranks_section),
-    ("parts", "Parts of the queries", breakdowns_section),
-    ("texts", "Queries to read", texts_section),
+    ("differences", "Two systems by query", pairs_section),
+    ("first-relevant", "Ranks of the first relevant document", ranks_section),
+    ("parts", "Breakdowns", breakdowns_section),
+    ("texts", "Queries and documents", texts_section),
 )
 
 
 def render(report: ReportContent) -> str:
-    """The page."""
+    """The HTML of a report's page."""
     css = style() + "\n" + _resource("page.css")
     script = _resource("page.js")
     shown = [(id_, title, make(report)) for id_, title, make in SECTIONS]
@@ -57,7 +57,7 @@ def render(report: ReportContent) -> str:
         "data": embedded(data_of(report)),
         "script": script,
     }
-    # All at once: what has been put in is never searched for names again.
+    # All at once, so that inserted text is never searched for names.
     return re.sub(r"\{\{(\w+)\}\}", lambda name: parts[name[1]], _resource("page.html"))
 
 

@@ -19,13 +19,13 @@ _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", 
 
 
 def embedded(content: Any) -> str:
-    """JSON that can stand in a script element, whatever its texts hold."""
+    """JSON that is safe inside a script element, whatever its texts hold."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return re.sub(r"[<>&\u2028\u2029]", lambda found: _UNSAFE[found[0]], text)
 
 
 def data_of(report: ReportContent) -> dict[str, Any]:
-    """What the page's script reads: per-query values of every measure, ranks of gold, texts."""
+    """The data of the page's script: per-query values of every measure, ranks, texts."""
     measures = [column.measure for column in report.columns]
     grades = {grade for entry in report.texts.entries for grade in entry.grades.values()}
     return {
@@ -49,7 +49,7 @@ def data_of(report: ReportContent) -> dict[str, Any]:
 
 
 def _numbers(values: Sequence[float]) -> list[float | int | None]:
-    """Values as JSON has them: whole ones without a point, and null for what is not finite."""
+    """Values for JSON: whole numbers without a point, null for values that are not finite."""
     rounded = (round(v, PLACES) if math.isfinite(v) else None for v in values)
     return [int(v) if v is not None and v == int(v) else v for v in rounded]
 

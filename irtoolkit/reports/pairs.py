@@ -1,4 +1,4 @@
-"""Which systems are better than which: every pair tested on a measure, as letters in a table."""
+"""Tests of every pair of systems on a measure, and the letters that show their results."""
 
 from __future__ import annotations
 
@@ -28,16 +28,18 @@ ALPHA = 0.05
 
 @dataclass(frozen=True)
 class Pair:
-    """Two systems on one measure, by their places among the systems.
+    """Two systems compared on one measure.
 
     Attributes:
-        first, second: the systems.
-        difference: of the benchmark's figures, first minus second.
-        p_value, corrected: of the paired test over all queries, before and after correction over
-            all pairs of the measure that are tested.
+        first: the position of the first system.
+        second: the position of the second system.
+        difference: the difference of the benchmark's figures, first minus second.
+        p_value: the p-value of the paired test over all queries.
+        corrected: the p-value after correction over all tested pairs of the measure.
         effect: Cohen's d of the paired differences.
-        wins, losses: queries on which the first is better or worse.
-        better: the place of the system that is significantly better, or None.
+        wins: the number of queries on which the first system is better.
+        losses: the number of queries on which the first system is worse.
+        better: the position of the significantly better system, or None.
     """
 
     first: int
@@ -53,16 +55,16 @@ class Pair:
 
 @dataclass(frozen=True)
 class MeasureColumn:
-    """One measure over all systems.
+    """The results of all systems on one measure.
 
     Attributes:
-        measure: its name.
-        lower: whether lower is better.
+        measure: the name of the measure.
+        lower: whether lower values are better.
         figures: the benchmark's figure of each system.
-        intervals: 95% bootstrap interval of each system's plain mean over queries; None where
-            the figure is no mean, or a value is not finite.
-        pairs: those that were tested.
-        untested: why nothing was tested, or None.
+        intervals: the 95% bootstrap interval of each system's plain mean over queries; None where
+            the figure is not a mean or a value is not finite.
+        pairs: the pairs of systems that were tested.
+        untested: the reason why no pair was tested, or None.
     """
 
     measure: str
@@ -73,7 +75,7 @@ class MeasureColumn:
     untested: str | None = None
 
     def beaten_by(self, system: int) -> tuple[int, ...]:
-        """The systems that one is significantly better than."""
+        """Positions of the systems that a system is significantly better than."""
         return tuple(
             sorted(
                 p.second if p.better == p.first else p.first
@@ -83,7 +85,7 @@ class MeasureColumn:
         )
 
     def is_best(self, system: int) -> bool:
-        """Whether a system has the best figure, alone or with others."""
+        """Whether no other system has a better figure."""
         best = min(self.figures) if self.lower else max(self.figures)
         return len(self.figures) > 1 and math.isfinite(best) and self.figures[system] == best
 
@@ -96,14 +98,14 @@ def measure_column(
     correction: Correction = "holm",
     baseline: int | None = None,
 ) -> MeasureColumn:
-    """Tests the systems on one measure.
+    """Tests systems on one measure.
 
     Args:
-        evaluations: of each system, on the same queries.
+        evaluations: the values of each system, on the same queries.
         measure: one of the evaluations' measures.
         test, correction: see `irtoolkit.scoring.significance`.
-        baseline: the system that each other is tested against, as `irtoolkit compare` does; None
-            tests every pair.
+        baseline: the position of the system that the others are tested against, as in `irtoolkit
+            compare`; None tests every pair.
     """
     asked = evaluations[0].measures[measure]
     lower = traits(asked).lower_is_better
@@ -112,12 +114,12 @@ def measure_column(
     finite = [bool(np.isfinite(row).all()) for row in values]
     untested = None
     if not isinstance(asked.aggregator(), MeanAgg):
-        untested = "its figure is no mean over queries, and intervals and tests are of means"
+        untested = "its figure is not a mean over queries, as intervals and tests require"
         finite = [False] * len(values)
     elif not all(finite):
         lacking = [int((~np.isfinite(row)).sum()) for row in values]
         untested = (
-            f"up to {max(lacking):,} queries have no finite value: a run is too shallow to tell"
+            f"up to {max(lacking):,} queries have no finite value, because a run is too shallow"
         )
     intervals = tuple(
         confidence_interval(row) if known else None
@@ -142,7 +144,7 @@ def _pairs(
     raw = [paired_test(values[a], values[b], test) for a, b in asked]
     found = []
     for (a, b), p, corrected in zip(asked, raw, correct(raw, correction), strict=True):
-        # The test is of plain means; a benchmark's own averaging may lean the other way.
+        # The test compares plain means; the benchmark's own averages may differ in the other direction.
         gain = float(np.mean(values[a] - values[b])) * (-1 if lower else 1)
         better = (a if gain > 0 else b) if corrected < ALPHA and gain else None
         more, less = int((values[a] > values[b]).sum()), int((values[a] < values[b]).sum())
@@ -154,7 +156,7 @@ def _pairs(
 
 
 def letter(place: int) -> str:
-    """a, b, ..., z, aa, ab, ... for the systems in order."""
+    """The letter of a system by its position: a, b, ..., z, aa, ab, ..."""
     name = ""
     while place >= 0:
         place, last = divmod(place, 26)

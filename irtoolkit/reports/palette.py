@@ -1,8 +1,8 @@
-"""Colours of the report: told apart by readers with any kind of colour vision.
+"""Colours, marks and dashes of reports, which differ under any kind of colour vision.
 
-Each system has a colour, a mark and a dash pattern, so that none of them is needed alone. The six
-colours of each scheme have a contrast of 3:1 or more to its ground (WCAG 1.4.11), texts 4.5:1 or
-more (WCAG 1.4.3).
+Each system has a colour, a mark and a dash pattern, so that no reader needs the colour alone. The
+six colours of each scheme have a contrast of at least 3:1 to the background (WCAG 1.4.11), texts at
+least 4.5:1 (WCAG 1.4.3).
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Scheme:
-    """Colours of one way of showing the page, as #rrggbb.
+    """Colours of the light or the dark page, as #rrggbb.
 
     Attributes:
-        systems: of the systems in order, and again from the first after the last.
-        ground: behind everything.
-        panel: behind what is set apart.
-        text: of texts.
-        muted: of texts that matter less, and of axes.
-        line: of rules and borders; carries no meaning.
-        link: of links and what can be pressed.
-        mark: behind terms that a text shares with the query.
-        gold: behind what is relevant.
+        systems: colours of the systems in order, repeated after the last.
+        ground: the background of the page.
+        panel: the background of panels.
+        text: the colour of texts.
+        muted: the colour of less important texts and of axes.
+        line: the colour of rules and borders, which carry no meaning.
+        link: the colour of links and buttons.
+        mark: the background of terms that a text shares with the query.
+        gold: the background of relevant documents.
     """
 
     systems: tuple[str, ...]
@@ -72,7 +72,7 @@ MARKS = (
 
 
 def style() -> str:
-    """The colours as CSS custom properties, light and dark, and always light in print."""
+    """The colours as CSS custom properties: light, dark, and light in print."""
     light, dark = _properties(LIGHT), _properties(DARK)
     return (
         f":root{{color-scheme:light dark;{light}}}\n"
@@ -88,7 +88,7 @@ def _properties(scheme: Scheme) -> str:
 
 
 def contrast(first: str, second: str) -> float:
-    """WCAG's contrast ratio of two colours, 1 to 21."""
+    """The contrast ratio of two colours by WCAG, from 1 to 21."""
     low, high = sorted((_luminance(first), _luminance(second)))
     return (high + 0.05) / (low + 0.05)
 

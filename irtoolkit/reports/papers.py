@@ -1,4 +1,4 @@
-"""A report's tables for papers and notes: LaTeX with booktabs, and Markdown."""
+"""Tables of a report for papers and notes: LaTeX with booktabs, and Markdown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from irtoolkit.reports.formatting import (
 
 
 def as_latex(report: ReportContent, intervals: bool = False) -> str:
-    """The table of systems, and one for each breakdown; needs the package booktabs."""
+    """LaTeX tables of the systems and of each breakdown; they need the package booktabs."""
     headers, rows = _systems(report, intervals, _latex_cell)
     lines = [*_comments(_notes(report)), *_tabular(headers, rows)]
     for name, headers, rows in _breakdowns(report, latex_text):
@@ -27,7 +27,7 @@ def as_latex(report: ReportContent, intervals: bool = False) -> str:
 
 
 def as_markdown(report: ReportContent, intervals: bool = False) -> str:
-    """The table of systems, and one for each breakdown."""
+    """Markdown tables of the systems and of each breakdown."""
     headers, rows = _systems(report, intervals, _markdown_cell)
     lines = [f"## {markdown_text(report.dataset_id)}", "", *_pipes(headers, rows), ""]
     lines += [f"{markdown_text(note)}  " for note in _notes(report)]
@@ -39,7 +39,7 @@ def as_markdown(report: ReportContent, intervals: bool = False) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """A text as Markdown shows it: nothing in it is taken for markup."""
+    """The text with every character that is special in Markdown escaped."""
     return re.sub(r"([\\`*_{}\[\]<>|#~])", r"\\\1", " ".join(text.split()))
 
 
@@ -47,7 +47,7 @@ def _notes(report: ReportContent) -> list[str]:
     said = [f"{report.dataset_id}. {how_averaged(report)}"]
     if any(column.pairs for column in report.columns):
         said.append(how_tested(report))
-    said += [f"{c.measure}: not tested, since {c.untested}." for c in report.columns if c.untested]
+    said += [f"{c.measure}: not tested: {c.untested}." for c in report.columns if c.untested]
     return [*said, *report.notes]
 
 
@@ -111,7 +111,7 @@ def _tabular(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]
 
     def line(cells: Sequence[str]) -> str:
         text = " & ".join(cells) + r" \\"
-        # After a line's end an opening bracket would be read as its argument.
+        # LaTeX reads an opening bracket after the end of a line as that line's argument.
         return "{}" + text if text.startswith("[") else text
 
     return [

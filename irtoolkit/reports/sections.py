@@ -12,6 +12,8 @@ from irtoolkit.reports.formatting import format_figure, places_for
 
 
 def facts_list(report: ReportContent) -> str:
+    """Terms and descriptions at the top of the page: dataset, measures, systems."""
+
     def line(name: str, value: str) -> str:
         return f"<dt>{escape(name)}</dt><dd>{value}</dd>"
 
@@ -27,67 +29,68 @@ def facts_list(report: ReportContent) -> str:
 
 
 def pairs_section(report: ReportContent) -> str:
+    """The charts of two systems, which the script draws; empty for one system."""
     if len(report.systems) < 2:
         return ""
     return (
-        "<p>Which queries make the difference between two systems, and whether they find the same"
-        " ones hard.</p>"
+        "<p>The queries on which two systems differ, and whether both systems find the same queries"
+        " hard.</p>"
         + chooser("pairs", pair=True)
         + '<div class="plots"><figure><h3>Differences, sorted</h3>'
         '<ul class="legend" id="bars-legend"></ul><div id="bars"></div>'
         '<p class="said" id="bars-said"></p><figcaption id="bars-words"></figcaption></figure>'
-        '<figure><h3>Difficulty for each</h3><div id="scatter"></div>'
+        '<figure><h3>Difficulty for each system</h3><div id="scatter"></div>'
         '<p class="said" id="scatter-said"></p><figcaption id="scatter-words"></figcaption>'
-        "</figure></div><noscript><p>These two charts are drawn by the page's script, which this"
-        " reader does not run.</p></noscript>"
+        "</figure></div><noscript><p>The page's script draws these two charts. Scripts are turned off"
+        " here.</p></noscript>"
     )
 
 
 def ranks_section(report: ReportContent) -> str:
-    golds, names = report.first_relevant, [system.name for system in report.systems]
-    if not golds.asked:
-        return f"<p>No query has a document of grade {golds.rel} or more.</p>"
-    kind = described(golds.rel)
-    told = [f"Ranks of the first {kind} of {golds.asked:,} queries."]
-    if golds.lacking:
-        told.append(f"{golds.lacking:,} queries have none, and are left out.")
-    exact = [n for i, n in enumerate(names) if golds.exact[i] and not golds.unknown(i)]
+    """Ranks of the first relevant documents: a chart, a table, and what the runs leave unknown."""
+    ranks, names = report.first_relevant, [system.name for system in report.systems]
+    if not ranks.asked:
+        return f"<p>No query has a document of grade {ranks.rel} or more.</p>"
+    kind = described(ranks.rel)
+    told = [f"Ranks of the first {kind} of {ranks.asked:,} queries."]
+    if ranks.lacking:
+        told.append(f"{ranks.lacking:,} queries have none and are left out.")
+    exact = [n for i, n in enumerate(names) if ranks.exact[i] and not ranks.unknown(i)]
     if exact:
         told.append(f"Exact over all candidates for {', '.join(exact)}.")
     for i, name in enumerate(names):
-        if golds.unknown(i):
-            why = (
-                "its exact ranks lack them" if golds.exact[i] else "no exact ranks stand beside it"
-            )
+        if ranks.unknown(i):
+            why = "its exact ranks lack them" if ranks.exact[i] else "there are no exact ranks"
             told.append(
-                f"For {golds.unknown(i):,} queries the run of {name} does not tell the rank: it"
-                f" has at most {golds.depths[i]:,} rows for a query, and {why}."
+                f"For {ranks.unknown(i):,} queries the rank is unknown in the run of {name}: it has"
+                f" at most {ranks.depths[i]:,} rows for a query, and {why}."
             )
     heads = "".join(f'<th scope="col">{swatch(i, n)} {escape(n)}</th>' for i, n in enumerate(names))
     rows = "".join(
         f'<tr><th scope="row">{name}</th>'
-        + "".join(f"<td>{n:,} <small>({n / golds.asked:.0%})</small></td>" for n in counts)
+        + "".join(f"<td>{n:,} <small>({n / ranks.asked:.0%})</small></td>" for n in counts)
         + "</tr>"
-        for name, counts in golds.bins()
+        for name, counts in ranks.bins()
     )
     label = (
-        f"Share of {golds.asked} queries whose first {kind} stands at each rank or above it,"
-        f" for {', '.join(names)}; the table beside it has the counts"
+        f"Share of {ranks.asked} queries whose first {kind} is at each rank or above it,"
+        f" for {', '.join(names)}; the table beside the chart has the counts"
     )
     return (
         f'<p>{escape(" ".join(told))}</p><div class="beside"><figure>{legend(report)}'
-        f"{rank_curves(golds, names, label)}<figcaption>Share of queries whose gold is found by"
-        " each rank (logarithmic axis).</figcaption></figure>"
+        f"{rank_curves(ranks, names, label)}<figcaption>Share of queries whose first relevant"
+        " document is at each rank or above it (logarithmic axis).</figcaption></figure>"
         + scroll(
             f'<table class="first"><thead><tr><th scope="col">Rank</th>{heads}</tr></thead>'
             f"<tbody>{rows}</tbody></table>",
-            "Ranks of the gold",
+            "Ranks of the first relevant document",
         )
         + "</div>"
     )
 
 
 def breakdowns_section(report: ReportContent) -> str:
+    """A table and a chart of each measure for each breakdown; empty without breakdowns."""
     if not report.breakdowns:
         return ""
     names = [system.name for system in report.systems]
@@ -115,7 +118,7 @@ def breakdowns_section(report: ReportContent) -> str:
             if len(found) <= MOST_PARTS:
                 chart = (
                     f"<figure>{parts_chart(found, measure, names, f'by-{number}-{at}')}"
-                    f"<figcaption>{escape(measure)}; in brackets the number of queries."
+                    f"<figcaption>{escape(measure)}; the number of queries is in brackets."
                     "</figcaption></figure>"
                 )
             parts.append(f'<div class="beside" data-measure="{at}">{table}{chart}</div>')
@@ -123,26 +126,27 @@ def breakdowns_section(report: ReportContent) -> str:
 
 
 def texts_section(report: ReportContent) -> str:
+    """The browser of queries, which the script fills; or the reason why there are no texts."""
     texts = report.texts
     if not texts.entries:
         return f"<p>{escape(texts.why or '')}</p>"
     why = f"<p>{escape(texts.why)}</p>" if texts.why else ""
     orders = {
         "gain": "first system better", "loss": "second system better", "hard": "hardest first",
-        "easy": "easiest first", "id": "as in the dataset",
+        "easy": "easiest first", "id": "dataset order",
     }  # fmt: skip
     options = "".join(f'<option value="{k}">{v}</option>' for k, v in orders.items())
     return (
-        why + "<p>Choose a query to read it, its gold, and what each system put on top. Terms that"
-        " a document shares with the query are marked, and those of the query that its gold"
-        " has.</p>"
+        why + "<p>Choose a query to read it, its relevant documents and the first documents of each"
+        " system. Marked terms of a document occur in the query. Marked terms of the query occur in"
+        " its relevant documents.</p>"
         + chooser("queries", pair=len(report.systems) > 1)
         + '<div class="browser"><div><div class="controls" hidden>'
         '<label>Find <input type="search" id="find" autocomplete="off"></label>'
         f'<label>Order <select id="order">{options}</select></label></div>'
         '<p class="muted" id="found" role="status"></p>'
         '<ul class="queries" id="queries-list" aria-label="Queries"></ul></div>'
-        '<div class="detail" id="detail" tabindex="-1" role="region" aria-label="The chosen query">'
-        "<noscript><p>Queries are shown by the page's script, which this reader does not run.</p>"
+        '<div class="detail" id="detail" tabindex="-1" role="region" aria-label="Chosen query">'
+        "<noscript><p>The page's script shows the queries. Scripts are turned off here.</p>"
         "</noscript></div></div>"
     )

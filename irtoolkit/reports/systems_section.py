@@ -19,6 +19,7 @@ from irtoolkit.reports.pairs import MeasureColumn
 
 
 def systems_section(report: ReportContent) -> str:
+    """The table of systems, what its letters mean, every test, and how the runs were made."""
     heads = "".join(
         f'<th scope="col">{escape(c.measure)}{" <small>lower is better</small>" if c.lower else ""}</th>'
         for c in report.columns
@@ -32,9 +33,7 @@ def systems_section(report: ReportContent) -> str:
     told = [how_tested(report)] if any(column.pairs for column in report.columns) else []
     told.append(how_averaged(report) + (" The best figures are bold." if several else ""))
     told += [
-        f"{c.measure}: no intervals or tests, since {c.untested}."
-        for c in report.columns
-        if c.untested
+        f"{c.measure}: no intervals or tests: {c.untested}." for c in report.columns if c.untested
     ]
     made = "".join(_made(report, i) for i in range(len(report.systems)))
     return (

@@ -80,7 +80,7 @@ def test_a_figure_of_many_queries_is_small_and_keeps_the_extremes(
     low, high = axes.get_ylim()
     assert low < -0.7
     assert high > 0.9
-    assert "each column the most different of 9" in axes.get_xlabel()
+    assert "each column shows the largest difference of 9" in axes.get_xlabel()
 
 
 def test_the_command_writes_all_it_is_asked_for(

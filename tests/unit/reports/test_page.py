@@ -313,7 +313,7 @@ def test_equal_systems_are_told_apart_by_nothing() -> None:
 def test_what_cannot_be_tested_says_why() -> None:
     median = measure_column(made_up([[1, 2, 30], [4, 5, 60]], "MedianRank"), "MedianRank")
     assert (median.pairs, median.intervals) == ((), (None, None))
-    assert "no mean over queries" in (median.untested or "")
+    assert "not a mean over queries" in (median.untested or "")
     infinite = measure_column(made_up([[1, 2, 30], [4, math.inf, math.inf]], "Rank"), "Rank")
     assert infinite.pairs == ()
     assert infinite.intervals == (confidence_interval([1, 2, 30]), None)
@@ -334,9 +334,9 @@ def test_unknown_values_are_null_in_the_page(
     assert None in data["values"][0][0]
     assert None in data["ranks"][0]
     assert "\u221e" in root.one("section", id="systems").text
-    assert "a run is too shallow to tell" in root.one("section", id="systems").text
-    golds = root.one("section", id="golds").text
-    assert "at most 20 rows for a query, and no exact ranks stand beside it" in golds
+    assert "because a run is too shallow" in root.one("section", id="systems").text
+    golds = root.one("section", id="first-relevant").text
+    assert "at most 20 rows for a query, and there are no exact ranks" in golds
     assert "not in the run" in golds
 
 
@@ -579,7 +579,7 @@ def test_one_run_is_reported_alone(runs: Callable[..., list[str]]) -> None:
     report = compose_of("csfcube/sample", runs("csfcube/sample")[:1])
     root = read(render(report))
     assert [s.attributes["id"] for s in root.one("main").all("section")] == [
-        "systems", "golds", "parts", "texts",
+        "systems", "first-relevant", "parts", "texts",
     ]  # fmt: skip
     table = root.one("section", id="systems").all("table")
     assert len(table) == 1
