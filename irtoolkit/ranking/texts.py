@@ -59,20 +59,15 @@ def rank_texts(
         InputError: the system cannot run here, or wants more of a record than its text.
     """
     refuse_missing(system)
-    names: dict[tuple[str, str], str] = {}
-    versions: dict[str, int] = {}
-    groups = []
+    names = _distinct_names(asked, texts)
     index: dict[str, int] = {}
+    groups = []
     for place, (query, shown) in enumerate(zip(asked, texts, strict=True)):
-        docs = []
-        for doc_id, text in zip(query.doc_ids or (), shown, strict=True):
-            if (doc_id, text) not in names:
-                number = versions[doc_id] = versions.get(doc_id, -1) + 1
-                # No id is moved past another one by this.
-                names[doc_id, text] = f"{doc_id}\0{number}" if number else doc_id
-            docs.append(index.setdefault(names[doc_id, text], len(index)))
+        keys = zip(query.doc_ids or (), shown, strict=True)
+        docs = [index.setdefault(names[key], len(index)) for key in keys]
         groups.append(Group(np.array([place]), np.array(docs, dtype=np.int64)))
     records = {name: GenericDoc(name, text) for (_, text), name in names.items()}
+    docs_handler = DocsHandler(lambda: records, GenericDoc, FRAME, None)
     task = Task(
         FRAME,
         id_array([query.query_id for query in asked]),
@@ -82,9 +77,7 @@ def rank_texts(
         system.task.doc,
         picked=True,
         texts=DatasetTexts(
-            Dataset(
-                FRAME, ir_datasets.Dataset(DocsHandler(lambda: records, GenericDoc, FRAME, None))
-            ),
+            Dataset(FRAME, ir_datasets.Dataset(docs_handler), in_memory=True),
             [GenericQuery(query.query_id, query.text) for query in asked],
         ),
     )
@@ -94,6 +87,21 @@ def rank_texts(
         Found(id_array([plain[name] for name in one.doc_ids]), one.scores)
         for one in (found[query.query_id] for query in asked)
     ]
+
+
+def _distinct_names(
+    asked: Sequence[Asked], texts: Sequence[Sequence[str]]
+) -> dict[tuple[str, str], str]:
+    """(Document id, text) to a name of its own: one document may have several texts."""
+    names: dict[tuple[str, str], str] = {}
+    versions: dict[str, int] = {}
+    for query, shown in zip(asked, texts, strict=True):
+        for doc_id, text in zip(query.doc_ids or (), shown, strict=True):
+            if (doc_id, text) not in names:
+                number = versions[doc_id] = versions.get(doc_id, -1) + 1
+                # No id changes its place in the order by this.
+                names[doc_id, text] = f"{doc_id}\0{number}" if number else doc_id
+    return names
 
 
 def rank_found(
