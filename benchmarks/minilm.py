@@ -45,8 +45,8 @@ from irtoolkit.runs.exact_ranks import read_ranks
 from irtoolkit.scoring.evaluation import Evaluation, evaluate, parse_measures
 from irtoolkit.scoring.significance import correct, paired_test
 from irtoolkit.training.model_paths import trained_folder
-from irtoolkit.training.recipes import find_recipe
-from irtoolkit.training.trainer import How, train
+from irtoolkit.training.recipe_files import find_recipe
+from irtoolkit.training.trainer import train
 
 SEEDS = (1, 2, 3)
 START = "all-MiniLM-L6-v2"
@@ -138,7 +138,7 @@ def of_arm(name: str, arm: Arm, seed: int, trial: Trial, out: Path) -> tuple[Eva
     settings = {**arm.settings, "seed": seed}
     settings = {key: mined() if value == MINED else value for key, value in settings.items()}
     recipe = find_recipe(arm.recipe, settings)
-    trained = train(recipe, trained_folder(arm.recipe, settings), How(device="cpu"))
+    trained = train(recipe, trained_folder(arm.recipe, settings), device="cpu")
     seconds = sum(stage["seconds"] for stage in trained.record["stages"])
     shown = {"model": str(trained.folder), **arm.shown}
     if recipe.stages[-1].frozen == "documents" and all(
@@ -169,7 +169,7 @@ def search(benchmark: str, rates: list[float]) -> dict[str, list[float]]:
     trainings |= {f"{rate:g}": {**base, "rate": rate, "epochs": EPOCHS} for rate in rates}
     for name, settings in trainings.items():
         recipe = find_recipe("minilm", settings)
-        trained = train(recipe, trained_folder("minilm", settings), How(device="cpu"))
+        trained = train(recipe, trained_folder("minilm", settings), device="cpu")
         told = trained.record["stages"][0]["evaluations"]
         found[name] = [row["figures"]["RR"] for row in told]
     return found

@@ -73,7 +73,7 @@ RATE = 1e-5
 TOLERANCE = 1e-4
 # What a process of its own imports once, before any is measured.
 _LIBRARIES = [
-    "irtoolkit.training.loop",
+    "irtoolkit.training.st_trainer",
     "irtoolkit.training.trainer",
     "irtoolkit.training.loss_modules",
 ]
@@ -238,7 +238,7 @@ def registered(queries: list[str], docs: list[str]) -> str:
 def ours(trial: Trial, folder: Path) -> Callable[[], object]:
     """Training as `irtoolkit train` does it, made ready."""
     from irtoolkit.training.recipes import Recipe, Stage
-    from irtoolkit.training.trainer import How, train
+    from irtoolkit.training.trainer import train
 
     shape = trial.shape
     stage = Stage(
@@ -250,7 +250,7 @@ def ours(trial: Trial, folder: Path) -> Callable[[], object]:
         similarity="dot", query_length=shape.tokens, doc_length=shape.tokens,
         precision=trial.precision, checkpointing=trial.checkpointing,
     )  # fmt: skip
-    return lambda: train(recipe, folder / "model", How(device=trial.device))
+    return lambda: train(recipe, folder / "model", device=trial.device)
 
 
 def theirs(trial: Trial, folder: Path) -> Callable[[], object]:
@@ -566,10 +566,10 @@ def recipe_rows(named: Sequence[str], device: str) -> Rows:
         named: names, each with settings as in "dense-relic,context=4/4"; none are all of a paper's.
         device: to train on.
     """
-    from irtoolkit.training.recipes import find_recipe, recipes
+    from irtoolkit.training.recipe_files import find_recipe, recipe_names
 
     rows: Rows = []
-    for each in named or [name for name in recipes() if find_recipe(name).paper]:
+    for each in named or [name for name in recipe_names() if find_recipe(name).paper]:
         try:
             rows += _trained(each, device)
         except InputError as error:
@@ -582,8 +582,8 @@ def _trained(named: str, device: str) -> Rows:
     from irtoolkit.commands import parse_pairs
     from irtoolkit.models import presets
     from irtoolkit.training.model_paths import trained_folder
-    from irtoolkit.training.recipes import find_recipe
-    from irtoolkit.training.trainer import How, train
+    from irtoolkit.training.recipe_files import find_recipe
+    from irtoolkit.training.trainer import train
 
     name, *pairs = named.split(",")
     settings = parse_pairs(pairs)
@@ -594,7 +594,7 @@ def _trained(named: str, device: str) -> Rows:
         lacking = None if model is None else presets.missing(presets.find(model))
         if lacking is not None:
             raise InputError(lacking)
-    made = train(recipe, trained_folder(name, settings), How(device=device))
+    made = train(recipe, trained_folder(name, settings), device=device)
     rows = []
     for number, (stage, told) in enumerate(
         zip(recipe.stages, made.record["stages"], strict=True), 1

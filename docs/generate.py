@@ -30,7 +30,8 @@ from irtoolkit.base.discovery import modules
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.models.presets import presets
 from irtoolkit.training.losses import LOSSES
-from irtoolkit.training.recipes import Recipe, Stage, find_recipe, recipes, variables
+from irtoolkit.training.recipe_files import find_recipe, recipe_names, recipe_variables
+from irtoolkit.training.recipes import Recipe, Stage
 
 DOCS = Path(__file__).resolve().parent
 PACKAGE = Path(irtoolkit.__file__).parent
@@ -394,11 +395,11 @@ def training_blocks() -> dict[str, tuple[str, str]]:
 
 def recipe_table() -> str:
     rows = []
-    for name in recipes():
+    for name in recipe_names():
         recipe = find_recipe(name)
         chosen = [
             f"`{key}`: " + ", ".join(f"`{value}`" for value in values)
-            for key, (_, values) in variables(name).items()
+            for key, (_, values) in recipe_variables(name).items()
         ]
         rows.append([f"`{name}`", recipe.title, "; ".join(chosen), recipe.paper or "ours"])
     return table(["recipe", "what it trains", "its variables", "source"], rows)

@@ -1,11 +1,12 @@
-"""Train a model by a recipe: a paper's own, or one of yours.
+"""Train a model by a recipe: one of a paper, or your own.
 
-RECIPE is one of `irtoolkit train --list`, or a .toml file. While the model is trained it is
-measured on real candidate sets with the benchmark's own measure; the best is kept. The model goes
-to -o, or to where `irtoolkit reproduce` looks for it; sentence-transformers and every retriever
-that takes model=FOLDER can load it. An interrupted training goes on where it was, with the same
-weights in the end. Several GPUs or machines: `torchrun --nproc-per-node 4 -m irtoolkit train ...`;
-they share each batch, and the loss is that of the whole of it.
+RECIPE is a name from `irtoolkit train --list`, or a .toml file. During training the model is evaluated
+on real candidate pools with the benchmark's measure, and the best model is kept. The model is saved in
+the folder of -o, or where `irtoolkit reproduce` looks for it; sentence-transformers and every
+retriever with the setting model=FOLDER can load it. To resume an interrupted training, rerun the same
+command: it ends with the same weights. On several GPUs or machines, start it with
+`torchrun --nproc-per-node 4 -m irtoolkit train ...`; the processes share each batch, and the loss is
+that of the whole batch.
 """
 
 from __future__ import annotations
@@ -23,32 +24,39 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recipe", nargs="?", metavar="RECIPE")
-    parser.add_argument("-o", "--output", metavar="FOLDER", help="default: where reproduce looks")
+    parser.add_argument(
+        "-o", "--output", metavar="FOLDER",
+        help="folder of the model; default: where `irtoolkit reproduce` looks for it",
+    )  # fmt: skip
     parser.add_argument(
         "--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", dest="settings",
-        help="settings of the recipe; 2.epochs=3 is the second stage's alone",
+        help="settings of the recipe; 2.epochs=3 sets the second stage only",
     )  # fmt: skip
-    parser.add_argument("--list", action="store_true", help="the recipes, with their variables")
-    parser.add_argument("--show", action="store_true", help="all settings, without training")
-    parser.add_argument("--device", metavar="D", help="default: a GPU when there is one")
+    parser.add_argument("--list", action="store_true", help="list the recipes and their variables")
+    parser.add_argument("--show", action="store_true", help="print all settings, and do not train")
+    parser.add_argument(
+        "--device", metavar="D", help="torch device; default: a GPU if there is one"
+    )
     parser.add_argument(
         "--save-every", type=int, default=500, metavar="N", help="steps between checkpoints; default: 500"
     )  # fmt: skip
     parser.add_argument("--workers", type=int, default=0, metavar="N", help="processes that prepare batches; default: 0")  # fmt: skip
-    parser.add_argument("--tensorboard", metavar="FOLDER", help="write event files there")
-    parser.add_argument("--restart", action="store_true", help="throw away checkpoints and model")
+    parser.add_argument("--tensorboard", metavar="FOLDER", help="write TensorBoard's event files to FOLDER")  # fmt: skip
+    parser.add_argument(
+        "--restart", action="store_true", help="delete existing checkpoints and the model, and train anew"
+    )  # fmt: skip
 
 
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.errors import InputError
     from irtoolkit.training.model_paths import trained_folder
-    from irtoolkit.training.recipes import find_recipe
+    from irtoolkit.training.recipe_files import find_recipe
 
     if args.list:
         _list()
         return
     if args.recipe is None:
-        raise InputError("no recipe is named", remedy="irtoolkit train --list shows them")
+        raise InputError("no recipe is given", remedy="irtoolkit train --list lists them")
     settings = parse_pairs(args.settings)
     recipe = find_recipe(args.recipe, settings)
     if args.show:
@@ -56,16 +64,18 @@ def execute(args: argparse.Namespace) -> None:
             {"title": recipe.title, "paper": recipe.paper, "note": recipe.note, **recipe.settings()}
         )
         return
-    from irtoolkit.training.processes import rank
-    from irtoolkit.training.trainer import How, train
+    from irtoolkit.training.processes import is_first_process
+    from irtoolkit.training.trainer import train
 
-    out = args.output or trained_folder(args.recipe, settings)
-    how = How(args.device, args.save_every, args.restart, args.workers, args.tensorboard)
-    trained = train(recipe, out, how)
-    if rank() != 0:
+    trained = train(
+        recipe, args.output or trained_folder(args.recipe, settings), device=args.device,
+        save_every=args.save_every, restart=args.restart, workers=args.workers,
+        tensorboard=args.tensorboard,
+    )  # fmt: skip
+    if not is_first_process():
         return
     if trained.reused:
-        note("a model of this training is there already")
+        note("the model of this training exists already")
     for number, stage in enumerate(trained.record["stages"], 1):
         if stage["best"] is not None:
             figures = ", ".join(f"{k} {v:.4f}" for k, v in stage["best"]["figures"].items())
@@ -75,10 +85,12 @@ def execute(args: argparse.Namespace) -> None:
 
 def _list() -> None:
     from irtoolkit.base.tables import TextTable
-    from irtoolkit.training.recipes import find_recipe, recipes, variables
+    from irtoolkit.training.recipe_files import find_recipe, recipe_names, recipe_variables
 
     rows = []
-    for name in recipes():
-        chosen = [f"{key}={'|'.join(values)}" for key, (_, values) in variables(name).items()]
+    for name in recipe_names():
+        chosen = [
+            f"{key}={'|'.join(values)}" for key, (_, values) in recipe_variables(name).items()
+        ]
         rows.append([name, find_recipe(name).title, " ".join(chosen)])
     print(TextTable(["recipe", "what it trains", "variables"], rows).render("text"))

@@ -42,7 +42,7 @@ class Training:
     def missing(self) -> str | None:
         """What to do where it has not been made here, or None."""
         from irtoolkit.training.model_paths import is_trained, trained_by
-        from irtoolkit.training.recipes import find_recipe
+        from irtoolkit.training.recipe_files import find_recipe
 
         if not is_trained(self.folder):
             return f"not trained here: {self.command}"

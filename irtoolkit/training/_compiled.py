@@ -1,6 +1,6 @@
-"""The loops of training that numpy does not do fast; see `irtoolkit.retrievers._compiled`.
+"""Compiled loops of training, which numpy does not do fast; see `irtoolkit.retrievers._compiled`.
 
-Sets are rows of whole numbers end to end, ascending in each row: `starts` says where one begins.
+Sets are rows of whole numbers that ascend, end to end: `starts` are their offsets.
 """
 
 from __future__ import annotations
@@ -10,68 +10,78 @@ from typing import Any
 import numba
 import numpy as np
 
-# A sign of one word is a pair with this.
+# A signature of one word is the pair of it and this number.
 ALONE = (1 << 31) - 1
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def pairs_of(starts: Any, words: Any, few: Any, counts: Any, signs: Any) -> None:
-    # Every pair of the first few words of each set, as one number.
+def pairs_of(starts: Any, words: Any, few: Any, counts: Any, signatures: Any) -> None:
+    # Fills in every pair of the first few words of each set, as one number.
     at = 0
     for number in range(len(counts)):
         begin = starts[number]
         if counts[number]:
             for i in range(begin, begin + few[number] - 1):
                 for j in range(i + 1, begin + few[number]):
-                    signs[at] = np.int64(words[i]) << 31 | words[j]
+                    signatures[at] = np.int64(words[i]) << 31 | words[j]
                     at += 1
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def alike(
-    runs: Any, members: Any, asked: Any, starts: Any, words: Any, near: float, begin: int,
-    left: Any, right: Any,
-) -> tuple[int, int]:  # fmt: skip
-    # Of sets that share a sign, the pairs with a Jaccard similarity of `near` or more whose first
-    # is asked for; a pair is found again under each sign that it shares. Gives the run to go on
-    # from when the arrays for pairs are full, and how many were found.
-    found = 0
+def _similar(starts: Any, words: Any, one: int, other: int, near: float) -> bool:
+    # Whether two sets have a Jaccard similarity of at least `near`.
+    size, others = starts[one + 1] - starts[one], starts[other + 1] - starts[other]
+    if min(size, others) / max(size, others) < near:
+        return False
+    i, j, common = starts[one], starts[other], 0
+    # How many words of each may be without a match; slightly too high where it is rounded.
+    most = (size + others) * near / (1 + near) - 1e-6
+    spare, spares = size - most, others - most
+    while i < starts[one + 1] and j < starts[other + 1]:
+        if words[i] == words[j]:
+            common, i, j = common + 1, i + 1, j + 1
+        elif words[i] < words[j]:
+            i += 1
+            spare -= 1
+            if spare < 0:
+                break
+        else:
+            j += 1
+            spares -= 1
+            if spares < 0:
+                break
+    similar: bool = common / (size + others - common) >= near
+    return similar
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def near_duplicates(
+    signed: Any, sets: Any, wanted: Any, near: float, begin: int, found: Any
+) -> tuple[int, int]:
+    # Finds pairs of sets that share a signature and have a Jaccard similarity of at least `near`,
+    # if the first is wanted; a pair is found once for each signature that it shares. `signed` is
+    # (offsets of the runs of equal signatures, set of each signature), `sets` is (starts, words)
+    # and `found` two arrays to fill. Returns the run at which to continue when these are full, and
+    # the number of pairs.
+    runs, members = signed
+    starts, words = sets
+    left, right = found
+    count = 0
     for run in range(begin, len(runs) - 1):
-        mark = found
+        mark = count
         for a in range(runs[run], runs[run + 1]):
             one = members[a]
-            size = starts[one + 1] - starts[one]
             for b in range(a + 1, runs[run + 1]):
                 other = members[b]
-                others = starts[other + 1] - starts[other]
-                if not (asked[one] or asked[other]) or other == one:
+                if not (wanted[one] or wanted[other]) or other == one:
                     continue
-                if min(size, others) / max(size, others) < near:
-                    continue
-                i, j, common = starts[one], starts[other], 0
-                # How many words of each may have no match, a little too high where it is rounded.
-                most = (size + others) * near / (1 + near) - 1e-6
-                spare, spares = size - most, others - most
-                while i < starts[one + 1] and j < starts[other + 1]:
-                    if words[i] == words[j]:
-                        common, i, j = common + 1, i + 1, j + 1
-                    elif words[i] < words[j]:
-                        i += 1
-                        spare -= 1
-                        if spare < 0:
-                            break
-                    else:
-                        j += 1
-                        spares -= 1
-                        if spares < 0:
-                            break
-                if common / (size + others - common) >= near:
-                    if found + 2 > len(left):
+                if _similar(starts, words, one, other, near):
+                    if count + 2 > len(left):
                         return run, mark
-                    if asked[one]:
-                        left[found], right[found] = one, other
-                        found += 1
-                    if asked[other]:
-                        left[found], right[found] = other, one
-                        found += 1
-    return len(runs) - 1, found
+                    if wanted[one]:
+                        left[count], right[count] = one, other
+                        count += 1
+                    if wanted[other]:
+                        left[count], right[count] = other, one
+                        count += 1
+    return len(runs) - 1, count

@@ -1,13 +1,13 @@
-"""The card of a trained model: data, recipe, measures and where it was made."""
+"""The model card of a trained model: its recipe, data, figures and origin."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from irtoolkit.training.lstm import SCRATCH
+from irtoolkit.training.lstm import FROM_SCRATCH
 from irtoolkit.training.recipes import Recipe, Stage
 
-# What a reader of the card looks for first; the rest is in training.json.
+# Settings that the card lists if they differ from the default; training.json has all.
 _SHOWN = (
     "dataset", "file", "query", "doc", "loss", "scale", "negatives", "count", "teacher", "frozen",
     "grouped", "batch", "rate", "schedule", "warmup", "decay", "epochs", "measure", "patience",
@@ -17,18 +17,18 @@ _RETRIEVERS = {
 }  # fmt: skip
 
 
-def write(recipe: Recipe, record: dict[str, Any], own: bool = False) -> str:
-    """A model card in the Hub's format.
+def model_card(recipe: Recipe, record: dict[str, Any], own: bool = False) -> str:
+    """The model card, in the format of the Hugging Face Hub.
 
     Args:
-        recipe: what the model was trained by.
-        record: what its training has left, see `irtoolkit.training.trainer.Trained`.
-        own: whether it has modules of irtoolkit's.
+        recipe: the recipe of the model.
+        record: the record of its training, see `irtoolkit.training.trainer.TrainedModel`.
+        own: whether the model has modules of irtoolkit.
     """
     kind = {"cross": "text-ranking"}.get(recipe.kind, "sentence-similarity")
     head = [
         "---", "library_name: sentence-transformers", f"pipeline_tag: {kind}",
-        *([] if recipe.start in SCRATCH else [f"base_model: {recipe.start}"]), "tags:",
+        *([] if recipe.start in FROM_SCRATCH else [f"base_model: {recipe.start}"]), "tags:",
         "- irtoolkit", f"- {recipe.kind}", "---", "",
     ]  # fmt: skip
     source = record["implementation"]["source"]
@@ -39,7 +39,7 @@ def write(recipe: Recipe, record: dict[str, Any], own: bool = False) -> str:
         + (f", after {recipe.paper}." if recipe.paper else "."),
         *(["", recipe.note] if recipe.note else []),
         "",
-        f"Start: {recipe.start}; encoders: {recipe.encoders}; seed: {recipe.seed};"
+        f"Base model: {recipe.start}; encoders: {recipe.encoders}; seed: {recipe.seed};"
         f" commit: {source['commit'] or 'unknown'}; date: {record['date']}.",
     ]
     parts = [
@@ -54,7 +54,7 @@ def write(recipe: Recipe, record: dict[str, Any], own: bool = False) -> str:
 
 def _stage(number: int, count: int, stage: Stage, found: dict[str, Any]) -> list[str]:
     default = Stage()
-    told = [
+    settings = [
         f"- {name}: {getattr(stage, name)}"
         for name in _SHOWN
         if getattr(stage, name) != getattr(default, name) or name in ("loss", "batch", "rate")
@@ -64,15 +64,15 @@ def _stage(number: int, count: int, stage: Stage, found: dict[str, Any]) -> list
         f"## Stage {number} of {count}" if count > 1 else "## Training",
         "",
         f"{found['rows']} rows of {found['data']}, {found['steps']} steps,"
-        f" {found['seconds']} seconds, {found['rows per second']} rows a second,"
-        f" {found['peak memory MiB']} MiB at most.",
+        f" {found['seconds']} seconds, {found['rows per second']} rows per second,"
+        f" at most {found['peak memory MiB']} MiB of memory.",
         "",
-        *told,
+        *settings,
     ]
     best = found["best"]
     if best is not None:
         on = stage.evaluate or f"held-out rows of {found['data']}"
-        lines += ["", f"Measured on {on}; the model is that of step {best['step']}.", ""]
+        lines += ["", f"Evaluated on {on}; the model is that of step {best['step']}.", ""]
         names = list(best["figures"])
         lines += [f"| step | {' | '.join(names)} |", f"|---{'|---' * len(names)}|"]
         for row in found["evaluations"]:
@@ -85,7 +85,7 @@ def _use(recipe: Recipe, own: bool) -> list[str]:
     from irtoolkit.models.presets import SAVED_AS
 
     retriever, family = _RETRIEVERS[recipe.kind], SAVED_AS[recipe.kind]
-    # sentence-transformers imports the modules of other packages only when it is told to.
+    # Without it sentence-transformers does not import modules of other packages.
     trusted = ", trust_remote_code=True" if own else ""
     dataset, view = recipe.stages[-1].evaluate or "DATASET", recipe.stages[-1].query
     shown = "" if view == "default" else f" query='{view}'"
@@ -93,6 +93,6 @@ def _use(recipe: Recipe, own: bool) -> list[str]:
         "", "## Use", "", "```sh",
         f"irtoolkit retrieve {dataset} {retriever} --set model=FOLDER{shown} -o run.txt", "```",
         "", "```python", f"from sentence_transformers import {family}", f'model = {family}("FOLDER"{trusted})',
-        *(["# with irtoolkit installed, whose modules it has"] if own else []),
+        *(["# irtoolkit must be installed: the model uses its modules"] if own else []),
         "```", "",
     ]  # fmt: skip

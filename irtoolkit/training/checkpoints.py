@@ -1,4 +1,4 @@
-"""Where a training stands: what it is of, its checkpoints, and its best model so far."""
+"""The folder of a training in progress: its plan, its checkpoints and its best models so far."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
 from irtoolkit.training.model_paths import comparable
 
-# In a checkpoint's folder when it is whole.
-_WHOLE = "follower.json"
+# In the folder of each complete checkpoint.
+_COMPLETE = "follower.json"
 _PLAN = "plan.json"
 _DONE = "stage.json"
-# Says that a model that is there is being trained again.
+# Marks the folder of a training with --restart, whose old model still exists.
 _RESTARTED = "restarted"
 
 
 @dataclass(frozen=True)
-class Workplace:
-    """The folder of a training that has not ended.
+class TrainingFolder:
+    """The folder of a training in progress.
 
     Attributes:
-        folder: beside the model's own, which appears only when all is done.
+        folder: its path, next to the folder of the model, which appears when training is complete.
     """
 
     folder: Path
 
     def claim(self, plan: Mapping[str, Any], restart: bool = False) -> None:
-        """Makes the folder this training's.
+        """Creates the folder for a training, or checks that it is of the same training.
 
         Args:
             plan: everything that decides the weights.
-            restart: whether to throw away what is there.
+            restart: whether to delete the checkpoints first.
 
         Raises:
-            InputError: what is there is of another training; names the first difference.
+            InputError: the checkpoints are of another training; names the first difference.
         """
         if restart:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -48,7 +48,7 @@ class Workplace:
             (self.folder / _RESTARTED).touch()
         path = self.folder / _PLAN
         if path.is_file():
-            other = difference(read_json(path), plan)
+            other = first_difference(read_record(path), plan)
             if other is not None:
                 raise InputError(
                     f"the checkpoints in {self.folder} are of another training: {other}",
@@ -62,85 +62,96 @@ class Workplace:
         """Whether a training with --restart was interrupted here."""
         return (self.folder / _RESTARTED).is_file()
 
-    def stage(self, number: int) -> StagePlace:
-        """The place of one stage, from 1."""
-        return StagePlace(self.folder / f"stage-{number}")
+    def stage(self, number: int) -> StageFolder:
+        """The folder of one stage, numbered from 1."""
+        return StageFolder(self.folder / f"stage-{number}")
 
     def remove(self) -> None:
+        """Deletes the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 @dataclass(frozen=True)
-class StagePlace:
-    """The folder of one stage: checkpoints, the best models so far, and at last its model."""
+class StageFolder:
+    """The folder of one stage: its checkpoints, its best models so far, and at last its model.
+
+    Attributes:
+        folder: its path.
+    """
 
     folder: Path
 
     @property
     def model(self) -> Path:
-        """The stage's model, which is there when the stage is done."""
+        """The folder of the stage's model, which exists when the stage is complete."""
         return self.folder / "model"
 
     def best(self, step: int) -> Path:
-        """The model of an evaluation that was the best so far."""
+        """The folder of the model at a step whose evaluation was the best so far."""
         return self.folder / f"best-{step}"
 
-    def forget_bests(self, but: int | None = None) -> None:
-        """Removes the models of evaluations, but for one."""
+    def remove_bests(self, keep: int | None = None) -> None:
+        """Deletes the best models so far, except that of step `keep`."""
         for path in self.folder.glob("best-*"):
-            if but is None or path != self.best(but):
+            if keep is None or path != self.best(keep):
                 shutil.rmtree(path, ignore_errors=True)
 
-    def done(self) -> dict[str, Any] | None:
-        """What is recorded of the stage when it is done."""
+    def record(self) -> dict[str, Any] | None:
+        """The record of the stage, or None while it is not complete."""
         path = self.folder / _DONE
-        return read_json(path) if path.is_file() else None
+        return read_record(path) if path.is_file() else None
 
     def finish(self, record: Mapping[str, Any]) -> None:
-        """Records that the stage is done, and lets its checkpoints go."""
+        """Writes the record of the complete stage, and deletes its checkpoints."""
         with atomic_text(self.folder / _DONE) as out:
             json.dump(record, out, indent=1)
         for path in self._checkpoints():
             shutil.rmtree(path, ignore_errors=True)
-        self.forget_bests()
+        self.remove_bests()
 
-    def last(self) -> Path | None:
-        """The newest checkpoint that is whole; those that are not are removed."""
+    def last_checkpoint(self) -> Path | None:
+        """The newest complete checkpoint; incomplete ones are deleted."""
         found = None
         for path in self._checkpoints():
-            if (path / _WHOLE).is_file():
+            if (path / _COMPLETE).is_file():
                 found = path
             else:
                 shutil.rmtree(path, ignore_errors=True)
         return found
 
     def checkpoint(self, step: int) -> Path:
+        """The folder of the checkpoint at a step."""
         return self.folder / f"checkpoint-{step}"
 
-    def seal(self, step: int, state: Mapping[str, Any]) -> None:
-        """Marks a checkpoint as whole, with what has been measured up to it."""
-        with atomic_text(self.checkpoint(step) / _WHOLE) as out:
+    def complete(self, step: int, state: Mapping[str, Any]) -> None:
+        """Marks a checkpoint as complete, and stores the monitor's state in it."""
+        with atomic_text(self.checkpoint(step) / _COMPLETE) as out:
             json.dump(state, out, indent=1)
 
     @staticmethod
-    def sealed(checkpoint: Path) -> dict[str, Any]:
-        """What had been measured when a checkpoint was made."""
-        return read_json(checkpoint / _WHOLE)
+    def state(checkpoint: Path) -> dict[str, Any]:
+        """The monitor's state at a complete checkpoint."""
+        return read_record(checkpoint / _COMPLETE)
 
     def _checkpoints(self) -> list[Path]:
         found = [p for p in self.folder.glob("checkpoint-*") if p.name[11:].isdecimal()]
         return sorted(found, key=lambda path: int(path.name[11:]))
 
 
-def saver(model: Any) -> Callable[[str], Any]:
-    """Saves a model into a folder without the card that its library would write; ours comes last."""
+def model_saver(model: Any) -> Callable[[str], Any]:
+    """A function that saves a model in a folder, without the model card of its library."""
     return partial(model.save_pretrained, create_model_card=False)
 
 
-def save_whole(save: Callable[[str], Any], folder: Path) -> None:
-    """Saves a model so that its folder is there whole or as it was."""
+def save_atomically(save: Callable[[str], Any], folder: Path) -> None:
+    """Saves a model so that its folder is either complete or unchanged.
+
+    Args:
+        save: saves the model in the folder that it is given.
+        folder: where the model goes.
+    """
     new, old = folder.with_name(f"{folder.name}.partial"), folder.with_name(f"{folder.name}.old")
-    if old.exists() and not folder.exists():  # it was interrupted between its two renames
+    if old.exists() and not folder.exists():  # interrupted between the two renames below
         old.rename(folder)
     for path in (new, old):
         shutil.rmtree(path, ignore_errors=True)
@@ -151,23 +162,25 @@ def save_whole(save: Callable[[str], Any], folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON file that a training has written.
+def read_record(path: Path) -> dict[str, Any]:
+    """The content of a JSON file that training has written.
 
     Raises:
-        InputError: it is damaged.
+        InputError: the file is damaged.
     """
     try:
         content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(
-            f"not what a training writes: {error}", file=path, remedy="start again with --restart"
+            f"damaged, training did not write this: {error}",
+            file=path,
+            remedy="start again with --restart",
         ) from None
     return dict(content)
 
 
-def difference(old: Any, new: Any) -> str | None:
-    """The first place where two plans differ, in words; None where they are the same."""
+def first_difference(old: Any, new: Any) -> str | None:
+    """The first difference between two plans, in words; None if they are equal."""
     return _difference(comparable(old), comparable(new), "")
 
 

@@ -1,4 +1,4 @@
-"""Rows of a training set as the columns that a loss reads."""
+"""Collating of training rows into the columns that a loss reads."""
 
 from __future__ import annotations
 
@@ -6,42 +6,44 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from irtoolkit.base.ids import Ints
-from irtoolkit.training import negatives
+from irtoolkit.training.negatives import draw_negatives
 from irtoolkit.training.recipes import Stage
-from irtoolkit.training.sets import TrainingSet
+from irtoolkit.training.training_set import TrainingSet
 
-# The numbers of a batch's rows, for messages.
+# Key of the numbers of a batch's rows, for messages.
 ROWS = "rows"
 
 
 class Collator:
-    """From row numbers to a batch: negatives are drawn here, anew in every epoch.
+    """Turns row numbers into a batch, with negatives drawn anew in every epoch.
 
     Args:
         rows: the training set.
-        stage: says which negatives.
-        layout: how a row is laid out, see `LAYOUTS`.
-        seed: of what is drawn.
-        inner: sentence-transformers' own collator, which tokenizes columns.
-        epoch: tells the current epoch.
+        stage: gives the negatives.
+        layout: layout of a row, a key of LAYOUTS.
+        seed: seed of the negatives that are drawn.
+        inner: sentence-transformers' collator, which tokenizes the columns.
+        epoch: returns the current epoch.
     """
 
     def __init__(
         self, rows: TrainingSet, stage: Stage, layout: str, seed: int,
         inner: Callable[[list[dict[str, Any]]], dict[str, Any]], epoch: Callable[[], int],
     ) -> None:  # fmt: skip
-        self._rows, self._stage, self._lay = rows, stage, LAYOUTS[layout]
+        self._rows, self._stage, self._layout = rows, stage, LAYOUTS[layout]
         self._seed, self._inner, self._epoch = seed, inner, epoch
 
     def __call__(self, features: Sequence[dict[str, int]]) -> dict[str, Any]:
         numbers = [feature["row"] for feature in features]
-        laid = [columns for row in numbers for columns in self._lay(self._rows, row, self._of(row))]
-        return {**self._inner(laid), ROWS: numbers}
+        items = [
+            item for row in numbers for item in self._layout(self._rows, row, self._negatives(row))
+        ]
+        return {**self._inner(items), ROWS: numbers}
 
-    def _of(self, row: int) -> Ints:
-        """The documents of a row's negatives."""
+    def _negatives(self, row: int) -> Ints:
+        """The negatives of a row."""
         if self._stage.negatives == "random":
-            return negatives.draw(self._rows, row, self._stage.count, self._seed, self._epoch())
+            return draw_negatives(self._rows, row, self._stage.count, self._seed, self._epoch())
         if self._rows.negatives is not None:
             mined: Ints = self._rows.negatives[row]
             return mined
@@ -49,29 +51,29 @@ class Collator:
 
 
 def _texts(rows: TrainingSet, row: int, others: Ints) -> list[dict[str, Any]]:
-    """Query, positive, negative_1, ..."""
+    """The texts of query, positive, negative_1, ..."""
     found = {"query": rows.queries[row], "positive": rows.docs[int(rows.golds[row])]}
     return [found | {f"negative_{i}": rows.docs[int(doc)] for i, doc in enumerate(others, 1)}]
 
 
 def _numbered(rows: TrainingSet, row: int, others: Ints) -> list[dict[str, Any]]:
-    """The query, labelled with the number of its document."""
+    """The query with the number of its document as the label."""
     return [{"query": rows.queries[row], "label": int(rows.golds[row])}]
 
 
 def _margins(rows: TrainingSet, row: int, others: Ints) -> list[dict[str, Any]]:
-    """The texts, labelled with the teacher's score of the positive less that of each negative."""
+    """The texts; the labels are the teacher's score of the positive minus that of each negative."""
     scores = _scores(rows, row)
     return [_texts(rows, row, others)[0] | {"label": [scores[0] - score for score in scores[1:]]}]
 
 
 def _scored(rows: TrainingSet, row: int, others: Ints) -> list[dict[str, Any]]:
-    """The texts, labelled with the teacher's score of each."""
+    """The texts; the labels are the teacher's scores of the documents."""
     return [_texts(rows, row, others)[0] | {"label": _scores(rows, row)}]
 
 
 def _pairs(rows: TrainingSet, row: int, others: Ints) -> list[dict[str, Any]]:
-    """The query with each document, labelled 1 where that is the right one, else 0."""
+    """The query with each document; the label is 1 for the relevant document, else 0."""
     docs = [int(rows.golds[row]), *map(int, others)]
     return [
         {"query": rows.queries[row], "document": rows.docs[doc], "label": int(i == 0)}
@@ -80,7 +82,7 @@ def _pairs(rows: TrainingSet, row: int, others: Ints) -> list[dict[str, Any]]:
 
 
 def _list(rows: TrainingSet, row: int, others: Ints) -> list[dict[str, Any]]:
-    """The query with the list of its documents, labelled 1 for the first and 0 for the others."""
+    """The query with its documents; the labels are 1 for the first, relevant one, else 0."""
     docs = [int(rows.golds[row]), *map(int, others)]
     labels = [1.0] + [0.0] * len(others)
     return [

@@ -22,9 +22,9 @@ from irtoolkit.retrievers.vectors import prepared
 from irtoolkit.runs import Qrels
 from irtoolkit.scoring.evaluation import parse_measures
 from irtoolkit.scoring.score import score
-from irtoolkit.training.processes import world
+from irtoolkit.training.processes import world_size
 from irtoolkit.training.recipes import Stage
-from irtoolkit.training.sets import TrainingSet
+from irtoolkit.training.training_set import TrainingSet
 
 # Rows of each ranking that measures see; the ranks of golds are exact.
 DEPTH = 1000
@@ -248,7 +248,7 @@ def make_test(stage: Stage, held: TrainingSet | None, join: str = " ") -> Test |
 def _at_once(stage: Stage) -> int:
     """Texts read at once where a step holds the activations of all layers, and reading those of
     one: several times a process's rows of a step fit wherever training does."""
-    return min(_ON_GPU, 4 * (stage.chunk or max(1, stage.batch // world())))
+    return min(_ON_GPU, 4 * (stage.chunk or max(1, stage.batch // world_size())))
 
 
 class _Singles(Sequence[Segments]):

@@ -1,4 +1,4 @@
-"""The losses as torch modules: sentence-transformers' own where it has one, else ours."""
+"""Torch modules of losses that sentence-transformers lacks, and similarities for its own losses."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sentence_transformers.util import SimilarityFunction, all_gather_with_grad
 from torch import Tensor, nn
 from torch.nn import functional
 
-Compare = Callable[..., Tensor]
+Similarity = Callable[..., Tensor]
 Features = Iterable[dict[str, Any]]
 
 
-def spread() -> bool:
+def is_distributed() -> bool:
     """Whether several processes share a batch."""
     distributed = torch.distributed
     if not (distributed.is_available() and distributed.is_initialized()):
@@ -31,36 +31,36 @@ def spread() -> bool:
 # -- similarities -----------------------------------------------------------------------------
 
 
-def all_pairs(name: str, scale: float = 1.0) -> Compare:
-    """(n, d) and (m, d) vectors to their (n, m) similarities.
+def all_pairs(name: str, scale: float = 1.0) -> Similarity:
+    """Similarity of each of (n, d) vectors with each of (m, d) vectors: (n, m).
 
     Args:
         name: sentence-transformers' name: "dot", "cosine" or "euclidean", a negated distance.
-        scale: what they are multiplied by.
+        scale: factor of the similarities.
     """
     return _in_single(SimilarityFunction.to_similarity_fn(name), scale)
 
 
-def row_by_row(name: str, scale: float = 1.0) -> Compare:
-    """(n, d) and (n, d) vectors to the (n,) similarities of each two; see `all_pairs`."""
+def row_by_row(name: str, scale: float = 1.0) -> Similarity:
+    """Similarity of (n, d) vectors with the (n, d) vectors of the same row: (n,). See `all_pairs`."""
     if name == "euclidean":
         return _in_single(lambda a, b: -distance(a, b), scale)
     return _in_single(SimilarityFunction.to_similarity_pairwise_fn(name), scale)
 
 
 def distance(a: Tensor, b: Tensor) -> Tensor:
-    """(n,) Euclidean distances, with gradient 0 where two vectors are the same."""
+    """(n,) Euclidean distances, with gradient 0 where two vectors are equal."""
     length: Tensor = torch.linalg.vector_norm(a - b, dim=-1)
     return length
 
 
-def _in_single(compare: Compare, scale: float) -> Compare:
-    """Keeps a product of vectors from mixed precision: bf16 cannot tell 200 from 200.5."""
+def _in_single(compare: Similarity, scale: float) -> Similarity:
+    """Computes a similarity in single precision, because bf16 rounds 200.5 to 200."""
 
     @wraps(compare)
-    def in_single(a: Tensor, b: Tensor, **how: Any) -> Tensor:
+    def in_single(a: Tensor, b: Tensor, **options: Any) -> Tensor:
         with torch.autocast(a.device.type, enabled=False):
-            found: Tensor = scale * compare(_wide(a), _wide(b), **how)
+            found: Tensor = scale * compare(_wide(a), _wide(b), **options)
         return found
 
     return in_single
@@ -76,10 +76,10 @@ def _wide(a: Tensor) -> Tensor:
 class Sampled(MultipleNegativesRankingLoss):  # type: ignore[misc]
     """Softmax cross-entropy over a row's own documents (QuoteR eq. 5).
 
-    Columns are queries, their documents, and one for each negative.
+    The columns are queries, relevant documents, and one column for each negative.
     """
 
-    def __init__(self, model: nn.Module, compare: Compare) -> None:
+    def __init__(self, model: nn.Module, compare: Similarity) -> None:
         super().__init__(model, scale=1.0, similarity_fct=compare)
 
     def compute_loss_from_embeddings(self, embeddings: list[Tensor], labels: Any = None) -> Tensor:
@@ -94,10 +94,10 @@ class AllDocuments(nn.Module):
     Only queries are encoded, and only their encoder gets gradients.
 
     Args:
-        model: encodes queries.
-        matrix: (m, d) the documents' vectors.
-        scale: factor on similarities.
-        similarity: sentence-transformers' name of it; by default the model's.
+        model: the model that encodes queries.
+        matrix: (m, d) vectors of the documents.
+        scale: factor of the similarities.
+        similarity: sentence-transformers' name of the similarity; by default the model's.
     """
 
     matrix: Tensor
@@ -112,7 +112,7 @@ class AllDocuments(nn.Module):
         self.register_buffer("matrix", matrix.detach().clone(), persistent=False)
 
     def forward(self, sentence_features: Features, labels: Tensor) -> Tensor:
-        """The loss of queries, of which the labels are (n,) the numbers of their documents."""
+        """The loss of a batch of queries; the labels are (n,) numbers of their documents."""
         (features,) = sentence_features
         vectors = self.model(features)["sentence_embedding"]
         return self.compute_loss_from_embeddings([vectors], labels)
@@ -130,9 +130,13 @@ def triplet(model: Any, margin: float) -> Any:
 
 
 def cached(loss: Any, rows: int) -> Any:
-    """A loss over vectors, of which only so many rows' activations are held (Gao et al. 2021).
+    """A loss with cached gradients, which holds the activations of a few rows (Gao et al. 2021).
 
-    The value and the gradients are those of the loss itself.
+    Its value and its gradients are those of the given loss.
+
+    Args:
+        loss: a loss over vectors.
+        rows: number of rows whose activations are held at once.
     """
     from sentence_transformers.base.losses.gradcache import CachedLossMixin
 
@@ -168,7 +172,7 @@ class Flops(FlopsLoss):  # type: ignore[misc]
     """The FLOPS regulariser over the rows of all processes (Paria et al. 2020)."""
 
     def compute_loss_from_embeddings(self, embeddings: Tensor) -> Tensor:
-        whole = all_gather_with_grad(embeddings) if spread() else embeddings
+        whole = all_gather_with_grad(embeddings) if is_distributed() else embeddings
         return _wide(whole).mean(dim=0).square().sum()
 
 
@@ -176,7 +180,7 @@ class Flops(FlopsLoss):  # type: ignore[misc]
 
 
 def sampled_tokens(model: Any, scale: float) -> nn.Module:
-    """`Sampled` for late interaction; with one negative ColBERT's own loss."""
+    """`Sampled` for late interaction; with one negative it is ColBERT's own loss."""
     from sentence_transformers.base.losses.merged_forward import embed_columns_padded
     from sentence_transformers.util import stack_padded_token_embeddings
 
@@ -201,36 +205,37 @@ def sampled_tokens(model: Any, scale: float) -> nn.Module:
     return SampledTokens()
 
 
-def own_documents(model: Any, scale: float) -> Compare:
-    """MaxSim of each query with each of its own documents, as the model says: (n, documents)."""
+def own_documents(model: Any, scale: float) -> Similarity:
+    """MaxSim of each query with each of its own documents: (n, documents)."""
     return _scoring(model, "kd_scores", scale)
 
 
-def each_document(model: Any, scale: float) -> Compare:
-    """MaxSim of each query with one document."""
+def each_document(model: Any, scale: float) -> Similarity:
+    """MaxSim of each query with one document: (n,)."""
     return _scoring(model, "scores_pairwise", scale)
 
 
-def every_document(model: Any) -> Compare:
-    """MaxSim of each query with every document of the batch."""
+def every_document(model: Any) -> Similarity:
+    """MaxSim of each query with every document of the batch: (n, documents)."""
     return _scoring(model, "scores", 1.0)
 
 
-def _scoring(model: Any, form: str, scale: float) -> Compare:
+def _scoring(model: Any, form: str, scale: float) -> Similarity:
+    """One of sentence-transformers' MaxSim functions, averaged if the model averages."""
     from sentence_transformers.multi_vector_encoder import scoring
 
     average = model.similarity_fn_name == "meanmaxsim"
     score = getattr(scoring, f"{'mean_' if average else ''}colbert_{form}")
 
     @wraps(score)
-    def scaled(*args: Any, **how: Any) -> Tensor:
-        found: Tensor = scale * score(*args, **how)
+    def scaled(*args: Any, **options: Any) -> Tensor:
+        found: Tensor = scale * score(*args, **options)
         return found
 
     return scaled
 
 
-# -- both texts at once -----------------------------------------------------------------------
+# -- cross-encoders -----------------------------------------------------------------------
 
 
 class Listwise(nn.Module):
@@ -238,7 +243,7 @@ class Listwise(nn.Module):
 
     Args:
         model: a CrossEncoder with one output.
-        scale: factor on its logits.
+        scale: factor of its logits.
     """
 
     def __init__(self, model: Any, scale: float = 1.0) -> None:
@@ -249,11 +254,11 @@ class Listwise(nn.Module):
         self, inputs: tuple[Sequence[str], Sequence[Sequence[str]]], labels: Sequence[Tensor],
         prompt: str | None = None, task: str | None = None,
     ) -> Tensor:  # fmt: skip
-        """The mean over the queries of -log of the softmax at the document that is labelled 1.
+        """The mean over the queries of -log softmax at the document with label 1.
 
         Args:
-            inputs: queries and the documents of each.
-            labels: for each query (documents,) with 1 for one, and 0 for the others.
+            inputs: the queries, and the documents of each.
+            labels: (documents,) for each query: 1 for the relevant document, else 0.
             prompt, task: see sentence-transformers.
         """
         from sentence_transformers.util import batch_to_device
@@ -275,5 +280,5 @@ class Listwise(nn.Module):
 
 
 def _firsts(scores: Tensor) -> Tensor:
-    """The gold document is every row's first."""
+    """The label of each row: the relevant document is the first."""
     return torch.zeros(len(scores), dtype=torch.long, device=scores.device)

@@ -1,6 +1,6 @@
-"""Encoders that start from no checkpoint: an LSTM over the vectors of words.
+"""Encoders that are trained from scratch: an LSTM over word vectors.
 
-A start is an entry of `SCRATCH`; a recipe names it as its `start`.
+FROM_SCRATCH has them by the name that a recipe gives as its `start`.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from irtoolkit.base.files import StrPath, read_lines
 from irtoolkit.training.recipes import Recipe
 
 _PAD, _UNKNOWN = "[PAD]", "[UNK]"
-# Of an LSTM's state, and of the vectors of words that no file gives.
+# Size of an LSTM's state, and of the vectors of words that no file gives.
 _WIDTH = 300
-# Deviation of the vectors of words that no file gives.
+# Standard deviation of the vectors of words that no file gives.
 _DEVIATION = 0.1
 
 
 def lstm(recipe: Recipe, pooling: str, reader: Any) -> list[Any]:
-    """An LSTM in one direction, and one vector of its states.
+    """The modules of an LSTM in one direction with pooled states.
 
     Args:
-        recipe: may give the width of the state.
+        recipe: gives the size of the state.
         pooling: "own", which is the last state, "mean" or "max".
-        reader: gives the vectors of words.
+        reader: the module that reads words as vectors.
     """
     from sentence_transformers.sentence_transformer.modules import LSTM, Pooling
 
@@ -39,19 +39,21 @@ def lstm(recipe: Recipe, pooling: str, reader: Any) -> list[Any]:
     return [reader, network, Pooling(width, pooling_mode=mode)]
 
 
-SCRATCH: dict[str, Callable[[Recipe, str, Any], list[Any]]] = {"lstm": lstm}
+FROM_SCRATCH: dict[str, Callable[[Recipe, str, Any], list[Any]]] = {"lstm": lstm}
 
 
 def encoder_maker(recipe: Recipe, texts: Iterable[str], seed: int) -> Callable[[str], list[Any]]:
-    """Makes encoders with the same words: from a pooling to modules of sentence-transformers.
+    """A function that makes encoders with the same words.
+
+    It maps a pooling to modules of sentence-transformers.
 
     Args:
-        recipe: says what stands over the words, and may name a file of their vectors.
-        texts: whose words are known; any other is one and the same unknown word.
-        seed: of the vectors of words that no file gives.
+        recipe: gives the network, and may give a file of word vectors.
+        texts: texts whose words the encoders know; all other words share one vector.
+        seed: seed of the vectors of words that no file gives.
 
     Raises:
-        InputError: there is no word; or something is wrong with the file.
+        InputError: the texts have no word, or the file is not valid.
     """
     from irtoolkit.models.modules import WordVectors
 
@@ -59,34 +61,39 @@ def encoder_maker(recipe: Recipe, texts: Iterable[str], seed: int) -> Callable[[
     tokenizer, vectors = _tokenizer(words), _vectors(recipe, words, seed)
 
     def make(pooling: str) -> list[Any]:
-        reader = WordVectors(tokenizer, vectors, update_embeddings=True)  # of which it has a copy
-        return SCRATCH[recipe.start](recipe, pooling, reader)
+        reader = WordVectors(tokenizer, vectors, update_embeddings=True)  # copies the vectors
+        return FROM_SCRATCH[recipe.start](recipe, pooling, reader)
 
     return make
 
 
 def vocabulary(texts: Iterable[str]) -> list[str]:
-    """The words of some texts, the most frequent first; equally frequent ones by the alphabet."""
+    """The words of some texts by descending frequency, then in alphabetical order."""
     reader = _reader()
     counts: Counter[str] = Counter()
     for text in texts:
         normal = reader.normalizer.normalize_str(text)
         counts.update(word for word, _ in reader.pre_tokenizer.pre_tokenize_str(normal))
     if not counts:
-        raise InputError("the texts to train on have no word")
+        raise InputError("the training texts have no word")
     return sorted(counts, key=lambda word: (-counts[word], word))
 
 
 def read_vectors(
     path: StrPath, wanted: frozenset[str] | set[str]
 ) -> dict[str, NDArray[np.float32]]:
-    """The vectors of some words in a file of lines `word number number ...`, as GloVe has them.
+    """The vectors of some words in a file of word vectors.
 
-    Plain or .gz. A first line of two numbers, as word2vec writes it, is passed over. Of two lines
-    with the same word the first counts.
+    Each line is a word and the numbers of its vector, as in GloVe's files; the file is plain or
+    .gz. A first line with two numbers, as word2vec writes it, is skipped. Of two lines with the
+    same word the first one counts.
+
+    Args:
+        path: the file.
+        wanted: the words to read.
 
     Raises:
-        InputError: a line has no number, or another number of them than the first; or the file
+        InputError: a line has no vector, or one of another size than the first line's; or the file
             has none of the words.
     """
     found: dict[str, NDArray[np.float32]] = {}
@@ -99,8 +106,8 @@ def read_vectors(
             width = len(values)
         if len(values) != width or not width:
             raise InputError(
-                f"{len(values)} numbers, where the first line has {width}" if width else "no vector",
-                file=path, line=number, remedy="a word and the numbers of its vector, parted by spaces",
+                f"{len(values)} numbers, and the first line has {width}" if width else "no vector",
+                file=path, line=number, remedy="a line is a word and the numbers of its vector, separated by spaces",
             )  # fmt: skip
         if word not in wanted or word in found:
             continue
@@ -110,25 +117,28 @@ def read_vectors(
             vector = np.full(1, np.nan, np.float32)
         if not np.isfinite(vector).all():
             raise InputError(
-                f"the vector of {word!r} has what is no number",
-                file=path, line=number, remedy="fetch or make the file again",
+                f"the vector of {word!r} has a value that is not a number",
+                file=path, line=number, remedy="download or create the file again",
             )  # fmt: skip
         found[word] = vector
     if not found:
         raise InputError(
-            f"has none of the {len(wanted)} words to train on",
-            file=path, remedy="vectors of the same language, of words in lower case",
+            f"has none of the {len(wanted)} words of the training texts",
+            file=path, remedy="give vectors of lower-case words in the same language",
         )  # fmt: skip
     return found
 
 
 def _parted(line: str, width: int) -> list[str]:
-    """A word and its numbers; some of GloVe's words have spaces."""
+    """A word and its numbers; some words in GloVe's files contain spaces."""
     return line.rstrip().rsplit(" ", width)
 
 
 def _vectors(recipe: Recipe, words: list[str], seed: int) -> NDArray[np.float32]:
-    """(words and two, d) vectors: of padding zeros, of words from the file or drawn at random."""
+    """(words + 2, d) vectors of padding (zero), of the unknown word, and of all words.
+
+    Vectors that the file of the recipe lacks are drawn at random.
+    """
     known = {} if recipe.words is None else read_vectors(recipe.words, set(words))
     width = len(next(iter(known.values()))) if known else recipe.width or _WIDTH
     draw = np.random.default_rng(seed)
@@ -141,7 +151,7 @@ def _vectors(recipe: Recipe, words: list[str], seed: int) -> NDArray[np.float32]
 
 
 def _reader() -> Any:
-    """Splits texts into words in lower case, and Chinese into characters, as BERT's tokenizer."""
+    """A tokenizer that splits texts into lower-case words, and Chinese into characters, like BERT's."""
     from tokenizers import Tokenizer
     from tokenizers.models import WordLevel
     from tokenizers.normalizers import BertNormalizer

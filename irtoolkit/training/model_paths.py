@@ -1,4 +1,4 @@
-"""Where trained models are kept, so that the experiment tables find them."""
+"""Paths of trained models, by which the tables of the papers find them."""
 
 from __future__ import annotations
 
@@ -9,34 +9,35 @@ from pathlib import Path
 from typing import Any
 
 from irtoolkit.datasets.cache import cache_home
-from irtoolkit.training.recipes import Recipe, recipes, variables
+from irtoolkit.training.recipe_files import recipe_names, recipe_variables
+from irtoolkit.training.recipes import Recipe
 
-# Stands in a model's folder when its training has ended; what it was trained by is in it.
+# The record of a completed training, in the folder of the model.
 RECORD = "training.json"
 
 
 def trained_folder(recipe: str, settings: Mapping[str, Any] | None = None) -> Path:
-    """The folder that a recipe with some settings is trained into where none is named.
+    """The default folder of the model that a recipe with some settings trains.
 
     Args:
-        recipe: its name.
-        settings: as given with --set; their order does not matter, and a variable's default may
+        recipe: name of the recipe, or path of its file.
+        settings: settings as given with --set, in any order; a variable with its default value may
             be left out.
     """
-    usual = {key: default for key, (default, _) in variables(recipe).items()}
+    usual = {key: default for key, (default, _) in recipe_variables(recipe).items()}
     settings = {k: v for k, v in (settings or {}).items() if usual.get(k) != str(v)}
     parts = [f"{key}={str(value).replace('/', '-')}" for key, value in sorted(settings.items())]
     name = ",".join([Path(recipe).stem, *parts])
-    if recipe not in recipes():  # a file of one's own may have the name of ours
+    if recipe not in recipe_names():  # a file may have the name of one of irtoolkit's recipes
         own = hashlib.sha256(str(Path(recipe).absolute()).encode()).hexdigest()[:8]
         name = f"{name},{own}"
-    if len(name) > 120:  # paths among the settings are longer than file names may be
+    if len(name) > 120:  # paths in settings can make it longer than file names may be
         name = f"{name[:100]},{hashlib.sha256(name.encode()).hexdigest()[:8]}"
     return cache_home() / "trained" / name
 
 
 def trained_by(folder: Path, recipe: Recipe) -> bool:
-    """Whether the model in a folder was trained by a recipe with these very settings."""
+    """Whether the model in a folder was trained by a recipe with the same settings."""
     try:
         made = json.loads((folder / RECORD).read_text("utf-8"))["plan"]["settings"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -45,8 +46,10 @@ def trained_by(folder: Path, recipe: Recipe) -> bool:
 
 
 def comparable(plan: Any) -> Any:
-    """A plan as JSON without what is not set, so that an option that has come since it was made
-    makes it no other plan."""
+    """A plan as JSON without the settings that are None.
+
+    So a plan stays the same if a later version of irtoolkit adds a setting that is None by default.
+    """
     if isinstance(plan, Mapping):
         return {key: comparable(value) for key, value in plan.items() if value is not None}
     if isinstance(plan, list | tuple):
@@ -55,5 +58,5 @@ def comparable(plan: Any) -> Any:
 
 
 def is_trained(folder: Path) -> bool:
-    """Whether a training has ended in a folder."""
+    """Whether a folder has a model whose training is complete."""
     return (folder / RECORD).is_file()

@@ -1,62 +1,60 @@
-"""Recipes: what a model is trained on and how, one TOML file each."""
+"""Recipes: a model, the data that it is trained on, and the settings of its training."""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import read_lines
-from irtoolkit.retrievers.base import parse_settings
 
 Pooling = Literal["own", "cls", "mean", "max", "mask"]
 Schedule = Literal["linear", "constant", "cosine", "constant_with_warmup"]
-FOLDER = Path(__file__).parent / "recipes"
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One pass of training: its data, its loss and its schedule.
+    """One stage of training: its data, its loss and its schedule.
 
     Attributes:
-        source: where rows come from: the judged queries of a "dataset"; "examples" mined from text
-            (`irtoolkit extract examples`); "triples" of query, positive and negative in a file; or
-            passages of a dataset's books with their "surroundings".
-        dataset: an ir_datasets id.
-        file: of examples or triples.
-        query, doc: views, see `irtoolkit.retrievers.task.view`.
-        around, length: sentences on either side of a passage, and in it (surroundings).
-        negatives: of each row: none but other rows' golds, "random" candidates, or those "mined"
-            from the run.
-        count: how many negatives a row has.
-        run: a TREC run file to mine.
-        depth: rows of each query that are mined.
-        near: a document whose words have at least this Jaccard similarity with a gold's is never
-            a negative of its query.
-        teacher: a cross-encoder whose scores are learned.
-        grouped: whether a batch has rows of one group (a book) only.
-        loss: see `irtoolkit.training.losses`.
-        scale: factor on similarities in the softmax, the inverse of its temperature.
-        margin: of the triplet loss.
-        frozen: what is not trained.
-        batch: rows of a step, over all processes.
-        chunk: rows whose activations are held at once; the batch's gradients are cached. None
-            holds the batch.
-        rate: the optimiser's highest learning rate.
-        epochs: passes over the rows.
-        schedule: of the learning rate.
-        warmup: share of the steps in which the rate rises.
-        decay: weight decay; without any, AdamW is Adam.
-        clip: greatest norm of a gradient; 0 clips none.
-        evaluate: the dataset that is ranked as training goes on; "" ranks the rows held out.
-        measure: of it, which is to be best; without, the last model is kept.
-        every: steps between evaluations; None evaluates after each epoch.
-        patience: evaluations without a better one after which training stops; None never stops.
-        held_out: share of the rows (of the groups, where grouped) kept from training; they are
-            ranked where `evaluate` names no dataset.
+        source: source of the rows: the judged queries of a "dataset"; "examples" mined from text
+            with `irtoolkit extract examples`; "triples" of query, positive and negative in a file;
+            or the passages of a dataset's books with their "surroundings".
+        dataset: ir_datasets id of the dataset.
+        file: path of the file of examples or triples.
+        query: view of the queries, see `irtoolkit.retrievers.texts.view`.
+        doc: view of the documents, see `irtoolkit.retrievers.texts.view`.
+        around: number of sentences on either side of a passage, for surroundings.
+        length: number of sentences of a passage, for surroundings.
+        negatives: negatives of a row: "none" of its own, "random" candidates of its query, or hard
+            negatives "mined" from the run.
+        count: number of negatives of a row.
+        run: TREC run file that negatives are mined from.
+        depth: number of ranks of each query that negatives are mined from.
+        near: least Jaccard similarity, of the words of a document and of a relevant one, at which
+            the document is a near duplicate and never a negative.
+        teacher: cross-encoder whose scores are learned.
+        grouped: whether all rows of a batch are of one group, such as a book.
+        loss: name of the loss, see `irtoolkit.training.losses`.
+        scale: factor of the similarities in the softmax, the inverse of its temperature.
+        margin: margin of the triplet loss.
+        frozen: encoder that is not trained: "none", or that of the "documents".
+        batch: number of rows of a step, over all processes.
+        chunk: number of rows whose activations are held at once while the gradients of the batch
+            are cached; None holds those of the whole batch.
+        rate: highest learning rate.
+        epochs: number of passes over the rows.
+        schedule: schedule of the learning rate.
+        warmup: share of the steps in which the learning rate rises.
+        decay: weight decay; AdamW without weight decay is Adam.
+        clip: largest norm of a gradient; 0 does not clip.
+        evaluate: dataset that the model is evaluated on during training; "" evaluates on the rows
+            held out.
+        measure: measure that selects the best model; None keeps the last model.
+        every: number of steps between evaluations; None evaluates after each epoch.
+        patience: number of evaluations without a better one after which training stops; None never
+            stops early.
+        held_out: share of the queries that is held out from training, or of the groups if batches
+            are grouped; the model is evaluated on them if `evaluate` names no dataset.
     """
 
     source: Literal["dataset", "examples", "triples", "surroundings"] = "dataset"
@@ -93,7 +91,7 @@ class Stage:
 
     @property
     def needs_all_documents(self) -> bool:
-        """Whether every candidate has a part, and not only golds and mined negatives."""
+        """Whether training needs all candidates, and not only relevant documents and mined ones."""
         return self.negatives == "random" or self.loss == "all"
 
 
@@ -102,30 +100,36 @@ class Recipe:
     """A model and how it is trained.
 
     Attributes:
-        name: of its file.
-        title: what it makes.
-        paper: which, and where in it.
-        note: what a user must know: what the paper does not print, say.
-        stages: one after the other, each from the best model of the one before.
-        kind: "dense", "late", "sparse" or "cross".
-        start: what training starts from: a preset, a folder or a hub id; "lstm" is a network of
-            that kind over the words of the texts to train on.
-        query_start: the query encoder's own start; None takes `start`.
-        encoders: 1, or 2 where queries have an encoder of their own.
-        pooling, query_pooling: how token vectors become one; "own" is the start's own way.
-        similarity: of two vectors.
-        query_length, doc_length: tokens after which a text is cut; None is the start's own.
-        join: what stands between the segments of a text; "sep" is the start's separator token, and
-            None is what the start's preset says.
-        labels: outputs of a cross-encoder.
-        sememes: a lexicon whose sememes are added to the documents' tokens (QuoteR §5.3).
-        alpha: their weight.
-        words: a file of word vectors, as GloVe's are, for "lstm"; without, they are drawn.
-        width: of the state of "lstm"; None is 300.
-        precision: "fp32"; "bf16" or "fp16" mixed with it; "auto" is bf16 where a GPU has it.
-        checkpointing: whether activations are computed again instead of kept.
-        seed: of everything drawn.
-        variables: what --set has chosen of the recipe's variables.
+        name: name of the recipe, that of its file.
+        title: description of the model in one line.
+        paper: paper that the recipe follows, with the sections.
+        note: what a user must know, such as the settings that the paper does not print.
+        stages: stages of training, each of which starts from the best model of the one before.
+        kind: kind of model: "dense", "late" (late interaction), "sparse" or "cross"
+            (cross-encoder).
+        start: base model: a preset, a folder or a hub id; "lstm" is an LSTM over the words of the
+            training texts, without a checkpoint.
+        query_start: base model of the query encoder; None is `start`.
+        encoders: number of encoders: 1, or 2 if queries have their own.
+        pooling: pooling of the token vectors into one; "own" is that of the base model.
+        query_pooling: pooling of the query encoder; None is `pooling`.
+        similarity: similarity of two vectors; None is that of the base model.
+        query_length: number of tokens after which a query is truncated; None is that of the base
+            model.
+        doc_length: number of tokens after which a document is truncated; None is that of the base
+            model.
+        join: separator of the segments of a text; "sep" is the separator token of the base model,
+            and None is the separator of its preset.
+        labels: number of outputs of a cross-encoder.
+        sememes: lexicon of sememes that are added to the documents' tokens (QuoteR §5.3).
+        alpha: weight of the sememes.
+        words: file of word vectors, such as GloVe's, for "lstm"; None draws them at random.
+        width: size of the state of "lstm"; None is 300.
+        precision: precision of training: "fp32", or mixed precision with "bf16" or "fp16"; "auto"
+            is fp32 on a CPU, and bf16 on a GPU, or fp16 if it lacks bf16.
+        checkpointing: whether activations are computed again instead of stored.
+        seed: seed of all random numbers.
+        variables: values of the recipe's variables, as chosen with --set.
     """
 
     name: str = ""
@@ -162,64 +166,12 @@ class Recipe:
         return kept
 
 
-# What is not a setting: the rest of a recipe is.
-_OWN = ("name", "stages", "variables")
-_TEXTS = ("title", "paper", "note")
-_MODEL = [field.name for field in fields(Recipe) if field.name not in (*_OWN, *_TEXTS)]
-_STAGE = [field.name for field in fields(Stage)]
-
-
-def recipes() -> list[str]:
-    """The names of the recipes that come with irtoolkit."""
-    return sorted(path.stem for path in FOLDER.glob("*.toml"))
-
-
-def find_recipe(name: str, settings: Mapping[str, Any] | None = None) -> Recipe:
-    """A recipe with settings of the user's.
-
-    Args:
-        name: one of `recipes()`, or the path of a file of one's own.
-        settings: of the model, of the recipe's variables, or of every stage; `2.epochs` is the
-            second stage's alone.
+def check_ranges(recipe: Recipe) -> None:
+    """Checks that the numbers of a recipe are in their ranges.
 
     Raises:
-        InputError: no such recipe, setting or value, or a file that is none.
-    """
-    path = _path(name)
-    data = _read(path)
-    stages = data.pop("stage", None)
-    if not isinstance(stages, list) or not stages:
-        raise InputError("a recipe has at least one [[stage]]", file=path)
-    variables = data.pop("variables", {})
-    model, shared, single = _sorted(path, settings or {}, len(stages), list(variables))
-    chosen = {key: str(model.pop(key, value["default"])) for key, value in variables.items()}
-    filled: dict[str, str] = {}
-    for key, value in chosen.items():
-        values = variables[key]["values"]
-        if value not in values:
-            raise InputError(
-                f"{key}={value} is no choice of the recipe {path.stem}",
-                remedy=f"{key} is one of {', '.join(values)}",
-            )
-        filled |= values[value]
-    made = []
-    for number, stage in enumerate(stages, 1):
-        _refuse_unknown(path, stage, _STAGE, f"stage {number}")
-        flat = {**_fill(path, stage, filled), **shared, **single.get(number, {})}
-        made.append(Stage(**parse_settings(Stage, flat, f"stage {number}")))
-    _refuse_unknown(path, data, [*_MODEL, *_TEXTS], "the recipe")
-    flat = {**_fill(path, data, filled), **model}
-    known = parse_settings(Recipe, flat, f"recipe {path.stem}")
-    return Recipe(
-        **known, name=path.stem, stages=tuple(made), variables=tuple(sorted(chosen.items()))
-    )
-
-
-def verify(recipe: Recipe) -> None:
-    """Sees to it that numbers are in their ranges.
-
-    Raises:
-        InputError: one is not, or a stage says when to stop and not by what.
+        InputError: names the first number that is not; or a stage has `every` or `patience`
+            without a measure.
     """
     if not 0 <= recipe.seed < 1 << 32:
         raise InputError(f"seed={recipe.seed} is not between 0 and 2^32 - 1")
@@ -239,86 +191,5 @@ def verify(recipe: Recipe) -> None:
         for key in ("every", "patience"):
             if getattr(stage, key) is not None and stage.measure is None:
                 raise InputError(
-                    f"{key}{at} is of evaluations, and no measure is named", remedy="measure=RR"
+                    f"{key}{at} needs a measure, and none is given", remedy="for example measure=RR"
                 )
-
-
-def variables(name: str) -> dict[str, tuple[str, list[str]]]:
-    """The variables of a recipe: the default of each, and what it may be."""
-    found = _read(_path(name)).get("variables", {})
-    return {key: (str(value["default"]), list(value["values"])) for key, value in found.items()}
-
-
-def _path(name: str) -> Path:
-    if name in recipes():
-        return FOLDER / f"{name}.toml"
-    if name.endswith(".toml"):
-        return Path(name)
-    raise InputError(
-        f"no recipe {name!r}", remedy=f"there are {', '.join(recipes())}, or give a .toml file"
-    )
-
-
-def _read(path: Path) -> dict[str, Any]:
-    text = "\n".join(line for _, line in read_lines(path))
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"not TOML: {error}", file=path) from None
-    found = data.get("variables", {})
-    stages = data.get("stage", [])
-    tables = isinstance(stages, list) and all(isinstance(stage, dict) for stage in stages)
-    if not isinstance(found, dict) or not tables:
-        raise InputError("[variables.NAME] and [[stage]] are tables", file=path)
-    for key, value in found.items():
-        fits = isinstance(value, dict) and value.keys() == {"default", "values"}
-        if not fits or not isinstance(value["values"], dict):
-            raise InputError(f"the variable {key} needs default and values", file=path)
-    return data
-
-
-def _sorted(
-    path: Path, settings: Mapping[str, Any], count: int, variables: list[str]
-) -> tuple[dict[str, Any], dict[str, Any], dict[int, dict[str, Any]]]:
-    """Settings of the model and of variables, of every stage, and of single stages."""
-    model: dict[str, Any] = {}
-    shared: dict[str, Any] = {}
-    single: dict[int, dict[str, Any]] = {}
-    for key, value in settings.items():
-        number, dot, name = key.partition(".")
-        if dot and name in _STAGE and number.isdecimal() and 1 <= int(number) <= count:
-            single.setdefault(int(number), {})[name] = value
-        elif key in _MODEL or key in variables:
-            model[key] = value
-        elif key in _STAGE:
-            shared[key] = value
-        else:
-            stages = f"; a stage's own is 1.epochs ({count} stages)" if count > 1 else ""
-            raise InputError(
-                f"the recipe {path.stem} has no setting {key!r}",
-                remedy=f"it has {', '.join([*variables, *_MODEL, *_STAGE])}{stages}",
-            )
-    return model, shared, single
-
-
-def _fill(path: Path, values: dict[str, Any], filled: Mapping[str, str]) -> dict[str, Any]:
-    """Values whose {placeholders} are filled in."""
-
-    def fill(value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        try:
-            return value.format_map(filled)
-        except (KeyError, ValueError, IndexError) as error:
-            raise InputError(f"no variable gives {error} in {value!r}", file=path) from None
-
-    return {key: fill(value) for key, value in values.items()}
-
-
-def _refuse_unknown(path: Path, values: Mapping[str, Any], known: list[str], where: str) -> None:
-    unknown = [key for key in values if key not in known]
-    if unknown:
-        raise InputError(
-            f"{where} has a key {unknown[0]!r}, which none has",
-            file=path, remedy=f"there are {', '.join(known)}",
-        )  # fmt: skip

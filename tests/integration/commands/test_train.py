@@ -13,12 +13,12 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.runs import Run
-from irtoolkit.training.building import separator
+from irtoolkit.training.base_model import segment_separator
 from irtoolkit.training.evaluating import make_test
 from irtoolkit.training.model_paths import RECORD, trained_folder
-from irtoolkit.training.recipes import find_recipe, recipes
-from irtoolkit.training.sets import build
-from irtoolkit.training.trainer import How, _split, train
+from irtoolkit.training.recipe_files import find_recipe, recipe_names
+from irtoolkit.training.sets import build_training_set
+from irtoolkit.training.trainer import split_rows, train
 from tests import planted
 from tests.conftest import Answer
 
@@ -69,7 +69,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_recipes_are_listed_with_their_variables(irtoolkit: Command) -> None:
     answer = irtoolkit("train", "--list")
     assert answer.status == 0
-    assert all(name in answer.out for name in recipes())
+    assert all(name in answer.out for name in recipe_names())
     assert "context=0/1|0/4|1/0|4/0|1/1|4/4" in answer.out
 
 
@@ -107,7 +107,7 @@ def test_a_trained_model_is_used_by_name_by_reference_and_by_others(
     assert model.similarity_fn_name == "cosine"
     assert len(Run.read(run)) > 0
     again = irtoolkit("train", mine, "--device", "cpu", "-o", tmp_path / "model")
-    assert "there already" in again.err
+    assert "exists already" in again.err
 
 
 def _rounded(content: Any) -> Any:
@@ -119,13 +119,13 @@ def _rounded(content: Any) -> Any:
 
 
 def test_the_card_says_what_the_model_is(mine: Path, cache: Path, tmp_path: Path) -> None:
-    made = train(find_recipe(str(mine)), tmp_path / "model", How(device="cpu"))
+    made = train(find_recipe(str(mine)), tmp_path / "model", device="cpu")
     card = (made.folder / "README.md").read_text()
     stage = made.record["stages"][0]
     for said in (
         "library_name: sentence-transformers", "# A model of nothing", "Nobody 2026, §1",
         "Only for this test.", f"{stage['rows']} rows of quoter/sample/en/train", "- rate: 0.001",
-        "Measured on quoter/sample/en/val", f"{stage['best']['figures']['RR']:.4f}",
+        "Evaluated on quoter/sample/en/val", f"{stage['best']['figures']['RR']:.4f}",
     ):  # fmt: skip
         assert said in card
     assert made.record["implementation"]["source"].keys() >= {"commit"}
@@ -135,24 +135,24 @@ def test_the_card_says_what_the_model_is(mine: Path, cache: Path, tmp_path: Path
 
 def test_rows_held_out_are_not_trained_on(cache: Path) -> None:
     stage = find_recipe("egret", {"dataset": "egret/sample/train", "held_out": "0.4"}).stages[0]
-    rows = build(stage)
-    kept, out = _split(rows, stage, seed=1)
+    rows = build_training_set(stage)
+    kept, out = split_rows(rows, stage, seed=1)
     assert sorted([*kept, *out]) == list(range(len(rows)))
     assert not set(rows.query_ids[kept]) & set(rows.query_ids[out])
     test = make_test(stage, rows.select(out))
     assert test is not None
     assert set(test.qrels.query_ids) == set(rows.query_ids[out]) == set(test.task.query_ids)
-    with pytest.raises(InputError, match="leaves nothing on one side"):
-        _split(rows, find_recipe("egret", {"held_out": "0.001"}).stages[0], seed=1)
+    with pytest.raises(InputError, match="leaves one part empty"):
+        split_rows(rows, find_recipe("egret", {"held_out": "0.001"}).stages[0], seed=1)
 
 
 def test_books_are_held_out_whole(cache: Path) -> None:
     settings = {"dataset": "relic/sample/train", "held_out": "0.5", "grouped": "true"}
     stage = find_recipe("egret", {**settings, "query": "default"}).stages[0]
-    rows = build(stage)
+    rows = build_training_set(stage)
     # The sample has one book; as if it had three.
     rows = replace(rows, groups=np.arange(len(rows)) % 3)
-    kept, out = _split(rows, stage, seed=0)
+    kept, out = split_rows(rows, stage, seed=0)
     assert len(kept)
     assert len(out)
     assert not set(rows.groups[kept]) & set(rows.groups[out])
@@ -169,7 +169,7 @@ def test_held_out_rows_of_files_rank_the_documents_of_the_others(
     ))  # fmt: skip
     settings = {"file": str(file), "held_out": "0.3", "measure": "RR", "evaluate": ""}
     stage = find_recipe("egret-books", settings).stages[0]
-    rows = build(stage)
+    rows = build_training_set(stage)
     test = make_test(stage, rows.select(np.array([1, 4, 7])))
     assert test is not None
     assert len(test.task.query_ids) == 3
@@ -189,9 +189,9 @@ def test_where_a_model_goes_does_not_hang_on_how_it_was_asked_for() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "no recipe is named"),
+        ([], "no recipe is given"),
         (["dense-relik"], "no recipe 'dense-relik'"),
-        (["dense-relic", "--set", "context=9/9"], "context=9/9 is no choice"),
+        (["dense-relic", "--set", "context=9/9"], "context=9/9 is not a value"),
         (["dense-relic", "--set", "loss=best"], "no loss 'best'"),
         (["dense-relic", "--set", "3.epochs=1"], "no setting '3.epochs'"),
         (["quoter", "--set", "sememes=nowhere.tsv"], "no lexicon of sememes nowhere.tsv"),
@@ -211,8 +211,8 @@ def test_files_that_are_no_recipes(tmp_path: Path) -> None:
     for text, said in (
         ("start = ", "not TOML"),
         ('start = "x"', r"at least one \[\[stage\]\]"),
-        ("[[stage]]\nspeed = 3", "stage 1 has a key 'speed'"),
-        ('colour = "red"\n[[stage]]\n', "the recipe has a key 'colour'"),
+        ("[[stage]]\nspeed = 3", "stage 1 has an unknown key 'speed'"),
+        ('colour = "red"\n[[stage]]\n', "the recipe has an unknown key 'colour'"),
         ("[variables]\nx = 3\n[[stage]]\n", "variable x needs default and values"),
         ('[[stage]]\ndataset = "{nothing}"', "no variable gives 'nothing'"),
     ):
@@ -236,8 +236,8 @@ def test_titles_and_abstracts_are_joined_by_the_starts_separator(
     recipe = find_recipe("specter-id", {
         "file": str(file), "start": start, "query_length": 16, "doc_length": 16, "batch": 4,
     })  # fmt: skip
-    made = train(recipe, tmp_path / "model", How(device="cpu"))
+    made = train(recipe, tmp_path / "model", device="cpu")
     assert made.record["stages"][0]["rows"] == 7
-    rows = build(recipe.stages[0], separator(recipe))
+    rows = build_training_set(recipe.stages[0], segment_separator(recipe))
     assert rows.queries[0] == "d0x0[SEP]d0x1 d0x2"
     assert made.record["plan"]["data"] == [rows.fingerprint]

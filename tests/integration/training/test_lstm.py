@@ -13,9 +13,9 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading
-from irtoolkit.training.building import separator
-from irtoolkit.training.checkpoints import StagePlace
-from irtoolkit.training.trainer import How, train
+from irtoolkit.training.base_model import segment_separator
+from irtoolkit.training.checkpoints import StageFolder
+from irtoolkit.training.trainer import train
 from tests import planted
 
 
@@ -31,17 +31,14 @@ def vectors(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-CPU = How(device="cpu")
-
-
 def trained(tmp_path: Path, name: str, **how: Any) -> Any:
     data, test = planted.task(topics=12, asked=6)
     made = planted.recipe(
         data, "lstm", test, width=24, pooling="own", loss="sampled", negatives="random", count=7,
         rate=1e-2, every=10**6, **how,
     )  # fmt: skip
-    assert separator(made) == " "
-    return train(made, tmp_path / name, CPU)
+    assert segment_separator(made) == " "
+    return train(made, tmp_path / name, device="cpu")
 
 
 def test_what_is_planted_is_learned(tmp_path: Path) -> None:
@@ -51,7 +48,7 @@ def test_what_is_planted_is_learned(tmp_path: Path) -> None:
     assert last(trained(tmp_path, "untrained", epochs=0.1)) < planted.CHANCE
     assert last(trained(tmp_path, "model", epochs=15)) > 0.9
     card = (tmp_path / "model" / "README.md").read_text()
-    assert "Start: lstm" in card
+    assert "Base model: lstm" in card
     assert "base_model" not in card
 
 
@@ -61,8 +58,8 @@ def test_a_folder_of_the_starts_name_changes_nothing(
     monkeypatch.chdir(tmp_path)
     data, _ = planted.task(topics=4, asked=4)
     made = planted.recipe(data, "lstm", width=4, pooling="own", epochs=0.1)
-    train(made, "lstm", CPU)
-    assert train(made, "lstm", CPU).reused
+    train(made, "lstm", device="cpu")
+    assert train(made, "lstm", device="cpu").reused
 
 
 def test_the_words_of_all_stages_are_known(tmp_path: Path) -> None:
@@ -70,7 +67,7 @@ def test_the_words_of_all_stages_are_known(tmp_path: Path) -> None:
     second, _ = planted.task(topics=4, asked=4)
     made = planted.recipe(first, "lstm", width=4, pooling="own", epochs=0.1)
     stages = (made.stages[0], replace(made.stages[0], dataset=second))
-    folder = train(replace(made, stages=stages), tmp_path / "model", CPU).folder
+    folder = train(replace(made, stages=stages), tmp_path / "model", device="cpu").folder
     model = loading.open_model("dense", str(folder))
     asked = model.encode_query(["q0x0", "q3x0", "never"])
     assert not np.allclose(asked[1], asked[2])
@@ -82,21 +79,22 @@ def test_who_is_interrupted_goes_on_to_the_same_weights(
     data, test = planted.task(topics=6, asked=6)
     made = planted.recipe(data, "lstm", test, width=8, pooling="own", batch=6, epochs=3)
     stages = (made.stages[0], replace(made.stages[0], frozen="documents"))
-    made, how = replace(made, stages=stages), How(device="cpu", save_every=2)
-    whole = train(made, tmp_path / "whole", how).folder
-    original, sealed = StagePlace.seal, []
+    made = replace(made, stages=stages)
+    how: dict[str, Any] = {"device": "cpu", "save_every": 2}
+    whole = train(made, tmp_path / "whole", **how).folder
+    original, sealed = StageFolder.complete, []
 
-    def killed(self: StagePlace, step: int, state: dict[str, Any]) -> None:
+    def killed(self: StageFolder, step: int, state: dict[str, Any]) -> None:
         original(self, step, state)
         sealed.append(step)
         if len(sealed) in (2, 9):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(StagePlace, "seal", killed)
+    monkeypatch.setattr(StageFolder, "complete", killed)
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
-            train(made, tmp_path / "cut", how)
-    cut = train(made, tmp_path / "cut", how).folder
+            train(made, tmp_path / "cut", **how)
+    cut = train(made, tmp_path / "cut", **how).folder
     for path in whole.rglob("*.safetensors"):
         assert path.read_bytes() == (cut / path.relative_to(whole)).read_bytes()
 
@@ -107,11 +105,11 @@ def test_other_word_vectors_are_another_training(
     path = vectors(*(f"q{t}x0 {t} 1 0" for t in range(12)))
     data, test = planted.task(topics=4, asked=4)
     made = planted.recipe(data, "lstm", test, width=4, pooling="own", epochs=0.1, words=str(path))
-    train(made, tmp_path / "model", CPU)
-    assert train(made, tmp_path / "model", CPU).reused
+    train(made, tmp_path / "model", device="cpu")
+    assert train(made, tmp_path / "model", device="cpu").reused
     path.write_text(path.read_text().replace(" 1 0", " 1 1"))
     with pytest.raises(InputError, match="another training: start"):
-        train(made, tmp_path / "model", CPU)
+        train(made, tmp_path / "model", device="cpu")
     path.unlink()
     with pytest.raises(InputError, match=r"there is no file of word vectors .*vectors\.txt"):
-        train(made, tmp_path / "model", CPU)
+        train(made, tmp_path / "model", device="cpu")

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from irtoolkit.training.negatives import words_of
+from irtoolkit.training.duplicates import words_of
 from irtoolkit.training.recipes import Stage
-from irtoolkit.training.sets import build
+from irtoolkit.training.sets import build_training_set
 from tests.unit.training.test_sets import RELIC, pairs, relevant, sentences_of
 
 
@@ -23,15 +23,15 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_processes_that_build_at_once(cache: Path) -> None:
     code = (
-        "from irtoolkit.training.sets import build; from irtoolkit.training.recipes import Stage\n"
-        f"print(build(Stage(dataset='{RELIC}')).fingerprint)"
+        "from irtoolkit.training.sets import build_training_set; from irtoolkit.training.recipes import Stage\n"
+        f"print(build_training_set(Stage(dataset='{RELIC}')).fingerprint)"
     )
     both = [
         subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
     said = {process.communicate()[0].strip() for process in both}
-    assert said == {build(Stage(dataset=RELIC)).fingerprint}
+    assert said == {build_training_set(Stage(dataset=RELIC)).fingerprint}
     assert len([*(cache / "training").iterdir()]) == 1
 
 
@@ -50,14 +50,16 @@ def test_real_datasets(dataset_id: str, folder: str, query: str, real_data: Path
     if not (real_data / folder).is_dir():
         pytest.skip(f"{real_data} has no {folder} release")
     doc = query if folder == "csfcube" else "default"
-    rows = build(Stage(dataset=dataset_id, query=query, doc=doc, near=0.8))
+    rows = build_training_set(Stage(dataset=dataset_id, query=query, doc=doc, near=0.8))
     assert pairs(rows) == relevant(dataset_id)
     words = [words_of(text) for text in rows.docs]
     for row in np.random.default_rng(0).permutation(len(rows))[:20].tolist():
         golds = [
-            int(g) for g, q in zip(rows.golds, rows.asked, strict=True) if q == rows.asked[row]
+            int(g)
+            for g, q in zip(rows.golds, rows.query_of, strict=True)
+            if q == rows.query_of[row]
         ]
-        barred = {*rows.barred(row).tolist()}
+        barred = {*rows.excluded(row).tolist()}
         assert barred >= {*golds}
         for doc_number in range(len(rows.docs)):
             alike = max(
@@ -75,7 +77,7 @@ def test_real_books(real_data: Path) -> None:
     stage = Stage(
         source="surroundings", dataset="plotretrieval/val", length=3, query="masked:[MASK]"
     )
-    rows = build(stage)
+    rows = build_training_set(stage)
     books = sentences_of("plotretrieval/val")
     assert len(set(rows.groups.tolist())) == len(books)
     whole = sum(len(known) // 3 for known in books.values())

@@ -21,15 +21,13 @@ from transformers import BertForMaskedLM
 from irtoolkit.base.errors import InputError
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import System
-from irtoolkit.training.checkpoints import StagePlace, save_whole
+from irtoolkit.training.checkpoints import StageFolder, save_atomically
 from irtoolkit.training.evaluating import make_test
 from irtoolkit.training.losses import LOSSES
 from irtoolkit.training.model_paths import RECORD, trained_by
 from irtoolkit.training.recipes import Recipe, Stage
-from irtoolkit.training.trainer import How, train
+from irtoolkit.training.trainer import train
 from tests import planted
-
-CPU = How(device="cpu")
 
 
 def figures(trained: Any) -> list[dict[str, float]]:
@@ -72,8 +70,8 @@ def test_what_is_planted_is_learned(name: str, tmp_path: Path) -> None:
         produce(data, System.make("random", "random", {}), settings["run"], progress=False)
     made = planted.recipe(data, start, test, every=10**6, **settings)
     untrained = replace(made, stages=(replace(made.stages[0], rate=1e-9, epochs=1),))
-    before = figures(train(untrained, tmp_path / "untrained", CPU))[-1]["R@1"]
-    after = figures(train(made, tmp_path / "model", CPU))[-1]["R@1"]
+    before = figures(train(untrained, tmp_path / "untrained", device="cpu"))[-1]["R@1"]
+    after = figures(train(made, tmp_path / "model", device="cpu"))[-1]["R@1"]
     assert before < 0.3
     assert after > 0.9
 
@@ -96,7 +94,7 @@ def test_both_stages_of_quoter_learn(tmp_path: Path) -> None:
     )  # fmt: skip
     found = [
         stage["evaluations"][-1]["figures"]["R@1"]
-        for stage in train(made, tmp_path / "model", CPU).record["stages"]
+        for stage in train(made, tmp_path / "model", device="cpu").record["stages"]
     ]
     assert found[1] > 0.9
     assert found[1] >= found[0] > planted.CHANCE
@@ -108,13 +106,13 @@ def test_a_bi_encoder_learns_from_a_cross_encoder_alone(loss: str, tmp_path: Pat
     start = planted.start(tmp_path / "start")
     taught = {"negatives": "random", "count": 7, "every": 10**6}
     teacher = planted.recipe(data, start, test, kind="cross", loss="listwise", epochs=40, **taught)
-    assert figures(train(teacher, tmp_path / "teacher", CPU))[-1]["R@1"] > 0.9
+    assert figures(train(teacher, tmp_path / "teacher", device="cpu"))[-1]["R@1"] > 0.9
     produce(data, System.make("random", "random", {}), tmp_path / "all.run", progress=False)
     student = planted.recipe(
         data, start, test, loss=loss, teacher=str(tmp_path / "teacher"), negatives="mined", count=7,
         run=str(tmp_path / "all.run"), epochs=40, every=10**6,
     )  # fmt: skip
-    assert figures(train(student, tmp_path / "student", CPU))[-1]["R@1"] > 0.9
+    assert figures(train(student, tmp_path / "student", device="cpu"))[-1]["R@1"] > 0.9
 
 
 # -- going on -----------------------------------------------------------------------------------
@@ -214,25 +212,25 @@ def test_a_half_written_checkpoint_is_passed_over(
 ) -> None:
     data, test = planted.task(topics=6, asked=6)
     made = planted.recipe(data, planted.start(tmp_path / "start"), test, batch=6, epochs=2, every=2)
-    how = How(device="cpu", save_every=3)
-    whole = train(made, tmp_path / "whole", how)
-    original = StagePlace.seal
+    how: dict[str, Any] = {"device": "cpu", "save_every": 3}
+    whole = train(made, tmp_path / "whole", **how)
+    original = StageFolder.complete
 
-    def killed(self: StagePlace, step: int, state: dict[str, Any]) -> None:
+    def killed(self: StageFolder, step: int, state: dict[str, Any]) -> None:
         original(self, step, state)
         if step == 6:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(StagePlace, "seal", killed)
+        patched.setattr(StageFolder, "complete", killed)
         with pytest.raises(KeyboardInterrupt):
-            train(made, tmp_path / "cut", how)
+            train(made, tmp_path / "cut", **how)
     place = tmp_path / "cut.training" / "stage-1"
     half = place / "checkpoint-99999"
     shutil.copytree(place / "checkpoint-6", half)
     (half / "follower.json").unlink()
     (half / "optimizer.pt").write_bytes(b"")
-    cut = train(made, tmp_path / "cut", how)
+    cut = train(made, tmp_path / "cut", **how)
     assert same(whole.folder, cut.folder)
     assert figures(whole) == figures(cut)
 
@@ -278,18 +276,22 @@ def test_two_processes_have_the_loss_of_one_with_the_whole_batch(tmp_path: Path)
 def test_a_model_that_is_there_is_taken(tmp_path: Path) -> None:
     data, test = planted.task(topics=4, asked=4)
     made = planted.recipe(data, planted.start(tmp_path / "start"), test, epochs=1)
-    assert not train(made, tmp_path / "model", CPU).reused
-    assert train(made, tmp_path / "model", CPU).reused
+    assert not train(made, tmp_path / "model", device="cpu").reused
+    assert train(made, tmp_path / "model", device="cpu").reused
     with pytest.raises(InputError, match=r"another training: .*rate was 0\.005 and is 0\.1"):
-        train(replace(made, stages=(replace(made.stages[0], rate=0.1),)), tmp_path / "model", CPU)
+        train(
+            replace(made, stages=(replace(made.stages[0], rate=0.1),)),
+            tmp_path / "model",
+            device="cpu",
+        )
     # A setting that is not set may not have been there when the model was made.
     record = json.loads((tmp_path / "model" / RECORD).read_text())
     assert record["plan"]["settings"].pop("join", "") is None
     (tmp_path / "model" / RECORD).write_text(json.dumps(record))
     assert trained_by(tmp_path / "model", made)
-    assert train(made, tmp_path / "model", CPU).reused
+    assert train(made, tmp_path / "model", device="cpu").reused
     with pytest.raises(InputError, match=r"another training: settings\.join was None and is / "):
-        train(replace(made, join="/"), tmp_path / "model", CPU)
+        train(replace(made, join="/"), tmp_path / "model", device="cpu")
     assert not trained_by(tmp_path / "model", replace(made, join="/"))
 
 
@@ -305,9 +307,9 @@ def test_a_checkpoint_of_another_recipe_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match="another training: recipe was another and is planted"
     ) as told:
-        train(made, tmp_path / "model", CPU)
+        train(made, tmp_path / "model", device="cpu")
     assert "--restart" in str(told.value)
-    train(made, tmp_path / "model", How(device="cpu", restart=True))
+    train(made, tmp_path / "model", device="cpu", restart=True)
 
 
 def test_a_loss_that_is_no_number_stops_with_its_batch(tmp_path: Path) -> None:
@@ -318,7 +320,7 @@ def test_a_loss_that_is_no_number_stops_with_its_batch(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"loss of step \d+ is (nan|inf).* query train\d-\d with"
     ) as told:
-        train(made, tmp_path / "model", CPU)
+        train(made, tmp_path / "model", device="cpu")
     assert "lower rate" in str(told.value)
     assert not (tmp_path / "model").exists()
 
@@ -328,7 +330,7 @@ def test_want_of_memory_says_what_to_lower(tmp_path: Path) -> None:
     recipe = written(tmp_path, start, batch=48, epochs=1)
     script = (
         "import resource, sys, torch; torch.set_num_threads(1)\n"
-        "import sentence_transformers, irtoolkit.training.loop\n"
+        "import sentence_transformers, irtoolkit.training.st_trainer\n"
         "from irtoolkit.cli import main\n"
         "from irtoolkit.training.loss_modules import Sampled\n"
         "whole = Sampled.forward\n"
@@ -359,9 +361,9 @@ def test_a_folder_that_is_no_model_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "thesis.tex").write_text("years of work")
     with pytest.raises(InputError, match="was not made by training"):
-        train(made, tmp_path / "model", CPU)
+        train(made, tmp_path / "model", device="cpu")
     with pytest.raises(InputError, match="was not made by training"):
-        train(made, tmp_path / "model", How(device="cpu", restart=True))
+        train(made, tmp_path / "model", device="cpu", restart=True)
     assert (tmp_path / "model" / "thesis.tex").read_text() == "years of work"
 
 
@@ -377,28 +379,28 @@ def test_a_folder_that_is_no_model_is_left_alone(tmp_path: Path) -> None:
         {"epochs": 9, "patience": 1, "rate": 1e-9},
     ],
 )
-@pytest.mark.parametrize("moment", ["finish", "forget_bests"])
+@pytest.mark.parametrize("moment", ["finish", "remove_bests"])
 def test_who_is_killed_as_a_stage_ends_loses_nothing(
     moment: str, settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, test = planted.task(topics=6, asked=6)
     start = planted.start(tmp_path / "start")
     made = planted.recipe(data, start, test, **{"batch": 6, **settings})
-    whole = train(made, tmp_path / "whole", CPU)
+    whole = train(made, tmp_path / "whole", device="cpu")
     steps = whole.record["stages"][0]["steps"]
-    original = getattr(StagePlace, moment)
+    original = getattr(StageFolder, moment)
 
-    def killed(self: StagePlace, *rest: Any) -> None:
-        last = self.last()
+    def killed(self: StageFolder, *rest: Any) -> None:
+        last = self.last_checkpoint()
         if moment == "finish" or (last is not None and last.name == f"checkpoint-{steps}"):
             raise KeyboardInterrupt
         original(self, *rest)
 
     with monkeypatch.context() as patched:
-        patched.setattr(StagePlace, moment, killed)
+        patched.setattr(StageFolder, moment, killed)
         with pytest.raises(KeyboardInterrupt):
-            train(made, tmp_path / "cut", CPU)
-    cut = train(made, tmp_path / "cut", CPU)
+            train(made, tmp_path / "cut", device="cpu")
+    cut = train(made, tmp_path / "cut", device="cpu")
     assert same(whole.folder, cut.folder)
     assert cut.record["stages"][0]["steps"] == steps
     assert figures(whole) == figures(cut)
@@ -417,31 +419,31 @@ def test_a_folder_is_whole_or_as_it_was(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     model = tmp_path / "model"
-    save_whole(save("one"), model)
+    save_atomically(save("one"), model)
     with pytest.raises(KeyboardInterrupt):
-        save_whole(fail, model)
+        save_atomically(fail, model)
     assert (model / "weights").read_text() == "one"
     # Killed between the two renames.
     model.rename(tmp_path / "model.old")
     with pytest.raises(KeyboardInterrupt):
-        save_whole(fail, model)
+        save_atomically(fail, model)
     assert (model / "weights").read_text() == "one"
-    save_whole(save("two"), model)
+    save_atomically(save("two"), model)
     assert (model / "weights").read_text() == "two"
 
 
 def test_an_interrupted_restart_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data, test = planted.task(topics=4, asked=4)
     made = planted.recipe(data, planted.start(tmp_path / "start"), test, epochs=2)
-    train(made, tmp_path / "model", CPU)
+    train(made, tmp_path / "model", device="cpu")
     with monkeypatch.context() as patched:
         patched.setattr(
-            StagePlace, "finish", lambda *rest: (_ for _ in ()).throw(KeyboardInterrupt)
+            StageFolder, "finish", lambda *rest: (_ for _ in ()).throw(KeyboardInterrupt)
         )
         with pytest.raises(KeyboardInterrupt):
-            train(made, tmp_path / "model", How(device="cpu", restart=True))
-    assert not train(made, tmp_path / "model", CPU).reused
-    assert train(made, tmp_path / "model", CPU).reused
+            train(made, tmp_path / "model", device="cpu", restart=True)
+    assert not train(made, tmp_path / "model", device="cpu").reused
+    assert train(made, tmp_path / "model", device="cpu").reused
 
 
 @pytest.mark.parametrize(
@@ -455,17 +457,17 @@ def test_an_interrupted_restart_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
         ({"rate": 0.0}, "rate=0.0 is not above 0"),
         ({"held_out": 1.0}, "held_out=1.0 is not a share"),
         ({"seed": -1}, "seed=-1 is not between"),
-        ({"measure": None, "patience": 2}, "patience is of evaluations, and no measure is named"),
-        ({"negatives": "random", "count": 2}, "may be the gold of another"),
+        ({"measure": None, "patience": 2}, "patience needs a measure, and none is given"),
+        ({"negatives": "random", "count": 2}, "may be relevant"),
     ],
 )
 def test_numbers_out_of_range(settings: dict[str, Any], said: str, tmp_path: Path) -> None:
     made = planted.recipe("nowhere/train", "nowhere", "nowhere/test", **settings)
     with pytest.raises(InputError, match=re.escape(said)):
-        train(made, tmp_path / "model", CPU)
+        train(made, tmp_path / "model", device="cpu")
 
 
 def test_a_file_is_no_folder_for_a_model(tmp_path: Path) -> None:
     (tmp_path / "model").write_text("mine")
     with pytest.raises(InputError, match="is a file"):
-        train(planted.recipe("nowhere", "nowhere"), tmp_path / "model", CPU)
+        train(planted.recipe("nowhere", "nowhere"), tmp_path / "model", device="cpu")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.training.losses import LOSSES, check, make_loss
+from irtoolkit.training.losses import LOSSES, check_stage, make_loss
 from irtoolkit.training.recipes import Recipe, Stage
 from tests.unit.training.test_losses import (
     SIMILARITIES,
@@ -170,7 +170,7 @@ FITTING: list[tuple[dict[str, Any], Stage]] = [
 
 @pytest.mark.parametrize(("recipe", "given"), FITTING)
 def test_a_stage_that_fits(recipe: dict[str, Any], given: Stage) -> None:
-    check(replace(RECIPE, **recipe), given)
+    check_stage(replace(RECIPE, **recipe), given)
 
 
 CROSS = {"kind": "cross", "encoders": 1}
@@ -180,15 +180,15 @@ AMISS: list[tuple[dict[str, Any], Stage, str]] = [
     ({}, stage("hinge"), "no loss 'hinge' (there are in-batch, sampled, all"),
     ({}, stage("classes"), "loss=classes is not for models of kind dense (for these there are in-"),
     (CROSS, stage("in-batch"), "kind cross (for these there are pointwise, classes, pairwise, listw"),
-    ({}, stage("sampled"), "needs negatives of each row, 1 at least, and there are 0 (negatives=ran"),
-    ({}, stage("sampled", count=3), "1 at least, and there are 0"),
-    ({}, stage("triplet", negatives="random", count=2), "looks at 1 negative of a row, and there are 2 (count=1)"),
-    ({}, stage("all", frozen="documents", negatives="random", count=2), "looks at no negatives of a row, and there are 2 (negatives=none)"),
+    ({}, stage("sampled"), "needs at least 1 negative of each row, and there are 0 (negatives=ran"),
+    ({}, stage("sampled", count=3), "at least 1 negative of each row, and there are 0"),
+    ({}, stage("triplet", negatives="random", count=2), "uses 1 negative of a row, and there are 2 (count=1)"),
+    ({}, stage("all", frozen="documents", negatives="random", count=2), "uses no negatives of a row, and there are 2 (negatives=none)"),
     ({}, stage("all"), "so their encoder cannot change (frozen=documents)"),
     ({"encoders": 1}, stage("all", frozen="documents"), "share an encoder (encoders=2"),
     ({"kind": "late", "encoders": 1}, stage("in-batch", frozen="documents"), "share an encoder"),
     ({}, stage("kl", negatives="random", count=2), "learns the scores of a teacher, and there is none (teacher=MODEL"),
-    ({}, stage("in-batch", teacher="t"), "does not look at a teacher's scores (leave teacher out, or loss=margin-mse or kl)"),
+    ({}, stage("in-batch", teacher="t"), "does not use a teacher's scores (leave teacher out, or loss=margin-mse or kl)"),
     (CROSS, stage("classes", negatives="random", count=1), "with labels=2, not 1 (labels=2)"),
     ({**CROSS, "labels": 2}, stage("pointwise", negatives="random", count=1), "with labels=1, not 2"),
     ({}, stage("triplet", negatives="random", count=1, scale=20.0), "scale=20: loss=triplet has no scale"),
@@ -204,5 +204,5 @@ AMISS: list[tuple[dict[str, Any], Stage, str]] = [
 @pytest.mark.parametrize(("recipe", "given", "expected"), AMISS)
 def test_a_stage_that_does_not_fit(recipe: dict[str, Any], given: Stage, expected: str) -> None:
     with pytest.raises(InputError) as said:
-        check(replace(RECIPE, **recipe), given)
+        check_stage(replace(RECIPE, **recipe), given)
     assert expected in str(said.value)

@@ -13,9 +13,12 @@ from hypothesis import strategies as st
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
-from irtoolkit.training import negatives
-from irtoolkit.training.negatives import Bars, Documents, Ragged, draw, mine, words_of
-from irtoolkit.training.sets import TrainingSet
+from irtoolkit.training import duplicates
+from irtoolkit.training.duplicates import DuplicateFinder, words_of
+from irtoolkit.training.exclusions import Exclusions
+from irtoolkit.training.negatives import draw_negatives, mine_negatives
+from irtoolkit.training.ragged import Ragged
+from irtoolkit.training.training_set import TrainingSet
 
 WORDS = [f"w{i}" for i in range(9)]
 NEARS = (0.05, 0.2, 1 / 3, 0.5, 0.6, 2 / 3, 0.75, 0.8, 0.9, 1.0, 1.5)
@@ -25,8 +28,8 @@ def jaccard(one: set[str], two: set[str]) -> float:
     return len(one & two) / len(one | two) if one | two else 1.0
 
 
-def documents(texts: list[str], near: float, ids: list[str] | None = None) -> Documents:
-    found = Documents(near)
+def documents(texts: list[str], near: float, ids: list[str] | None = None) -> DuplicateFinder:
+    found = DuplicateFinder(near)
     for doc_id, text in zip(ids or [f"d{i}" for i in range(len(texts))], texts, strict=True):
         found.add(doc_id, text)
     return found
@@ -87,17 +90,17 @@ def test_what_is_barred(
     asked, docs = (np.array(column, np.int64) for column in zip(*golds, strict=True))
     with pytest.MonkeyPatch.context() as patch:
         for name, value in zip(("_PAIRED", "_RARE", "_BLOCK"), ways, strict=True):
-            patch.setattr(negatives, name, value)
-        bars = documents(texts, near, ids).bars(asked, docs, 5)
+            patch.setattr(duplicates, name, value)
+        exclusions = documents(texts, near, ids).exclusions(asked, docs, 5)
     for query in range(5):
         expected = barred_by_hand(texts, ids, golds, query, near)
-        assert bars.docs(query).tolist() == expected
-        held = bars.hold(np.full(len(texts), query), np.arange(len(texts)))
+        assert exclusions.of_query(query).tolist() == expected
+        held = exclusions.contain(np.full(len(texts), query), np.arange(len(texts)))
         assert np.flatnonzero(held).tolist() == expected
 
 
 def test_long_texts_and_room_for_few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(negatives, "_PAIRS", 1)
+    monkeypatch.setattr(duplicates, "_PAIRS", 1)
     random = np.random.default_rng(1)
     texts, words = [], [f"v{i}" for i in range(400)]
     for size in (1, 2, 5, 30, 70, 79, 80, 81, 82, 95, 130, 200):
@@ -107,9 +110,9 @@ def test_long_texts_and_room_for_few_pairs(monkeypatch: pytest.MonkeyPatch) -> N
             for drop in range(0, size, max(1, size // 7))
         ]
     each = np.arange(len(texts))
-    bars = documents(texts, 0.7).bars(each, each, len(texts))
+    exclusions = documents(texts, 0.7).exclusions(each, each, len(texts))
     golds = [(i, i) for i in range(len(texts))]
-    found = [bars.docs(i).tolist() for i in range(len(texts))]
+    found = [exclusions.of_query(i).tolist() for i in range(len(texts))]
     ids = [f"d{i}" for i in range(len(texts))]
     assert found == [barred_by_hand(texts, ids, golds, i, 0.7) for i in range(len(texts))]
     assert sum(map(len, found)) > 2 * len(texts)
@@ -117,10 +120,10 @@ def test_long_texts_and_room_for_few_pairs(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_words_are_case_and_punctuation_blind() -> None:
     assert words_of("The Sea, the SEA; l'été!") == {"the", "sea", "l", "été"}
-    bars = documents(["Call me Ishmael.", "call me, ishmael", "Call me"], 0.8).bars(
+    exclusions = documents(["Call me Ishmael.", "call me, ishmael", "Call me"], 0.8).exclusions(
         np.array([0]), np.array([0]), 1
     )
-    assert bars.docs(0).tolist() == [0, 1]
+    assert exclusions.of_query(0).tolist() == [0, 1]
 
 
 def test_chinese_is_compared_by_pairs_of_characters() -> None:
@@ -135,29 +138,29 @@ def test_chinese_is_compared_by_pairs_of_characters() -> None:
     }
     assert words_of("睦 百姓") == {"睦", "百姓"}
     texts = ["九族既睦平章百姓", "九族既睦，平章百姓也", "百姓平章既睦九族"]
-    bars = documents(texts, 0.6).bars(np.array([0]), np.array([0]), 1)
+    exclusions = documents(texts, 0.6).exclusions(np.array([0]), np.array([0]), 1)
     # The second has 6 of 9 pairs in common, the third 4 of 10: it has the same characters, though.
-    assert bars.docs(0).tolist() == [0, 1]
+    assert exclusions.of_query(0).tolist() == [0, 1]
 
 
 def test_texts_without_words_are_the_same() -> None:
-    bars = documents(["...", "!", "word"], 0.8).bars(np.array([0]), np.array([0]), 1)
-    assert bars.docs(0).tolist() == [0, 1]
+    exclusions = documents(["...", "!", "word"], 0.8).exclusions(np.array([0]), np.array([0]), 1)
+    assert exclusions.of_query(0).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("near", [0.0, -1.0, float("nan")])
 def test_near_must_be_above_zero(near: float) -> None:
-    with pytest.raises(InputError, match="takes any two documents for the same"):
-        Documents(near)
+    with pytest.raises(InputError, match="makes any two documents near duplicates"):
+        DuplicateFinder(near)
 
 
 def test_kinds_are_the_same_in_every_process() -> None:
     """Words stand in sets in an order that each process chooses for itself."""
     code = (
-        "import numpy as np; from irtoolkit.training.negatives import Documents; d = Documents(.5)\n"
+        "import numpy as np; from irtoolkit.training.duplicates import DuplicateFinder; d = DuplicateFinder(.5)\n"
         "for i in range(60): d.add(str(i), ' '.join(f'w{(i * j) % 17}' for j in range(i % 7)))\n"
-        "b = d.bars(np.arange(9), np.arange(9) * 5, 9)\n"
-        "print(b.kinds.tolist(), b.count, b.keys.offsets.tolist(), b.keys.values.tolist())"
+        "b = d.exclusions(np.arange(9), np.arange(9) * 5, 9)\n"
+        "print(b.word_sets.tolist(), b.word_set_count, b.keys.offsets.tolist(), b.keys.values.tolist())"
     )
     said = {
         subprocess.run(
@@ -176,11 +179,11 @@ def test_bars_among_some_documents(
     texts, ids, golds, near = given_
     places = np.array(sorted({place % len(texts) for place in chosen}))
     asked, docs = (np.array(column, np.int64) for column in zip(*golds, strict=True))
-    whole = documents(texts, near, ids).bars(asked, docs, 5)
-    part = whole.among(places)
+    whole = documents(texts, near, ids).exclusions(asked, docs, 5)
+    part = whole.restrict(places)
     for query in range(5):
-        kept = np.flatnonzero(np.isin(places, whole.docs(query)))
-        assert part.docs(query).tolist() == kept.tolist()
+        kept = np.flatnonzero(np.isin(places, whole.of_query(query)))
+        assert part.of_query(query).tolist() == kept.tolist()
 
 
 # -- drawing ----------------------------------------------------------------------------------
@@ -190,8 +193,8 @@ def drawn_from(pool: list[int], barred: list[int], rows: int = 1) -> TrainingSet
     total = max([0, *pool, *barred]) + 1
     return TrainingSet(
         queries=["q"] * rows, golds=np.zeros(rows, np.int64), groups=np.zeros(rows, np.int64),
-        docs=["d"] * total, asked=np.zeros(rows, np.int64), query_names=["q7"] * rows,
-        doc_names=["d3"] * total, bars=Bars.of([barred], total), pool_of=np.zeros(1, np.int64),
+        docs=["d"] * total, query_of=np.zeros(rows, np.int64), query_names=["q7"] * rows,
+        doc_names=["d3"] * total, exclusions=Exclusions.of_documents([barred], total), pool_of=np.zeros(1, np.int64),
         pools=Ragged.of([sorted(pool)]), fingerprint="", what="relic/test",
     )  # fmt: skip
 
@@ -206,13 +209,13 @@ def test_drawn_negatives(
     rows, free = drawn_from([*pool], [*barred], 3), pool - barred
     if len(free) < count:
         with pytest.raises(InputError, match=f"query q7 with document d3 of relic/test has {len(free)} candidates"):  # fmt: skip
-            draw(rows, 1, count, seed, epoch)
+            draw_negatives(rows, 1, count, seed, epoch)
         return
-    found = draw(rows, 1, count, seed, epoch).tolist()
+    found = draw_negatives(rows, 1, count, seed, epoch).tolist()
     assert len(set(found)) == count
     assert set(found) <= free
-    draw(rows, 2, count, seed, epoch)
-    assert draw(rows, 1, count, seed, epoch).tolist() == found
+    draw_negatives(rows, 2, count, seed, epoch)
+    assert draw_negatives(rows, 1, count, seed, epoch).tolist() == found
 
 
 @pytest.mark.parametrize("size", [30, 3000])
@@ -222,7 +225,7 @@ def test_every_candidate_is_drawn_as_often(size: int) -> None:
     often = np.zeros(size)
     epochs = 20 * size // 10
     for epoch in range(epochs):
-        often[draw(rows, 0, 10, 1, epoch)] += 1
+        often[draw_negatives(rows, 0, 10, 1, epoch)] += 1
     assert (often[:3] == 0).all()
     expected = 10 * epochs / (size - 3)
     # Chi-squared has a mean of the degrees of freedom and a variance of twice that.
@@ -232,7 +235,9 @@ def test_every_candidate_is_drawn_as_often(size: int) -> None:
 def test_rows_epochs_and_seeds_draw_others() -> None:
     rows = drawn_from([*range(1000)], [], 2)
     arguments = [(0, 1, 0), (1, 1, 0), (0, 2, 0), (0, 1, 1)]
-    assert len({str(draw(rows, row, 5, seed, epoch)) for row, seed, epoch in arguments}) == 4
+    assert (
+        len({str(draw_negatives(rows, row, 5, seed, epoch)) for row, seed, epoch in arguments}) == 4
+    )
 
 
 # -- mining -----------------------------------------------------------------------------------
@@ -243,8 +248,8 @@ def test_rows_epochs_and_seeds_draw_others() -> None:
     st.lists(st.sets(st.integers(0, 9)), min_size=5, max_size=5), st.integers(1, 4),
 )  # fmt: skip
 def test_mined_negatives(ranked: list[list[int]], barred: list[set[int]], count: int) -> None:
-    bars = Bars.of(barred[: len(ranked)], 10)
-    found = mine(Ragged.of(ranked), bars, count)
+    exclusions = Exclusions.of_documents(barred[: len(ranked)], 10)
+    found = mine_negatives(Ragged.of(ranked), exclusions, count)
     for docs, without, row in zip(ranked, barred, found.tolist(), strict=False):
         kept = [doc for doc in docs if doc not in without][:count]
         assert row == kept + [-1] * (count - len(kept))

@@ -22,7 +22,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading, presets
 from irtoolkit.models.presets import Preset
 from irtoolkit.retrievers import dense
-from irtoolkit.training.building import build_model, freeze_documents
+from irtoolkit.training.base_model import build_model, freeze_documents
 from irtoolkit.training.losses import make_loss
 from irtoolkit.training.recipes import Recipe, Stage
 from tests.datasets import ASKED, DOCS, paired, register, table
@@ -280,7 +280,7 @@ def test_a_preset_says_what_is_known_of_it(starts: Any, monkeypatch: pytest.Monk
     for name, expected in (
         ("absent", "the weights of nobody/nothing are not here: run `hf download"),
         ("untold", "the weights of untold are not on the hub: train it"),
-        ("pooled", r"pooled is pooled by pooler, which is not trained here \(pooling=cls"),
+        ("pooled", r"pooled has pooler pooling, which cannot be trained here \(pooling=cls"),
         ("writer", "cannot start from writer, which is of kind writer"),
     ):
         with pytest.raises(InputError, match=expected):
@@ -357,15 +357,15 @@ AMISS: list[tuple[str, dict[str, Any], str]] = [
     ("plain", {"query_start": "x"}, r"query_start=x with one encoder \(encoders=2\)"),
     ("plain", {"sememes": "x"}, r"queries share their encoder \(encoders=2\)"),
     ("nothing", {}, "there is no model in /nothing"),
-    ("", {}, r"starts from no model \(start=PRESET"),
+    ("", {}, r"names no base model \(start=PRESET"),
     ("plain", {"kind": "sparse"}, r"kind sparse cannot start from .* \(a masked language model\)"),
     ("whole", {"kind": "sparse"}, "cannot start from .*, which is of kind dense"),
     ("colbert", {}, r"kind dense cannot start from .*, which is of kind late \(a plain transf"),
-    ("static", {"doc_length": 5}, "document texts of 5 tokens: the model cuts no text"),
-    ("static", {"pooling": "mask"}, "pooling=mask is of a transformer's tokens"),
+    ("static", {"doc_length": 5}, "document texts of 5 tokens: the model does not truncate texts"),
+    ("static", {"pooling": "mask"}, "pooling=mask is for the tokens of a transformer"),
     ("plain", {"doc_length": LONGEST + 1}, f"length of {LONGEST + 1} tokens is more than the model's {LONGEST}"),
     ("plain", {"query_length": -1}, "a length of -1 tokens is not at least 1"),
-    ("static", {"encoders": 2, "sememes": "sememes"}, "to one that has none"),
+    ("static", {"encoders": 2, "sememes": "sememes"}, "that has no sememes yet"),
 ]  # fmt: skip
 
 
@@ -382,5 +382,5 @@ def test_dprs_own_form(tmp_path: Path) -> None:
     made = transformers.DPRContextEncoder
     made(config(words, transformers.DPRConfig)).save_pretrained(tmp_path)
     words.save_pretrained(tmp_path)
-    with pytest.raises(InputError, match="is in DPR's own form"):
+    with pytest.raises(InputError, match="is in DPR's own format"):
         build(str(tmp_path))

@@ -13,8 +13,9 @@ from scipy.special import log_softmax, softmax
 from sentence_transformers import CrossEncoder
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.training import loss_modules as criteria
-from irtoolkit.training.losses import DOC_FLOPS, LOSSES, QUERY_FLOPS, make_loss
+from irtoolkit.training import loss_modules
+from irtoolkit.training.loss_makers import DOC_FLOPS, QUERY_FLOPS
+from irtoolkit.training.losses import LOSSES, make_loss
 from irtoolkit.training.recipes import Stage
 from tests.tiny import save
 
@@ -148,13 +149,13 @@ def test_all_trains_queries_only() -> None:
 def test_similarities_are_computed_in_single_precision(name: str) -> None:
     """bf16 cannot tell 200 from 200.5, and mixed precision would compute products in it."""
     a, b = 10 * torch.randn(5, 64), 10 * torch.randn(5, 64)
-    expected = criteria.all_pairs(name)(a, b), criteria.row_by_row(name)(a, b)
+    expected = loss_modules.all_pairs(name)(a, b), loss_modules.row_by_row(name)(a, b)
     with torch.autocast("cpu", torch.bfloat16):
-        found = criteria.all_pairs(name)(a, b), criteria.row_by_row(name)(a, b)
+        found = loss_modules.all_pairs(name)(a, b), loss_modules.row_by_row(name)(a, b)
     for one, other in zip(found, expected, strict=True):
         assert one.dtype == torch.float32
         assert torch.equal(one, other)
-    assert criteria.all_pairs(name)(a.bfloat16(), b.bfloat16()).dtype == torch.float32
+    assert loss_modules.all_pairs(name)(a.bfloat16(), b.bfloat16()).dtype == torch.float32
 
 
 # -- sparse vectors ---------------------------------------------------------------------------

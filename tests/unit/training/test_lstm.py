@@ -15,9 +15,9 @@ from sentence_transformers import SentenceTransformer
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models.adapters import apply
-from irtoolkit.training import lstm as scratch
-from irtoolkit.training.building import build_model, freeze_documents
+from irtoolkit.training.base_model import build_model, freeze_documents
 from irtoolkit.training.losses import make_loss
+from irtoolkit.training.lstm import vocabulary
 from irtoolkit.training.recipes import Recipe, Stage
 from tests import planted
 
@@ -33,7 +33,7 @@ def build(**how: Any) -> Any:
 
 
 def test_the_vocabulary_is_words_by_frequency_and_chinese_characters() -> None:
-    words = scratch.vocabulary(TEXTS)
+    words = vocabulary(TEXTS)
     assert words[:2] == ["cat", "the"]
     assert words[2:] == sorted([*"學而時習之", "!", ",", "a", "dog", "sat"])
 
@@ -41,7 +41,7 @@ def test_the_vocabulary_is_words_by_frequency_and_chinese_characters() -> None:
 def test_a_text_is_the_last_state_of_an_lstm_over_its_words() -> None:
     model = build()
     words, network = model[0].sub_modules["query"][:2]
-    number = {word: i for i, word in enumerate(scratch.vocabulary(TEXTS), 2)}
+    number = {word: i for i, word in enumerate(vocabulary(TEXTS), 2)}
     for text, ids in {
         "the DOG sat": [number["the"], number["dog"], number["sat"]],
         "the wombat": [number["the"], 1],
@@ -59,7 +59,7 @@ def test_a_text_is_the_last_state_of_an_lstm_over_its_words() -> None:
 def test_other_poolings(pooling: str) -> None:
     model = build(pooling=pooling, encoders=1)
     words, network = model[0], model[1]
-    ids = [word + 2 for word in map(scratch.vocabulary(TEXTS).index, ["the", "dog", "sat"])]
+    ids = [word + 2 for word in map(vocabulary(TEXTS).index, ["the", "dog", "sat"])]
     states = network.encoder(words.emb_layer(torch.tensor([ids])))[0][0].detach()
     wanted = states.mean(0) if pooling == "mean" else states.max(0).values
     np.testing.assert_allclose(model.encode(["the dog sat"])[0], wanted.numpy(), atol=1e-6)
@@ -139,27 +139,27 @@ def test_words_have_the_vectors_of_the_file(
 ) -> None:
     path = vectors(*head, "cat 1 2", "at home 5 6", "之 3 -4e-1", "cat 9 9", "zebra 7 8", name=name)
     words = build(words=str(path), width=3)[0].sub_modules["query"][0]
-    vocabulary = scratch.vocabulary(TEXTS)
+    known = vocabulary(TEXTS)
     weights = words.emb_layer.weight.detach().numpy()
-    assert weights.shape == (len(vocabulary) + 2, 2)
-    assert weights[vocabulary.index("cat") + 2].tolist() == [1, 2]
-    assert weights[vocabulary.index("之") + 2] == pytest.approx([3, -0.4])
+    assert weights.shape == (len(known) + 2, 2)
+    assert weights[known.index("cat") + 2].tolist() == [1, 2]
+    assert weights[known.index("之") + 2] == pytest.approx([3, -0.4])
     assert not weights[0].any()
     assert words.emb_layer.weight.requires_grad
-    drawn = np.delete(weights, [0, *(vocabulary.index(w) + 2 for w in ("cat", "之"))], axis=0)
+    drawn = np.delete(weights, [0, *(known.index(w) + 2 for w in ("cat", "之"))], axis=0)
     assert 0 < np.abs(drawn).max() < 1
 
 
 @pytest.mark.parametrize(
     ("lines", "line", "said"),
     [
-        (["cat 1 2", "dog 1 2", "the 1"], 3, "1 numbers, where the first line has 2"),
-        (["cat 1 2", "dog 1 two"], 2, "the vector of 'dog' has what is no number"),
-        (["cat 1 2", "dog 1 nan"], 2, "the vector of 'dog' has what is no number"),
-        (["cat 1 2", "dog"], 2, "0 numbers, where the first line has 2"),
+        (["cat 1 2", "dog 1 2", "the 1"], 3, "1 numbers, and the first line has 2"),
+        (["cat 1 2", "dog 1 two"], 2, "the vector of 'dog' has a value that is not a number"),
+        (["cat 1 2", "dog 1 nan"], 2, "the vector of 'dog' has a value that is not a number"),
+        (["cat 1 2", "dog"], 2, "0 numbers, and the first line has 2"),
         (["cat"], 1, "no vector"),
-        (["zebra 1 2"], None, "has none of the 12 words to train on"),
-        ([], None, "has none of the 12 words to train on"),
+        (["zebra 1 2"], None, "has none of the 12 words of the training texts"),
+        ([], None, "has none of the 12 words of the training texts"),
     ],
 )
 def test_files_that_are_refused(
@@ -213,12 +213,12 @@ def test_a_trained_network_is_not_pooled_otherwise(tmp_path: Path) -> None:
     start = Recipe("next", "", (Stage(),), start=str(tmp_path / "model"))
     again = build_model(start, 1, "cpu")
     assert [type(module).__name__ for module in again] == ["WordVectors", "LSTM", "Pooling"]
-    with pytest.raises(InputError, match="pooling=mean is of a transformer's tokens"):
+    with pytest.raises(InputError, match="pooling=mean is for the tokens of a transformer"):
         build_model(replace(start, pooling="mean"), 1, "cpu")
 
 
 def test_texts_without_a_word_are_refused() -> None:
-    with pytest.raises(InputError, match="the texts to train on have no word"):
+    with pytest.raises(InputError, match="the training texts have no word"):
         build_model(recipe(), 1, "cpu", ["", "  "])
 
 

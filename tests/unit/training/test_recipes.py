@@ -26,9 +26,10 @@ from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import retrievers
 from irtoolkit.retrievers.texts import view
 from irtoolkit.scoring.evaluation import parse_measures
-from irtoolkit.training.losses import check
+from irtoolkit.training.losses import check_stage
 from irtoolkit.training.model_paths import RECORD, trained_folder
-from irtoolkit.training.recipes import FOLDER, Recipe, find_recipe, recipes, variables
+from irtoolkit.training.recipe_files import FOLDER, find_recipe, recipe_names, recipe_variables
+from irtoolkit.training.recipes import Recipe
 from tests.conftest import Answer
 from tests.tiny import save
 
@@ -37,12 +38,12 @@ Command = Callable[..., Answer]
 
 def choices(name: str) -> list[dict[str, str]]:
     """Every choice of a recipe's variables."""
-    found = variables(name)
+    found = recipe_variables(name)
     values = itertools.product(*(values for _, values in found.values()))
     return [dict(zip(found, some, strict=True)) for some in values]
 
 
-CHOICES = [(name, chosen) for name in recipes() for chosen in choices(name)]
+CHOICES = [(name, chosen) for name in recipe_names() for chosen in choices(name)]
 each_choice = pytest.mark.parametrize(("name", "chosen"), CHOICES, ids=str)
 
 
@@ -51,7 +52,7 @@ each_choice = pytest.mark.parametrize(("name", "chosen"), CHOICES, ids=str)
 
 def test_the_recipes_of_the_papers_are_there() -> None:
     """Issue 7's list."""
-    assert set(recipes()) >= {
+    assert set(recipe_names()) >= {
         "dense-relic", "egret", "egret-books", "egret-books-eli5", "dpr-plotretrieval",
         "dpr-relic", "specter-id", "quoter", "quoter-no-sememe", "quoter-no-retrain",
         "quoter-no-simtrain", "bert-sim", "bert-cls", "reranker-pointwise", "reranker-pairwise",
@@ -69,7 +70,7 @@ def test_a_recipe_is_whole(name: str, chosen: dict[str, str]) -> None:
     assert (recipe.paper == "") == name.startswith("minilm")
     assert recipe.start
     for stage in recipe.stages:
-        check(recipe, stage)
+        check_stage(recipe, stage)
 
 
 @each_choice
@@ -243,7 +244,7 @@ def test_dpr_is_trained_alike_on_both() -> None:
     assert own == {f: v for f, v in vars(relic).items() if f not in data}
 
 
-@pytest.mark.parametrize("name", recipes())
+@pytest.mark.parametrize("name", recipe_names())
 def test_what_a_recipe_must_be_given_is_in_its_note(name: str) -> None:
     recipe = find_recipe(name)
     given = set()
@@ -255,7 +256,7 @@ def test_what_a_recipe_must_be_given_is_in_its_note(name: str) -> None:
         assert re.search(rf"--set (\d\.)?{setting}=", recipe.note), setting
 
 
-@pytest.mark.parametrize("name", recipes())
+@pytest.mark.parametrize("name", recipe_names())
 def test_commands_in_a_note_can_be_given(name: str) -> None:
     for command in re.findall(r"`irtoolkit ([^`]*)`", find_recipe(name).note):
         words = [word for word in shlex.split(command) if word != "..."]
@@ -268,7 +269,7 @@ def test_commands_in_a_note_can_be_given(name: str) -> None:
             assert args.dataset in {stage.dataset for stage in find_recipe(name).stages}
 
 
-@pytest.mark.parametrize("name", [name for name in recipes() if not name.startswith("minilm")])
+@pytest.mark.parametrize("name", [name for name in recipe_names() if not name.startswith("minilm")])
 def test_each_number_has_its_place_beside_it_or_the_note_says_that_some_are_ours(name: str) -> None:
     lines = (FOLDER / f"{name}.toml").read_text("utf-8").splitlines()
     numbers = [line for line in lines if re.match(r"\w+ = [\d.]", line)]
@@ -306,9 +307,9 @@ def tiny(recipe: Recipe, starts: dict[str, str]) -> Recipe:
     )
 
 
-@pytest.mark.parametrize("name", recipes())
+@pytest.mark.parametrize("name", recipe_names())
 def test_the_model_of_a_recipe_can_be_built(name: str, starts: dict[str, str]) -> None:
-    building = pytest.importorskip("irtoolkit.training.building")
+    building = pytest.importorskip("irtoolkit.training.base_model")
     recipe = find_recipe(name)
     if recipe.start in presets():
         recipe = replace(recipe, start="")
@@ -375,9 +376,11 @@ def test_files_that_a_row_names_are_in_the_recipes_note(table: Table, row: Row, 
 
 
 def test_every_recipe_of_a_paper_trains_a_row() -> None:
-    general = {name for name in recipes() if re.match("reranker|distilled|colbert|splade", name)}
+    general = {
+        name for name in recipe_names() if re.match("reranker|distilled|colbert|splade", name)
+    }
     named = {str(row.train) for _, row, _ in TRAINED}
-    assert {name for name in recipes() if not name.startswith("minilm")} - general == named
+    assert {name for name in recipe_names() if not name.startswith("minilm")} - general == named
 
 
 @pytest.mark.parametrize("name", sorted(presets()))
@@ -398,7 +401,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def put(recipe: str, settings: dict[str, str], starts: dict[str, str]) -> Path:
     """A model as training leaves one."""
-    building = pytest.importorskip("irtoolkit.training.building")
+    building = pytest.importorskip("irtoolkit.training.base_model")
     model = building.build_model(tiny(find_recipe(recipe, settings), starts), seed=3, device="cpu")
     folder = trained_folder(recipe, settings)
     model.save_pretrained(str(folder))

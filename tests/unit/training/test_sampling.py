@@ -11,27 +11,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.training import sampling
-from irtoolkit.training.negatives import Bars, Ragged
-from irtoolkit.training.sampling import Batches
-from irtoolkit.training.sets import TrainingSet
+from irtoolkit.training import placing
+from irtoolkit.training.exclusions import Exclusions
+from irtoolkit.training.processes import ProcessRank
+from irtoolkit.training.ragged import Ragged
+from irtoolkit.training.sampling import BatchSampler
+from irtoolkit.training.training_set import TrainingSet
 
 
 def rows_of(
-    asked: list[int], golds: list[int], bars: Bars, groups: list[int] | None = None,
+    asked: list[int], golds: list[int], exclusions: Exclusions, groups: list[int] | None = None,
     negatives: list[list[int]] | None = None,
 ) -> TrainingSet:  # fmt: skip
-    n, m = len(golds), len(bars.kinds)
+    n, m = len(golds), len(exclusions.word_sets)
     return TrainingSet(
         queries=[f"query {i}" for i in range(n)],
         golds=np.array(golds, np.int64),
         groups=np.array(groups or [0] * n, np.int64),
         docs=[f"document {i}" for i in range(m)],
-        asked=np.array(asked, np.int64),
+        query_of=np.array(asked, np.int64),
         query_names=[f"q{query}" for query in asked],
         doc_names=[f"d{i}" for i in range(m)],
-        bars=bars,
-        pool_of=np.zeros(len(bars.keys), np.int64),
+        exclusions=exclusions,
+        pool_of=np.zeros(len(exclusions.keys), np.int64),
         pools=Ragged.of([range(m)]),
         fingerprint="",
         what="test",
@@ -40,28 +42,31 @@ def rows_of(
 
 
 def plain(golds: list[int], **more: Any) -> TrainingSet:
-    """Rows whose queries bar their own gold only."""
-    bars = Bars.of([[gold] for gold in golds], max(golds) + 1)
-    return rows_of(list(range(len(golds))), golds, bars, **more)
+    """Rows whose queries exclude only their own relevant document."""
+    exclusions = Exclusions.of_documents([[gold] for gold in golds], max(golds) + 1)
+    return rows_of(list(range(len(golds))), golds, exclusions, **more)
 
 
 def may_meet(rows: TrainingSet, one: int, two: int) -> bool:
-    """Whether neither row bars what the other shows, said document by document."""
+    """Whether neither row excludes a document that the other brings, checked one by one."""
 
     def shown(row: int) -> set[int]:
         found = {int(rows.golds[row])}
         return found if rows.negatives is None else found | set(rows.negatives[row].tolist())
 
     return not (
-        shown(one) & set(rows.barred(two).tolist()) or shown(two) & set(rows.barred(one).tolist())
+        shown(one) & set(rows.excluded(two).tolist())
+        or shown(two) & set(rows.excluded(one).tolist())
     )
 
 
-def shared(rows: TrainingSet, size: int, world: int, **how: Any) -> list[Batches]:
-    return [Batches(rows, size, rank=rank, world=world, **how) for rank in range(world)]
+def shared(rows: TrainingSet, size: int, world: int, **how: Any) -> list[BatchSampler]:
+    return [
+        BatchSampler(rows, size, process=ProcessRank(rank, world), **how) for rank in range(world)
+    ]
 
 
-def epoch_of(processes: list[Batches], epoch: int) -> list[list[int]]:
+def epoch_of(processes: list[BatchSampler], epoch: int) -> list[list[int]]:
     """The batches of an epoch, put together from the shares of all processes."""
     for batches in processes:
         batches.set_epoch(epoch)
@@ -74,7 +79,7 @@ def epoch_of(processes: list[Batches], epoch: int) -> list[list[int]]:
 
 @st.composite
 def sets(draw: st.DrawFn) -> TrainingSet:
-    """Rows with kinds of documents, near duplicates, single bars, and perhaps mined negatives."""
+    """Rows with kinds of documents, near duplicates, single excluded documents, and perhaps mined negatives."""
     m = draw(st.integers(2, 14))
     kinds = sorted(draw(st.lists(st.integers(0, 6), min_size=m, max_size=m)))
     kinds = [sorted(set(kinds)).index(kind) for kind in kinds]
@@ -96,14 +101,14 @@ def sets(draw: st.DrawFn) -> TrainingSet:
         keys[query] |= {a for a, b in alike if b == kinds[gold]}
         keys[query] |= {count + b for a, b in overlaps if a == gold}
         keys[query] |= {count + a for a, b in overlaps if b == gold}
-    bars = Bars(np.array(kinds), count, Ragged.of([sorted(row) for row in keys]))
+    exclusions = Exclusions(np.array(kinds), count, Ragged.of([sorted(row) for row in keys]))
     groups = draw(st.lists(st.integers(0, 2), min_size=len(pairs), max_size=len(pairs)))
     negatives = None
     if draw(st.booleans()):
-        free = [sorted({*range(m)} - {*bars.docs(query).tolist()}) for query in asked]
+        free = [sorted({*range(m)} - {*exclusions.of_query(query).tolist()}) for query in asked]
         if all(free):
             negatives = [[draw(st.sampled_from(docs))] for docs in free]
-    return rows_of(asked, golds, bars, groups, negatives)
+    return rows_of(asked, golds, exclusions, groups, negatives)
 
 
 HOW = st.fixed_dictionaries(
@@ -144,13 +149,13 @@ def test_every_promise(rows: TrainingSet, size: int, world: int, how: dict[str, 
 
 @given(st.integers(1, 300), st.integers(1, 60))
 def test_sizes_are_balanced(count: int, size: int) -> None:
-    plan = list(Batches(plain(list(range(count))), size, grouped=False, apart=True, seed=0))
+    plan = list(BatchSampler(plain(list(range(count))), size, grouped=False, apart=True, seed=0))
     assert len(plan) == -(-count // size)
     assert {len(batch) for batch in plan} <= {count // len(plan), -(-count // len(plan))}
 
 
 def test_101_rows_are_51_and_50() -> None:
-    batches = Batches(plain(list(range(101))), 100, grouped=False, apart=False, seed=3)
+    batches = BatchSampler(plain(list(range(101))), 100, grouped=False, apart=False, seed=3)
     assert sorted(map(len, batches)) == [50, 51]
 
 
@@ -165,11 +170,11 @@ def test_processes_together_have_the_batches_of_one(golds: list[int], world: int
 
 def test_epochs_and_seeds_differ() -> None:
     rows = plain(list(range(60)))
-    batches = Batches(rows, 10, grouped=False, apart=True, seed=1)
+    batches = BatchSampler(rows, 10, grouped=False, apart=True, seed=1)
     first = list(batches)
     batches.set_epoch(1)
     second = list(batches)
-    other = list(Batches(rows, 10, grouped=False, apart=True, seed=2))
+    other = list(BatchSampler(rows, 10, grouped=False, apart=True, seed=2))
     assert len({str(plan) for plan in (first, second, other)}) == 3
     # And not only the order of the batches.
     assert {frozenset(b) for b in first}.isdisjoint({frozenset(b) for b in second})
@@ -178,7 +183,7 @@ def test_epochs_and_seeds_differ() -> None:
 def test_any_two_rows_that_may_meet_do() -> None:
     # Ten documents with three rows each: chance, and not the order of rows, says who meets.
     rows = plain([i // 3 for i in range(30)])
-    batches = Batches(rows, 6, grouped=False, apart=True, seed=0)
+    batches = BatchSampler(rows, 6, grouped=False, apart=True, seed=0)
     met = set()
     for epoch in range(150):
         batches.set_epoch(epoch)
@@ -187,10 +192,10 @@ def test_any_two_rows_that_may_meet_do() -> None:
 
 
 def test_the_same_gold_in_many_rows_makes_more_batches() -> None:
-    batches = Batches(plain([0] * 7 + [1, 2, 3]), 5, grouped=False, apart=True, seed=0)
+    batches = BatchSampler(plain([0] * 7 + [1, 2, 3]), 5, grouped=False, apart=True, seed=0)
     assert len(batches) == 7
     assert sorted(map(len, batches)) == [1, 1, 1, 1, 2, 2, 2]
-    assert len(Batches(plain([0] * 7 + [1, 2, 3]), 5, grouped=False, apart=False, seed=0)) == 2
+    assert len(BatchSampler(plain([0] * 7 + [1, 2, 3]), 5, grouped=False, apart=False, seed=0)) == 2
 
 
 def test_rows_that_cannot_be_shared_take_turns() -> None:
@@ -208,24 +213,33 @@ def test_rows_that_cannot_be_shared_take_turns() -> None:
 def test_groups_smaller_than_the_processes_make_no_batch() -> None:
     rows = plain(list(range(5)), groups=[0, 0, 1, 1, 1])
     for world, batches, left_out in ((4, 0, 5), (3, 1, 2), (2, 2, 0), (1, 2, 0)):
-        made = Batches(rows, 6, grouped=True, apart=True, seed=0, world=world)
+        made = BatchSampler(
+            rows, 6, grouped=True, apart=True, seed=0, process=ProcessRank(0, world)
+        )
         assert (len(made), made.left_out) == (batches, left_out)
     # Rows of one gold never make a batch of two, and with two others they make two.
-    assert len(Batches(plain([0] * 5), 4, grouped=False, apart=True, seed=0, world=2)) == 0
+    assert (
+        len(
+            BatchSampler(
+                plain([0] * 5), 4, grouped=False, apart=True, seed=0, process=ProcessRank(0, 2)
+            )
+        )
+        == 0
+    )
     rows = plain([0, 0, 0, 0, 0, 1, 2])
     plan = epoch_of(shared(rows, 4, 2, grouped=False, apart=True, seed=0), 0)
     assert [len(batch) for batch in plan] == [2, 2]
 
 
 def chained(count: int) -> TrainingSet:
-    """Rows each of which bars the next three golds: one cluster of all."""
+    """Rows each of which excludes the next three golds: one cluster of all."""
     docs = [[(i + j) % count for j in range(4)] for i in range(count)]
-    return rows_of(list(range(count)), list(range(count)), Bars.of(docs, count))
+    return rows_of(list(range(count)), list(range(count)), Exclusions.of_documents(docs, count))
 
 
 def test_a_cluster_larger_than_the_batches_is_placed_row_by_row() -> None:
     rows = chained(200)
-    batches = Batches(rows, 10, grouped=False, apart=True, seed=0)
+    batches = BatchSampler(rows, 10, grouped=False, apart=True, seed=0)
     assert len(batches) == 20
     for epoch in range(3):
         batches.set_epoch(epoch)
@@ -243,15 +257,15 @@ def test_rows_make_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(0)
     count, made = 120, []
     docs = [[i, *random.choice(count, 4, replace=False).tolist()] for i in range(count)]
-    rows = rows_of(list(range(count)), list(range(count)), Bars.of(docs, count))
-    swap = sampling._Filling._swap
+    rows = rows_of(list(range(count)), list(range(count)), Exclusions.of_documents(docs, count))
+    swap = placing._Filling._swap
 
     def noted(self: Any, row: int) -> bool:
         made.append(swap(self, row))
         return made[-1]
 
-    monkeypatch.setattr(sampling._Filling, "_swap", noted)
-    batches = Batches(rows, 15, grouped=False, apart=True, seed=0)
+    monkeypatch.setattr(placing._Filling, "_swap", noted)
+    batches = BatchSampler(rows, 15, grouped=False, apart=True, seed=0)
     for epoch in range(20):
         batches.set_epoch(epoch)
         plan = list(batches)
@@ -266,9 +280,9 @@ def test_a_placement_that_worked_is_taken_where_others_fail(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rows = chained(60)
-    batches = Batches(rows, 6, grouped=False, apart=True, seed=0)
+    batches = BatchSampler(rows, 6, grouped=False, apart=True, seed=0)
     length = len(batches)
-    monkeypatch.setattr(sampling._OneByOne, "place", lambda *args: None)
+    monkeypatch.setattr(placing.RowPlacer, "place", lambda *args: None)
     plans = []
     for epoch in range(2):
         batches.set_epoch(epoch)
@@ -282,18 +296,22 @@ def test_a_placement_that_worked_is_taken_where_others_fail(
 
 
 def test_rows_that_may_meet_nobody_stand_alone() -> None:
-    # Two sides of which each bars all of the other: two batches would do, any number must be right.
+    # Two sides of which each excludes all of the other: two batches are enough, and any number is right.
     docs = [[i, *range(6, 12)] if i < 6 else [i, *range(6)] for i in range(12)]
-    rows = rows_of(list(range(12)), list(range(12)), Bars.of(docs, 12))
-    plan = list(Batches(rows, 6, grouped=False, apart=True, seed=0))
+    rows = rows_of(list(range(12)), list(range(12)), Exclusions.of_documents(docs, 12))
+    plan = list(BatchSampler(rows, 6, grouped=False, apart=True, seed=0))
     assert sorted(row for batch in plan for row in batch) == list(range(12))
     assert all(len({row // 6 for row in batch}) == 1 for batch in plan)
-    everything = rows_of(list(range(5)), list(range(5)), Bars.of([range(5)] * 5, 5))
-    assert [len(b) for b in Batches(everything, 3, grouped=False, apart=True, seed=0)] == [1] * 5
+    everything = rows_of(list(range(5)), list(range(5)), Exclusions.of_documents([range(5)] * 5, 5))
+    assert [len(b) for b in BatchSampler(everything, 3, grouped=False, apart=True, seed=0)] == [
+        1
+    ] * 5
 
 
 def test_a_batch_must_have_a_row_for_each_process() -> None:
-    with pytest.raises(InputError, match="a batch of 3 rows has none for each of 4 processes"):
-        Batches(plain([0, 1, 2]), 3, grouped=False, apart=False, seed=0, world=4)
+    with pytest.raises(InputError, match="a batch of 3 rows cannot be shared by 4 processes"):
+        BatchSampler(
+            plain([0, 1, 2]), 3, grouped=False, apart=False, seed=0, process=ProcessRank(0, 4)
+        )
     with pytest.raises(InputError, match="a batch of 0 rows"):
-        Batches(plain([0, 1, 2]), 0, grouped=False, apart=False, seed=0)
+        BatchSampler(plain([0, 1, 2]), 0, grouped=False, apart=False, seed=0)

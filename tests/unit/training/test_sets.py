@@ -26,9 +26,10 @@ from irtoolkit.retrievers.task import load_task
 from irtoolkit.retrievers.texts import view
 from irtoolkit.runs import Run
 from irtoolkit.training import sets
-from irtoolkit.training.negatives import words_of
+from irtoolkit.training.duplicates import words_of
 from irtoolkit.training.recipes import Stage
-from irtoolkit.training.sets import TrainingSet, build
+from irtoolkit.training.sets import build_training_set
+from irtoolkit.training.training_set import TrainingSet
 from tests.tiny import save
 
 NUMBERS = count()
@@ -99,7 +100,7 @@ def pools_of(dataset_id: str) -> dict[str, set[str]]:
 @pytest.mark.parametrize("whole", [False, True])
 def test_rows_of_a_dataset(dataset_id: str, query: str, doc: str, whole: bool) -> None:
     stage = Stage(dataset=dataset_id, query=query, doc=doc)
-    rows = build(replace(stage, loss="all") if whole else stage)
+    rows = build_training_set(replace(stage, loss="all") if whole else stage)
     dataset = ir_datasets.load(dataset_id)
     assert len(rows) == len(rows.queries) == len(rows.golds) == len(rows.groups)
     assert pairs(rows) == relevant(dataset_id)
@@ -123,7 +124,7 @@ def test_rows_of_a_dataset(dataset_id: str, query: str, doc: str, whole: bool) -
 
 @pytest.mark.parametrize(("dataset_id", "query", "doc"), SAMPLES)
 def test_what_a_dataset_bars(dataset_id: str, query: str, doc: str) -> None:
-    rows = build(Stage(dataset=dataset_id, query=query, doc=doc, loss="all", near=0.5))
+    rows = build_training_set(Stage(dataset=dataset_id, query=query, doc=doc, loss="all", near=0.5))
     words = [words_of(text) for text in rows.docs]
     spans = []
     for name in rows.doc_ids:
@@ -139,9 +140,11 @@ def test_what_a_dataset_bars(dataset_id: str, query: str, doc: str) -> None:
 
     for row in range(len(rows)):
         golds = {
-            int(g) for g, q in zip(rows.golds, rows.asked, strict=True) if q == rows.asked[row]
+            int(g)
+            for g, q in zip(rows.golds, rows.query_of, strict=True)
+            if q == rows.query_of[row]
         }
-        assert rows.barred(row).tolist() == [
+        assert rows.excluded(row).tolist() == [
             doc
             for doc in range(len(rows.docs))
             if any(
@@ -155,36 +158,36 @@ def test_what_a_dataset_bars(dataset_id: str, query: str, doc: str) -> None:
 
 def test_segments_are_joined_as_the_model_wants_them() -> None:
     stage = Stage(dataset="csfcube/sample", query="title+abstract", doc="title+abstract")
-    rows = build(stage, join="[SEP]")
+    rows = build_training_set(stage, join="[SEP]")
     doc = next(
         iter(ir_datasets.load("csfcube/sample").docs_store().get_many_iter([rows.doc_ids[0]]))
     )
     assert rows.docs[0] == f"{doc.title}[SEP]{doc.abstract}"
-    assert rows.fingerprint != build(stage).fingerprint
+    assert rows.fingerprint != build_training_set(stage).fingerprint
 
 
 def test_graded_judgments_are_all_rows() -> None:
     name = register(DOCS, ASKED, GOLDS)
-    rows = build(Stage(dataset=name))
+    rows = build_training_set(Stage(dataset=name))
     # In the order of the queries; a document that is not relevant makes no row.
     assert rows.query_ids.tolist() == ["q1", "q1", "q2"]
     assert rows.doc_ids[rows.golds].tolist() == ["d0", "d3", "d5"]
-    assert rows.barred(0).tolist() == rows.barred(1).tolist() == [0, 1]
-    assert rows.asked.tolist() == [0, 0, 1]
+    assert rows.excluded(0).tolist() == rows.excluded(1).tolist() == [0, 1]
+    assert rows.query_of.tolist() == [0, 0, 1]
 
 
 def test_a_split_without_relevant_documents() -> None:
     name = register(DOCS, ASKED, [("q1", "d1", 0), ("q2", "d1", -1)])
     with pytest.raises(InputError, match=f"{name} has no judged query with a relevant document"):
-        build(Stage(dataset=name))
+        build_training_set(Stage(dataset=name))
     with pytest.raises(InputError, match="relic/sample/test/4-4 has no qrels"):
-        build(Stage(dataset="relic/sample/test/4-4"))
+        build_training_set(Stage(dataset="relic/sample/test/4-4"))
 
 
 def test_judgments_of_strange_queries() -> None:
     name = register(DOCS, ASKED, [*GOLDS, ("q9", "d1", 1)])
     with pytest.raises(InputError, match=f"the qrels of {name} judge query q9"):
-        build(Stage(dataset=name))
+        build_training_set(Stage(dataset=name))
 
 
 @pytest.mark.parametrize("doc", ["d7", "nowhere"])
@@ -194,7 +197,7 @@ def test_a_gold_that_is_no_candidate(doc: str) -> None:
     with pytest.raises(
         InputError, match=f"document {doc} is relevant to query q1 of {name} and not among"
     ):
-        build(Stage(dataset=name))
+        build_training_set(Stage(dataset=name))
 
 
 def test_too_few_candidates() -> None:
@@ -205,11 +208,11 @@ def test_too_few_candidates() -> None:
     with pytest.raises(
         InputError, match=r"query q1 with document d0 of .* has 0 candidates that may"
     ):
-        build(replace(stage, count=1))
-    rows = build(replace(stage, count=1, near=1.5))
-    assert {*rows.doc_ids[rows.barred(0)]} == {"d0", "d3"}
-    with pytest.raises(InputError, match=r"has 1 candidates that may be negatives, and 2 are"):
-        build(replace(stage, count=2, near=1.5))
+        build_training_set(replace(stage, count=1))
+    rows = build_training_set(replace(stage, count=1, near=1.5))
+    assert {*rows.doc_ids[rows.excluded(0)]} == {"d0", "d3"}
+    with pytest.raises(InputError, match=r"has 1 candidates that may be negatives, and count=2"):
+        build_training_set(replace(stage, count=2, near=1.5))
 
 
 # -- the cache --------------------------------------------------------------------------------
@@ -217,11 +220,11 @@ def test_too_few_candidates() -> None:
 
 def test_what_was_built_is_mapped(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stage = Stage(dataset=RELIC, negatives="random", count=3)
-    first = build(stage)
+    first = build_training_set(stage)
     files = {path: path.stat().st_mtime_ns for path in cache.rglob("*.arrow")}
     with monkeypatch.context() as patch:
         patch.setattr(sets, "_write", lambda *args: pytest.fail("written again"))
-        second = build(stage)
+        second = build_training_set(stage)
     assert {path: path.stat().st_mtime_ns for path in cache.rglob("*.arrow")} == files
     assert second.fingerprint == first.fingerprint
     assert list(second.docs) == list(first.docs)
@@ -232,12 +235,12 @@ def test_what_was_built_is_mapped(cache: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_damaged_columns_are_written_again(cache: Path) -> None:
     stage = Stage(dataset=RELIC)
-    first = list(build(stage).docs)
+    first = list(build_training_set(stage).docs)
     for path in (cache / "training").rglob("docs.arrow"):
         cut = path.read_bytes()[:100]
         path.unlink()
         path.write_bytes(cut)
-    assert list(build(stage).docs) == first
+    assert list(build_training_set(stage).docs) == first
 
 
 def test_everything_that_decides_rows_is_in_the_fingerprint(
@@ -258,31 +261,33 @@ def test_everything_that_decides_rows_is_in_the_fingerprint(
         replace(stage, source="surroundings", around=2),
         replace(stage, source="surroundings", length=2),
     ]
-    found = [build(each).fingerprint for each in stages]
+    found = [build_training_set(each).fingerprint for each in stages]
     assert len(set(found)) == len(stages)
     # And nothing else: not the place of the cache, nor how it is trained.
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "another"))
-    assert build(replace(stage, rate=0.1, epochs=9, batch=2)).fingerprint == found[0]
+    assert build_training_set(replace(stage, rate=0.1, epochs=9, batch=2)).fingerprint == found[0]
 
 
 def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "file"))
     with pytest.raises(InputError, match="cannot write"):
-        build(Stage(dataset=register(DOCS, ASKED, GOLDS)))
+        build_training_set(Stage(dataset=register(DOCS, ASKED, GOLDS)))
 
 
 # -- using a set ------------------------------------------------------------------------------
 
 
 def test_selected_rows() -> None:
-    rows = build(Stage(dataset=register(DOCS, ASKED, GOLDS), negatives="random", count=2))
+    rows = build_training_set(
+        Stage(dataset=register(DOCS, ASKED, GOLDS), negatives="random", count=2)
+    )
     some = rows.select(np.array([2, 0]))
     assert list(some.queries) == ["second", "first"]
     assert some.query_ids.tolist() == ["q2", "q1"]
     assert some.doc_ids[some.golds].tolist() == ["d5", "d0"]
     assert list(some.docs) == list(rows.docs)
-    assert some.barred(0).tolist() == rows.barred(2).tolist()
+    assert some.excluded(0).tolist() == rows.excluded(2).tolist()
     assert some.pool(1).tolist() == rows.pool(0).tolist() == [*range(8)]
     assert some.name(0) == "query q2 with document d5"
     again = some.select(np.array([1]))
@@ -294,7 +299,7 @@ def test_selected_rows() -> None:
 
 
 def test_texts_are_sequences() -> None:
-    rows = build(Stage(dataset=RELIC))
+    rows = build_training_set(Stage(dataset=RELIC))
     for texts in (rows.queries, rows.docs):
         listed = list(texts)
         assert [texts[i] for i in range(len(texts))] == listed
@@ -330,8 +335,8 @@ def hash_of(text: str) -> int:
 def test_mined_negatives(tmp_path: Path, whole: bool) -> None:
     run = mining_run(tmp_path)
     stage = Stage(dataset=RELIC, negatives="mined", count=4, run=run, depth=40)
-    rows = build(replace(stage, loss="all") if whole else stage)
-    everything = build(replace(stage, negatives="none", count=0, run=None, loss="all"))
+    rows = build_training_set(replace(stage, loss="all") if whole else stage)
+    everything = build_training_set(replace(stage, negatives="none", count=0, run=None, loss="all"))
     assert rows.negatives is not None
     assert rows.negatives.shape == (len(rows), 4)
     ranking = Run.read(run)
@@ -340,12 +345,12 @@ def test_mined_negatives(tmp_path: Path, whole: bool) -> None:
         assert used == {*range(len(rows.docs))}
     assert list(rows.query_ids) == list(everything.query_ids)
     for row in range(len(rows)):
-        barred = {*everything.doc_ids[everything.barred(row)]}
+        barred = {*everything.doc_ids[everything.excluded(row)]}
         listed = [hit.doc_id for hit in ranking.ranking(rows.query_ids[row])[:40]]
         expected = [name for name in listed if name not in barred][:4]
         assert rows.doc_ids[rows.negatives[row]].tolist() == expected
         # What is barred and has a text here is the same, whatever else has one.
-        assert {*rows.doc_ids[rows.barred(row)]} == barred & {*rows.doc_ids}
+        assert {*rows.doc_ids[rows.excluded(row)]} == barred & {*rows.doc_ids}
     last = rows.select(np.array([len(rows) - 1, 0]))
     assert last.negatives is not None
     assert last.negatives.tolist() == [rows.negatives[-1].tolist(), rows.negatives[0].tolist()]
@@ -358,7 +363,9 @@ def mined(tmp_path: Path, rows: list[tuple[str, str]], **how: Any) -> TrainingSe
     name = register(DOCS, ASKED, GOLDS, pools)
     path = tmp_path / "small.run"
     Run.from_rows((q, d, -float(i)) for i, (q, d) in enumerate(rows)).write(path)
-    return build(Stage(dataset=name, negatives="mined", run=str(path), **{"count": 1, **how}))
+    return build_training_set(
+        Stage(dataset=name, negatives="mined", run=str(path), **{"count": 1, **how})
+    )
 
 
 def test_runs_that_are_not_the_datasets(tmp_path: Path) -> None:
@@ -380,17 +387,25 @@ def test_runs_that_are_not_the_datasets(tmp_path: Path) -> None:
 def test_runs_that_are_too_short(tmp_path: Path) -> None:
     good = [("q1", "d3"), ("q1", "d1"), ("q2", "d5"), ("q2", "d4"), ("q2", "d6")]
     for how, message in (
-        ({"count": 2}, "of the first 100 documents of query q1 1 may be its negatives, and 2"),
-        ({"depth": 1}, "of the first 1 documents of query q1 0 may be its negatives, and 1"),
+        (
+            {"count": 2},
+            "only 1 of the first 100 documents of query q1 may be its negatives, and count=2",
+        ),
+        (
+            {"depth": 1},
+            "only 0 of the first 1 documents of query q1 may be its negatives, and count=1",
+        ),
     ):
         with pytest.raises(InputError, match=message):
             mined(tmp_path, good, **how)
-    with pytest.raises(InputError, match="of query q2 0 may be"):
+    with pytest.raises(InputError, match="only 0 of the first 100 documents of query q2 may be"):
         mined(tmp_path, good[:2])
     with pytest.raises(InputError, match="depth 0"):
         mined(tmp_path, good, depth=0)
     with pytest.raises(InputError, match="cannot read"):
-        build(Stage(dataset=RELIC, negatives="mined", count=1, run=str(tmp_path / "none.run")))
+        build_training_set(
+            Stage(dataset=RELIC, negatives="mined", count=1, run=str(tmp_path / "none.run"))
+        )
 
 
 # -- settings ---------------------------------------------------------------------------------
@@ -408,26 +423,26 @@ def test_runs_that_are_too_short(tmp_path: Path) -> None:
         (Stage(dataset=RELIC, count=4), "negatives=none with count=4"),
         (Stage(dataset=RELIC, negatives="mined", count=1), "negatives=mined without a run"),
         (Stage(dataset=RELIC, run="x.run"), "run=x.run without negatives=mined"),
-        (Stage(dataset=RELIC, near=0), "near=0 takes any two documents"),
+        (Stage(dataset=RELIC, near=0), "near=0 makes any two documents near duplicates"),
         (Stage(dataset=RELIC, teacher="x", negatives="random", count=1), "a teacher with negatives=random"),
         (Stage(source="examples"), "source=examples without file"),
         (Stage(source="examples", file="none.jsonl"), "none.jsonl: no such file"),
-        (Stage(source="examples", file="a", negatives="mined", count=1, run="x"), "of which there are no runs"),
+        (Stage(source="examples", file="a", negatives="mined", count=1, run="x"), "for which there are no runs"),
         (Stage(source="triples"), "source=triples without file"),
-        (Stage(source="triples", file="a", negatives="random", count=1), "one negative each"),
-        (Stage(source="triples", file="a", negatives="mined", count=2), "one negative each"),
-        (Stage(source="triples", file="a", run="x"), "one negative each"),
+        (Stage(source="triples", file="a", negatives="random", count=1), "has one negative"),
+        (Stage(source="triples", file="a", negatives="mined", count=2), "has one negative"),
+        (Stage(source="triples", file="a", run="x"), "has one negative"),
         (Stage(source="surroundings"), "source=surroundings without dataset"),
         (Stage(source="surroundings", dataset=RELIC, around=0), "around=0 sentences"),
         (Stage(source="surroundings", dataset=RELIC, length=0), "length=0 sentences"),
-        (Stage(source="surroundings", dataset="csfcube/sample"), "are no passages of books"),
+        (Stage(source="surroundings", dataset="csfcube/sample"), "are not passages of books"),
         (Stage(source="surroundings", dataset=RELIC, length=5000), "no passage of 5000 sentences"),
         (Stage(source="surroundings", dataset=RELIC, negatives="mined", count=1), "there are no runs"),
     ],
 )  # fmt: skip
 def test_settings_that_do_not_fit(stage: Stage, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        build(stage)
+        build_training_set(stage)
 
 
 # -- examples ---------------------------------------------------------------------------------
@@ -453,7 +468,7 @@ def test_examples(name: str, tmp_path: Path, irtoolkit: Callable[..., Any], writ
         ("left", [e["left"] for e in known]),
         ("masked:<mask>", [f"{e['left']} <mask> {e['right']}" for e in known]),
     ):
-        rows = build(Stage(source="examples", file=str(file), query=query))
+        rows = build_training_set(Stage(source="examples", file=str(file), query=query))
         assert list(rows.queries) == expected
         assert list(rows.docs) == [e["text"] for e in known]
         assert rows.query_ids.tolist() == rows.doc_ids.tolist() == [e["id"] for e in known]
@@ -481,7 +496,7 @@ def test_lines_that_are_no_examples(line: str | bytes, message: str, write: Call
     bad = line if isinstance(line, bytes) else line.encode()
     path = write("bad.jsonl", json.dumps(EXAMPLE).encode() + b"\n\n" + bad + b"\n")
     with pytest.raises(InputError, match=message) as caught:
-        build(Stage(source="examples", file=str(path)))
+        build_training_set(Stage(source="examples", file=str(path)))
     assert (caught.value.file, caught.value.line) == (str(path), 3)
     assert caught.value.remedy
     assert "release" not in caught.value.remedy
@@ -490,15 +505,15 @@ def test_lines_that_are_no_examples(line: str | bytes, message: str, write: Call
 def test_files_without_rows(write: Callable[..., Path]) -> None:
     for source in ("examples", "triples"):
         with pytest.raises(InputError, match=r"empty\.jsonl: no rows to train on"):
-            build(Stage(source=source, file=str(write("empty.jsonl", "\n"))))  # type: ignore[arg-type]
+            build_training_set(Stage(source=source, file=str(write("empty.jsonl", "\n"))))  # type: ignore[arg-type]
 
 
 def test_an_edited_file_makes_other_rows(write: Callable[..., Path]) -> None:
     path = write("e.jsonl", json.dumps(EXAMPLE))
     stage = Stage(source="examples", file=str(path))
-    first = build(stage)
+    first = build_training_set(stage)
     write("e.jsonl", json.dumps({**EXAMPLE, "right": "Later."}))
-    second = build(stage)
+    second = build_training_set(stage)
     assert list(second.queries) == ["Before. Later."]
     assert first.fingerprint != second.fingerprint
 
@@ -508,7 +523,7 @@ def test_an_edited_file_makes_other_rows(write: Callable[..., Path]) -> None:
 
 def triples(write: Callable[..., Path], lines: list[Any], **how: Any) -> TrainingSet:
     path = write("triples.jsonl", "\n".join(json.dumps(line) for line in lines))
-    return build(Stage(source="triples", file=str(path), **how), join="[SEP]")
+    return build_training_set(Stage(source="triples", file=str(path), **how), join="[SEP]")
 
 
 def triple(query: Any, positive: Any, negative: Any) -> dict[str, Any]:
@@ -529,10 +544,10 @@ def test_triples_of_texts(write: Callable[..., Path]) -> None:
     assert shown(rows) == lines
     # Each text once, whatever it is on its lines; and a query bars its golds of all lines.
     assert sorted(rows.docs) == ["n one", "n two", "p one", "p two"]
-    assert rows.asked.tolist() == [0, 1, 0]
+    assert rows.query_of.tolist() == [0, 1, 0]
     assert rows.query_ids.tolist() == ["1.query", "2.query", "1.query"]
     assert rows.doc_ids.tolist() == ["1.positive", "1.negative", "2.positive", "3.positive"]
-    assert rows.barred(0).tolist() == rows.barred(2).tolist() == [0, 3]
+    assert rows.excluded(0).tolist() == rows.excluded(2).tolist() == [0, 3]
     assert rows.what == "triples.jsonl"
     again = triples(write, [triple(*line) for line in lines], negatives="mined", count=1)
     assert shown(again) == lines
@@ -589,7 +604,7 @@ def test_triples_of_ids(write: Callable[..., Path]) -> None:
         (triple("q", " ", "n"), "positive has no text"),
         (triple("q", "p", "p"), "the negative is relevant to its query"),
         (triple("other", "n1 n2 n3 n4 n5", "N1 n2, n3 n4, n5"), "the negative is relevant to its query"),
-        (triple("good q", "another", "good p"), "the negative is relevant .* and so on 0 more lines"),
+        (triple("good q", "another", "good p"), "the negative is relevant .* the same on 0 more lines"),
     ],
 )  # fmt: skip
 def test_lines_that_are_no_triples(line: Any, message: str, write: Callable[..., Path]) -> None:
@@ -613,7 +628,7 @@ def sentences_of(dataset_id: str) -> dict[str, dict[int, str]]:
 @pytest.mark.parametrize(("around", "length"), [(4, 1), (1, 3), (2, 2)])
 def test_surroundings(dataset_id: str, around: int, length: int) -> None:
     stage = Stage(source="surroundings", dataset=dataset_id, around=around, length=length)
-    rows = build(replace(stage, query="masked:[M]"))
+    rows = build_training_set(replace(stage, query="masked:[M]"))
     books = sentences_of(dataset_id)
     expected = []
     for number, (book, known) in enumerate(books.items()):
@@ -631,7 +646,7 @@ def test_surroundings(dataset_id: str, around: int, length: int) -> None:
     assert rows.doc_ids.tolist() == rows.query_ids.tolist()
     for row in range(len(rows)):
         assert rows.pool(row).tolist() == np.flatnonzero(rows.groups == rows.groups[row]).tolist()
-    left_only = build(replace(stage, query="left"))
+    left_only = build_training_set(replace(stage, query="left"))
     assert all(q.startswith(part) for q, part in zip(rows.queries, left_only.queries, strict=True))
 
 
@@ -647,8 +662,8 @@ def test_a_teachers_scores(labels: int, tmp_path: Path) -> None:
     run = tmp_path / "all.run"
     Run.from_rows((q, d, float(i)) for q in ASKED for i, d in enumerate(DOCS)).write(run)
     stage = Stage(dataset=name, negatives="mined", count=3, run=str(run))
-    plain = build(stage)
-    rows = build(replace(stage, teacher=model))
+    plain = build_training_set(stage)
+    rows = build_training_set(replace(stage, teacher=model))
     assert rows.scores is not None
     assert rows.negatives is not None
     assert rows.scores.shape == (3, 4)
@@ -668,14 +683,14 @@ def test_a_teachers_scores(labels: int, tmp_path: Path) -> None:
 def test_models_that_cannot_teach(tmp_path: Path) -> None:
     stage = Stage(dataset=register(DOCS, ASKED, GOLDS), teacher="no/such/model")
     with pytest.raises(InputError, match="has no negatives to score"):
-        build(stage)
+        build_training_set(stage)
     run = tmp_path / "all.run"
     Run.from_rows((q, d, float(i)) for q in ASKED for i, d in enumerate(DOCS)).write(run)
     stage = replace(stage, negatives="mined", count=1, run=str(run))
     with pytest.raises(InputError, match="no/such/model"):
-        build(stage)
+        build_training_set(stage)
     three = str(
         save(tmp_path / "three", "BertForSequenceClassification", DOCS.values(), num_labels=3)
     )
     with pytest.raises(InputError, match="has 3 classes"):
-        build(replace(stage, teacher=three))
+        build_training_set(replace(stage, teacher=three))

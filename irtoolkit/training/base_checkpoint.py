@@ -1,0 +1,72 @@
+"""The checkpoint that a recipe starts from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.models import loading, presets
+from irtoolkit.models.presets import Kind, Preset, Side
+from irtoolkit.training.recipes import Recipe
+
+SIDES: tuple[Side, Side] = ("query", "document")
+
+# Kinds of checkpoint that a model of each kind may start from. A plain transformer may become a
+# model of any kind except sparse.
+_STARTS: dict[Kind, tuple[Kind, ...]] = {
+    "dense": ("dense",), "late": ("late", "dense"), "sparse": ("sparse",), "cross": ("cross", "dense"),
+}  # fmt: skip
+
+
+def start_of(recipe: Recipe, side: Side) -> str:
+    """The name of the base model of a side."""
+    return recipe.query_start or recipe.start if side == "query" else recipe.start
+
+
+def find_checkpoint(recipe: Recipe, side: Side) -> tuple[Preset, str]:
+    """The preset of a side's base model, and its folder or hub id.
+
+    Raises:
+        InputError: the base model is missing, or a model of the recipe's kind cannot start from it.
+    """
+    name = recipe.start
+    if side == "query" and recipe.query_start is not None:
+        name = recipe.query_start
+    # With one encoder, a preset's own query encoder is not used.
+    preset = presets.find(name).side(side if recipe.encoders == 2 else "document")
+    missing = presets.missing(preset)
+    if missing is not None:
+        raise InputError(missing)
+    folder = presets.place(preset)
+    found = presets.said_kind(folder)
+    saved = bool(presets.read_json(folder, "config_sentence_transformers.json"))
+    plain = found is None or (found in ("sparse", "cross") and not saved)
+    fits = found in _STARTS[recipe.kind] or (plain and recipe.kind != "sparse")
+    if preset.kind not in presets.SAVED_AS or not fits:
+        kind = preset.kind if preset.kind not in presets.SAVED_AS else found
+        raise InputError(
+            f"a model of kind {recipe.kind} cannot start from {name}"
+            + (f", which is of kind {kind}" if kind else ""),
+            remedy="a masked language model" if recipe.kind == "sparse" else "a plain transformer",
+        )
+    if presets.read_json(folder, "config.json").get("model_type") == "dpr":
+        raise InputError(
+            f"{name} is in DPR's own format, which cannot be trained here",
+            remedy="start from BERT, or from a sentence-transformers folder of DPR",
+        )
+    return preset, folder
+
+
+def open_checkpoint(recipe: Recipe, folder: str, new_head: bool = False, **options: Any) -> Any:
+    """A model of the recipe's kind, in fp32 on the CPU.
+
+    Args:
+        recipe: gives the kind.
+        folder: folder or hub id of the checkpoint.
+        new_head: whether the model gets an output layer that the checkpoint lacks.
+        **options: options of the library's class.
+    """
+    return loading.load(
+        folder, lambda: loading.open_model(recipe.kind, folder, **options), "fp32", "cpu",
+        pooled=recipe.kind == "cross" and not new_head, new_head=new_head,
+    )  # fmt: skip

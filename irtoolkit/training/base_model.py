@@ -1,0 +1,237 @@
+"""The model that training starts from."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.models import adapters, loading, presets
+from irtoolkit.models.presets import Preset, Side
+from irtoolkit.training.base_checkpoint import SIDES, find_checkpoint, open_checkpoint, start_of
+from irtoolkit.training.dense_model import dense_model, scratch_model
+from irtoolkit.training.lstm import FROM_SCRATCH
+from irtoolkit.training.model_checks import check_model
+from irtoolkit.training.recipes import Recipe
+
+# Number of tokens that a query is filled up to (Khattab and Zaharia 2020, §4.1).
+COLBERT_QUERY = 32
+
+
+def build_model(
+    recipe: Recipe, seed: int, device: str | None = None, texts: Iterable[str] = ()
+) -> Any:
+    """The model that a recipe trains, before training.
+
+    Args:
+        recipe: what the model is made of.
+        seed: seed of the parts that are not in a checkpoint: the head of a cross-encoder, ColBERT's
+            projection, sememes.
+        device: torch device; by default a GPU if there is one.
+        texts: texts whose words a model without a checkpoint knows.
+
+    Returns:
+        A SentenceTransformer, MultiVectorEncoder, SparseEncoder or CrossEncoder in fp32. Once saved,
+        irtoolkit's retrievers load it with its lengths, similarity and prompts.
+
+    Raises:
+        InputError: the base model is missing, damaged or of another kind; or a setting of the recipe
+            is not for models of its kind.
+    """
+    check_model(recipe)
+    with _seeded(seed):
+        made = (
+            scratch_model(recipe, texts, seed)
+            if recipe.start in FROM_SCRATCH
+            else _BUILDERS[recipe.kind](recipe)
+        )
+    _set_lengths(made, recipe)
+    device = loading.device_of(device)
+    return loading.load(recipe.start, lambda: made, "published", device)
+
+
+def segment_separator(recipe: Recipe) -> str:
+    """The separator of the segments of a text for a recipe's base model.
+
+    Raises:
+        InputError: it is the separator token of the base model, and this is missing or has none.
+    """
+    if recipe.start in FROM_SCRATCH:
+        return " " if recipe.join is None else recipe.join
+    preset = presets.find(start_of(recipe, "document")).side("document")
+    join = preset.join if recipe.join is None else recipe.join
+    if join != "sep":
+        return join
+    from transformers import AutoTokenizer
+
+    token = AutoTokenizer.from_pretrained(presets.place(preset)).sep_token
+    if token is None:
+        raise InputError(f"{preset.id} has no separator token", remedy="join=' '")
+    return str(token)
+
+
+def freeze_documents(model: Any, frozen: bool = True) -> None:
+    """Freezes the document encoder of a model.
+
+    Its parameters get no gradients, and it computes without dropout, as in retrieval.
+
+    Args:
+        model: a model with two encoders.
+        frozen: False unfreezes it.
+
+    Raises:
+        InputError: queries and documents share an encoder.
+    """
+    routes = getattr(model[0], "sub_modules", {})
+    shared = "document" not in routes or "query" not in routes
+    if not shared:
+        of_queries = {id(parameter) for parameter in routes["query"].parameters()}
+        shared = any(id(parameter) in of_queries for parameter in routes["document"].parameters())
+    if shared:
+        raise InputError(
+            "frozen=documents: queries and documents share an encoder", remedy="encoders=2"
+        )
+    encoder = routes["document"]
+    encoder.requires_grad_(not frozen)
+    encoder.__dict__.pop("train", None)
+    encoder.train(model.training and not frozen)
+    if frozen:
+        # Trainers call `train` on the whole model in every step.
+        encoder.__dict__["train"] = _Unchanged(encoder)
+
+
+class _Unchanged:
+    """Replaces the `train` method of a module whose mode must not change."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def __call__(self, mode: bool = True) -> Any:
+        return self._module
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
+
+
+# -- late interaction, sparse vectors and cross-encoders --------------------------------------
+
+
+def _late(recipe: Recipe) -> Any:
+    preset, folder = find_checkpoint(recipe, "document")
+    model = open_checkpoint(recipe, folder)
+    if presets.said_kind(folder) != "late":
+        _as_colbert(model)
+    return _with_prompts(model, preset)
+
+
+def _as_colbert(model: Any) -> None:
+    """Adds ColBERT's markers of queries and documents, fills up queries, and ignores punctuation
+    in documents (Khattab and Zaharia 2020, §3.2)."""
+    from tokenizers import AddedToken
+
+    reader, tokenizer = model[0], model.tokenizer
+    if not any(model.prompts.get(side) for side in SIDES):
+        markers = ("[unused0]", "[unused1]")
+        if not all(marker in tokenizer.get_vocab() for marker in markers):
+            markers = ("[Q]", "[D]")
+        tokenizer.add_tokens(
+            [AddedToken(marker, normalized=False, special=True) for marker in markers],
+            special_tokens=True,
+        )
+        if len(tokenizer) > reader.model.get_input_embeddings().weight.shape[0]:
+            reader.model.resize_token_embeddings(len(tokenizer))
+        model.prompts = {side: f"{m} " for side, m in zip(SIDES, markers, strict=True)}
+    if tokenizer.mask_token_id is not None:
+        length = min(COLBERT_QUERY, adapters.positions(reader.model), reader.max_seq_length)
+        reader.query_expansion = {"strategy": "fixed", "attend": False, "length": length}
+    for module in model:
+        if hasattr(module, "skiplist_words"):
+            vocabulary = tokenizer.get_vocab()
+            module.skiplist_words = [mark for mark in string.punctuation if mark in vocabulary]
+            module.resolve_with_tokenizer(tokenizer)
+
+
+def _sparse(recipe: Recipe) -> Any:
+    preset, folder = find_checkpoint(recipe, "document")
+    return _with_prompts(open_checkpoint(recipe, folder), preset)
+
+
+def _cross(recipe: Recipe) -> Any:
+    preset, folder = find_checkpoint(recipe, "document")
+    if presets.said_kind(folder) != "cross":
+        model = open_checkpoint(recipe, folder, new_head=True, num_labels=recipe.labels)
+    else:
+        model = open_checkpoint(recipe, folder)
+        if model.num_labels != recipe.labels:
+            raise InputError(
+                f"{recipe.start} has {model.num_labels} outputs, and the recipe labels={recipe.labels}",
+                remedy=f"labels={model.num_labels}, or start from a plain transformer",
+            )
+    return _with_prompts(model, preset)
+
+
+def _with_prompts(model: Any, preset: Preset) -> Any:
+    given = {"query": preset.query_prompt, "document": preset.doc_prompt}
+    model.prompts.update({side: prompt for side, prompt in given.items() if prompt is not None})
+    return model
+
+
+_BUILDERS: dict[str, Callable[[Recipe], Any]] = {
+    "dense": dense_model, "late": _late, "sparse": _sparse, "cross": _cross,
+}  # fmt: skip
+
+
+# -- lengths ----------------------------------------------------------------------------------
+
+
+def _set_lengths(model: Any, recipe: Recipe) -> None:
+    """Sets the lengths that are saved with a model: the recipe's, else the preset's.
+
+    Where neither gives a length, the model keeps its own.
+    """
+    known = {side: presets.find(start_of(recipe, side)) for side in SIDES}
+    lengths: dict[Side, int | None] = {
+        "query": recipe.query_length or known["query"].query_length,
+        "document": recipe.doc_length or known["document"].doc_length,
+    }
+    readers = {side: adapters.reader_of(model, recipe.kind, side) for side in SIDES}
+    one_length = (
+        readers["query"] is readers["document"]
+        and lengths["query"] != lengths["document"]
+        and recipe.kind in ("dense", "sparse")
+    )
+    if recipe.kind == "cross":
+        lengths["query"] = None
+    for side, length in lengths.items():
+        if length is None:
+            continue
+        if length < 1:
+            raise InputError(f"a length of {length} tokens is not at least 1")
+        reader = readers[side]
+        parts = loading.transformers_in(reader)
+        longest = min((adapters.positions(part) for part, _ in parts), default=None)
+        adapters.refuse_longer(length, longest)
+        if one_length:
+            _set_side_length(reader, side, length)
+        else:
+            adapters.set_limit(reader, recipe.kind, side, length)
+
+
+def _set_side_length(reader: Any, side: Side, length: int) -> None:
+    """Sets the length of one side of an encoder that both sides share."""
+    name = "query_length" if side == "query" else "document_length"
+    if not hasattr(reader, name):
+        found, remedy = "the model does not truncate texts", None
+        if isinstance(getattr(reader, "max_seq_length", None), int):
+            found = "the one encoder has one length"
+            remedy = "encoders=2, or the same query_length and doc_length"
+        raise InputError(f"{side} texts of {length} tokens: {found}", remedy=remedy)
+    setattr(reader, name, length)

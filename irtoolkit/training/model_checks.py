@@ -1,0 +1,82 @@
+"""Checks of a recipe's settings against the kind of model that it makes."""
+
+from __future__ import annotations
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.models.presets import COMPARED_AS
+from irtoolkit.training.lstm import FROM_SCRATCH
+from irtoolkit.training.recipes import Recipe
+
+
+def check_model(recipe: Recipe) -> None:
+    """Refuses settings that are not for models of the recipe's kind.
+
+    Raises:
+        InputError: names the first such setting.
+    """
+    _check_kind(recipe)
+    if recipe.query_start is not None and recipe.encoders != 2:
+        raise InputError(f"query_start={recipe.query_start} with one encoder", remedy="encoders=2")
+    if recipe.sememes is not None and recipe.encoders != 2:
+        raise InputError(
+            "sememes are added to the tokens of documents, and queries share their encoder",
+            remedy="encoders=2",
+        )
+    if recipe.start in FROM_SCRATCH:
+        _check_scratch(recipe)
+    for key in ("words", "width"):
+        value = getattr(recipe, key)
+        if value is not None and recipe.start not in FROM_SCRATCH:
+            raise InputError(
+                f"{key}={value}: {recipe.start} has words and a width of its own",
+                remedy=f"leave {key} out, or start={' or '.join(FROM_SCRATCH)}",
+            )
+    if not recipe.start.strip():
+        raise InputError("the recipe names no base model", remedy="start=PRESET, folder or hub id")
+
+
+def _check_kind(recipe: Recipe) -> None:
+    dense, cross = recipe.kind == "dense", recipe.kind == "cross"
+    similarities = {"dense": (None, *COMPARED_AS), "sparse": (None, "dot")}
+    wrong = {
+        "encoders": recipe.encoders == 2 and not dense,
+        "pooling": recipe.pooling != "own" and not dense,
+        "query_pooling": recipe.query_pooling is not None and not dense,
+        "sememes": recipe.sememes is not None and not dense,
+        "labels": recipe.labels != 1 and not cross,
+        "query_length": recipe.query_length is not None and cross,
+        "similarity": recipe.similarity not in similarities.get(recipe.kind, (None,)),
+    }
+    remedies = {
+        "query_length": "give the length of both texts together as doc_length",
+        "similarity": "leave similarity out",
+    }
+    for name, refused in wrong.items():
+        if refused:
+            raise InputError(
+                f"{name}={getattr(recipe, name)} is not for models of kind {recipe.kind}",
+                remedy=remedies.get(name),
+            )
+
+
+def _check_scratch(recipe: Recipe) -> None:
+    """Refuses settings that only a transformer has."""
+    poolings = (None, "own", "mean", "max")
+    wrong = {
+        f"kind={recipe.kind}": recipe.kind != "dense",
+        f"query_start={recipe.query_start}": recipe.query_start is not None,
+        f"sememes={recipe.sememes}": recipe.sememes is not None,
+        "checkpointing=true": recipe.checkpointing,
+        "join=sep": recipe.join == "sep",
+        f"pooling={recipe.pooling}": recipe.pooling not in poolings,
+        f"query_pooling={recipe.query_pooling}": recipe.query_pooling not in poolings,
+    }
+    for setting, refused in wrong.items():
+        if refused:
+            raise InputError(f"{setting} is not for start={recipe.start}")
+    if recipe.encoders == 1 and recipe.query_pooling not in (None, recipe.pooling):
+        raise InputError(
+            f"query_pooling={recipe.query_pooling} with one encoder", remedy="encoders=2"
+        )
+    if recipe.width is not None and recipe.width < 1:
+        raise InputError(f"width={recipe.width} is not at least 1")

@@ -1,0 +1,169 @@
+"""Monitoring of a stage in training: progress, evaluation, checkpoints and early stopping."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from typing import Any
+
+import torch
+from tqdm import tqdm
+from transformers import TrainerCallback
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.measures.traits import traits
+from irtoolkit.models.loading import dtype_of
+from irtoolkit.training.checkpoints import model_saver, save_atomically
+from irtoolkit.training.job import StageJob
+from irtoolkit.training.processes import from_first
+
+
+class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
+    """Callback that shows progress, evaluates the model, keeps the best one and stops early.
+
+    Attributes:
+        evaluations: step, epoch and figures of each evaluation.
+        losses: step and loss of each log entry.
+    """
+
+    def __init__(self, job: StageJob) -> None:
+        self._job = job
+        self.evaluations: list[dict[str, Any]] = []
+        self.losses: list[dict[str, float]] = []
+        self._trainer: Any = None
+        self._bar: Any = None
+        self._started, self._spent, self._seen = 0.0, 0.0, 0
+
+    def attach(self, trainer: Any, steps: int) -> None:
+        """Connects the monitor with its trainer.
+
+        Args:
+            trainer: the trainer.
+            steps: number of steps of an epoch.
+        """
+        self._trainer, self._steps = trainer, steps
+
+    # -- state ----------------------------------------------------------------------------------
+
+    def best(self) -> dict[str, Any] | None:
+        """The best evaluation so far, the first of equal ones; None if there is none."""
+        if self._job.test is None or not self.evaluations:
+            return None
+        measure = self._job.test.measure
+        sign = 1 if traits(measure).lower_is_better else -1
+        return min(self.evaluations, key=lambda found: sign * found["figures"][measure])
+
+    def exhausted(self) -> bool:
+        """Whether the stage's patience is exhausted: no better evaluation for so many."""
+        best, patience = self.best(), self._job.stage.patience
+        if best is None or patience is None:
+            return False
+        return len(self.evaluations) - 1 - self.evaluations.index(best) >= patience
+
+    def total_steps(self) -> int:
+        """Number of steps of the whole stage, without early stopping."""
+        return math.ceil(self._job.stage.epochs * self._steps)
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Resumes from the state that is stored in a checkpoint."""
+        self.evaluations, self.losses = state["evaluations"], state["losses"]
+        self._spent, self._seen = state["seconds"], state["rows"]
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "evaluations": self.evaluations, "losses": self.losses, "seconds": self._spent,
+            "rows": self._seen,
+        }  # fmt: skip
+
+    def count_rows(self, rows: int) -> None:
+        """Counts rows that were trained on."""
+        self._seen += rows
+
+    def seconds(self) -> float:
+        """Duration of all steps in seconds, without evaluating and saving."""
+        return self._spent
+
+    def rows_per_second(self) -> float | None:
+        """Rows trained on per second, without evaluating and saving; None before the first step."""
+        return round(self._seen / self._spent, 2) if self._seen and self._spent else None
+
+    def peak_memory(self) -> int:
+        """Largest memory used so far, in MiB: of the GPU if there is one."""
+        if torch.cuda.is_available() and self._job.options.device.startswith("cuda"):
+            return int(torch.cuda.max_memory_allocated() // 2**20)
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+    # -- callbacks of the trainer ---------------------------------------------------------------
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if torch.cuda.is_available():
+            torch.cuda.reset_peak_memory_stats()
+        self._started = time.monotonic()
+        self._bar = tqdm(
+            total=state.max_steps, initial=state.global_step, unit="batch",
+            desc=f"training {self._job.recipe.name}, {self._job.label}",
+            disable=None if state.is_world_process_zero else True, file=sys.stderr,
+        )  # fmt: skip
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        # A step lasts from the end of the one before, so that it includes reading and tokenizing.
+        now = time.monotonic()
+        self._spent += now - self._started
+        self._started = now
+        self._bar.update()
+        # Evaluating here, and not at the end of an epoch, keeps one order: evaluate, then save.
+        every = self._job.stage.every or self._steps
+        if state.global_step % every == 0 or state.global_step >= state.max_steps:
+            self._evaluate(state, control)
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
+        if logs and "loss" in logs:
+            self.losses.append({"step": state.global_step, "loss": round(logs["loss"], 6)})
+            speed = self.rows_per_second()
+            self._bar.set_postfix(
+                loss=f"{logs['loss']:.4f}", **({"rows/s": f"{speed:.1f}"} if speed else {})
+            )
+
+    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if state.is_world_process_zero:
+            self._job.folder.complete(state.global_step, self._state())
+            # Until now the previous best model was needed to resume.
+            best = self.best()
+            self._job.folder.remove_bests(None if best is None else best["step"])
+        self._started = time.monotonic()
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self._bar.close()
+
+    def _evaluate(self, state: Any, control: Any) -> None:
+        control.should_save = True
+        job = self._job
+        if job.test is None:
+            return
+        figures = None
+        if state.is_world_process_zero:
+            precision = dtype_of(job.recipe.precision, job.options.device)
+            figures = job.test(self._trainer.model, job.recipe.kind, precision)
+        figures = from_first(figures)
+        found = {"step": state.global_step, "epoch": round(state.epoch, 4), "figures": figures}
+        self.evaluations.append(found)
+        best = self.best()
+        if best is found and state.is_world_process_zero:
+            save_atomically(model_saver(self._trainer.model), job.folder.best(found["step"]))
+        value = figures[job.test.measure]
+        if state.is_world_process_zero:
+            tqdm.write(
+                f"step {state.global_step}: {job.test.measure} {value:.4f}"
+                + (", the best so far" if best is found else ""),
+                file=sys.stderr,
+            )
+        if self.exhausted():
+            control.should_training_stop = True
+        if math.isnan(value):
+            raise InputError(
+                f"{job.test.measure} is not a number at step {state.global_step}",
+                remedy="lower rate or scale, or compute with precision=fp32",
+            )

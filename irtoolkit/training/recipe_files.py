@@ -1,0 +1,149 @@
+"""The recipes that come with irtoolkit, and recipes in files of one's own, in TOML."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import read_lines
+from irtoolkit.retrievers.base import parse_settings
+from irtoolkit.training.recipes import Recipe, Stage
+
+FOLDER = Path(__file__).parent / "recipes"
+
+# Fields that are not settings, and settings that are only texts.
+_OWN = ("name", "stages", "variables")
+_TEXTS = ("title", "paper", "note")
+_MODEL = [field.name for field in fields(Recipe) if field.name not in (*_OWN, *_TEXTS)]
+_STAGE = [field.name for field in fields(Stage)]
+
+
+def recipe_names() -> list[str]:
+    """Names of the recipes that come with irtoolkit."""
+    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+
+
+def find_recipe(name: str, settings: Mapping[str, Any] | None = None) -> Recipe:
+    """A recipe with the given settings.
+
+    Args:
+        name: one of `recipe_names()`, or the path of a .toml file.
+        settings: settings of the model, of the recipe's variables, or of every stage; `2.epochs`
+            sets the second stage only.
+
+    Raises:
+        InputError: there is no such recipe, setting or value, or the file is not a recipe.
+    """
+    path = _path(name)
+    data = _read(path)
+    stages = data.pop("stage", None)
+    if not isinstance(stages, list) or not stages:
+        raise InputError("a recipe has at least one [[stage]]", file=path)
+    variables = data.pop("variables", {})
+    model, shared, single = _split_settings(path, settings or {}, len(stages), list(variables))
+    chosen = {key: str(model.pop(key, value["default"])) for key, value in variables.items()}
+    filled: dict[str, str] = {}
+    for key, value in chosen.items():
+        values = variables[key]["values"]
+        if value not in values:
+            raise InputError(
+                f"{key}={value} is not a value of the recipe {path.stem}",
+                remedy=f"{key} is one of {', '.join(values)}",
+            )
+        filled |= values[value]
+    made = []
+    for number, stage in enumerate(stages, 1):
+        _refuse_unknown(path, stage, _STAGE, f"stage {number}")
+        flat = {**_fill(path, stage, filled), **shared, **single.get(number, {})}
+        made.append(Stage(**parse_settings(Stage, flat, f"stage {number}")))
+    _refuse_unknown(path, data, [*_MODEL, *_TEXTS], "the recipe")
+    flat = {**_fill(path, data, filled), **model}
+    known = parse_settings(Recipe, flat, f"recipe {path.stem}")
+    return Recipe(
+        **known, name=path.stem, stages=tuple(made), variables=tuple(sorted(chosen.items()))
+    )
+
+
+def recipe_variables(name: str) -> dict[str, tuple[str, list[str]]]:
+    """The variables of a recipe: the default and the values of each."""
+    found = _read(_path(name)).get("variables", {})
+    return {key: (str(value["default"]), list(value["values"])) for key, value in found.items()}
+
+
+def _path(name: str) -> Path:
+    if name in recipe_names():
+        return FOLDER / f"{name}.toml"
+    if name.endswith(".toml"):
+        return Path(name)
+    raise InputError(
+        f"no recipe {name!r}", remedy=f"there are {', '.join(recipe_names())}, or give a .toml file"
+    )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    text = "\n".join(line for _, line in read_lines(path))
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"not TOML: {error}", file=path) from None
+    found = data.get("variables", {})
+    stages = data.get("stage", [])
+    tables = isinstance(stages, list) and all(isinstance(stage, dict) for stage in stages)
+    if not isinstance(found, dict) or not tables:
+        raise InputError("[variables.NAME] and [[stage]] are tables", file=path)
+    for key, value in found.items():
+        fits = isinstance(value, dict) and value.keys() == {"default", "values"}
+        if not fits or not isinstance(value["values"], dict):
+            raise InputError(f"the variable {key} needs default and values", file=path)
+    return data
+
+
+def _split_settings(
+    path: Path, settings: Mapping[str, Any], count: int, variables: list[str]
+) -> tuple[dict[str, Any], dict[str, Any], dict[int, dict[str, Any]]]:
+    """Settings of the model and of variables, of all stages, and of single stages by number."""
+    model: dict[str, Any] = {}
+    shared: dict[str, Any] = {}
+    single: dict[int, dict[str, Any]] = {}
+    for key, value in settings.items():
+        number, dot, name = key.partition(".")
+        if dot and name in _STAGE and number.isdecimal() and 1 <= int(number) <= count:
+            single.setdefault(int(number), {})[name] = value
+        elif key in _MODEL or key in variables:
+            model[key] = value
+        elif key in _STAGE:
+            shared[key] = value
+        else:
+            stages = f"; 1.epochs sets one of the {count} stages" if count > 1 else ""
+            raise InputError(
+                f"the recipe {path.stem} has no setting {key!r}",
+                remedy=f"it has {', '.join([*variables, *_MODEL, *_STAGE])}{stages}",
+            )
+    return model, shared, single
+
+
+def _fill(path: Path, values: dict[str, Any], filled: Mapping[str, str]) -> dict[str, Any]:
+    """Fills in the {placeholders} of values."""
+
+    def fill(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return value.format_map(filled)
+        except (KeyError, ValueError, IndexError) as error:
+            raise InputError(f"no variable gives {error} in {value!r}", file=path) from None
+
+    return {key: fill(value) for key, value in values.items()}
+
+
+def _refuse_unknown(path: Path, values: Mapping[str, Any], known: list[str], where: str) -> None:
+    unknown = [key for key in values if key not in known]
+    if unknown:
+        raise InputError(
+            f"{where} has an unknown key {unknown[0]!r}",
+            file=path, remedy=f"there are {', '.join(known)}",
+        )  # fmt: skip

@@ -1,0 +1,48 @@
+"""Training rows in files of JSON lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.cache import content_hash
+from irtoolkit.datasets.strictjson import TRUNCATED, read_jsonl
+
+
+def file_key(file: Path) -> str:
+    """A hash of a file's content.
+
+    Raises:
+        InputError: there is no such file.
+    """
+    if not file.is_file():
+        raise InputError("no such file", file=file)
+    return content_hash(file)
+
+
+def records(file: Path, remedy: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yields the line number and the object of each line.
+
+    Args:
+        file: JSON lines, plain or .gz.
+        remedy: what a valid line or file is.
+
+    Raises:
+        InputError: a line is not a JSON object, or the file cannot be read.
+    """
+    try:
+        for line, record in read_jsonl(file):
+            if not isinstance(record, dict):
+                raise InputError("not a JSON object", file=file, line=line, remedy=remedy)
+            yield line, record
+    except InputError as error:
+        # The reader advises to fetch a truncated release again; this file is not of a release.
+        advice = remedy if error.remedy == TRUNCATED else error.remedy
+        raise InputError(error.found, file=file, line=error.line, remedy=advice) from None
+
+
+def no_rows(file: Path) -> InputError:
+    """The error for a file without rows."""
+    return InputError("no rows to train on", file=file)

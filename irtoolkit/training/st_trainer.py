@@ -1,0 +1,252 @@
+"""sentence-transformers' trainers with irtoolkit's batches, evaluation and checkpoints."""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import fields
+from functools import cache, partial
+from importlib.util import find_spec
+from typing import Any
+
+import sentence_transformers
+import torch
+from torch.utils.data import DataLoader
+from transformers import TrainingArguments
+from transformers.trainer_callback import PrinterCallback, ProgressCallback
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.models.adapters import own_prompt
+from irtoolkit.models.loading import dtype_of
+from irtoolkit.models.presets import SAVED_AS, Kind
+from irtoolkit.training.checkpoints import model_saver
+from irtoolkit.training.collating import ROWS, Collator
+from irtoolkit.training.job import StageJob
+from irtoolkit.training.losses import LOSSES, make_loss
+from irtoolkit.training.monitor import TrainingMonitor
+from irtoolkit.training.processes import (
+    ProcessRank,
+    average_gradients,
+    is_first_process,
+    world_size,
+)
+from irtoolkit.training.sampling import BatchSampler
+
+_log = logging.getLogger(__name__)
+
+
+class _RowNumbers:
+    """A training set as torch reads it: an item is a row's number, which the collator looks up."""
+
+    column_names = ("row",)
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, row: int) -> dict[str, int]:
+        return {"row": int(row)}
+
+
+class _Loader(DataLoader[Any]):
+    """A data loader that passes the epoch to its batch sampler."""
+
+    def set_epoch(self, epoch: int) -> None:
+        self.batch_sampler.set_epoch(epoch)  # type: ignore[union-attr]
+
+
+class _OwnBatches:
+    """Mixin of sentence-transformers' trainers: batches of a BatchSampler, our own checkpoints."""
+
+    # Attributes of the trainer that it is mixed into.
+    model: Any
+    args: Any
+    state: Any
+    accelerator: Any
+    data_collator: Any
+    train_dataset: Any
+
+    def __init__(
+        self, job: StageJob, batches: BatchSampler, monitor: TrainingMonitor, **kwargs: Any
+    ) -> None:
+        self._job, self._batches, self._monitor = job, batches, monitor
+        super().__init__(**kwargs)
+        # torch's wrapper for several processes allows one call of the model in a step; here there
+        # are two, for queries and for documents. So gradients are averaged in training_step.
+        self.accelerator.prepare_model = partial(
+            self.accelerator.prepare_model, evaluation_mode=True
+        )
+
+    def add_model_card_callback(self, default_args_dict: dict[str, Any]) -> None:
+        """Does nothing: irtoolkit writes its own model card at the end."""
+
+    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+        # As in the base class, without its model card, which takes longer than a small model.
+        model_saver(self.model)(output_dir or self.args.output_dir)
+
+    def get_train_dataloader(self) -> Any:
+        # accelerate does not prepare it, because it would cut batches of unequal sizes wrongly.
+        return _Loader(
+            self.train_dataset,
+            batch_sampler=self._batches,
+            collate_fn=self.data_collator,
+            num_workers=self.args.dataloader_num_workers,
+            pin_memory=self.args.dataloader_pin_memory,
+        )
+
+    def compute_loss(self, model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        rows = inputs.pop(ROWS)
+        self._monitor.count_rows(len(rows) * world_size())
+        found = super().compute_loss(model, inputs, *args, **kwargs)  # type: ignore[misc]
+        loss = found[0] if isinstance(found, tuple) else found
+        if not bool(torch.isfinite(loss)):
+            raise self._not_finite(rows, loss.item())
+        return found
+
+    def training_step(self, model: Any, *args: Any, **kwargs: Any) -> Any:
+        loss = super().training_step(model, *args, **kwargs)  # type: ignore[misc]
+        average_gradients(model)
+        return loss
+
+    def _not_finite(self, rows: list[int], loss: float) -> InputError:
+        names = "; ".join(self._job.rows.name(row) for row in rows[:3])
+        more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
+        return InputError(
+            f"the loss of step {self.state.global_step + 1} is {loss:g}, for the batch {names}{more}",
+            remedy="lower rate or scale, or compute with precision=fp32; the last checkpoint is"
+            " kept",
+        )
+
+
+@cache
+def _trainer_class(kind: Kind) -> Any:
+    base = getattr(sentence_transformers, f"{SAVED_AS[kind]}Trainer")
+    return type("Trainer", (_OwnBatches, base), {})
+
+
+def make_trainer(job: StageJob, model: Any, monitor: TrainingMonitor) -> Any:
+    """The trainer of a stage.
+
+    Args:
+        job: the stage to train.
+        model: the model to train.
+        monitor: the callback of the trainer, which is attached to it.
+
+    Raises:
+        InputError: the rows make no batch for so many processes.
+    """
+    stage, recipe = job.stage, job.recipe
+    loss = LOSSES[stage.loss]
+    arguments = _arguments(job)
+    batches = _batches(job, loss.apart)
+    made = make_loss(model, stage, recipe.kind, documents=_documents(job, model, loss.matrix))
+    trainer = _trainer_class(recipe.kind)(
+        job, batches, monitor, model=model, args=arguments,
+        train_dataset=_RowNumbers(len(job.rows)), loss=made, callbacks=[monitor],
+    )  # fmt: skip
+    inner = trainer.data_collator
+    if recipe.kind != "cross":
+        _route_columns(job, model, inner)
+    trainer.data_collator = Collator(
+        job.rows, stage, loss.layout, recipe.seed, inner, lambda: batches.epoch
+    )
+    for unwanted in (ProgressCallback, PrinterCallback):
+        trainer.remove_callback(unwanted)
+    monitor.attach(trainer, len(batches))
+    return trainer
+
+
+def _batches(job: StageJob, apart: bool) -> BatchSampler:
+    stage, rows = job.stage, job.rows
+    batches = BatchSampler(
+        rows, stage.batch, grouped=stage.grouped, apart=apart, seed=job.recipe.seed,
+        process=ProcessRank.of_environment(),
+    )  # fmt: skip
+    if len(batches) == 0:
+        raise InputError(
+            f"the {len(rows)} rows of {rows.what} make no batch for {world_size()} processes",
+            remedy="start fewer processes",
+        )
+    if batches.left_out and is_first_process():
+        _log.warning(
+            "%d of the %d rows of %s are never trained on: %d processes cannot share their groups",
+            batches.left_out, len(rows), rows.what, world_size(),
+        )  # fmt: skip
+    return batches
+
+
+def _route_columns(job: StageJob, model: Any, collator: Any) -> None:
+    """Sets the encoder and the prompt of each column of a batch."""
+    negatives = job.rows.negatives
+    width = job.stage.count if negatives is None else negatives.shape[1]
+    columns = ["positive", *(f"negative_{i}" for i in range(1, width + 1))]
+    collator.router_mapping = {"query": "query", **dict.fromkeys(columns, "document")}
+    prompts = {"query": own_prompt(model, "query")}
+    prompts |= dict.fromkeys(columns, own_prompt(model, "document"))
+    collator.prompts = {column: prompt for column, prompt in prompts.items() if prompt}
+
+
+def _documents(job: StageJob, model: Any, wanted: bool) -> Any:
+    """(m, d) vectors of all documents of a training set, for a loss over all of them."""
+    if not wanted:
+        return None
+    texts = [job.rows.docs[i] for i in range(len(job.rows.docs))]
+    was = model.training
+    model.eval()
+    vectors = model.encode_document(texts, convert_to_tensor=True, show_progress_bar=None)
+    model.train(was)
+    return vectors
+
+
+def _arguments(job: StageJob) -> Any:
+    stage, recipe, options = job.stage, job.recipe, job.options
+    precision = dtype_of(recipe.precision, options.device)
+    if options.tensorboard:  # transformers 5 reads it from the environment
+        os.environ["TENSORBOARD_LOGGING_DIR"] = options.tensorboard
+    cpu = options.device == "cpu"
+    if options.device.startswith("cuda"):  # accelerate uses the current device
+        torch.cuda.set_device(options.device)
+    arguments = getattr(sentence_transformers, f"{SAVED_AS[recipe.kind]}TrainingArguments")(
+        output_dir=str(job.folder.folder),
+        per_device_train_batch_size=max(1, stage.batch // world_size()),
+        num_train_epochs=stage.epochs,
+        learning_rate=stage.rate,
+        lr_scheduler_type=stage.schedule,
+        warmup_steps=stage.warmup,
+        weight_decay=stage.decay,
+        max_grad_norm=stage.clip,
+        optim="adamw_torch_fused",
+        bf16=precision == "bf16",
+        fp16=precision == "fp16",
+        **({_checkpointing(): True} if recipe.checkpointing else {}),
+        seed=recipe.seed,
+        data_seed=recipe.seed,
+        eval_strategy="no",
+        save_strategy="steps",
+        save_steps=options.save_every,
+        # The previous checkpoint is kept until the newest one is complete.
+        save_total_limit=2,
+        logging_steps=10,
+        logging_nan_inf_filter=False,
+        report_to="tensorboard" if options.tensorboard and find_spec("tensorboard") else "none",
+        disable_tqdm=True,
+        dataloader_num_workers=options.workers,
+        dataloader_pin_memory=not cpu,
+        use_cpu=cpu,
+        ddp_backend="gloo" if cpu and world_size() > 1 else None,
+        ddp_timeout=24 * 3600,
+        router_mapping={"query": "query"},  # completed in _route_columns
+    )
+    # One process uses one GPU; transformers would spread a batch over all visible ones.
+    _ = arguments.device
+    arguments._n_gpu = min(1, arguments._n_gpu)
+    return arguments
+
+
+def _checkpointing() -> str:
+    """transformers' name of activation checkpointing, which version 6 renames."""
+    names = {field.name for field in fields(TrainingArguments)}
+    new = "activation_checkpointing"
+    return new if new in names else "gradient_checkpointing"

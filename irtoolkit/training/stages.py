@@ -1,0 +1,127 @@
+"""Training of one stage, from its start or its last checkpoint to its end."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.models import loading
+from irtoolkit.training.base_model import build_model, freeze_documents
+from irtoolkit.training.checkpoints import model_saver, save_atomically
+from irtoolkit.training.job import StageJob
+from irtoolkit.training.losses import LOSSES
+from irtoolkit.training.processes import from_first, is_first_process
+
+
+def train_stage(job: StageJob) -> None:
+    """Trains a stage, and writes its model and its record into its folder.
+
+    Raises:
+        InputError: memory does not suffice, the loss or the measure is not a finite number, or a
+            checkpoint is damaged.
+    """
+    with _quiet():
+        _train(job)
+
+
+def _train(job: StageJob) -> None:
+    import torch
+
+    from irtoolkit.training.monitor import TrainingMonitor
+    from irtoolkit.training.st_trainer import make_trainer
+
+    # Seeded before anything random is created: a head, sememes, a projection.
+    torch.manual_seed(job.recipe.seed)
+    model = _initial_model(job)
+    if job.stage.frozen == "documents":
+        freeze_documents(model)
+    monitor = TrainingMonitor(job)
+    with _explain_memory(job):
+        trainer = make_trainer(job, model, monitor)
+        last = job.folder.last_checkpoint() if is_first_process() else None
+        checkpoint = from_first(None if last is None else str(last))
+        steps = 0
+        if checkpoint is not None:
+            monitor.restore(job.folder.state(Path(checkpoint)))
+            steps = int(checkpoint.rpartition("-")[2])
+        if checkpoint is not None and (monitor.exhausted() or steps >= monitor.total_steps()):
+            # Training was interrupted after its last step.
+            trainer._load_from_checkpoint(checkpoint)
+        else:
+            trainer.train(resume_from_checkpoint=checkpoint)
+            steps = trainer.state.global_step
+    if is_first_process():
+        _finish(job, model, monitor, steps)
+
+
+def _initial_model(job: StageJob) -> Any:
+    """The model that the stage starts from."""
+    recipe, device = job.recipe, job.options.device
+    if job.previous is None:
+        return build_model(recipe, recipe.seed, device, job.texts)
+    return loading.open_model(recipe.kind, str(job.previous), device=device)
+
+
+def _finish(job: StageJob, model: Any, monitor: Any, steps: int) -> None:
+    """Keeps the best model, and writes the record of the stage."""
+    best = monitor.best()
+    if best is None or best["step"] == steps:
+        save_atomically(model_saver(model), job.folder.model)
+    else:
+        folder = job.folder.best(best["step"])
+        if not folder.is_dir():
+            raise InputError(
+                f"{folder}, the best model, of step {best['step']}, is missing",
+                remedy="start again with --restart",
+            )
+        save_atomically(partial(shutil.copytree, folder), job.folder.model)
+    job.folder.finish({
+        "data": job.rows.what, "rows": len(job.rows), "steps": steps,
+        "best": best, "evaluations": monitor.evaluations, "losses": monitor.losses,
+        "seconds": round(monitor.seconds(), 1), "rows per second": monitor.rows_per_second(),
+        "peak memory MiB": monitor.peak_memory(),
+    })  # fmt: skip
+
+
+@contextmanager
+def _explain_memory(job: StageJob) -> Iterator[None]:
+    """Turns the libraries' errors for lack of memory into one that names the settings to lower."""
+    import torch
+
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:  # torch.OutOfMemoryError is a RuntimeError
+        lacking = isinstance(error, MemoryError | torch.OutOfMemoryError)
+        if not lacking and "allocate memory" not in str(error):
+            raise
+        held = job.stage.chunk or job.stage.batch
+        ways = [
+            f"chunk={max(1, held // 2)}, which holds fewer rows at once and changes no gradient"
+            if job.recipe.kind in LOSSES[job.stage.loss].cached
+            else f"batch={max(1, held // 2)}",
+            "query_length and doc_length", "checkpointing=true", "precision=bf16 on a GPU",
+        ]  # fmt: skip
+        raise InputError(
+            f"memory does not suffice for {held} rows at once",
+            remedy=f"lower it: {'; '.join(ways)}",
+        ) from None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Hides transformers' progress bars for saved files, and its warnings."""
+    from transformers.utils import logging
+
+    verbosity = logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        logging.enable_progress_bar()
