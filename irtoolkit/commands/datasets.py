@@ -25,7 +25,7 @@ EXAMPLES = (
     "irtoolkit datasets csfcube --download --limit 20",
 )
 _FIELDS = ("id", "queries", "docs", "licence", "where", "how to get it")
-# Names of fields in text, where they are not the JSON record's.
+# Names of fields in text that differ from those in JSON.
 _LABELS = {"where": "files"}
 
 
@@ -82,8 +82,8 @@ class _Row:
     Attributes:
         id: the dataset's id.
         about: the record of its benchmark; None for datasets of other packages without one.
-        queries: the number of queries; None where it is not known.
-        docs: the number of documents; None where it is not known.
+        queries: the number of queries; None if it is not known.
+        docs: the number of documents; None if it is not known.
         where: the folder of its files; None while they are not on this machine.
         problem: what is wrong with the files that are there.
     """

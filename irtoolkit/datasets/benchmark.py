@@ -12,7 +12,7 @@ from irtoolkit.datasets.source import DATA_VARIABLE, ReleaseSource, sample_sourc
 # What is measured when a dataset does not say.
 DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
 
-# Stands for a field of the record that nobody has filled in.
+# The text of a field that is unknown.
 NOT_STATED = "not stated"
 
 # Gives {part: query ids}; the order of the parts is the order they are shown in.
@@ -87,7 +87,7 @@ class Benchmark:
         breakdowns: named ways to divide the queries into parts.
         gold_of: returns the id of the gold document of a query of which several are relevant.
         published: the number of queries in the published release, to tell it from other data.
-        listed: whether `irtoolkit datasets` gives the dataset a row of its own.
+        listed: whether `irtoolkit datasets` has a line for the dataset.
         where: returns the folder of the files, or None while they are not on this machine.
         howto: what to get and where to put it.
         fetch: returns the folder of the files, after downloading them if need be; takes the longest

@@ -69,8 +69,8 @@ def write_nway(dataset_id: str, picked: list[NWayCandidates], made: Mapping[str,
     Returns:
         The file.
     """
-    path, base = nway_path(dataset_id), ir_datasets.load(parse_nway_id(dataset_id)[0])
-    made = {"dataset": dataset_id, "data": _judged(base), **made}
+    path = nway_path(dataset_id)
+    made = {"dataset": dataset_id, "data": _judged(parse_nway_id(dataset_id)[0]), **made}
     with atomic_text(path) as out:
         out.write(json.dumps(made) + "\n")
         for query in picked:
@@ -94,7 +94,7 @@ def read_nway(dataset_id: str) -> list[NWayCandidates]:
         )
     lines = read_jsonl(path)
     _, head = next(lines, (1, None))
-    if not isinstance(head, dict) or head.get("data") != _judged(ir_datasets.load(base_id)):
+    if not isinstance(head, dict) or head.get("data") != _judged(base_id):
         raise InputError(
             f"these candidates were picked for other judgments than {base_id} has now",
             file=path,
@@ -121,10 +121,17 @@ def _is_query(row: Any, ways: int) -> bool:
     return isinstance(ids, list) and len(ids) == ways == len({str(doc_id) for doc_id in ids})
 
 
-def _judged(base: Any) -> str:
+def _judged(base_id: str) -> str:
     """A hash of a dataset's relevant documents, which says what the candidates were picked for."""
-    relevant = sorted((row.query_id, row.doc_id) for row in base.qrels_iter() if row.relevance > 0)
+    rows = _base(base_id).qrels_iter()
+    relevant = sorted((row.query_id, row.doc_id) for row in rows if row.relevance > 0)
     return hashlib.sha256(str(relevant).encode()).hexdigest()
+
+
+def _base(base_id: str) -> Any:
+    """The dataset that an N-way dataset is derived from; KeyError if there is none."""
+    # Not Dataset.load: ir_datasets expects a KeyError of a pattern that does not fit.
+    return ir_datasets.load(base_id)
 
 
 def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
@@ -134,7 +141,7 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
 
 def _derived(dataset_id: str, groups: tuple[str, str | None]) -> ir_datasets.Dataset:
     base_id, ways = parse_nway_id(dataset_id)
-    base = ir_datasets.load(base_id)
+    base = _base(base_id)
     if not hasattr(base, "irtoolkit") or not base.has_qrels():
         raise KeyError(dataset_id)
     about = base.irtoolkit()

@@ -46,8 +46,8 @@ BENCHMARK = Benchmark(
     citation="Thai et al. 2022, ACL",
     url=URL,
     licence="see the dataset's page",
-    description="Quotations masked out of literary criticism, among all passages of that length"
-    " in the book.",
+    description="Find the quotation masked out of literary criticism, among all passages of its"
+    " length in the book.",
     measures=MEASURES,
     bibtex="""@inproceedings{thai2022relic,
   title={{RELiC}: Retrieving Evidence for Literary Claims},

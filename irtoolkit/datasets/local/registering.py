@@ -78,11 +78,11 @@ def register_collection(
     new = registry.add_record(name, entry)
     if owner_of(name) is None:
         add_to_ir_datasets(name, entry)
-    told = [_told(role, found.get(role)) for role in folders.ROLES]
+    lines = [_files_of(role, found.get(role)) for role in folders.ROLES]
     unused = folders.unused_fields(found["docs"])
     if unused:
-        told.append(f"fields of the documents that are not used: {', '.join(unused)}")
-    return Registration(entry, new, (*told, *notes))
+        lines.append(f"fields of the documents that are not used: {', '.join(unused)}")
+    return Registration(entry, new, (*lines, *notes))
 
 
 def remove_collection(name: str) -> None:
@@ -95,7 +95,7 @@ def remove_collection(name: str) -> None:
     drop_from_ir_datasets(name)
 
 
-def _told(role: Role, found: RoleFiles | None) -> str:
+def _files_of(role: Role, found: RoleFiles | None) -> str:
     if found is None:
         return f"{role}: none"
     more = f" and {len(found.files) - 1} more" if len(found.files) > 1 else ""

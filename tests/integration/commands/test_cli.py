@@ -366,7 +366,7 @@ def test_the_list_fits_100_columns_and_says_what_is_here(
 ) -> None:
     lines = irtoolkit("datasets").out.splitlines()
     assert max(map(len, lines)) <= 100
-    assert lines[0].startswith("CSFCube: Faceted query-by-example")
+    assert lines[0].startswith("CSFCube: Find abstracts that are similar")
     assert lines[1].startswith("  not on this machine: downloaded when first used; or get https://")
     sample = lines.index("  small invented sample that ships with irtoolkit (Apache-2.0)")
     counts = [str(len(sample_pools())), "queries", str(len(sample_papers())), "documents"]

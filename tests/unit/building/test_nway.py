@@ -113,6 +113,11 @@ def test_too_few_candidates() -> None:
         picking.random_candidates(f"{BASE}/999-way", 0)
 
 
+def test_candidates_picked_before_the_command_was_renamed_are_found(home: Path) -> None:
+    path = nway.nway_path(PROXY)
+    assert path.parts[-6:] == ("irtoolkit", "choices", "relic", "sample", "val", "proxy.jsonl")
+
+
 def test_nothing_has_been_picked(home: Path) -> None:
     dataset = ir_datasets.load(PROXY)
     for way in ("queries_iter", "qrels_iter", "scoreddocs_iter"):
