@@ -7,8 +7,8 @@ import io
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 
+from irtoolkit.base import html
 from irtoolkit.base.layout import TextColumn, lay_out, looks_like_number
 from irtoolkit.base.textwidth import wrap
 
@@ -63,7 +63,9 @@ class TextTable:
 
     def to_html(self) -> str:
         """The table as HTML for a notebook: escaped, complete, in the notebook's own colours."""
-        return _html(self)
+        rows = [[self.shown(cell) for cell in row] for row in self.rows]
+        right = self.right_aligned()
+        return html.table(self.headers, rows, self.title or "", right=right, notes=self.notes)
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -89,7 +91,7 @@ class TextTable:
         return place > 0 and bool(texts) and all(map(looks_like_number, texts))
 
     def label_count(self) -> int:
-        """How many leading columns name a row: up to two of texts that stand before numbers."""
+        """How many leading columns name a row: up to two columns of texts before the first numbers."""
         numbers = self.right_aligned()
         first = numbers.index(True) if True in numbers else 1
         return min(2, max(1, first))
@@ -106,36 +108,6 @@ def _text(table: TextTable, width: int) -> str:
     title = wrap(table.title, width, cut=False) if table.title else []
     # Notes may hold a command to copy, which a line break would cut in two.
     return "\n".join([*title, *lay_out(columns, table.label_count(), width), *table.notes])
-
-
-_RULE = "border:0;border-bottom:1px solid rgba(128,128,128,.5)"
-_ALIGNMENT = {True: "text-align:right", False: "text-align:left"}
-
-
-def _html(table: TextTable) -> str:
-    alignments = [_ALIGNMENT[right] for right in table.right_aligned()]
-
-    def row(tag: str, cells: Sequence[str], style: str = "") -> str:
-        made = (
-            f'<{tag} style="{alignment}{style}">{escape(cell)}</{tag}>'
-            for cell, alignment in zip(cells, alignments, strict=True)
-        )
-        return f"<tr>{''.join(made)}</tr>"
-
-    caption = f'<caption style="text-align:left">{escape(table.title or "")}</caption>'
-    notes = [f'<p style="margin:.3em 0">{escape(note)}</p>' for note in table.notes if note]
-    return "\n".join(
-        [
-            '<div style="overflow-x:auto"><table style="border-collapse:collapse;font-size:90%">',
-            *([caption] if table.title else []),
-            f"<thead>{row('th', table.headers, f';{_RULE}')}</thead>",
-            "<tbody>",
-            *(row("td", [table.shown(cell) for cell in cells]) for cells in table.rows),
-            "</tbody></table>",
-            *notes,
-            "</div>",
-        ]
-    )
 
 
 def _csv(table: TextTable) -> str:

@@ -1,25 +1,23 @@
 """Write a comparison of runs as a page, tables and pictures.
 
-A page (.html) holds everything it shows and asks for nothing from outside: the figures of every
-system with 95% intervals and letters for significant differences, the queries on which two systems
-differ, where each puts the gold, the parts that the dataset declares, and for each query its text,
-its gold and each system's top documents, side by side. A table (.tex, .md) holds the figures.
+A page (.html) holds everything it shows and loads nothing from the network. It has the figures of
+every system with 95% intervals and letters for significant differences, the queries on which two
+systems differ, the ranks of the first relevant documents, the dataset's breakdowns, and for each
+query its text, its relevant documents and each system's first documents, side by side. A table
+(.tex, .md) has the figures.
 
-Every pair of systems is tested on every measure, with a paired test over all judged queries that
-is corrected for the number of pairs; with --baseline only the pairs with that run, as `irtoolkit
-compare` does. Ranks of the gold are exact over all candidates where the ranks that `irtoolkit
-retrieve` keeps stand beside the run. Without --measures the dataset's own are used.
+Every pair of systems is tested on every measure, by a paired test over all judged queries that is
+corrected for the number of pairs. With --baseline only the pairs with that run are tested, as in
+`irtoolkit compare`. Ranks of relevant documents are exact over all candidates for runs of
+`irtoolkit retrieve`, which writes these ranks to a file beside the run. The default measures are
+the dataset's own.
 """
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from irtoolkit.commands import add_measures, note
-
-if TYPE_CHECKING:
-    pass
 
 HELP = "write a comparison of runs as a page, tables and pictures"
 EXAMPLES = (
@@ -34,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN")
     parser.add_argument(
         "-o", "--output", action="append", default=[], metavar="FILE",
-        help=".html, .tex or .md, by its name; may be given several times",
+        help="a file that ends in .html, .tex or .md; may be repeated",
     )  # fmt: skip
     parser.add_argument(
         "--figures", metavar="FOLDER", help="draw the charts as PDF and SVG files in this folder"
@@ -52,14 +50,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--test", choices=("student", "fisher", "wilcoxon"), default="student")
     parser.add_argument("--correction", choices=("holm", "bonferroni", "none"), default="holm")
     parser.add_argument(
-        "--rel", type=int, metavar="N", help="lowest grade of gold; default: what the measures say"
+        "--rel", type=int, metavar="N", help="lowest relevant grade; default: that of the measures"
     )
     parser.add_argument(
         "--texts", type=int, default=200, metavar="N",
-        help="queries whose texts the page holds; default: 200",
+        help="number of queries that the page shows with texts; default: 200",
     )  # fmt: skip
     parser.add_argument(
-        "--intervals", action="store_true", help="put intervals into .tex and .md tables too"
+        "--intervals", action="store_true", help="also write intervals to .tex and .md tables"
     )
 
 
@@ -97,7 +95,7 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _need_matplotlib() -> None:
-    """Says that it is missing before the work, not after."""
+    """Raises an error before the work starts where matplotlib is missing."""
     from importlib.util import find_spec
 
     from irtoolkit.base.errors import needs_extra

@@ -1,4 +1,4 @@
-"""Reports as files: a page, LaTeX, Markdown, by the file's name."""
+"""Reports written to files: an HTML page, LaTeX or Markdown, by the file's name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FORMS = (".html", ".tex", ".md")
 
 
 def check_form(path: StrPath) -> str:
-    """The form of a report by its file's name: .html, .tex or .md.
+    """The form of a report file, from the ending of its name: .html, .tex or .md.
 
     Raises:
         InputError: the name has another ending.
@@ -32,12 +32,12 @@ def write_report(content: ReportContent, path: StrPath, *, intervals: bool = Fal
     """Writes a report; the file appears only when complete.
 
     Args:
-        content: what it says.
-        path: .html, .tex or .md by its name.
+        content: the content of the report.
+        path: a file whose name ends in .html, .tex or .md.
         intervals: whether tables in LaTeX and Markdown have intervals too.
 
     Raises:
-        InputError: another kind of file, or the disk refuses.
+        InputError: the name has another ending, or the file cannot be written.
     """
     text = _render(content, check_form(path), intervals)
     with atomic_text(path) as out:
@@ -47,7 +47,7 @@ def write_report(content: ReportContent, path: StrPath, *, intervals: bool = Fal
 def report_scores(
     scores: Scores, paths: Sequence[StrPath], options: ReportOptions | None = None
 ) -> None:
-    """Composes a report from scores and writes it to each of some files.
+    """Composes a report from scores and writes it to files.
 
     Raises:
         InputError: see `compose` and `write_report`; files are checked before any work.

@@ -22,9 +22,9 @@ from irtoolkit.scoring.check_dataset import (
 from irtoolkit.scoring.check_file import (
     STRICTNESS,
     RunFile,
-    check_form,
     check_ids,
     check_ranks,
+    check_rows,
     check_tag,
     check_ties,
 )
@@ -127,7 +127,7 @@ def inspect_run(
         found = [InputError(p.found, file=p.file, line=p.line or 1, remedy=p.remedy) for p in found]
         return Findings(found, notes)
     check_tag(file, strict, tag)
-    check_form(file, strict, strict.depth if depth is None else depth)
+    check_rows(file, strict, strict.depth if depth is None else depth)
     check_ids(file)
     check_ranks(file, strict)
     check_ties(file if strict.exact_ranks else RunFile(path, columns, notes.append))

@@ -109,7 +109,7 @@ def check_tag(file: RunFile, strict: Strictness, tag: str | None) -> None:
         )
 
 
-def check_form(file: RunFile, strict: Strictness, depth: int | None) -> None:
+def check_rows(file: RunFile, strict: Strictness, depth: int | None) -> None:
     """Reports the first wrong second field, and queries with more than `depth` rows."""
     columns = file.columns
     strange = np.array([name not in strict.iterations for name in columns.iterations], dtype=bool)

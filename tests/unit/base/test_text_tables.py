@@ -170,8 +170,7 @@ def test_html_is_escaped_and_complete() -> None:
     assert not found.open
     assert found.texts["th"] == ["<run>", "AP"]
     assert found.texts["td"] == ["a & b <script>", "0.3333", "c", "-"]
-    assert found.texts["caption"] == ['A "title" <b>']
-    assert found.texts["p"] == ["note <i>"]
+    assert found.texts["p"] == ['A "title" <b>', "note <i>"]
     assert not {"script", "b", "i"} & set(found.texts)
     assert table._repr_html_() == table.to_html()
 
