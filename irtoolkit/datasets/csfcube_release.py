@@ -17,7 +17,7 @@ from irtoolkit.datasets.csfcube_records import (
     CSFCubeQrel,
     CSFCubeQuery,
 )
-from irtoolkit.datasets.strictjson import TRUNCATED, line_of, read_json, read_jsonl
+from irtoolkit.datasets.strictjson import TRUNCATED, line_of, read_json_file, read_jsonl
 
 ABSTRACTS = "abstracts-csfcube-preds.jsonl"
 QUERIES = "queries-release.csv"
@@ -255,7 +255,7 @@ def _damaged(path: Path, found: str, near: str) -> InputError:
 
 
 def _object(path: Path) -> dict[str, Any]:
-    value = read_json(path)
+    value = read_json_file(path)
     if not isinstance(value, dict) or not all(isinstance(v, dict) for v in value.values()):
         raise InputError("not an object of objects", file=path, line=1, remedy=TRUNCATED)
     return value

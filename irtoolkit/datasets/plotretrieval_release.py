@@ -25,7 +25,7 @@ from irtoolkit.datasets.books import (
 )
 from irtoolkit.datasets.cache import CacheWriter, Tables, parsed
 from irtoolkit.datasets.columns import TableRows
-from irtoolkit.datasets.strictjson import TRUNCATED, read_json, read_jsonl
+from irtoolkit.datasets.strictjson import TRUNCATED, read_json_file, read_jsonl
 
 # Sentences in a chunk (§3.2).
 CHUNK = 3
@@ -217,7 +217,7 @@ def _problem(record: Any) -> str | None:
 
 
 def _sentences(path: Path, book: str) -> list[str]:
-    data = read_json(path)
+    data = read_json_file(path)
     listed = data.get("sentences") if isinstance(data, dict) else None
     if not isinstance(listed, list) or not all(isinstance(s, str) for s in listed) or not listed:
         raise InputError("no list of sentences", file=path, line=1, remedy=TRUNCATED)

@@ -14,7 +14,7 @@ from irtoolkit.base.files import read_chunks, read_lines
 TRUNCATED = "the release file is damaged: fetch it again"
 
 
-def read_json(path: Path) -> Any:
+def read_json_file(path: Path) -> Any:
     """Reads a JSON file.
 
     Raises:

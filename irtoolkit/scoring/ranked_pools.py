@@ -17,7 +17,7 @@ from irtoolkit.base.ids import encode
 from irtoolkit.datasets.csfcube_records import FACETS
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
-from irtoolkit.datasets.strictjson import line_of, read_json
+from irtoolkit.datasets.strictjson import line_of, read_json_file
 from irtoolkit.retrievers.ordering import separate
 from irtoolkit.runs import Run
 from irtoolkit.scoring.check import read_run
@@ -158,7 +158,7 @@ def _lists(
 ) -> Iterator[tuple[str, list[str], list[float]]]:
     """Yields (query id, candidates, numbers) of a file of ranked pools."""
     try:
-        content = read_json(path)
+        content = read_json_file(path)
     except InputError as error:
         raise InputError(
             error.found, file=path, line=error.line, remedy="write it as JSON"

@@ -210,6 +210,8 @@ def owner_of(name: str) -> str | None:
     # All ids under our benchmarks' names are reserved, since some are registered later than others.
     if DatasetId.parse(name).benchmark in ours:
         return "irtoolkit's own"
+    if name in _ids() and name not in _ours:
+        return "another package's"
     try:
         ir_datasets.registry[name]
     except KeyError:

@@ -21,7 +21,7 @@ from irtoolkit.base.files import atomic_text
 from irtoolkit.base.locks import locked
 from irtoolkit.datasets.local.formats import DOC_FORMATS
 from irtoolkit.datasets.local.topics import QREL_FORMATS, TOPIC_FORMATS
-from irtoolkit.datasets.strictjson import read_json
+from irtoolkit.datasets.strictjson import read_json_file
 
 VERSION = 1
 _FORMATS: dict[str, frozenset[str]] = {
@@ -221,7 +221,7 @@ def _content() -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
-        value = read_json(path)
+        value = read_json_file(path)
     except InputError as error:
         raise InputError(error.found, file=path, line=error.line, remedy=_REPAIR) from None
     if isinstance(value, dict) and isinstance(value.get("version"), int):

@@ -12,8 +12,10 @@ import pytest
 
 import irtoolkit.datasets
 from irtoolkit.base import plugins
+from irtoolkit.base.errors import InputError
 from irtoolkit.datasets import dataset_ids
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.local.registering import register_collection
 
 GOOD = """
 from ir_datasets import Dataset
@@ -63,6 +65,13 @@ def test_a_package_adds_a_dataset(install: Install) -> None:
     assert "brings/good" in dataset_ids()
     assert ir_datasets.load("brings/good").docs_store().get("d1").text == "a text"
     assert not Dataset.load("brings/good").has("qrels")
+
+
+def test_the_ids_of_other_packages_are_taken(install: Install, tmp_path: Path) -> None:
+    install("brings-good", GOOD)
+    irtoolkit.datasets._register_plugins()
+    with pytest.raises(InputError, match="the id brings/good is another package's"):
+        register_collection("brings/good", tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from irtoolkit.datasets.handlers import (
     QueriesHandler,
 )
 from irtoolkit.datasets.source import DATA_VARIABLE, ReleaseSource
-from irtoolkit.datasets.strictjson import line_of, read_json, read_jsonl
+from irtoolkit.datasets.strictjson import line_of, read_json_file, read_jsonl
 
 NAMES = ("a.json", "b.csv")
 HOWTO = "get it at example.org and put it into $IRTOOLKIT_DATA/bench/"
@@ -534,7 +534,9 @@ Write = Callable[..., Path]
 
 
 def test_read_json_gives_the_value(write: Write) -> None:
-    assert read_json(write("a.json", '\ufeff{"a": [1, 2.5, null],\r\n "b": {"é": "x"}}\r\n')) == {
+    assert read_json_file(
+        write("a.json", '\ufeff{"a": [1, 2.5, null],\r\n "b": {"é": "x"}}\r\n')
+    ) == {
         "a": [1, 2.5, None],
         "b": {"é": "x"},
     }
@@ -557,7 +559,7 @@ def test_read_json_gives_the_value(write: Write) -> None:
 def test_read_json_says_where(write: Write, text: str, line: int, found: str) -> None:
     path = write("a.json", text)
     with pytest.raises(InputError) as caught:
-        read_json(path)
+        read_json_file(path)
     assert (caught.value.file, caught.value.line) == (str(path), line)
     assert found in caught.value.found
     assert caught.value.remedy == "the release file is damaged: fetch it again"
@@ -565,12 +567,12 @@ def test_read_json_says_where(write: Write, text: str, line: int, found: str) ->
 
 def test_one_key_in_several_objects_is_no_repetition(write: Write) -> None:
     value = {"a": {"a": {"a": 1}}, "b": {"a": 2}}
-    assert read_json(write("a.json", json.dumps(value))) == value
+    assert read_json_file(write("a.json", json.dumps(value))) == value
 
 
 def test_a_missing_file_is_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot read") as caught:
-        read_json(tmp_path / "none.json")
+        read_json_file(tmp_path / "none.json")
     assert caught.value.file == str(tmp_path / "none.json")
 
 
