@@ -1,6 +1,7 @@
 # make demo   installs into .venv and reproduces the CSFCube paper's tables
 # make check  installs into .venv and runs ruff, mypy and the unit tests, in about a minute
 # make test   installs into .venv and runs ruff, mypy and all tests
+# make docs   installs into .venv and builds the pages into site/, checking every link
 
 PYTHON ?= python3
 VENV := .venv
@@ -14,7 +15,7 @@ export IRTOOLKIT_DATA
 export HF_HUB_OFFLINE := 1
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: demo check test lint clean
+.PHONY: demo check test lint docs clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -44,5 +45,9 @@ lint: $(VENV)/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: $(VENV)/installed
+	$(BIN)/python docs/generate.py --check
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache

@@ -266,7 +266,9 @@ def test_the_python_reference_has_every_name_of_the_front_door() -> None:
 
 def test_every_name_of_the_python_reference_exists() -> None:
     page = (REFERENCE / "python.md").read_text("utf-8")
-    found = re.findall(r"^::: (\S+)\n(?:    options:\n      members: \[(.*)\])?", page, re.MULTILINE)
+    found = re.findall(
+        r"^::: (\S+)\n(?:    options:\n      members: \[(.*)\])?", page, re.MULTILINE
+    )
     assert len(found) >= 20
     for dotted, members in found:
         module, _, name = dotted.rpartition(".")
