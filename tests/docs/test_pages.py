@@ -20,7 +20,6 @@ import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -45,6 +44,8 @@ PAGES = [
 NEEDS = "# needs: "
 # A collection that the README registers, as whoever runs the tests may have done.
 OWN = "npl"
+# A name that the site documents from its docstring, and its members.
+_DOCUMENTED = re.compile(r"^::: (\S+)\n(?:    options:\n      members: \[(.*)\])?", re.MULTILINE)
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 
@@ -153,7 +154,8 @@ def test_a_page_does_what_it_says(irtoolkit: Command, page: Path) -> None:
         if block.kind == "python" and needs_more(block):
             continue
         if block.kind == "python":
-            code = compile("\n" * (block.line - 1) + block.text, str(page), "exec")
+            source = "\n" * (block.line - 1) + block.text
+            code = compile(source, str(page), "exec", dont_inherit=True)
             with redirect_stdout(printed):
                 exec(code, names)
         for number, args in commands(block):
@@ -266,14 +268,12 @@ def test_the_python_reference_has_every_name_of_the_front_door() -> None:
 
 def test_every_name_of_the_python_reference_exists() -> None:
     page = (REFERENCE / "python.md").read_text("utf-8")
-    found = re.findall(
-        r"^::: (\S+)\n(?:    options:\n      members: \[(.*)\])?", page, re.MULTILINE
-    )
+    found = _DOCUMENTED.findall(page)
     assert len(found) >= 20
     for dotted, members in found:
         module, _, name = dotted.rpartition(".")
-        if module.startswith("irtoolkit.integrations") and find_spec("pyterrier") is None:
-            continue
+        if "pyterrier" in module:
+            pytest.importorskip("pyterrier")
         value = getattr(importlib.import_module(module), name)
         assert value.__doc__, dotted
         for member in filter(None, members.split(", ")):
@@ -367,8 +367,10 @@ def test_the_figures_of_csfcube_are_those_of_the_paper() -> None:
 
 
 def anchors(page: str) -> set[str]:
-    """What GitHub makes of the headings."""
+    """The anchors of the headings, and of the names that the site documents from docstrings."""
     found: set[str] = set()
+    for name, members in _DOCUMENTED.findall(page):
+        found |= {name, *(f"{name}.{member}" for member in members.split(", "))}
     for heading in re.findall(r"^#+ (.+)$", _FENCE.sub("", page), re.MULTILINE):
         slug = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
         number = sum(1 for other in found if re.fullmatch(rf"{re.escape(slug)}(-\d+)?", other))
