@@ -1,10 +1,10 @@
 """Choose a system's settings by grid search on a training or validation split.
 
-Every combination of the values of --grid is run and evaluated; the best by the first measure stands
-first. Values are listed (k1=0.5,0.9,1.2) or counted up (b=0.1:1.0:0.1). Each point's rankings are
-exact over all candidates, none is written. With -o the points are kept as they come, and an
-interrupted search goes on where it stopped. RELiC's k1 = 0.5 and b = 0.9 came of such a search on
-relic/val (footnote 11).
+Every combination of the values of --grid is evaluated; the best by the first measure is printed
+first. Values are a list (k1=0.5,0.9,1.2) or a range (b=0.1:1.0:0.1). Rankings are exact over all
+candidates, and no run is written. With -o the points are saved as they are found; to resume an
+interrupted search, rerun the same command. RELiC's k1 = 0.5 and b = 0.9 were found by such a search
+on relic/val (footnote 11).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A system that is asked a few queries at a time, and keeps what it has prepared.
+"""A session: a system that ranks a few queries at a time and keeps its prepared documents.
 
 `irtoolkit retrieve` knows all queries beforehand. Others come with queries as they have them: one
 by one, in batches, rewritten, or with candidates of their own.
@@ -79,7 +79,7 @@ class Session:
     def rank(
         self, asked: Sequence[Asked], *, depth: int | None = None, progress: bool = False
     ) -> list[Found]:
-        """What is found for each query, in their order.
+        """The ranking of each query, in their order.
 
         Args:
             asked: queries with distinct ids; either all name their candidates or none does.
@@ -106,7 +106,7 @@ class Session:
         return [results[query.query_id] for query in asked]
 
     def _is_own(self, query: Asked) -> bool:
-        """Whether the text is the dataset's for this query."""
+        """Whether this is the dataset's own text of the query."""
         place = self._place.get(query.query_id)
         if place is None:
             return False
@@ -117,7 +117,7 @@ class Session:
     def _rank_alike(
         self, asked: Sequence[Asked], own: bool, depth: int | None, progress: bool
     ) -> dict[str, Found]:
-        """Ranks queries that are all the dataset's own, or all texts."""
+        """Ranks queries that are either all the dataset's own or all free texts."""
         task, docs = self._narrowed(asked, own)
         picked = asked[0].doc_ids is not None
         if picked:
@@ -133,7 +133,7 @@ class Session:
         return rank_found(task, retriever, self._system, depth, progress)
 
     def _narrowed(self, asked: Sequence[Asked], own: bool) -> tuple[Task, Ints]:
-        """The task of these queries alone, and the place of each of its documents in the whole one."""
+        """The task of these queries alone, and the index of each of its documents in the whole task."""
         groups = self._groups(asked)
         places = [self._rank[group.docs] for group in groups]
         shown = np.zeros(len(self._sorted), dtype=bool)
@@ -147,7 +147,7 @@ class Session:
         return task, self._order[kept]
 
     def _groups(self, asked: Sequence[Asked]) -> tuple[Group, ...]:
-        """Queries in the order asked, by the documents of the whole task that they may rank."""
+        """The queries grouped by the documents of the whole task that they may rank."""
         pools = [self._pool(query) for query in asked]
         members: dict[int, list[int]] = {}
         for place, pool in enumerate(pools):
@@ -193,7 +193,7 @@ class Session:
     def _asking(
         self, asked: Sequence[Asked], own: bool, groups: tuple[Group, ...], doc_ids: Ids, picked: bool
     ) -> Task:  # fmt: skip
-        """A task of other queries over documents of this one."""
+        """A task of other queries over some documents of this one."""
         records = (
             [self._records[self._place[query.query_id]] for query in asked]
             if own
@@ -210,7 +210,7 @@ class Session:
         )
 
     def _prepared(self, asked: Sequence[Asked], own: bool, picked: bool, docs: Ints) -> Retriever:
-        """The retriever as far as it is prepared already, for a task with these documents."""
+        """The retriever with its documents prepared, for a task with these documents."""
         if own:
             if picked not in self._scorers:
                 task = replace(self._task, picked=True) if picked else self._task
@@ -227,7 +227,7 @@ class Session:
 
 @dataclass(frozen=True)
 class _Prepared(Retriever):
-    """A retriever with its scorer made, which numbers queries and documents in another way.
+    """A prepared retriever for a task that numbers queries and documents in another way.
 
     Attributes:
         scorer_of_all: what it has made.
@@ -247,7 +247,7 @@ class _Prepared(Retriever):
 
 
 def _load(system: System, dataset: Dataset) -> Task:
-    """The system's task; of a corpus without queries, one that waits for some."""
+    """The system's task; for a corpus without queries, a task of its documents alone."""
     if dataset.has("queries") or not dataset.has("docs"):
         return system.load(dataset)
     return corpus_task(dataset, query=system.task.query, doc=system.task.doc)

@@ -26,7 +26,7 @@ FRAME = "the frame"
 
 
 class Asked(NamedTuple):
-    """A query as it came; `doc_ids` are its candidates, where whoever asks names them."""
+    """A query to be ranked; `doc_ids` are its candidates, or None for the dataset's own."""
 
     query_id: str
     text: str
@@ -113,7 +113,7 @@ def rank_found(
     run = rank(
         task, retriever, depth=depth, ties=system.task.ties, tag=system.name, progress=progress
     )
-    run = untied(run)  # as in a file, whoever sorts again finds this order
+    run = untied(run)  # as in a file: any tool that sorts again finds this order
     bounds = zip(run.query_ids, run.offsets[:-1], run.offsets[1:], strict=True)
     return {
         query_id: Found(run.doc_ids[run.docs[start:end]], run.scores[start:end])

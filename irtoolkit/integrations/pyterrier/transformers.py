@@ -255,7 +255,7 @@ def _asked(inp: Frame) -> Iterator[tuple[Asked, Ints]]:
 
 
 def _text(value: Any, column: str) -> str:
-    """A text as it stands in a frame; a sequence is one in parts."""
+    """The text of a cell of a frame; the strings of a sequence are joined."""
     if isinstance(value, str):
         return value
     if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
