@@ -18,7 +18,7 @@ from ir_datasets.formats import (
 )
 
 from irtoolkit.datasets.handlers import DocsHandler
-from irtoolkit.models.shards import Output, Rows, Store, key_of, write_shard
+from irtoolkit.models.shards import Encodings, Output, Store, key_of, write_shard
 from irtoolkit.retrievers.base import Hits, Retriever
 from irtoolkit.retrievers.task import Task, load_task
 
@@ -111,7 +111,7 @@ class Known:
     def text(self, segments: tuple[str, ...]) -> str:
         return " ".join(segments)
 
-    def encode(self, texts: Iterable[str], **_: Any) -> Rows:
+    def encode(self, texts: Iterable[str], **_: Any) -> Encodings:
         keys = {text: key_of(text) for text in self._outputs}
         if not all(self._store.has([*keys.values()])):
             sizes = np.ones(len(keys), np.int64)

@@ -111,7 +111,7 @@ def analyzer(tokenizer: Tokenizer, stop: StopWords, stem: Stemmer = "none") -> A
     return Analyzer(_tokenizer(tokenizer), term, lower)
 
 
-def missing(tokenizer: Tokenizer) -> str | None:
+def missing_tokenizer(tokenizer: Tokenizer) -> str | None:
     """What a tokenizer lacks to run here, or None."""
     if tokenizer == "jieba" and find_spec("jieba") is None:
         return str(needs_extra("jieba", "chinese"))
@@ -195,7 +195,7 @@ def _usual_width(match: re.Match[str]) -> str:
 
 @cache
 def _jieba() -> Callable[[str], list[str]]:
-    lacking = missing("jieba")
+    lacking = missing_tokenizer("jieba")
     if lacking is not None:
         raise needs_extra("jieba", "chinese")
     import logging

@@ -31,14 +31,17 @@ def execute(args: argparse.Namespace) -> None:
     from dataclasses import asdict
 
     from irtoolkit.base.tables import TextTable
-    from irtoolkit.models.presets import find, missing, presets
+    from irtoolkit.models.presets import find_preset, missing_weights, presets
 
     names = [
         name
         for name in args.model or presets()
-        if args.kind is None or find(name).kind == args.kind
+        if args.kind is None or find_preset(name).kind == args.kind
     ]
-    facts = {name: {**asdict(find(name)), "missing": missing(find(name))} for name in names}
+    facts = {
+        name: {**asdict(find_preset(name)), "missing": missing_weights(find_preset(name))}
+        for name in names
+    }
     if args.format == "json":
         print_json(facts)
     elif args.model and args.format == "text":

@@ -8,22 +8,26 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.ids import Ints
 from irtoolkit.models import loading
-from irtoolkit.models.presets import SAVED_AS, Kind, Preset, Side, fingerprint, read_json, said_kind
+from irtoolkit.models.presets import (
+    SAVED_AS,
+    Kind,
+    Preset,
+    Side,
+    read_model_json,
+    said_kind,
+    weights_hash,
+)
+from irtoolkit.models.shards import Output
 
 # A text, or a query with a document for a cross-encoder.
 Item = str | tuple[str, str]
-# Arrays that a model makes of one item: a (d,) vector; (t, d) vectors of its tokens; or (n,) term
-# numbers with their (n,) weights.
-Output = tuple[NDArray[Any], ...]
-Texts = NDArray[np.floating[Any]]
 
 
-class Applied(Protocol):
+class Adapter(Protocol):
     """A loaded model.
 
     Attributes:
@@ -86,7 +90,7 @@ class SentenceModel(_Tokenized):
             prompt = own_prompt(model, side)
         reader = reader_of(model, kind, side)
         longest = min(
-            (positions(part) for part, _ in loading.transformers_in(reader)), default=None
+            (position_limit(part) for part, _ in loading.transformers_in(reader)), default=None
         )
         if limit is not None:
             refuse_longer(limit, longest)
@@ -127,7 +131,7 @@ class Plain(_Tokenized):
     ) -> None:
         if pooling not in POOLINGS:
             raise InputError(f"no pooling {pooling!r}", remedy=f"there are {', '.join(POOLINGS)}")
-        longest = positions(model)
+        longest = position_limit(model)
         refuse_longer(limit, longest)
         super().__init__(model, model.tokenizer, device, prompt, limit or longest)
         self._pool = POOLINGS[pooling]
@@ -160,7 +164,7 @@ class Sparta(_Tokenized):
     def __init__(
         self, model: Any, side: Side, device: str, limit: int | None, kept: int = 2000
     ) -> None:
-        longest = positions(model)
+        longest = position_limit(model)
         refuse_longer(limit, longest)
         # BEIR cuts at 500 tokens.
         super().__init__(model, model.tokenizer, device, None, limit or min(500, longest))
@@ -209,7 +213,7 @@ class Averaged:
     def __init__(self, folder: str) -> None:
         from irtoolkit.models import sim
 
-        self._sim = sim.load(folder)
+        self._sim = sim.load_sim(folder)
 
     def lengths(self, items: Sequence[Item]) -> Ints:
         return np.array([len(ids) for ids in self._sim.tokenize([str(i) for i in items])], np.int64)
@@ -221,11 +225,11 @@ class Averaged:
 # -- loading one ------------------------------------------------------------------------------
 
 
-def apply(
+def load_adapter(
     location: str, kind: Kind, side: Side, *, pooling: str | None = None, device: str,
     precision: str, prompt: str | None = None, limit: int | None = None,
     options: tuple[tuple[str, Any], ...] = (),
-) -> Applied:  # fmt: skip
+) -> Adapter:  # fmt: skip
     """Loads a model.
 
     Args:
@@ -239,16 +243,16 @@ def apply(
         options: of a late model, ("expansion", bool) and ("skiplist", bool).
 
     Raises:
-        InputError: see `irtoolkit.models.loading.load`.
+        InputError: see `irtoolkit.models.loading.load_model`.
     """
     if kind == "dense" and (Path(location) / "sim.pt").is_file():
         if limit is not None:
             raise InputError(f"a length of {limit} tokens: SIM cuts no text")
         return Averaged(location)
-    plain = pooling is not None and not read_json(location, "modules.json")
+    plain = pooling is not None and not read_model_json(location, "modules.json")
     # A limit is set on the model itself, so models with different limits are different ones.
     model = _loaded(
-        location, fingerprint(Preset(location)), None if plain else kind, precision, device,
+        location, weights_hash(Preset(location)), None if plain else kind, precision, device,
         None if plain else limit, options, kind == "cross" or pooling == "pooler",
     )  # fmt: skip
     if plain and pooling == "sparta":
@@ -273,7 +277,7 @@ def _loaded(
         if kind is None
         else partial(_sentence_model, location, kind)
     )
-    model = loading.load(location, make, precision, device, pooled)
+    model = loading.load_model(location, make, precision, device, pooled)
     if kind == "late":
         _set_options(model, dict(options))
     return model
@@ -282,7 +286,7 @@ def _loaded(
 def _transformer(location: str) -> Any:
     import transformers
 
-    names = read_json(location, "config.json").get("architectures") or [""]
+    names = read_model_json(location, "config.json").get("architectures") or [""]
     dpr = {"DPRContextEncoder": "ctx_encoder", "DPRQuestionEncoder": "question_encoder"}
     if names[0] in dpr:
         model = getattr(transformers, names[0]).from_pretrained(location)
@@ -484,7 +488,7 @@ def _set_options(model: Any, options: dict[str, Any]) -> None:
             mask.resolve_with_tokenizer(model.tokenizer)
 
 
-def positions(model: Any) -> int:
+def position_limit(model: Any) -> int:
     """Tokens that a transformer has positions for."""
     most = int(getattr(model.config, "max_position_embeddings", None) or 1 << 30)
     for module in model.modules():

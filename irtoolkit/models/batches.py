@@ -12,7 +12,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
-from irtoolkit.models.adapters import Applied, Item
+from irtoolkit.models.adapters import Adapter, Item
 from irtoolkit.models.shards import Output
 
 # Tokens at once, padding included. On a CPU what fits its cache is fastest; a GPU wants to be full.
@@ -23,7 +23,7 @@ _MOST_ITEMS = 1 << 12
 class Batches:
     """Applies one model; remembers how much its device has borne."""
 
-    def __init__(self, model: Applied, tokens: int | None = None) -> None:
+    def __init__(self, model: Adapter, tokens: int | None = None) -> None:
         """`tokens` is how many are taken at once, padding included; by default by the device."""
         if tokens is not None and tokens < 1:
             raise InputError(f"setting batch_tokens={tokens} is not at least 1")

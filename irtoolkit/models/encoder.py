@@ -16,11 +16,11 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.cache import cache_home
 from irtoolkit.models import loading, presets
-from irtoolkit.models.adapters import Applied, Item, apply
+from irtoolkit.models.adapters import Adapter, Item, load_adapter
 from irtoolkit.models.batches import Batches
 from irtoolkit.models.loading import Precision
 from irtoolkit.models.presets import Kind, Side
-from irtoolkit.models.shards import Output, Rows, Store, key_of, write_shard
+from irtoolkit.models.shards import Encodings, Output, Store, key_of, write_shard
 
 Stored = Literal["fp32", "fp16", "int8"]
 
@@ -33,12 +33,12 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class How:
+class EncoderSettings:
     """How texts are encoded.
 
     Attributes:
         model: preset, folder or hub id.
-        weights, query_weights: other weights than the preset's; see `irtoolkit.models.presets.find`.
+        weights, query_weights: other weights than the preset's; see `irtoolkit.models.presets.find_preset`.
         kind: what the model makes of a text.
         side: "query" or "document", for models that take them differently.
         pooling: of the token vectors of a plain transformer; by default the preset's.
@@ -46,7 +46,7 @@ class How:
         prompt: put before each text; by default the preset's, else the model's own.
         precision: "fp32", "bf16" or "fp16"; "auto" is fp32 on a CPU and bf16 (fp16) on a GPU.
         stored: how vectors are kept on disk; "int8" for token vectors, each with a scale.
-        options: of late interaction; see `irtoolkit.models.adapters.apply`.
+        options: of late interaction; see `irtoolkit.models.adapters.load_adapter`.
         device: by default a GPU when there is one.
         batch_tokens: tokens at once; by default by the device.
     """
@@ -73,35 +73,35 @@ class Encoder:
         InputError: the libraries or the weights are not here, or the weights are not sound.
     """
 
-    def __init__(self, how: How) -> None:
-        self.preset = presets.find(how.model, how.weights, how.query_weights)
-        presets.require(self.preset, how.kind)
-        place = presets.place(self.preset.side(how.side))
+    def __init__(self, how: EncoderSettings) -> None:
+        self.preset = presets.find_preset(how.model, how.weights, how.query_weights)
+        presets.require_kind(self.preset, how.kind)
+        place = presets.model_folder(self.preset.side(how.side))
         query = how.side == "query"
         if how.length is not None and how.length < 1:
             raise InputError(f"a length of {how.length} tokens is not at least 1")
-        device = loading.device_of(how.device)
-        precision = loading.dtype_of(how.precision, device)
+        device = loading.torch_device(how.device)
+        precision = loading.chosen_precision(how.precision, device)
         known = self.preset
         length = how.length or (known.query_length if query else known.doc_length)
         prompt = how.prompt
         if prompt is None:
             prompt = known.query_prompt if query else known.doc_prompt
         self._how = how
-        if how.pooling is not None and presets.read_json(place, "modules.json"):
+        if how.pooling is not None and presets.read_model_json(place, "modules.json"):
             raise InputError(
                 f"pooling={how.pooling}: the model {how.model} says itself how it pools",
                 remedy="leave pooling out",
             )
         pooling = how.pooling or known.pooling
-        self._model: Applied = apply(
+        self._model: Adapter = load_adapter(
             place, how.kind, how.side, pooling=pooling, device=device,
             precision=precision, prompt=prompt, limit=length, options=how.options,
         )  # fmt: skip
         self._batches = Batches(self._model, how.batch_tokens)
         decides = {
             # Of this side's weights alone: documents are not encoded again for another query encoder.
-            **asdict(how), "model": presets.fingerprint(known.side(how.side)),
+            **asdict(how), "model": presets.weights_hash(known.side(how.side)),
             "length": self._model.limit, "prompt": prompt, "pooling": pooling, "precision": precision,
             "libraries": {name: metadata.version(name) for name in _LIBRARIES}, "form": _FORM,
         }  # fmt: skip
@@ -142,7 +142,7 @@ class Encoder:
 
     def encode(
         self, items: Iterable[Item], *, what: str = "texts", count: int | None = None
-    ) -> Rows:
+    ) -> Encodings:
         """What the model makes of each item; what it has made before comes from disk.
 
         New outputs are written in shards as they are made, so that whoever is interrupted goes on
@@ -201,7 +201,7 @@ class Encoder:
                 )
         self._store.add(write_shard(self._store.folder, keys, lengths, packed, chunk))
 
-    def _report_cut(self, rows: Rows, what: str) -> None:
+    def _report_cut(self, rows: Encodings, what: str) -> None:
         limit = self._model.limit
         cut = 0 if limit is None else int(np.count_nonzero(rows.lengths > limit))
         if cut:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from irtoolkit.base.errors import InputError, needs_extra
-from irtoolkit.models.presets import SAVED_AS, Kind, read_json
+from irtoolkit.models.presets import SAVED_AS, Kind, read_model_json
 
 Precision = Literal["auto", "fp32", "bf16", "fp16"]
 
@@ -21,7 +21,7 @@ _OURS = "irtoolkit.models.modules"
 _LOADING = threading.Lock()
 
 
-def device_of(device: str | None) -> str:
+def torch_device(device: str | None) -> str:
     """The torch device to use: the one named, else this process's GPU, else the CPU."""
     import torch
 
@@ -38,7 +38,7 @@ def device_of(device: str | None) -> str:
     return "cpu"
 
 
-def dtype_of(precision: Precision, device: str) -> str:
+def chosen_precision(precision: Precision, device: str) -> str:
     """The precision that is computed in: bf16 on a GPU that has it, else fp16; fp32 on a CPU."""
     import torch
 
@@ -51,7 +51,7 @@ def dtype_of(precision: Precision, device: str) -> str:
     return "bf16" if torch.cuda.is_bf16_supported() else "fp16"
 
 
-def load(
+def load_model(
     location: str, make: Callable[[], Any], precision: str, device: str, pooled: bool = False,
     new_head: bool = False,
 ) -> Any:  # fmt: skip
@@ -126,10 +126,10 @@ def has_our_modules(location: str) -> bool:
 
 def _module_names(location: str) -> list[str]:
     """The classes of a model's modules, those of its routes too."""
-    listed = read_json(location, "modules.json").get("", [])
+    listed = read_model_json(location, "modules.json").get("", [])
     names = [str(each.get("type")) for each in listed if isinstance(each, dict)]
     for path in Path(location).rglob("router_config.json"):
-        types = read_json(str(path.parent), path.name).get("types")
+        types = read_model_json(str(path.parent), path.name).get("types")
         names += map(str, types.values()) if isinstance(types, dict) else []
     return names
 

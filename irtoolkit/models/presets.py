@@ -91,7 +91,7 @@ def presets() -> dict[str, Preset]:
     return {name: Preset(**fields) for name, fields in data.items()}
 
 
-def find(name: str, weights: str | None = None, query_weights: str | None = None) -> Preset:
+def find_preset(name: str, weights: str | None = None, query_weights: str | None = None) -> Preset:
     """What is known of a model.
 
     Args:
@@ -106,7 +106,7 @@ def find(name: str, weights: str | None = None, query_weights: str | None = None
     return known if query_weights is None else replace(known, query=query_weights)
 
 
-def missing(preset: Preset) -> str | None:
+def missing_weights(preset: Preset) -> str | None:
     """What keeps a model from being loaded here, or None. Fetches nothing."""
     if not preset.id.strip():
         return "no model is named: give a preset, a folder or a hub id as model=NAME"
@@ -128,13 +128,13 @@ def missing(preset: Preset) -> str | None:
     )
 
 
-def require(preset: Preset, kind: Kind) -> None:
+def require_kind(preset: Preset, kind: Kind) -> None:
     """Sees to it that a model is here, or can be fetched, and is of a kind.
 
     Raises:
         InputError: it is not.
     """
-    lacking = missing(preset)
+    lacking = missing_weights(preset)
     if lacking is not None:
         raise InputError(lacking)
     if preset.name and preset.kind != kind:
@@ -144,7 +144,7 @@ def require(preset: Preset, kind: Kind) -> None:
         )
 
 
-def place(preset: Preset) -> str:
+def model_folder(preset: Preset) -> str:
     """The folder that one model is loaded from; fetches it from the hub where that is allowed.
 
     Raises:
@@ -153,7 +153,7 @@ def place(preset: Preset) -> str:
     found = _here(preset)
     if found is not None:
         return found
-    lacking = missing(preset)
+    lacking = missing_weights(preset)
     if lacking is not None:
         raise InputError(lacking)
     from huggingface_hub import snapshot_download
@@ -172,28 +172,28 @@ def kind_of(name: str, default: Kind) -> Kind:
     place = None if find_spec("sentence_transformers") is None else _here(Preset(name))
     said = said_kind(place) if place else None
     # A masked language model may be for anything.
-    if said == "sparse" and not read_json(str(place), "config_sentence_transformers.json"):
+    if said == "sparse" and not read_model_json(str(place), "config_sentence_transformers.json"):
         return default
     return said or default
 
 
 def said_kind(location: str) -> Kind | None:
     """What the files of a model say that it makes of a text; None where they do not say it."""
-    saved = read_json(location, "config_sentence_transformers.json").get("model_type")
+    saved = read_model_json(location, "config_sentence_transformers.json").get("model_type")
     if saved == "ColBERT":  # PyLate's
         return "late"
     if saved in SAVED_AS.values():
         return next(kind for kind, value in SAVED_AS.items() if value == saved)
-    if read_json(location, "modules.json"):
+    if read_model_json(location, "modules.json"):
         return "dense"
-    for architecture in read_json(location, "config.json").get("architectures") or ():
+    for architecture in read_model_json(location, "config.json").get("architectures") or ():
         for ending, kind in _ENDINGS.items():
             if architecture.endswith(ending):
                 return kind
     return None
 
 
-def fingerprint(preset: Preset) -> str | None:
+def weights_hash(preset: Preset) -> str | None:
     """A hash of a model's files, or None for one that is not here."""
     found = [_fingerprint(_here(part)) for part in _parts(preset)]
     known = [part for part in found if part is not None]
@@ -202,7 +202,7 @@ def fingerprint(preset: Preset) -> str | None:
     return known[0] if len(known) == 1 else hashlib.sha256(" ".join(known).encode()).hexdigest()
 
 
-def read_json(location: str, name: str) -> dict[str, Any]:
+def read_model_json(location: str, name: str) -> dict[str, Any]:
     """A JSON file of a model's folder; empty where there is none, and {"": list} where it is a list.
 
     Raises:

@@ -26,7 +26,8 @@ from irtoolkit.base.locks import locked
 
 # A text's key: the first bytes of a hash.
 KEY_BYTES = 16
-# The arrays that a model makes of one text, each of one or two dimensions.
+# The arrays that a model makes of one text: a (d,) vector; (t, d) vectors of its tokens; or (n,) term
+# numbers with their (n,) weights.
 Output = tuple[NDArray[Any], ...]
 _SUFFIX = ".arrow"
 
@@ -190,10 +191,10 @@ class Store:
                 self._forget(number)
         return [key in self._places for key in keys]
 
-    def rows(self, keys: Iterable[bytes]) -> Rows:
+    def rows(self, keys: Iterable[bytes]) -> Encodings:
         """The outputs of texts, every one of which is here."""
         places = np.fromiter((self._places[key] for key in keys), np.int64)
-        return Rows(tuple(self._shards), places >> 32, places & 0xFFFFFFFF)
+        return Encodings(tuple(self._shards), places >> 32, places & 0xFFFFFFFF)
 
     def _forget(self, number: int) -> None:
         self._places = {key: at for key, at in self._places.items() if at >> 32 != number}
@@ -209,7 +210,7 @@ class Store:
 
 
 @dataclass(frozen=True)
-class Rows:
+class Encodings:
     """What a model made of some texts, in their order; mapped from disk, not held.
 
     Attributes:
@@ -224,8 +225,8 @@ class Rows:
     def __len__(self) -> int:
         return len(self.shard)
 
-    def __getitem__(self, chosen: Ints) -> Rows:
-        return Rows(self.shards, self.shard[chosen], self.row[chosen])
+    def __getitem__(self, chosen: Ints) -> Encodings:
+        return Encodings(self.shards, self.shard[chosen], self.row[chosen])
 
     @cached_property
     def lengths(self) -> Ints:
@@ -244,7 +245,7 @@ class Rows:
         folder = self.shards[0].path.parent.name if len(self) else ""
         return hashlib.sha256(folder.encode() + keys.tobytes()).hexdigest()
 
-    def distinct(self) -> tuple[Rows, Ints]:
+    def distinct(self) -> tuple[Encodings, Ints]:
         """Each text once, in order of first appearance, and (n,) where among them each of these is."""
         _, first, inverse = np.unique(
             self.shard << 32 | self.row, return_index=True, return_inverse=True

@@ -65,7 +65,7 @@ class Sim:
         return [row for row in known if row != 0] or [self.vocabulary[UNKNOWN]]
 
 
-def load(folder: StrPath) -> Sim:
+def load_sim(folder: StrPath) -> Sim:
     """Loads the two files of the authors' archive. Nothing that they contain is run.
 
     Raises:

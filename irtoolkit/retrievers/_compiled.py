@@ -20,7 +20,7 @@ NEAR = 64
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def find(scores: Any, places: Any) -> None:
+def first_bad(scores: Any, places: Any) -> None:
     for row in range(len(scores)):
         bad = 0
         for place in range(scores.shape[1]):

@@ -6,14 +6,11 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Ints
-
-Scores = NDArray[np.floating[Any]]
+from irtoolkit.retrievers.base import ScoreMatrix
 
 # Scores whose greatest is noted together.
 _PART = 64
@@ -21,12 +18,12 @@ _PART = 64
 _ALONE = 1 << 16
 
 
-def first_unwritable(scores: Scores) -> tuple[int, int] | None:
+def first_unwritable(scores: ScoreMatrix) -> tuple[int, int] | None:
     """Row and column of the first score that is no finite single-precision number, or None."""
     places = np.full(len(scores), -1)
-    from irtoolkit.retrievers._compiled import find
+    from irtoolkit.retrievers._compiled import first_bad
 
-    by_rows(lambda rows: find(scores[rows], places[rows]), scores)
+    by_rows(lambda rows: first_bad(scores[rows], places[rows]), scores)
     rows = np.flatnonzero(places >= 0)
     return (int(rows[0]), int(places[rows[0]])) if len(rows) else None
 
@@ -36,7 +33,7 @@ def parts_of(count: int, depth: int) -> int:
     return -(-count // max(1, min(_PART, count // (4 * depth))))
 
 
-def standing(scores: Scores, rows: Ints, places: Ints) -> tuple[Ints, Ints]:
+def standing(scores: ScoreMatrix, rows: Ints, places: Ints) -> tuple[Ints, Ints]:
     """(n,) how many scores of a row are greater than that at a place, and how many are equal to it."""
     greater, equal = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
     from irtoolkit.retrievers._compiled import count
@@ -48,7 +45,9 @@ def standing(scores: Scores, rows: Ints, places: Ints) -> tuple[Ints, Ints]:
     return greater, equal
 
 
-def by_rows(function: Callable[[slice], object], scores: Scores, count: int | None = None) -> None:
+def by_rows(
+    function: Callable[[slice], object], scores: ScoreMatrix, count: int | None = None
+) -> None:
     """Calls a function with slices of so many rows, on all cores where that is worth it."""
     count = len(scores) if count is None else count
     threads = min(os.cpu_count() or 1, count)

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from irtoolkit.base.analysis import Analyzer
 from irtoolkit.base.ids import Floats, Ints
-from irtoolkit.retrievers.base import Scores
+from irtoolkit.retrievers.base import ScoreMatrix
 from irtoolkit.retrievers.texts import Segments
 
 # Segments whose terms are remembered: the sentences of a book come again in many passages.
@@ -114,7 +114,7 @@ class TermScores:
         dtype = np.float64 if self._count <= DOUBLE_UP_TO else np.float32
         self._postings = weights.astype(dtype).tocsc()
 
-    def __call__(self, queries: Any) -> Scores:
+    def __call__(self, queries: Any) -> ScoreMatrix:
         """(q, candidates) products for a (q, terms) CSR matrix."""
         scores = np.zeros((queries.shape[0], self._count), self._postings.dtype)
         # Terms that only queries have, given out after these weights were made, weigh nothing.

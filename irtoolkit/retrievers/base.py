@@ -24,7 +24,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.retrievers.task import Task
 
-Scores = NDArray[np.floating[Any]]
+ScoreMatrix = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +37,12 @@ class Hits:
     """
 
     places: Ints
-    scores: Scores
+    scores: ScoreMatrix
 
 
 # Scores a block of queries against prepared candidates: called with (q,) indices into the task's
 # queries, it returns (q, c) finite scores, higher is better; or the hits of an approximate search.
-Block = Callable[[Ints], Scores | Hits]
+Block = Callable[[Ints], ScoreMatrix | Hits]
 # Prepares a candidate set: called with (c,) indices into the task's documents, the whole candidate
 # set of the queries that its block is then asked for.
 Scorer = Callable[[Ints], Block]

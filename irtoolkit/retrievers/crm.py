@@ -15,7 +15,7 @@ from irtoolkit.base.ids import Ints
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.retrievers._terms import Vocabulary, widen
-from irtoolkit.retrievers.base import Block, Scorer, Scores
+from irtoolkit.retrievers.base import Block, ScoreMatrix, Scorer
 from irtoolkit.retrievers.lexical import TFIDF, Collection
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import view
@@ -73,7 +73,7 @@ class CRM(TFIDF):
             owned = golds[:, docs].tocsc()
             shares = np.maximum(np.diff(owned.indptr), 1)
 
-            def score(query: Ints) -> Scores:
+            def score(query: Ints) -> ScoreMatrix:
                 step = max(1, _CELLS // max(1, counts.shape[0]))
                 parts = [match(asked[query[i : i + step]]) for i in range(0, len(query), step)]
                 pooled = [self._pool(part, owned, shares) for part in parts]
@@ -83,9 +83,9 @@ class CRM(TFIDF):
 
         return candidates
 
-    def _pool(self, similar: Scores, owned: Any, shares: Ints) -> Scores:
+    def _pool(self, similar: ScoreMatrix, owned: Any, shares: Ints) -> ScoreMatrix:
         """(q, docs) scores from the (q, contexts) similarities."""
-        pooled: Scores
+        pooled: ScoreMatrix
         if self.pooling != "max":
             powered = similar**2 if self.pooling == "square" else similar
             pooled = (owned.T @ powered.T).T / shares

@@ -11,8 +11,8 @@ import numpy as np
 from irtoolkit.base.ids import Ints
 from irtoolkit.models.encoder import Encoder
 from irtoolkit.models.presets import Kind, Side
-from irtoolkit.models.shards import Rows
-from irtoolkit.retrievers.base import Ask, Block, Scorer, Scores, keep_last
+from irtoolkit.models.shards import Encodings
+from irtoolkit.retrievers.base import Ask, Block, ScoreMatrix, Scorer, keep_last
 from irtoolkit.retrievers.neural import TwoSided
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import Segments
@@ -67,7 +67,7 @@ class Dense(VectorRetriever):
         docs = encoded(shown, task.docs, "documents")
         similarity = self.similarity or shown.similarity
 
-        def compare(doc: Ints) -> Callable[[Vectors], Scores]:
+        def compare(doc: Ints) -> Callable[[Vectors], ScoreMatrix]:
             distinct, which = docs[doc].distinct()
             compared = prepared(distinct.vectors(), similarity, self.device)
             if len(distinct) == len(which):
@@ -107,7 +107,7 @@ class SentenceMax(VectorRetriever):
         docs = shown.encode(parts, what="document sentences", count=len(parts))
 
         @keep_last
-        def compare(doc: Ints) -> tuple[Callable[[Vectors], Scores], Ints, int]:
+        def compare(doc: Ints) -> tuple[Callable[[Vectors], ScoreMatrix], Ints, int]:
             rows, columns = _gather(doc_starts, doc)
             distinct, which = docs[rows].distinct()
             compared = prepared(distinct.vectors(), "cosine", self.device)
@@ -122,13 +122,13 @@ class SentenceMax(VectorRetriever):
             def candidates(doc: Ints) -> Block:
                 compared, columns, sentences = compare(doc)
 
-                def some(query: Ints) -> Scores:
+                def some(query: Ints) -> ScoreMatrix:
                     mine, starts = _gather(query_starts, query)
                     best = np.maximum.reduceat(compared(queries[mine]), columns, axis=1)
-                    result: Scores = np.maximum.reduceat(best, starts, axis=0)
+                    result: ScoreMatrix = np.maximum.reduceat(best, starts, axis=0)
                     return result
 
-                def score(query: Ints) -> Scores:
+                def score(query: Ints) -> ScoreMatrix:
                     # Pairs of sentences are many more than pairs of texts.
                     most = int(np.diff(query_starts)[query].max()) * sentences
                     step = max(1, _PAIRS // most)
@@ -142,7 +142,7 @@ class SentenceMax(VectorRetriever):
         return ask
 
 
-def encoded(encoder: Encoder, texts: Sequence[Segments], what: str) -> Rows:
+def encoded(encoder: Encoder, texts: Sequence[Segments], what: str) -> Encodings:
     """What a model makes of texts in segments."""
     return encoder.encode(map(encoder.text, texts), what=what, count=len(texts))
 

@@ -11,7 +11,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, rank_ids
 from irtoolkit.base.progress import tqdm
 from irtoolkit.retrievers._scan import first_unwritable, standing
-from irtoolkit.retrievers.base import Block, Hits, Retriever, Scorer, Scores
+from irtoolkit.retrievers.base import Block, Hits, Retriever, ScoreMatrix, Scorer
 from irtoolkit.retrievers.ordering import Ties, best
 from irtoolkit.retrievers.task import Group, Task
 from irtoolkit.runs import DEFAULT_TAG, Run
@@ -149,7 +149,7 @@ class _Locator:
             for query, query_id in enumerate(task.query_ids)
         }
 
-    def __call__(self, queries: Ints, docs: Ints, scores: Scores) -> None:
+    def __call__(self, queries: Ints, docs: Ints, scores: ScoreMatrix) -> None:
         pairs = [(row, doc) for row, q in enumerate(queries) for doc in self._wanted[int(q)]]
         if not pairs or not len(docs):
             return
@@ -184,7 +184,9 @@ def _blocks(task: Task, scorer: Scorer, most: int | None) -> Iterator[tuple[Ints
             yield group.queries[start : start + step], group.docs, block
 
 
-def _scored(queries: Ints, docs: Ints, found: Scores | Hits) -> Iterator[tuple[Ints, Ints, Scores]]:
+def _scored(
+    queries: Ints, docs: Ints, found: ScoreMatrix | Hits
+) -> Iterator[tuple[Ints, Ints, ScoreMatrix]]:
     """Queries that share the documents they have scores for: some of a block, or one with its hits."""
     if not isinstance(found, Hits):
         # Few rows at a time stay in the processor's cache while they are looked through.
@@ -204,7 +206,7 @@ def _refuse_twins(task: Task, group: Group) -> None:
         raise InputError(f"document {twin} stands twice among the candidates of query {query}")
 
 
-def _refuse_nonfinite(task: Task, queries: Ints, docs: Ints, scores: Scores) -> None:
+def _refuse_nonfinite(task: Task, queries: Ints, docs: Ints, scores: ScoreMatrix) -> None:
     bad = first_unwritable(scores)
     if bad is None:
         return

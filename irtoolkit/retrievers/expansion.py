@@ -34,10 +34,10 @@ class Rewritten(BM25, ABC):
     device: str | None = None
 
     def missing(self) -> str | None:
-        return super().missing() or presets.missing(presets.find(self.model))
+        return super().missing() or presets.missing_weights(presets.find_preset(self.model))
 
     def fingerprint(self) -> str | None:
-        return presets.fingerprint(presets.find(self.model))
+        return presets.weights_hash(presets.find_preset(self.model))
 
     def rewritten(self, texts: Iterable[Segments]) -> Iterator[Segments]:
         lacking = self.missing()
@@ -91,11 +91,11 @@ class DocT5Query(Rewritten):
 
     def missing(self) -> str | None:
         return super().missing() or (
-            None if self.keep is None else presets.missing(presets.find(self.judge))
+            None if self.keep is None else presets.missing_weights(presets.find_preset(self.judge))
         )
 
     def fingerprint(self) -> str | None:
-        judge = None if self.keep is None else presets.fingerprint(presets.find(self.judge))
+        judge = None if self.keep is None else presets.weights_hash(presets.find_preset(self.judge))
         return f"{super().fingerprint()} {judge}"
 
     def parameters(self) -> dict[str, Any]:
@@ -203,14 +203,14 @@ class DeepCT(Rewritten):
 def _load(name: str, kind: str, device: str | None) -> tuple[Any, Any]:
     import transformers
 
-    place = presets.place(presets.find(name))
+    place = presets.model_folder(presets.find_preset(name))
 
     def make() -> Any:
         model = getattr(transformers, kind).from_pretrained(place)
         model.tokenizer = transformers.AutoTokenizer.from_pretrained(place)
         return model
 
-    model = loading.load(place, make, "fp32", loading.device_of(device))
+    model = loading.load_model(place, make, "fp32", loading.torch_device(device))
     return model.tokenizer, model
 
 
@@ -218,5 +218,5 @@ def _load(name: str, kind: str, device: str | None) -> tuple[Any, Any]:
 def _load_judge(name: str, device: str | None) -> Any:
     from sentence_transformers import CrossEncoder
 
-    place, where = presets.place(presets.find(name)), loading.device_of(device)
-    return loading.load(place, lambda: CrossEncoder(place, device="cpu"), "fp32", where)
+    place, where = presets.model_folder(presets.find_preset(name)), loading.torch_device(device)
+    return loading.load_model(place, lambda: CrossEncoder(place, device="cpu"), "fp32", where)

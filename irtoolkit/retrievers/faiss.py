@@ -9,21 +9,18 @@ from importlib.util import find_spec
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.files import atomic_path
-from irtoolkit.base.ids import Ints
+from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.base.locks import locked
 from irtoolkit.datasets.cache import cache_home
-from irtoolkit.models.loading import device_of
-from irtoolkit.models.shards import Rows
+from irtoolkit.models.loading import torch_device
+from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers.base import Ask, Block, Hits, Scorer, keep_last
 from irtoolkit.retrievers.dense import VectorRetriever, encoded
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.vectors import Similarity, unit
-
-Singles = NDArray[np.float32]
 
 # Vectors that an index takes in at once.
 _ADDED = 1 << 16
@@ -118,7 +115,7 @@ class Faiss(VectorRetriever):
 
         return ask
 
-    def _index(self, docs: Rows, scaled: bool, metric: int) -> Any:
+    def _index(self, docs: Encodings, scaled: bool, metric: int) -> Any:
         """The index of some documents, from disk where it has been made before."""
         import faiss
 
@@ -138,7 +135,7 @@ class Faiss(VectorRetriever):
             index.hnsw.efSearch = self.ef_search
         if self.index == "ivfpq":
             index.nprobe = self.probes
-        device = device_of(self.device)
+        device = torch_device(self.device)
         # faiss-gpu has no graph search of this kind.
         if self.index == "hnsw" or device == "cpu" or not hasattr(faiss, "index_cpu_to_gpu"):
             return index
@@ -149,7 +146,7 @@ class Faiss(VectorRetriever):
             reason = str(error).splitlines()[0]
             raise InputError(f"faiss cannot use {device}: {reason}", remedy="device=cpu") from None
 
-    def _made(self, docs: Rows, scaled: bool, metric: int) -> Any:
+    def _made(self, docs: Encodings, scaled: bool, metric: int) -> Any:
         import faiss
 
         from irtoolkit.base.progress import tqdm
@@ -201,7 +198,7 @@ class Faiss(VectorRetriever):
         index.own_fields = True
         return index
 
-    def _name(self, docs: Rows, scaled: bool, metric: int) -> str:
+    def _name(self, docs: Encodings, scaled: bool, metric: int) -> str:
         """What an index depends on, hashed: the vectors and how they are arranged."""
         import faiss
 

@@ -10,18 +10,15 @@ from functools import cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ints
-from irtoolkit.models.loading import device_of
+from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.models.loading import torch_device
 from irtoolkit.models.presets import Kind, Side
-from irtoolkit.models.shards import Rows
-from irtoolkit.retrievers.base import Ask, Block, Scorer, Scores, keep_last
+from irtoolkit.models.shards import Encodings
+from irtoolkit.retrievers.base import Ask, Block, ScoreMatrix, Scorer, keep_last
 from irtoolkit.retrievers.neural import TwoSided
 from irtoolkit.retrievers.task import Task
-
-Singles = NDArray[np.float32]
 
 # Products of document and query tokens made at once by one core; they stay in its cache.
 _CELLS = 1 << 17
@@ -72,7 +69,7 @@ class Late(TwoSided):
         asking, shown = self.encoder("query"), self.encoder("document")
         docs = shown.encode(map(shown.text, task.docs), what="documents", count=len(task.docs))
         average = asking.similarity_of_model == "meanmaxsim"
-        device = device_of(self.device)
+        device = torch_device(self.device)
 
         @keep_last
         def held(doc: Ints) -> tuple[_Tokens, Ints, bool]:
@@ -86,7 +83,7 @@ class Late(TwoSided):
             def candidates(doc: Ints) -> Block:
                 shown, which, repeated = held(doc)
 
-                def score(query: Ints) -> Scores:
+                def score(query: Ints) -> ScoreMatrix:
                     vectors, starts = tokens(queries[query])
                     scores = shown.maxsim(vectors, starts, device)
                     if average:
@@ -100,7 +97,7 @@ class Late(TwoSided):
         return ask
 
 
-def tokens(rows: Rows) -> tuple[Singles, Ints]:
+def tokens(rows: Encodings) -> tuple[Singles, Ints]:
     """The token vectors of texts end to end, (t, dimensions), and (n+1,) where each text's begin."""
     vectors, starts = rows.ragged(0)
     if vectors.dtype == np.int8:
@@ -112,7 +109,7 @@ def tokens(rows: Rows) -> tuple[Singles, Ints]:
 class _Tokens:
     """The token vectors of a candidate set, in parts that are held or, of a large set, read again."""
 
-    def __init__(self, docs: Rows) -> None:
+    def __init__(self, docs: Encodings) -> None:
         self._docs = docs
         sizes = np.concatenate([[0], np.cumsum(docs.counts)])
         self._size = int(sizes[-1])

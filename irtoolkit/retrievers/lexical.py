@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from irtoolkit.base.analysis import Stemmer, StopWords, Tokenizer, analyzer, missing
+from irtoolkit.base.analysis import Stemmer, StopWords, Tokenizer, analyzer, missing_tokenizer
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.retrievers._terms import (
@@ -17,7 +17,7 @@ from irtoolkit.retrievers._terms import (
     document_frequencies,
     widen,
 )
-from irtoolkit.retrievers.base import Ask, Block, Retriever, Scorer, Scores, keep_last
+from irtoolkit.retrievers.base import Ask, Block, Retriever, ScoreMatrix, Scorer, keep_last
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import Segments
 
@@ -55,7 +55,7 @@ class Collection(NamedTuple):
 
 
 # Scores (q, terms) counts of queries against a candidate set.
-Matcher = Callable[[Any], Scores]
+Matcher = Callable[[Any], ScoreMatrix]
 # A candidate set to its matcher, and the number of terms that the matcher knows.
 Matchers = Callable[[Ints], tuple[Matcher, int]]
 
@@ -99,7 +99,7 @@ class Lexical(Retriever):
                 raise InputError(f"setting {name}={value} is not between {least:g} and {most:g}")
 
     def missing(self) -> str | None:
-        return missing(self.tokenizer)
+        return missing_tokenizer(self.tokenizer)
 
     def reads_corpus(self) -> bool:
         return self.statistics == "corpus"
@@ -311,9 +311,9 @@ class QueryLikelihood(Lexical):
             by_length = np.zeros(len(lengths))
         match = TermScores(weights)
 
-        def score(queries: Any) -> Scores:
+        def score(queries: Any) -> ScoreMatrix:
             asked = np.asarray(queries @ known)
-            fixed: Scores = (queries @ prior)[:, None] + asked[:, None] * by_length[None, :]
+            fixed: ScoreMatrix = (queries @ prior)[:, None] + asked[:, None] * by_length[None, :]
             return fixed + match(queries)
 
         return score

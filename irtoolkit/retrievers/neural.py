@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from irtoolkit.models import loading, presets
-from irtoolkit.models.encoder import Encoder, How
+from irtoolkit.models.encoder import Encoder, EncoderSettings
 from irtoolkit.models.loading import Precision
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.retrievers.base import Retriever
@@ -39,33 +39,33 @@ class Neural(Retriever):
     batch_tokens: int | None = None
 
     def missing(self) -> str | None:
-        return presets.missing(self.preset())
+        return presets.missing_weights(self.preset())
 
     def fingerprint(self) -> str | None:
-        return presets.fingerprint(self.preset())
+        return presets.weights_hash(self.preset())
 
     def computed(self) -> dict[str, Any]:
-        device = loading.device_of(self.device)
-        precision = loading.dtype_of(self.precision, device)
+        device = loading.torch_device(self.device)
+        precision = loading.chosen_precision(self.precision, device)
         return {"device": device.partition(":")[0], "precision": precision}
 
     def preset(self) -> presets.Preset:
         """What is known of the model, with the weights that are to be taken."""
-        return presets.find(self.model, self.weights)
+        return presets.find_preset(self.model, self.weights)
 
     def asked(self, task: Task) -> list[Segments]:
         """(Q,) the text of each query as the model is to see it."""
         return task.queries
 
-    def how(self, side: Side) -> How:
+    def how(self, side: Side) -> EncoderSettings:
         """How one side is encoded."""
-        return How(
+        return EncoderSettings(
             self.model, self.kind, side, weights=self.weights, precision=self.precision, device=self.device,
             batch_tokens=self.batch_tokens, **self.encoding(side),
         )  # fmt: skip
 
     def encoding(self, side: Side) -> dict[str, Any]:
-        """More fields of `How`."""
+        """More fields of `EncoderSettings`."""
         return {}
 
 
@@ -84,7 +84,7 @@ class TwoSided(Neural):
     doc_length: int | None = None
 
     def preset(self) -> presets.Preset:
-        return presets.find(self.model, self.weights, self.query_weights)
+        return presets.find_preset(self.model, self.weights, self.query_weights)
 
     def encoding(self, side: Side) -> dict[str, Any]:
         length = self.query_length if side == "query" else self.doc_length

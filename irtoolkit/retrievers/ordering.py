@@ -9,16 +9,14 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ints
+from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.retrievers._scan import by_rows, parts_of
-from irtoolkit.retrievers.base import Scores
+from irtoolkit.retrievers.base import ScoreMatrix
 from irtoolkit.runs import Run
 
 Ties = Literal["trec", "pool"]
-Singles = NDArray[np.float32]
 
 _LOWEST = np.finfo(np.float32).min
 # Where so many times more candidates than are kept compete, most are dropped before they are sorted.
@@ -26,7 +24,7 @@ _MANY = 32
 
 
 def best(
-    scores: Scores, names: Ints, ties: Ties, depth: int | None
+    scores: ScoreMatrix, names: Ints, ties: Ties, depth: int | None
 ) -> Iterator[tuple[Ints, Singles]]:
     """Yields, for each query, the positions of its best candidates and the scores to write.
 
@@ -60,7 +58,7 @@ def best(
             yield order[:depth], single[:depth]
 
 
-def _sorted(scores: Scores, names: Ints, ties: Ties) -> tuple[Ints, Singles]:
+def _sorted(scores: ScoreMatrix, names: Ints, ties: Ties) -> tuple[Ints, Singles]:
     """(q, c) positions of all candidates, best first, and (q, c) scores to write for them.
 
     A score in single precision and the place among ties make one whole number of 64 bits, which
@@ -99,7 +97,7 @@ def _sorted(scores: Scores, names: Ints, ties: Ties) -> tuple[Ints, Singles]:
     return order, single
 
 
-def separate(scores: Scores, names: Ints) -> Singles:
+def separate(scores: ScoreMatrix, names: Ints) -> Singles:
     """Float32 scores under which rows in their given order stand in trec_eval's order.
 
     Args:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Ids, Ints
-from irtoolkit.retrievers.base import Block, Retriever, Scorer, Scores
+from irtoolkit.retrievers.base import Block, Retriever, ScoreMatrix, Scorer
 from irtoolkit.retrievers.task import Task
 
 U64 = NDArray[np.uint64]
@@ -37,7 +37,7 @@ class Random(Retriever):
         )
 
         def candidates(doc: Ints) -> Block:
-            def score(query: Ints) -> Scores:
+            def score(query: Ints) -> ScoreMatrix:
                 mixed = _mix(queries[query][:, None] ^ docs[doc][None, :])
                 # 24 bits fill a float32 exactly.
                 return (mixed >> np.uint64(40)).astype(np.float32) / np.float32(2**24)

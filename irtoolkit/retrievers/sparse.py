@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.models.presets import Kind, Side
-from irtoolkit.models.shards import Rows
+from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers._terms import TermScores
 from irtoolkit.retrievers.base import Ask, Block, Scorer, keep_last
 from irtoolkit.retrievers.neural import TwoSided
@@ -67,7 +67,7 @@ class Sparse(TwoSided):
         return ask
 
 
-def _matrix(rows: Rows) -> Any:
+def _matrix(rows: Encodings) -> Any:
     """A (texts, terms) CSR matrix of the weights; as wide as the greatest term needs."""
     terms, starts = rows.ragged(0)
     weights, _ = rows.ragged(1)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.models.loading import device_of
+from irtoolkit.models.loading import torch_device
 
 Similarity = Literal["cosine", "dot", "l2"]
 Vectors = NDArray[np.floating[Any]]
@@ -48,7 +48,7 @@ def _product(docs: Vectors, device: str | None) -> Callable[[Vectors], Vectors]:
     if device != "cpu":
         import torch
 
-        chosen = device_of(device)
+        chosen = torch_device(device)
         if chosen != "cpu":
             there = torch.from_numpy(np.ascontiguousarray(docs, np.float32)).to(chosen).T
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 
-Row = tuple[str, str, Any]
+Triple = tuple[str, str, Any]
 
 # What a data frame may call its columns, the first that is there being read.
 _QUERIES = ("qid", "query_id", "q_id")
@@ -24,7 +24,7 @@ _DOCS = ("docno", "doc_id")
 
 
 @dataclass(frozen=True)
-class Kind:
+class RowKind:
     """What a row says of a query and a document: the score of a run, or a grade.
 
     Attributes:
@@ -47,11 +47,11 @@ class Kind:
         return f"(query id, document id, {self.value})"
 
 
-RUN = Kind("run", "score", ("score",), "score", "run")
-QRELS = Kind("qrels", "grade", ("label", "relevance", "grade", "score"), "relevance", "qrels")
+RUN = RowKind("run", "score", ("score",), "score", "run")
+QRELS = RowKind("qrels", "grade", ("label", "relevance", "grade", "score"), "relevance", "qrels")
 
 
-class Frame(Protocol):
+class _Frame(Protocol):
     """What is read of a data frame."""
 
     columns: Iterable[Any]
@@ -59,7 +59,7 @@ class Frame(Protocol):
     def __getitem__(self, name: str, /) -> Iterable[Any]: ...
 
 
-def rows_of(given: Any, kind: Kind) -> list[Row]:
+def rows_of(given: Any, kind: RowKind) -> list[Triple]:
     """The (query id, document id, value) rows of an object.
 
     Args:
@@ -87,7 +87,7 @@ def rows_of(given: Any, kind: Kind) -> list[Row]:
     return [row if _is_plain(row) else _row(row, number, kind) for number, row in rows]
 
 
-def is_ranx(given: Any, kind: Kind) -> bool:
+def is_ranx(given: Any, kind: RowKind) -> bool:
     """Whether an object is a ranx.Run or ranx.Qrels, told by the name of its class."""
     name = {"run": "Run", "qrels": "Qrels"}[kind.noun]
     return any(
@@ -96,7 +96,7 @@ def is_ranx(given: Any, kind: Kind) -> bool:
     )
 
 
-def refuse_empty(given: Any, kind: Kind) -> NoReturn:
+def refuse_empty(given: Any, kind: RowKind) -> NoReturn:
     """Raises the error for an object without rows."""
     if isinstance(given, Iterator):
         raise InputError(
@@ -105,7 +105,7 @@ def refuse_empty(given: Any, kind: Kind) -> NoReturn:
     raise InputError(f"no rows in the {kind.noun}", remedy="it needs at least one")
 
 
-def numbers(rows: Sequence[Row]) -> NDArray[np.float64]:
+def scores_of(rows: Sequence[Triple]) -> NDArray[np.float64]:
     """The scores of rows, (N,).
 
     Raises:
@@ -121,7 +121,7 @@ def numbers(rows: Sequence[Row]) -> NDArray[np.float64]:
     return np.array([_number(row) for row in rows], dtype=np.float64)
 
 
-def _number(row: Row) -> float:
+def _number(row: Triple) -> float:
     query, doc, value = row
     if value is None:
         return float("nan")
@@ -135,7 +135,7 @@ def _number(row: Row) -> float:
         ) from None
 
 
-def _nested(given: Mapping[Any, Any], kind: Kind) -> Iterator[Row]:
+def _nested(given: Mapping[Any, Any], kind: RowKind) -> Iterator[Triple]:
     for query, docs in given.items():
         if not isinstance(docs, Mapping):
             raise InputError(
@@ -147,11 +147,11 @@ def _nested(given: Mapping[Any, Any], kind: Kind) -> Iterator[Row]:
             yield name, str(doc), value
 
 
-def _is_frame(given: Any) -> TypeGuard[Frame]:
+def _is_frame(given: Any) -> TypeGuard[_Frame]:
     return hasattr(given, "columns") and hasattr(given, "__getitem__")
 
 
-def _framed(frame: Frame, kind: Kind) -> list[Row]:
+def _framed(frame: _Frame, kind: RowKind) -> list[Triple]:
     columns = [str(name) for name in frame.columns]
     chosen = []
     for names in (_QUERIES, _DOCS, kind.columns):
@@ -172,7 +172,7 @@ def _items(column: Iterable[Any]) -> Iterable[Any]:
     return column.tolist() if hasattr(column, "tolist") else column
 
 
-def _is_plain(row: Any) -> TypeGuard[Row]:
+def _is_plain(row: Any) -> TypeGuard[Triple]:
     """Whether a row is exactly a tuple of two texts and a value, as most are."""
     return (
         type(row) is tuple
@@ -182,7 +182,7 @@ def _is_plain(row: Any) -> TypeGuard[Row]:
     )  # fmt: skip
 
 
-def _row(row: Any, number: int, kind: Kind) -> Row:
+def _row(row: Any, number: int, kind: RowKind) -> Triple:
     if hasattr(row, "query_id") and hasattr(row, "doc_id") and hasattr(row, kind.attribute):
         return _named((row.query_id, row.doc_id, getattr(row, kind.attribute)), number, kind)
     if isinstance(row, str | bytes | Mapping) or not isinstance(row, Iterable):
@@ -193,7 +193,7 @@ def _row(row: Any, number: int, kind: Kind) -> Row:
     return _named(values, number, kind)
 
 
-def _named(row: tuple[Any, Any, Any], number: int, kind: Kind) -> Row:
+def _named(row: tuple[Any, Any, Any], number: int, kind: RowKind) -> Triple:
     """A row with its ids as text."""
     query, doc, value = row
     for role, name in (("query", query), ("document", doc)):
@@ -202,7 +202,7 @@ def _named(row: tuple[Any, Any, Any], number: int, kind: Kind) -> Row:
     return str(query), str(doc), value
 
 
-def _refuse(found: str, kind: Kind) -> NoReturn:
+def _refuse(found: str, kind: RowKind) -> NoReturn:
     raise InputError(
         found,
         remedy=f"a {kind.noun} is a list of {kind.expected}, a nested dict, a data frame,"

@@ -123,7 +123,7 @@ class Run:
         listed = [(row[0], row[1], row[2]) for row in rows]
         query_ids, queries = encode(row[0] for row in listed)
         doc_ids, docs = encode(row[1] for row in listed)
-        return cls.from_columns(query_ids, queries, doc_ids, docs, objects.numbers(listed), tag)
+        return cls.from_columns(query_ids, queries, doc_ids, docs, objects.scores_of(listed), tag)
 
     @classmethod
     def of(cls, run: Any, tag: str | None = None, *, empty: bool = False) -> Run:
@@ -281,7 +281,7 @@ class Run:
         table = storage.RunTable(
             self.query_ids, self.queries, self.doc_ids, self.docs, self.scores, self.ranks, self.tag
         )
-        write = storage.write_parquet if is_parquet(path) else storage.write_trec
+        write = storage.write_parquet if is_parquet(path) else storage.write_trec_text
         write(path, table)
 
 

@@ -39,7 +39,7 @@ class RunTable:
     tag: str
 
 
-def write_trec(path: StrPath, table: RunTable) -> None:
+def write_trec_text(path: StrPath, table: RunTable) -> None:
     """Writes `qid Q0 docid rank score tag` lines; the file appears only when complete.
 
     Scores are the shortest decimals that read back to the same float32.

@@ -33,13 +33,13 @@ def find_checkpoint(recipe: Recipe, side: Side) -> tuple[Preset, str]:
     if side == "query" and recipe.query_start is not None:
         name = recipe.query_start
     # With one encoder, a preset's own query encoder is not used.
-    preset = presets.find(name).side(side if recipe.encoders == 2 else "document")
-    missing = presets.missing(preset)
+    preset = presets.find_preset(name).side(side if recipe.encoders == 2 else "document")
+    missing = presets.missing_weights(preset)
     if missing is not None:
         raise InputError(missing)
-    folder = presets.place(preset)
+    folder = presets.model_folder(preset)
     found = presets.said_kind(folder)
-    saved = bool(presets.read_json(folder, "config_sentence_transformers.json"))
+    saved = bool(presets.read_model_json(folder, "config_sentence_transformers.json"))
     plain = found is None or (found in ("sparse", "cross") and not saved)
     fits = found in _STARTS[recipe.kind] or (plain and recipe.kind != "sparse")
     if preset.kind not in presets.SAVED_AS or not fits:
@@ -49,7 +49,7 @@ def find_checkpoint(recipe: Recipe, side: Side) -> tuple[Preset, str]:
             + (f", which is of kind {kind}" if kind else ""),
             remedy="a masked language model" if recipe.kind == "sparse" else "a plain transformer",
         )
-    if presets.read_json(folder, "config.json").get("model_type") == "dpr":
+    if presets.read_model_json(folder, "config.json").get("model_type") == "dpr":
         raise InputError(
             f"{name} is in DPR's own format, which cannot be trained here",
             remedy="start from BERT, or from a sentence-transformers folder of DPR",
@@ -66,7 +66,7 @@ def open_checkpoint(recipe: Recipe, folder: str, new_head: bool = False, **optio
         new_head: whether the model gets an output layer that the checkpoint lacks.
         **options: options of the library's class.
     """
-    return loading.load(
+    return loading.load_model(
         folder, lambda: loading.open_model(recipe.kind, folder, **options), "fp32", "cpu",
         pooled=recipe.kind == "cross" and not new_head, new_head=new_head,
     )  # fmt: skip

@@ -48,8 +48,8 @@ def build_model(
             else _BUILDERS[recipe.kind](recipe)
         )
     _set_lengths(made, recipe)
-    device = loading.device_of(device)
-    return loading.load(recipe.start, lambda: made, "published", device)
+    device = loading.torch_device(device)
+    return loading.load_model(recipe.start, lambda: made, "published", device)
 
 
 def segment_separator(recipe: Recipe) -> str:
@@ -60,13 +60,13 @@ def segment_separator(recipe: Recipe) -> str:
     """
     if recipe.start in FROM_SCRATCH:
         return " " if recipe.join is None else recipe.join
-    preset = presets.find(start_of(recipe, "document")).side("document")
+    preset = presets.find_preset(start_of(recipe, "document")).side("document")
     join = preset.join if recipe.join is None else recipe.join
     if join != "sep":
         return join
     from transformers import AutoTokenizer
 
-    token = AutoTokenizer.from_pretrained(presets.place(preset)).sep_token
+    token = AutoTokenizer.from_pretrained(presets.model_folder(preset)).sep_token
     if token is None:
         raise InputError(f"{preset.id} has no separator token", remedy="join=' '")
     return str(token)
@@ -150,7 +150,7 @@ def _as_colbert(model: Any) -> None:
             reader.model.resize_token_embeddings(len(tokenizer))
         model.prompts = {side: f"{m} " for side, m in zip(SIDES, markers, strict=True)}
     if tokenizer.mask_token_id is not None:
-        length = min(COLBERT_QUERY, adapters.positions(reader.model), reader.max_seq_length)
+        length = min(COLBERT_QUERY, adapters.position_limit(reader.model), reader.max_seq_length)
         reader.query_expansion = {"strategy": "fixed", "attend": False, "length": length}
     for module in model:
         if hasattr(module, "skiplist_words"):
@@ -197,7 +197,7 @@ def _set_lengths(model: Any, recipe: Recipe) -> None:
 
     Where neither gives a length, the model keeps its own.
     """
-    known = {side: presets.find(start_of(recipe, side)) for side in SIDES}
+    known = {side: presets.find_preset(start_of(recipe, side)) for side in SIDES}
     lengths: dict[Side, int | None] = {
         "query": recipe.query_length or known["query"].query_length,
         "document": recipe.doc_length or known["document"].doc_length,
@@ -217,7 +217,7 @@ def _set_lengths(model: Any, recipe: Recipe) -> None:
             raise InputError(f"a length of {length} tokens is not at least 1")
         reader = readers[side]
         parts = loading.transformers_in(reader)
-        longest = min((adapters.positions(part) for part, _ in parts), default=None)
+        longest = min((adapters.position_limit(part) for part, _ in parts), default=None)
         adapters.refuse_longer(length, longest)
         if one_length:
             _set_side_length(reader, side, length)

@@ -81,7 +81,7 @@ def _pooled(modules: list[Any], pooling: str, preset: Preset, folder: str) -> li
     from sentence_transformers.base.modules import Transformer
     from sentence_transformers.sentence_transformer.modules import Pooling
 
-    plain = not presets.read_json(folder, "modules.json")
+    plain = not presets.read_model_json(folder, "modules.json")
     if pooling == "own" and plain and preset.pooling is not None:
         pooling = preset.pooling
     if pooling == "own":

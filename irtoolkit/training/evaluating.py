@@ -13,7 +13,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.models.presets import COMPARED_AS, Kind
-from irtoolkit.retrievers.base import Block, Retriever, Scorer, Scores
+from irtoolkit.retrievers.base import Block, Retriever, ScoreMatrix, Scorer
 from irtoolkit.retrievers.cross import single
 from irtoolkit.retrievers.engine import rank_and_locate
 from irtoolkit.retrievers.task import Group, Task, load_task
@@ -110,9 +110,9 @@ def _compared(live: Live, queries: list[str], task: Task) -> Scorer:
     def candidates(doc: Ints) -> Block:
         shown = live.encode(_texts(live, task, doc), query=False)
 
-        def score(query: Ints) -> Scores:
+        def score(query: Ints) -> ScoreMatrix:
             some = [asked[i] for i in query] if isinstance(asked, list) else asked[query]
-            found: Scores = live.model.similarity(some, shown).float().cpu().numpy()
+            found: ScoreMatrix = live.model.similarity(some, shown).float().cpu().numpy()
             return found
 
         return score
@@ -126,10 +126,10 @@ def _read_together(live: Live, queries: list[str], task: Task) -> Scorer:
     def candidates(doc: Ints) -> Block:
         shown = _texts(live, task, doc)
 
-        def score(query: Ints) -> Scores:
+        def score(query: Ints) -> ScoreMatrix:
             pairs = [(queries[i], text) for i in query for text in shown]
             with live.reading():
-                logits: Scores = live.model.predict(
+                logits: ScoreMatrix = live.model.predict(
                     pairs, batch_size=live.batch, show_progress_bar=False,
                     activation_fn=torch.nn.Identity(), convert_to_numpy=True,
                 )  # fmt: skip

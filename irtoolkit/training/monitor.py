@@ -13,7 +13,7 @@ from transformers import TrainerCallback
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.measures.traits import traits
-from irtoolkit.models.loading import dtype_of
+from irtoolkit.models.loading import chosen_precision
 from irtoolkit.training.checkpoints import model_saver, save_atomically
 from irtoolkit.training.job import StageJob
 from irtoolkit.training.processes import from_first
@@ -145,7 +145,7 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
             return
         figures = None
         if state.is_world_process_zero:
-            precision = dtype_of(job.recipe.precision, job.options.device)
+            precision = chosen_precision(job.recipe.precision, job.options.device)
             figures = job.test(self._trainer.model, job.recipe.kind, precision)
         figures = from_first(figures)
         found = {"step": state.global_step, "epoch": round(state.epoch, 4), "figures": figures}

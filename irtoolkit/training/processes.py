@@ -50,7 +50,7 @@ def process_device(device: str | None) -> str:
             f"device {device}: each of {world_size()} processes has its own GPU",
             remedy="leave --device out, or give --device cpu",
         )
-    return loading.device_of(None if device == "cuda" else device)
+    return loading.torch_device(None if device == "cuda" else device)
 
 
 def wait_for_all(device: str) -> None:

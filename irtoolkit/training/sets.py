@@ -205,14 +205,14 @@ def _selected(texts: MappedTexts, places: Ints) -> Sequence[str]:
 
 def _scored(rows: TrainingSet, teacher: str) -> TrainingSet:
     """A training set with a teacher's scores: its logits, or the second class's log-odds of two."""
-    from irtoolkit.models.encoder import Encoder, How
+    from irtoolkit.models.encoder import Encoder, EncoderSettings
 
     if rows.negatives is None:
         raise InputError(
             f"the teacher {teacher} has no negatives to score",
             remedy="give negatives=mined and run=FILE",
         )
-    encoder = Encoder(How(teacher, "cross", "document"))
+    encoder = Encoder(EncoderSettings(teacher, "cross", "document"))
     listed = np.column_stack([rows.golds, rows.negatives])
 
     def pairs() -> Iterator[tuple[str, str]]:

@@ -17,7 +17,7 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models.adapters import own_prompt
-from irtoolkit.models.loading import dtype_of
+from irtoolkit.models.loading import chosen_precision
 from irtoolkit.models.presets import SAVED_AS, Kind
 from irtoolkit.training.checkpoints import model_saver
 from irtoolkit.training.collating import ROWS, Collator
@@ -202,7 +202,7 @@ def _documents(job: StageJob, model: Any, wanted: bool) -> Any:
 
 def _arguments(job: StageJob) -> Any:
     stage, recipe, options = job.stage, job.recipe, job.options
-    precision = dtype_of(recipe.precision, options.device)
+    precision = chosen_precision(recipe.precision, options.device)
     if options.tensorboard:  # transformers 5 reads it from the environment
         os.environ["TENSORBOARD_LOGGING_DIR"] = options.tensorboard
     cpu = options.device == "cpu"

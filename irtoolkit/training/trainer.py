@@ -97,7 +97,7 @@ def train(
         # These are not part of the model's record, but a resumed training must have the same.
         run = {
             "processes": world_size(),
-            "precision": loading.dtype_of(recipe.precision, options.device),
+            "precision": loading.chosen_precision(recipe.precision, options.device),
         }
         work.claim({**plan, **run}, restart)
     wait_for_all(options.device)
@@ -207,7 +207,7 @@ def split_rows(rows: TrainingSet, stage: Stage, seed: int) -> tuple[Ints, Ints]:
 def _plan(recipe: Recipe, data: list[StageData]) -> dict[str, Any]:
     """Everything that decides the weights, as JSON."""
     starts = {
-        name: presets.fingerprint(presets.find(name))
+        name: presets.weights_hash(presets.find_preset(name))
         for name in (recipe.start, recipe.query_start)
         if name is not None and name not in FROM_SCRATCH
     }

@@ -28,7 +28,7 @@ import pytest
 
 import irtoolkit as front
 from irtoolkit.datasets import dataset_ids
-from irtoolkit.models.presets import find, missing, presets
+from irtoolkit.models.presets import find_preset, missing_weights, presets
 from irtoolkit.retrievers import retrievers
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.lexical import FORMS
@@ -147,7 +147,11 @@ def test_a_page_does_what_it_says(irtoolkit: Command, page: Path) -> None:
     for block in blocks(page.read_text("utf-8")):
         # The models that a line names; one that is marked is left out anyway.
         asked = {word for _, args in commands(block) for word in args} & presets().keys()
-        lacking = [lack for name in sorted(asked) if (lack := missing(find(name))) is not None]
+        lacking = [
+            lack
+            for name in sorted(asked)
+            if (lack := missing_weights(find_preset(name))) is not None
+        ]
         if lacking:
             pytest.skip(f"from line {block.line} on: {lacking[0]}")
         printed = io.StringIO()

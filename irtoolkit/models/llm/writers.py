@@ -436,14 +436,14 @@ class Local(Writer):
         if lacking is None and self.max_tokens is None:
             lacking = "a local language model needs max_tokens"
         if lacking is None:
-            lacking = presets.missing(presets.find(self.model))
+            lacking = presets.missing_weights(presets.find_preset(self.model))
             lacking = lacking and lacking.replace("model=PATH", "llm=PATH")
         return lacking
 
     def identity(self) -> dict[str, Any]:
         # The weights decide, wherever they are; and the batch, as padding moves last digits.
         found = {
-            "model": presets.fingerprint(presets.find(self.model)) or self.model,
+            "model": presets.weights_hash(presets.find_preset(self.model)) or self.model,
             "parallel": self.parallel,
         }
         return {**super().identity(), **found}
@@ -535,7 +535,7 @@ def _ends(model: Any) -> set[int]:
 def _load(name: str, device: str | None) -> tuple[Any, Any]:
     import transformers
 
-    place = presets.place(presets.find(name))
+    place = presets.model_folder(presets.find_preset(name))
 
     def make() -> Any:
         config = transformers.AutoConfig.from_pretrained(place)
@@ -547,7 +547,7 @@ def _load(name: str, device: str | None) -> tuple[Any, Any]:
         return model
 
     # Weights stay in the precision that they were published in.
-    model = loading.load(place, make, "published", loading.device_of(device))
+    model = loading.load_model(place, make, "published", loading.torch_device(device))
     tokenizer = model.tokenizer
     if tokenizer.pad_token is None:
         if tokenizer.eos_token is None:

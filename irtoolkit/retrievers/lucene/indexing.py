@@ -27,7 +27,7 @@ _BUFFER_MB = 256.0
 
 
 @dataclass(frozen=True)
-class Index:
+class LuceneIndex:
     """An index of every document of a collection that has text.
 
     Attributes:
@@ -53,14 +53,14 @@ class Index:
         return numbers
 
 
-def version() -> str | None:
+def pyserini_version() -> str | None:
     """What decides an index's content beside the texts, or None where it is not installed."""
     with suppress(metadata.PackageNotFoundError):
         return f"pyserini {metadata.version('pyserini')}"
     return None
 
 
-def index(task: Task, name: str, analyzer: Any) -> Index:
+def open_index(task: Task, name: str, analyzer: Any) -> LuceneIndex:
     """The index of a task's collection in its document view, built where there is none.
 
     It lies in a folder of irtoolkit's cache named by a hash of all that decides its content, which
@@ -74,7 +74,7 @@ def index(task: Task, name: str, analyzer: Any) -> Index:
     Raises:
         InputError: the cache cannot be written, or the index in it is damaged.
     """
-    digest = hashlib.sha256(f"{_FORMAT} {version()} {name}".encode())
+    digest = hashlib.sha256(f"{_FORMAT} {pyserini_version()} {name}".encode())
     doc_ids: list[str] = []
     blank: list[str] = []
     for doc_id, text in _texts(task):
@@ -83,7 +83,7 @@ def index(task: Task, name: str, analyzer: Any) -> Index:
     folder = cache_home() / "lucene" / digest.hexdigest()[:40]
     if not folder.is_dir():
         _build(folder, task, analyzer, len(doc_ids))
-    return Index(_open(folder, len(doc_ids)), id_array(doc_ids), frozenset(blank))
+    return LuceneIndex(_open(folder, len(doc_ids)), id_array(doc_ids), frozenset(blank))
 
 
 def _texts(task: Task) -> Iterator[tuple[str, str]]:

@@ -42,7 +42,7 @@ class Java:
     version: int
 
 
-def missing() -> str | None:
+def missing_java() -> str | None:
     """What keeps Anserini from running here, or None. Asks the programs found for their version."""
     problem = _problem()
     return None if problem is None else str(problem)

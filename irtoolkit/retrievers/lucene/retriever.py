@@ -11,7 +11,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints
-from irtoolkit.retrievers.base import Block, Retriever, Scorer, Scores
+from irtoolkit.retrievers.base import Block, Retriever, ScoreMatrix, Scorer
 from irtoolkit.retrievers.lucene import indexing as _lucene_index
 from irtoolkit.retrievers.lucene import java as _java
 from irtoolkit.retrievers.lucene.java import java_class
@@ -81,13 +81,13 @@ class Lucene(Retriever):
                 raise InputError(f"setting {name}={getattr(self, name)} is out of range")
 
     def missing(self) -> str | None:
-        return _java.missing()
+        return _java.missing_java()
 
     def reads_corpus(self) -> bool:
         return True
 
     def fingerprint(self) -> str | None:
-        return _lucene_index.version()
+        return _lucene_index.pyserini_version()
 
     def settings(self) -> dict[str, Any]:
         return {**super().settings(), "filter_terms": self.takes_only_latin()}
@@ -99,7 +99,7 @@ class Lucene(Retriever):
 
     def scorer(self, task: Task) -> Scorer:
         analyzer = _analyzer(self.analyzer)
-        index = _lucene_index.index(task, self.analyzer, analyzer)
+        index = _lucene_index.open_index(task, self.analyzer, analyzer)
         numbers = index.numbers(task)
         search = _Search(self, index.reader, analyzer)
         absent = 0.0 if self.model == "bm25" and not self.rm3 else -1.0
@@ -111,7 +111,7 @@ class Lucene(Retriever):
             whole = len(places) == len(index.doc_ids)
             only = None if whole else search.filter(task.doc_ids[doc[places]])
 
-            def score(query: Ints) -> Scores:
+            def score(query: Ints) -> ScoreMatrix:
                 scores = np.full((len(query), len(doc)), absent, np.float32)
                 for row, q in zip(scores, query, strict=True):
                     found, values = search(" ".join(task.queries[q]), only, max(1, len(places)))

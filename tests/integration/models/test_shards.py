@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from irtoolkit.models import encoder as encoding
-from irtoolkit.models.encoder import Encoder, How
+from irtoolkit.models.encoder import Encoder, EncoderSettings
 from irtoolkit.models.shards import key_of
 from tests.unit.models.test_shards import SMALL, TEXTS, Counting, files, vectors_of
 from tests.waiting import PATIENCE
@@ -35,14 +35,14 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Counting]:
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").write_text("{}")
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(encoding, "apply", apply)
+    monkeypatch.setattr(encoding, "load_adapter", apply)
     monkeypatch.setattr(encoding, "SHARD", SMALL)
     return loaded
 
 
 @pytest.fixture
-def how(tmp_path: Path, models: list[Counting]) -> How:
-    return How(str(tmp_path / "model"), "dense", "document")
+def how(tmp_path: Path, models: list[Counting]) -> EncoderSettings:
+    return EncoderSettings(str(tmp_path / "model"), "dense", "document")
 
 
 PROCESS = """
@@ -50,7 +50,7 @@ import hashlib, json, os, signal, sys, time
 from pathlib import Path
 import numpy as np
 from irtoolkit.models import encoder as encoding, shards
-from irtoolkit.models.encoder import Encoder, How
+from irtoolkit.models.encoder import Encoder, EncoderSettings
 
 asked = json.load(sys.stdin)
 encoded = []
@@ -65,7 +65,7 @@ class Model:
         found = (hashlib.sha256(item.encode()).digest()[:12] for item in items)
         return [(np.frombuffer(digest, np.uint8).astype(np.float32) - 128,) for digest in found]
 
-encoding.apply = lambda *args, **how: Model()
+encoding.load_adapter = lambda *args, **how: Model()
 encoding.SHARD = asked["shard"]
 die, when = asked["die"]
 written, original = [], shards.sha256
@@ -84,7 +84,7 @@ def write(*args):
     return made
 
 shards.sha256, original_write, encoding.write_shard = dying, encoding.write_shard, write
-made = Encoder(How(asked["model"], "dense", "document", batch_tokens=8))
+made = Encoder(EncoderSettings(asked["model"], "dense", "document", batch_tokens=8))
 Path(asked["here"], str(os.getpid())).touch()
 while len(list(Path(asked["here"]).iterdir())) < asked["many"]:
     time.sleep(0.01)
@@ -97,7 +97,7 @@ print(json.dumps({
 
 
 @pytest.fixture
-def start(how: How, tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def start(how: EncoderSettings, tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Starts a process that encodes texts as this one would, once so many others do."""
     running: list[subprocess.Popen[str]] = []
     (tmp_path / "here").mkdir()
@@ -143,7 +143,7 @@ def keys_in(tmp_path: Path) -> list[bytes]:
 
 @pytest.mark.parametrize("when", ["writing", "written"])
 def test_who_is_killed_goes_on(
-    models: list[Counting], how: How, start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    models: list[Counting], how: EncoderSettings, start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     when: str,
 ) -> None:  # fmt: skip
     """Not a shard is lost, and the files are those of a run that nobody killed."""
@@ -166,7 +166,7 @@ def test_who_is_killed_goes_on(
     assert {name: found[name] for name in unbroken} == unbroken
 
 
-def test_two_processes_share_the_work(models: list[Counting], how: How, start: Any, tmp_path: Path) -> None:  # fmt: skip
+def test_two_processes_share_the_work(models: list[Counting], how: EncoderSettings, start: Any, tmp_path: Path) -> None:  # fmt: skip
     """Each text is encoded by one of them, and both have all."""
     many = [f"{text} {i}" for text in TEXTS for i in range(5)]
     one, two = (said(process) for process in [start(many, 2), start(many, 2)])
@@ -181,7 +181,7 @@ def test_two_processes_share_the_work(models: list[Counting], how: How, start: A
     assert Counter(keys_in(tmp_path)) == Counter(map(key_of, many))
 
 
-def test_three_processes_with_lists_that_overlap(models: list[Counting], how: How, start: Any, tmp_path: Path) -> None:  # fmt: skip
+def test_three_processes_with_lists_that_overlap(models: list[Counting], how: EncoderSettings, start: Any, tmp_path: Path) -> None:  # fmt: skip
     """A text may be encoded by two at once; each has what it asked for, and nothing is left over."""
     draw = random.Random(11)
     lists = [draw.sample(TEXTS, 15) for _ in range(3)]

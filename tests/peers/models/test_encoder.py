@@ -29,7 +29,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.models import batches, presets
 from irtoolkit.models.adapters import Output
 from irtoolkit.models.batches import Batches
-from irtoolkit.models.encoder import Encoder, How
+from irtoolkit.models.encoder import Encoder, EncoderSettings
 from irtoolkit.models.presets import Preset, Side
 from tests.tiny import DIMENSIONS, LONGEST, WORDS, config, save, sentence_model, tokenizer
 
@@ -75,7 +75,7 @@ def declare(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
 
 
 def encoder(model: Path | str, side: Side = "document", **how: Any) -> Encoder:
-    return Encoder(How(str(model), "dense", side, device="cpu", **how))
+    return Encoder(EncoderSettings(str(model), "dense", side, device="cpu", **how))
 
 
 def vectors(model: Path | str, texts: Sequence[str] = TEXTS, side: Side = "document", **how: Any) -> Any:  # fmt: skip
@@ -428,7 +428,7 @@ def test_lengths_of_either_side_of_a_late_model_keep_apart(root: Path, plain: Pa
     MultiVectorEncoder(str(plain), device="cpu").save(str(folder))
     own = MultiVectorEncoder(str(folder), device="cpu")
     for side, length in [("query", 10), ("query", None), ("document", 8), ("document", None)] * 2:
-        how = How(str(folder), "late", side, length=length, device="cpu")  # type: ignore[arg-type]
+        how = EncoderSettings(str(folder), "late", side, length=length, device="cpu")  # type: ignore[arg-type]
         rows = Encoder(how).encode([LONG, "the cat"])
         assert rows.counts.tolist() == [length or LONGEST, 4]
         if length is None:
@@ -442,7 +442,7 @@ def test_a_sparse_model_keeps_as_many_terms_as_it_says(root: Path) -> None:
     masked = save(root / "masked", "BertForMaskedLM")
     SparseEncoder(str(masked), device="cpu", max_active_dims=5).save(str(folder))
     own = SparseEncoder(str(folder), device="cpu").encode_document(TEXTS).to_dense().numpy()
-    rows = Encoder(How(str(folder), "sparse", "document", device="cpu")).encode(TEXTS)
+    rows = Encoder(EncoderSettings(str(folder), "sparse", "document", device="cpu")).encode(TEXTS)
     found = np.zeros_like(own)
     (terms, begins), (weights, _) = rows.ragged(0), rows.ragged(1)
     found[np.repeat(np.arange(len(TEXTS)), np.diff(begins)), terms] = weights
@@ -497,7 +497,9 @@ def test_bf16_on_a_cpu(calm: Path, calm_sentences: Path, pooling: str | None) ->
 def test_a_gpu(calm: Path, calm_sentences: Path, precision: Any, pooling: str | None) -> None:
     model = str(calm if pooling else calm_sentences)
     exact = vectors(model, precision="fp32", pooling=pooling)
-    how = How(model, "dense", "document", pooling=pooling, precision=precision, device="cuda")
+    how = EncoderSettings(
+        model, "dense", "document", pooling=pooling, precision=precision, device="cuda"
+    )
     made = Encoder(replace(how, length=LONGEST, prompt=""))
     assert far(made.encode(TEXTS).vectors(), exact) < (1e-5 if precision == "fp32" else 1e-2)
 

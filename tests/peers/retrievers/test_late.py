@@ -17,7 +17,7 @@ from sentence_transformers import MultiVectorEncoder, SentenceTransformer
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.models import adapters as applied
-from irtoolkit.models.shards import Rows, Store, key_of, write_shard
+from irtoolkit.models.shards import Encodings, Store, key_of, write_shard
 from irtoolkit.retrievers import late
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.late import Late, _Tokens, maxsim, tokens
@@ -241,7 +241,7 @@ def test_parts_and_blocks_change_no_score(
     read: list[int] = []
     original = late.tokens
 
-    def counted(rows: Rows) -> Any:
+    def counted(rows: Encodings) -> Any:
         read.append(len(rows))
         return original(rows)
 

@@ -36,7 +36,7 @@ from irtoolkit.runs import Qrels, Run
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
 from tests.waiting import PATIENCE
 
-LACKING = _java.missing()
+LACKING = _java.missing_java()
 with_java = pytest.mark.skipif(LACKING is not None, reason=LACKING or "")
 NUMBERS = count()
 Texts = dict[str, str]

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irtoolkit.models.shards import Output, Rows, key_of
+from irtoolkit.models.shards import Encodings, Output, key_of
 from tests.unit.models.test_shards import stored
 
 
@@ -62,7 +62,7 @@ def test_rows_are_what_was_written(given: Any, data: Any) -> None:
         assert [first[i] for i in which] == asked
 
 
-def check(rows: Rows, asked: list[int], lengths: list[int], outputs: list[Output]) -> None:
+def check(rows: Encodings, asked: list[int], lengths: list[int], outputs: list[Output]) -> None:
     assert rows.lengths.tolist() == [lengths[i] for i in asked]
     assert rows.counts.tolist() == [outputs[i][0].shape[0] for i in asked]
     if outputs[0][0].ndim == 1 and len(outputs[0]) == 1:

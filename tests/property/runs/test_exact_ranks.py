@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, id_array
 from irtoolkit.retrievers import engine
-from irtoolkit.retrievers.base import Retriever, Scorer, Scores
+from irtoolkit.retrievers.base import Retriever, ScoreMatrix, Scorer
 from irtoolkit.retrievers.engine import Ties, rank, rank_and_locate
 from irtoolkit.retrievers.task import Group, Task
 
@@ -32,7 +32,7 @@ class Table(Retriever):
     blocks: list[int]
 
     def scorer(self, task: Task) -> Scorer:
-        def score(docs: Ints, queries: Ints) -> Scores:
+        def score(docs: Ints, queries: Ints) -> ScoreMatrix:
             self.blocks.append(len(queries))
             return self.values[np.ix_(queries, docs)]
 

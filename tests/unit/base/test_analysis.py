@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irtoolkit.base import analysis
-from irtoolkit.base.analysis import analyzer, missing, stop_words
+from irtoolkit.base.analysis import analyzer, missing_tokenizer, stop_words
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers import create_retriever
 from irtoolkit.retrievers.lucene import java as _java
 from irtoolkit.retrievers.lucene.retriever import _analyzer as lucene_analyzer
 
-LACKING = _java.missing()
+LACKING = _java.missing_java()
 with_java = pytest.mark.skipif(LACKING is not None, reason=LACKING or "")
 with_jieba = pytest.mark.skipif(find_spec("jieba") is None, reason="jieba is not installed")
 
@@ -529,9 +529,9 @@ def no_jieba(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("no_jieba")
 def test_without_jieba_the_extra_is_named() -> None:
-    assert "irtoolkit[chinese]" in str(missing("jieba"))
-    assert missing("cjk") is None
+    assert "irtoolkit[chinese]" in str(missing_tokenizer("jieba"))
+    assert missing_tokenizer("cjk") is None
     with pytest.raises(InputError, match=r"irtoolkit\[chinese\]"):
         analyzer("jieba", "none")
-    assert create_retriever("bm25", {"tokenizer": "jieba"}).missing() == missing("jieba")
+    assert create_retriever("bm25", {"tokenizer": "jieba"}).missing() == missing_tokenizer("jieba")
     assert create_retriever("bm25", {"tokenizer": "cjk"}).missing() is None

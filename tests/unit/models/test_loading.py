@@ -21,9 +21,9 @@ from sentence_transformers.sentence_transformer.modules import Pooling, StaticEm
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import presets
-from irtoolkit.models.encoder import Encoder, How
-from irtoolkit.models.loading import device_of, dtype_of
-from irtoolkit.models.presets import PRESETS, Preset, find, kind_of, require
+from irtoolkit.models.encoder import Encoder, EncoderSettings
+from irtoolkit.models.loading import chosen_precision, torch_device
+from irtoolkit.models.presets import PRESETS, Preset, find_preset, kind_of, require_kind
 from tests.tiny import DIMENSIONS, LONGEST, WORDS, config, save, sentence_model, tokenizer
 
 
@@ -60,7 +60,7 @@ def copy(tmp_path: Path, plain: Path, mean: Path) -> Callable[..., Path]:
 
 
 def encoder(model: Path | str, **how: Any) -> Encoder:
-    return Encoder(How(**{"model": str(model), "kind": "dense", "side": "document", "device": "cpu", **how}))  # fmt: skip
+    return Encoder(EncoderSettings(**{"model": str(model), "kind": "dense", "side": "document", "device": "cpu", **how}))  # fmt: skip
 
 
 def refused(model: Path | str, **how: Any) -> str:
@@ -279,18 +279,18 @@ def test_a_device_that_is_not_here(plain: Path, device: str, precision: str) -> 
 
 def test_the_device_and_its_precision(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert device_of(None) == "cpu"
-    assert device_of("cuda:1") == "cuda:1"
-    assert [dtype_of("auto", "cpu"), dtype_of("bf16", "cpu")] == ["fp32", "bf16"]
+    assert torch_device(None) == "cpu"
+    assert torch_device("cuda:1") == "cuda:1"
+    assert [chosen_precision("auto", "cpu"), chosen_precision("bf16", "cpu")] == ["fp32", "bf16"]
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.delenv("LOCAL_RANK", raising=False)
-    assert device_of(None) == "cuda:0"
+    assert torch_device(None) == "cuda:0"
     monkeypatch.setenv("LOCAL_RANK", "3")
-    assert device_of(None) == "cuda:3"
+    assert torch_device(None) == "cuda:3"
     for has, expected in ((True, "bf16"), (False, "fp16")):
         monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda has=has: has)
-        assert dtype_of("auto", "cuda:3") == expected
-        assert dtype_of("fp32", "cuda:3") == "fp32"
+        assert chosen_precision("auto", "cuda:3") == expected
+        assert chosen_precision("fp32", "cuda:3") == "fp32"
 
 
 def test_a_precision_that_there_is_not(plain: Path) -> None:
@@ -328,11 +328,11 @@ def in_cache(cache: Path, hub_id: str, source: Path, commit: str = "abc123", nam
 
 
 def missing(name: str) -> str | None:
-    return presets.missing(find(name))
+    return presets.missing_weights(find_preset(name))
 
 
 def fingerprint(name: str) -> str | None:
-    return presets.fingerprint(find(name))
+    return presets.weights_hash(find_preset(name))
 
 
 @pytest.mark.parametrize("kind", ["dense", "late", "sparse", "cross"])
@@ -410,9 +410,9 @@ def test_a_preset_of_another_kind(plain: Path, declare: Any) -> None:
     assert refused(name, kind="late") == (
         "tiny is a model of kind dense, not late (models of kind late: late one)"
     )
-    require(find(name), "dense")
+    require_kind(find_preset(name), "dense")
     with pytest.raises(InputError, match="of kind dense, not cross"):
-        require(find(name), "cross")
+        require_kind(find_preset(name), "cross")
 
 
 def test_a_presets_query_encoder_may_be_what_is_missing(offline: Path, plain: Path, declare: Any) -> None:  # fmt: skip
@@ -437,12 +437,12 @@ def test_a_package_that_carries_the_weights(offline: Path, plain: Path, declare:
     assert encoder(name).encode(["a cat"]).vectors().shape == (1, DIMENSIONS)
     # The package has the documents' encoder; another one of queries is still another.
     other = save(tmp_path / "other", seed=7)
-    asked = presets.find(name, query_weights=str(other)).side("query")
-    assert presets.place(asked) == str(other)
-    assert presets.place(presets.find(name, query_weights=str(other)).side("document")) == str(
-        plain
-    )
-    two = Encoder(How(name, "dense", "query", query_weights=str(other), device="cpu"))
+    asked = presets.find_preset(name, query_weights=str(other)).side("query")
+    assert presets.model_folder(asked) == str(other)
+    assert presets.model_folder(
+        presets.find_preset(name, query_weights=str(other)).side("document")
+    ) == str(plain)
+    two = Encoder(EncoderSettings(name, "dense", "query", query_weights=str(other), device="cpu"))
     found = two.encode(["a cat"]).vectors()
     alone = encoder(name).encode(["a cat"]).vectors()
     assert not np.allclose(found, alone, atol=1e-3)

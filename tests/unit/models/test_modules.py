@@ -19,7 +19,7 @@ from sentence_transformers.sentence_transformer.modules import Pooling, Router
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading
-from irtoolkit.models.adapters import apply
+from irtoolkit.models.adapters import load_adapter
 from irtoolkit.models.modules import (
     MaskPooling,
     SememeTransformer,
@@ -309,11 +309,11 @@ def test_a_model_alone_is_saved_and_loaded(encoder: Any, tmp_path: Path) -> None
 def test_irtoolkit_applies_a_saved_model(saved: Path, encoder: Any) -> None:
     own = loading.open_model("dense", str(saved))
     for side, encode in (("query", own.encode_query), ("document", own.encode_document)):
-        model = apply(str(saved), "dense", side, device="cpu", precision="fp32")  # type: ignore[arg-type]
+        model = load_adapter(str(saved), "dense", side, device="cpu", precision="fp32")  # type: ignore[arg-type]
         found = np.stack([vector for (vector,) in model(TEXTS)])
         assert np.allclose(found, encode(TEXTS), atol=1e-4)
         assert model.similarity == "dot"
-        half = apply(str(saved), "dense", side, device="cpu", precision="bf16")  # type: ignore[arg-type]
+        half = load_adapter(str(saved), "dense", side, device="cpu", precision="bf16")  # type: ignore[arg-type]
         near = np.stack([vector for (vector,) in half(TEXTS)])
         assert near.dtype == np.float32
         cosine = (
@@ -331,7 +331,9 @@ def test_no_other_packages_modules_are_loaded(saved: Path, tmp_path: Path) -> No
     path = folder / "router_config.json"
     path.write_text(path.read_text().replace("irtoolkit.models.modules.MaskPooling", "os.path"))
     with pytest.raises(InputError, match=r"cannot load the model .*os\.path"):
-        loading.load(str(folder), lambda: loading.open_model("dense", str(folder)), "fp32", "cpu")
+        loading.load_model(
+            str(folder), lambda: loading.open_model("dense", str(folder)), "fp32", "cpu"
+        )
 
 
 def test_a_folder_without_its_lexicon(saved: Path, tmp_path: Path) -> None:
@@ -342,7 +344,9 @@ def test_a_folder_without_its_lexicon(saved: Path, tmp_path: Path) -> None:
     (found,) = folder.rglob("sememes.tsv")
     found.unlink()
     with pytest.raises(InputError, match=r"no sememes\.tsv and sememes\.safetensors in "):
-        loading.load(str(folder), lambda: loading.open_model("dense", str(folder)), "fp32", "cpu")
+        loading.load_model(
+            str(folder), lambda: loading.open_model("dense", str(folder)), "fp32", "cpu"
+        )
 
 
 def test_columns_of_a_batch_are_cut_and_joined(encoder: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from irtoolkit.experiments.tables import Row, tables
 from irtoolkit.models import presets
-from irtoolkit.models.presets import PRESETS, Preset, find, missing, require
+from irtoolkit.models.presets import PRESETS, Preset, find_preset, missing_weights, require_kind
 from irtoolkit.retrievers import retrievers
 
 DATA: dict[str, dict[str, Any]] = tomllib.loads(PRESETS.read_text("utf-8"))
@@ -95,7 +95,7 @@ def test_sentence_transformers_folders_pool_themselves(name: str) -> None:
 def test_the_code_reads_what_the_file_says(name: str) -> None:
     made = presets.presets()[name]
     assert made == Preset(**DATA[name])
-    assert find(name) == Preset(**DATA[name], name=name)
+    assert find_preset(name) == Preset(**DATA[name], name=name)
     assert made.side("document").id == DATA[name]["id"]
     assert made.side("query").id == DATA[name].get("query", DATA[name]["id"])
 
@@ -211,7 +211,7 @@ def test_what_is_missing_is_said(
 ) -> None:
     pytest.importorskip("sentence_transformers")
     monkeypatch.chdir(tmp_path)
-    lacking = missing(find(name))
+    lacking = missing_weights(find_preset(name))
     if lacking is None:
         return
     facts = DATA[name]
@@ -226,5 +226,5 @@ def test_a_folder_of_that_name_is_taken(
     pytest.importorskip("sentence_transformers")
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).mkdir()
-    assert missing(find(name)) is None
-    require(find(name), DATA[name].get("kind", "dense"))
+    assert missing_weights(find_preset(name)) is None
+    require_kind(find_preset(name), DATA[name].get("kind", "dense"))

@@ -18,7 +18,7 @@ import pytest
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import encoder as encoding
 from irtoolkit.models import shards
-from irtoolkit.models.encoder import Encoder, How
+from irtoolkit.models.encoder import Encoder, EncoderSettings
 from irtoolkit.models.shards import KEY_BYTES, Output, Store, key_of, write_shard
 
 SMALL = 4
@@ -185,14 +185,14 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Counting]:
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").write_text("{}")
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(encoding, "apply", apply)
+    monkeypatch.setattr(encoding, "load_adapter", apply)
     monkeypatch.setattr(encoding, "SHARD", SMALL)
     return loaded
 
 
 @pytest.fixture
-def how(tmp_path: Path, models: list[Counting]) -> How:
-    return How(str(tmp_path / "model"), "dense", "document")
+def how(tmp_path: Path, models: list[Counting]) -> EncoderSettings:
+    return EncoderSettings(str(tmp_path / "model"), "dense", "document")
 
 
 def vectors_of(texts: Sequence[str]) -> list[list[float]]:
@@ -205,7 +205,9 @@ def files(tmp_path: Path) -> dict[str, bytes]:
     return {str(p.relative_to(home)): p.read_bytes() for p in home.rglob("*") if p.is_file()}
 
 
-def test_a_second_call_encodes_nothing(models: list[Counting], how: How, tmp_path: Path) -> None:
+def test_a_second_call_encodes_nothing(
+    models: list[Counting], how: EncoderSettings, tmp_path: Path
+) -> None:
     first = Encoder(how)
     assert first.encode(TEXTS).vectors().tolist() == vectors_of(TEXTS)
     assert models[0].seen == Counter(TEXTS)
@@ -218,7 +220,9 @@ def test_a_second_call_encodes_nothing(models: list[Counting], how: How, tmp_pat
     assert files(tmp_path) == before
 
 
-def test_a_text_is_encoded_once_however_often_it_occurs(models: list[Counting], how: How) -> None:
+def test_a_text_is_encoded_once_however_often_it_occurs(
+    models: list[Counting], how: EncoderSettings
+) -> None:
     twice = [*TEXTS[:9], *TEXTS[:9][::-1], TEXTS[3], TEXTS[3]]
     rows = Encoder(how).encode(iter(twice))
     assert models[0].seen == Counter(TEXTS[:9])
@@ -228,7 +232,9 @@ def test_a_text_is_encoded_once_however_often_it_occurs(models: list[Counting], 
     assert [TEXTS[i] for i in which] == twice
 
 
-def test_the_order_of_texts_is_no_part_of_what_they_are(models: list[Counting], how: How) -> None:
+def test_the_order_of_texts_is_no_part_of_what_they_are(
+    models: list[Counting], how: EncoderSettings
+) -> None:
     Encoder(how).encode(TEXTS)
     mixed = random.Random(5).sample(TEXTS, len(TEXTS))
     again = Encoder(how)
@@ -237,14 +243,14 @@ def test_the_order_of_texts_is_no_part_of_what_they_are(models: list[Counting], 
     assert not models[1].seen
 
 
-def test_new_texts_alone_are_encoded(models: list[Counting], how: How) -> None:
+def test_new_texts_alone_are_encoded(models: list[Counting], how: EncoderSettings) -> None:
     Encoder(how).encode(TEXTS[:10])
     found = Encoder(how).encode(TEXTS)
     assert models[1].seen == Counter(TEXTS[10:])
     assert found.vectors().tolist() == vectors_of(TEXTS)
 
 
-def test_no_texts_are_no_vectors(models: list[Counting], how: How) -> None:
+def test_no_texts_are_no_vectors(models: list[Counting], how: EncoderSettings) -> None:
     rows = Encoder(how).encode([])
     assert (len(rows), rows.vectors().size, rows.lengths.size) == (0, 0, 0)
     assert rows.digest() == Encoder(how).encode([]).digest()
@@ -258,7 +264,7 @@ def test_no_texts_are_no_vectors(models: list[Counting], how: How) -> None:
         {"stored": "int8"}, {"options": (("skiplist", False),)},
     ],
 )  # fmt: skip
-def test_other_parameters_are_other_vectors(models: list[Counting], how: How, change: Any, tmp_path: Path) -> None:  # fmt: skip
+def test_other_parameters_are_other_vectors(models: list[Counting], how: EncoderSettings, change: Any, tmp_path: Path) -> None:  # fmt: skip
     Encoder(how).encode(TEXTS)
     Encoder(replace(how, **change)).encode(TEXTS)
     assert models[1].seen == Counter(TEXTS)
@@ -266,27 +272,33 @@ def test_other_parameters_are_other_vectors(models: list[Counting], how: How, ch
 
 
 @pytest.mark.parametrize("change", [{"device": "cpu"}, {"batch_tokens": 3}, {"precision": "fp32"}])
-def test_what_moves_no_vector_shares_them(models: list[Counting], how: How, change: Any) -> None:
+def test_what_moves_no_vector_shares_them(
+    models: list[Counting], how: EncoderSettings, change: Any
+) -> None:
     Encoder(how).encode(TEXTS)
     Encoder(replace(how, **change)).encode(TEXTS)
     assert not models[1].seen
 
 
-def test_other_weights_are_other_vectors(models: list[Counting], how: How) -> None:
+def test_other_weights_are_other_vectors(models: list[Counting], how: EncoderSettings) -> None:
     Encoder(how).encode(TEXTS)
     Path(how.model, "config.json").write_text("{ }")
     Encoder(how).encode(TEXTS)
     assert models[1].seen == Counter(TEXTS)
 
 
-def test_a_pair_is_not_another_pair_of_the_same_letters(models: list[Counting], how: How) -> None:
+def test_a_pair_is_not_another_pair_of_the_same_letters(
+    models: list[Counting], how: EncoderSettings
+) -> None:
     pairs = [("a", "b c"), ("a b", "c"), ("a", "b\x1fc"), ("a\x1fb", "c"), ("1 a", ""), ("", "1 a")]
     rows = Encoder(replace(how, kind="cross")).encode(pairs)
     assert rows.vectors().tolist() == vectors_of([str(pair) for pair in pairs])
     assert len(rows.distinct()[0]) == len(pairs)
 
 
-def test_half_precision_on_disk(models: list[Counting], how: How, tmp_path: Path) -> None:
+def test_half_precision_on_disk(
+    models: list[Counting], how: EncoderSettings, tmp_path: Path
+) -> None:
     Encoder(how).encode(TEXTS)
     whole = sum(map(len, files(tmp_path).values()))
     found = Encoder(replace(how, stored="fp16")).encode(TEXTS).vectors()
@@ -296,7 +308,7 @@ def test_half_precision_on_disk(models: list[Counting], how: How, tmp_path: Path
 
 
 def test_token_vectors_in_eight_bits(
-    models: list[Counting], how: How, monkeypatch: pytest.MonkeyPatch
+    models: list[Counting], how: EncoderSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draw = np.random.default_rng(3)
     tokens = {text: draw.normal(size=(i % 4, 8)).astype(np.float32) for i, text in enumerate(TEXTS)}
@@ -316,7 +328,7 @@ def test_token_vectors_in_eight_bits(
     ("stored", "bad"), [("fp32", np.nan), ("fp32", np.inf), ("fp16", 1e5), ("int8", np.nan)]
 )
 def test_numbers_that_are_not_finite_are_refused(
-    models: list[Counting], how: How, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    models: list[Counting], how: EncoderSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     stored: Any, bad: float,
 ) -> None:  # fmt: skip
     """fp16 ends at 65,504. What was encoded before stays, and nothing else."""
@@ -353,7 +365,11 @@ def flip(place: float) -> Callable[[Path], None]:
 @pytest.mark.parametrize("damage", [cut_short, empty, Path.unlink, *map(flip, (0, 0.3, 0.6, 0.99))])
 @pytest.mark.parametrize("which", [0, -1])
 def test_a_damaged_shard_is_made_again(
-    models: list[Counting], how: How, tmp_path: Path, damage: Callable[[Path], None], which: int
+    models: list[Counting],
+    how: EncoderSettings,
+    tmp_path: Path,
+    damage: Callable[[Path], None],
+    which: int,
 ) -> None:
     Encoder(how).encode(TEXTS)
     before = files(tmp_path)
@@ -367,7 +383,7 @@ def test_a_damaged_shard_is_made_again(
 # -- processes --------------------------------------------------------------------------------
 
 
-def test_a_lock_is_let_go_when_encoding_fails(models: list[Counting], how: How, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+def test_a_lock_is_let_go_when_encoding_fails(models: list[Counting], how: EncoderSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     def interrupted(self: Any, items: Sequence[str]) -> Any:
         raise KeyboardInterrupt
 

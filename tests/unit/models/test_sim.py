@@ -66,7 +66,7 @@ def published(model: bytes, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def loaded(published: Path) -> sim.Sim:
-    return sim.load(published)
+    return sim.load_sim(published)
 
 
 def save(folder: Path, content: Any, model: bytes, legacy: bool = False) -> None:
@@ -167,7 +167,7 @@ def test_checkpoints_of_2018_and_of_now_are_read(tmp_path: Path, kind: str, lega
     model = pieces_model(TEXT, kind, 90)
     content = checkpoint(model)
     save(tmp_path, content, model, legacy)
-    found = sim.load(tmp_path)
+    found = sim.load_sim(tmp_path)
     assert found.tokenize(TEXTS) == [restated(content, model, text)[0] for text in TEXTS]
 
 
@@ -176,7 +176,7 @@ def test_checkpoints_of_2018_and_of_now_are_read(tmp_path: Path, kind: str, lega
 
 def refused(folder: Path) -> InputError:
     with pytest.raises(InputError) as caught:
-        sim.load(folder)
+        sim.load_sim(folder)
     return caught.value
 
 

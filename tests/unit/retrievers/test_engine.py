@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, id_array
 from irtoolkit.retrievers import create_retriever, engine, retrievers
-from irtoolkit.retrievers.base import Retriever, Scorer, Scores, parse_settings
+from irtoolkit.retrievers.base import Retriever, ScoreMatrix, Scorer, parse_settings
 from irtoolkit.retrievers.engine import rank, rank_and_locate
 from irtoolkit.retrievers.ordering import Ties, separate
 from irtoolkit.retrievers.task import Group, Task
@@ -37,7 +37,7 @@ class Table(Retriever):
     blocks: list[tuple[list[int], list[int]]]
 
     def scorer(self, task: Task) -> Scorer:
-        def score(docs: Ints, queries: Ints) -> Scores:
+        def score(docs: Ints, queries: Ints) -> ScoreMatrix:
             self.blocks.append((queries.tolist(), docs.tolist()))
             return self.values[np.ix_(queries, docs)]
 

@@ -14,7 +14,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.models.adapters import apply
+from irtoolkit.models.adapters import load_adapter
 from irtoolkit.training.base_model import build_model, freeze_documents
 from irtoolkit.training.losses import make_loss
 from irtoolkit.training.lstm import vocabulary
@@ -99,7 +99,7 @@ def test_what_is_saved_is_a_model_for_everybody(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read.encode_query(asked), model.encode_query(asked))
     np.testing.assert_array_equal(read.encode_document(shown), model.encode_document(shown))
     for side, texts, limit in (("query", asked, 5), ("document", shown, 3)):
-        ours = apply(
+        ours = load_adapter(
             str(tmp_path / "model"),
             "dense",
             side,
