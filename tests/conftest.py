@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +34,27 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["COLUMNS"] = "100"
 # Workers share the cores: threads that wait for others of another worker spin, and all crawl.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def _memory(name: str) -> int:
+    """Bytes of this process as Linux says: VmRSS now, VmHWM at most."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(name):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+@pytest.fixture(autouse=True)
+def within_two_gigabytes() -> Iterator[None]:
+    """Fails a test that takes more than 2 GB of memory in this process."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # the most so far is now what there is
+    except OSError:
+        yield
+        return
+    before = _memory("VmRSS")
+    yield
+    assert _memory("VmHWM") - before < 2 * 1024**3
 
 
 @pytest.fixture(scope="session")

@@ -140,3 +140,15 @@ def test_the_row_of_the_floor_is_the_engines(real_data: Path, irtoolkit: Command
     assert figures["mean rank"] == pytest.approx(ranks.mean())
     for k in (1, 10, 100):
         assert figures[f"R@{k}"] == pytest.approx(100 * (ranks <= k).mean())
+
+
+@each_new
+@pytest.mark.parametrize("form", ["text", "csv", "latex"])
+def test_every_form_has_every_group(irtoolkit: Command, name: str, form: str) -> None:
+    table = find_table(name)
+    answer = irtoolkit("reproduce", name, *sample(name), "--format", form)
+    assert answer.status == 0, answer.err
+    for group in table.groups:
+        assert group in answer.out
+    for row in shown(name):
+        assert row.system in answer.out.replace(r"\_", "_")

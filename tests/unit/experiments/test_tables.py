@@ -238,18 +238,6 @@ def reproduce(irtoolkit: Command, name: str, *args: object) -> tuple[dict[str, A
     return json.loads(answer.out), answer.err
 
 
-@each_new
-@pytest.mark.parametrize("form", ["text", "csv", "latex"])
-def test_every_form_has_every_group(irtoolkit: Command, name: str, form: str) -> None:
-    table = find_table(name)
-    answer = irtoolkit("reproduce", name, *sample(name), "--format", form)
-    assert answer.status == 0, answer.err
-    for group in table.groups:
-        assert group in answer.out
-    for row in shown(name):
-        assert row.system in answer.out.replace(r"\_", "_")
-
-
 def test_each_language_has_its_own_settings(irtoolkit: Command) -> None:
     reproduce(irtoolkit, "quoter", "--sample", "--systems", "CRM")
     for group, tokenizer in (("en", "word"), ("zh", "cjk"), ("lzh", "cjk")):
