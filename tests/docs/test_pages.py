@@ -95,7 +95,7 @@ def needs_more(block: Block) -> bool:
     if not first.startswith(NEEDS):
         return False
     assert "minilm" in first, f"line {block.line}: a requirement that the test does not know"
-    return missing(find("all-MiniLM-L6-v2")) is not None
+    return missing_weights(find_preset("all-MiniLM-L6-v2")) is not None
 
 
 def commands(block: Block) -> Iterator[tuple[int, list[str]]]:
