@@ -233,7 +233,7 @@ def fuse_files(
             "settings": chosen.settings(), "runs": inputs, "depth": depth,
             "version": __version__, "sha256": sha256(output),
         }  # fmt: skip
-        provenance.write_record(output, provenance.record(made, seconds))
+        provenance.write_metadata(output, provenance.record(made, seconds))
     return fused
 
 
@@ -247,7 +247,7 @@ def _dataset(inputs: Sequence[Mapping[str, Any]]) -> str | None:
     """The dataset that the records beside all inputs name, or None where they do not agree."""
     named = set()
     for item in inputs:
-        made = (provenance.read_record(item["file"]) or {}).get("irtoolkit")
+        made = (provenance.read_metadata(item["file"]) or {}).get("irtoolkit")
         if not isinstance(made, dict) or made.get("sha256") != item["sha256"]:
             return None
         named.add(made.get("dataset"))

@@ -253,7 +253,7 @@ def fingerprint(task: Task, *, corpus: bool = False) -> str:
 
 
 def _unchanged(path: StrPath, made: dict[str, Any]) -> bool:
-    recorded = (provenance.read_record(path) or {}).get("irtoolkit")
+    recorded = (provenance.read_metadata(path) or {}).get("irtoolkit")
     if not isinstance(recorded, dict) or not Path(path).is_file():
         return False
     if made["golds"] is not None and not ranks_path(path).is_file():

@@ -43,7 +43,7 @@ def run_facts(path: StrPath | None) -> Facts:
 
     Facts about the machine are left out. Empty for a run without a file or a record.
     """
-    record = (None if path is None else provenance.read_record(path)) or {}
+    record = (None if path is None else provenance.read_metadata(path)) or {}
     made = record.get("irtoolkit")
     if not isinstance(made, dict):
         return ()

@@ -72,13 +72,13 @@ def record(made: dict[str, Any], seconds: float) -> dict[str, Any]:
     }
 
 
-def write_record(run_path: StrPath, content: dict[str, Any]) -> None:
+def write_metadata(run_path: StrPath, content: dict[str, Any]) -> None:
     """Writes the record beside its run."""
     with atomic_text(metadata_path(run_path)) as out:
         yaml.safe_dump(content, out, sort_keys=False, allow_unicode=True)
 
 
-def read_record(run_path: StrPath) -> dict[str, Any] | None:
+def read_metadata(run_path: StrPath) -> dict[str, Any] | None:
     """The record beside a run, or None where there is none that can be read."""
     try:
         content = yaml.safe_load(metadata_path(run_path).read_text("utf-8"))

@@ -41,4 +41,4 @@ def publish(
         return
     if ranks:
         write_ranks(path, ranks)
-    provenance.write_record(path, provenance.record({**made, "sha256": sha256(path)}, seconds))
+    provenance.write_metadata(path, provenance.record({**made, "sha256": sha256(path)}, seconds))

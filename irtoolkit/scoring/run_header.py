@@ -26,7 +26,7 @@ def record_with(path: StrPath, tag: str, about: StrPath | None) -> dict[str, Any
     Raises:
         InputError: there is neither a record nor `about`, or `about` is not a YAML mapping.
     """
-    own = read_header(path) or provenance.read_record(path)
+    own = read_header(path) or provenance.read_metadata(path)
     if own is None and about is None:
         raise InputError(
             "the run has no record of how it was made",

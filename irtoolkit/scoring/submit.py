@@ -99,5 +99,5 @@ def submit_trec(
     if record is not None and metadata == "beside":
         if isinstance(record.get("irtoolkit"), dict):
             record["irtoolkit"] = {**record["irtoolkit"], "sha256": sha256(output)}
-        provenance.write_record(output, record)
+        provenance.write_metadata(output, record)
     return run

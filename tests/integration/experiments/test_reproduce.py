@@ -434,7 +434,7 @@ def test_no_run_stands_beside_the_record_of_another(
     def stop(*args: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(provenance, "write_record", stop)
+    monkeypatch.setattr(provenance, "write_metadata", stop)
     with pytest.raises(KeyboardInterrupt):
         produce("csfcube/sample", find_system("random", {}), path, progress=False)
     assert not provenance.metadata_path(path).exists()

@@ -607,15 +607,15 @@ def test_a_source_tree_has_the_commit_that_git_says(
 
 def test_a_record_is_read_back_as_written(tmp_path: Path) -> None:
     content = provenance.record(MADE, 2.0)
-    provenance.write_record(tmp_path / "x.run", content)
+    provenance.write_metadata(tmp_path / "x.run", content)
     assert names(tmp_path) == ["x.run.ir-metadata.yml"]
-    assert provenance.read_record(tmp_path / "x.run") == content
-    assert provenance.read_record(str(tmp_path / "x.run")) == content
+    assert provenance.read_metadata(tmp_path / "x.run") == content
+    assert provenance.read_metadata(str(tmp_path / "x.run")) == content
 
 
 def test_a_record_is_meant_for_people_too(tmp_path: Path) -> None:
     """Any YAML reader takes it, in the order it was made, letters as letters."""
-    provenance.write_record(tmp_path / "x.run", provenance.record(MADE, 2.0))
+    provenance.write_metadata(tmp_path / "x.run", provenance.record(MADE, 2.0))
     text = (tmp_path / "x.run.ir-metadata.yml").read_text("utf-8")
     assert text.startswith("tag: bm25\n")
     assert "naïve" in text
@@ -625,20 +625,20 @@ def test_a_record_is_meant_for_people_too(tmp_path: Path) -> None:
 
 
 def test_a_record_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
-    provenance.write_record(tmp_path / "x.run", {"tag": "old"})
+    provenance.write_metadata(tmp_path / "x.run", {"tag": "old"})
     with pytest.raises(yaml.YAMLError):
-        provenance.write_record(tmp_path / "x.run", {"tag": "new", "unknown": object()})
-    assert provenance.read_record(tmp_path / "x.run") == {"tag": "old"}
+        provenance.write_metadata(tmp_path / "x.run", {"tag": "new", "unknown": object()})
+    assert provenance.read_metadata(tmp_path / "x.run") == {"tag": "old"}
     assert names(tmp_path) == ["x.run.ir-metadata.yml"]
 
 
 def test_a_run_without_a_record(tmp_path: Path) -> None:
-    assert provenance.read_record(tmp_path / "x.run") is None
+    assert provenance.read_metadata(tmp_path / "x.run") is None
 
 
 def test_a_folder_is_no_record(tmp_path: Path) -> None:
     (tmp_path / "x.run.ir-metadata.yml").mkdir()
-    assert provenance.read_record(tmp_path / "x.run") is None
+    assert provenance.read_metadata(tmp_path / "x.run") is None
 
 
 @pytest.mark.parametrize(
@@ -661,4 +661,4 @@ def test_a_folder_is_no_record(tmp_path: Path) -> None:
 )
 def test_a_damaged_record_is_no_record(write: Write, data: bytes) -> None:
     path = write("x.run.ir-metadata.yml", data)
-    assert provenance.read_record(str(path).removesuffix(".ir-metadata.yml")) is None
+    assert provenance.read_metadata(str(path).removesuffix(".ir-metadata.yml")) is None

@@ -313,9 +313,9 @@ def test_the_dataset_is_the_inputs(
     for path, dataset in zip(files, datasets, strict=True):
         if dataset is not None:
             made = {"dataset": dataset, "sha256": sha256(path)}
-            provenance.write_record(path, {"irtoolkit": made})
+            provenance.write_metadata(path, {"irtoolkit": made})
     irtoolkit("fuse", *files, "-o", tmp_path / "x.run")
-    record = provenance.read_record(tmp_path / "x.run") or {}
+    record = provenance.read_metadata(tmp_path / "x.run") or {}
     assert record["data"]["test collection"]["name"] == expected
 
 
@@ -323,9 +323,9 @@ def test_a_record_of_another_run_says_nothing(
     irtoolkit: Command, files: list[Path], tmp_path: Path
 ) -> None:
     for path in files:
-        provenance.write_record(path, {"irtoolkit": {"dataset": "toy", "sha256": "another"}})
+        provenance.write_metadata(path, {"irtoolkit": {"dataset": "toy", "sha256": "another"}})
     irtoolkit("fuse", *files, "-o", tmp_path / "x.run")
-    assert (provenance.read_record(tmp_path / "x.run") or {})["irtoolkit"]["dataset"] is None
+    assert (provenance.read_metadata(tmp_path / "x.run") or {})["irtoolkit"]["dataset"] is None
 
 
 def test_an_input_may_be_the_output(irtoolkit: Command, files: list[Path]) -> None:
@@ -334,7 +334,7 @@ def test_an_input_may_be_the_output(irtoolkit: Command, files: list[Path]) -> No
     assert irtoolkit("fuse", *files, "-o", files[0]).status == 0
     assert list(Run.read(files[0])) == list(untied(fuse([ONE, TWO])))
     assert not ranks_path(files[0]).exists()
-    made = (provenance.read_record(files[0]) or {})["irtoolkit"]
+    made = (provenance.read_metadata(files[0]) or {})["irtoolkit"]
     assert made["runs"][0]["sha256"] == before != sha256(files[0]) == made["sha256"]
 
 
@@ -347,7 +347,7 @@ def test_no_run_stands_beside_the_record_of_another(
     def stop(*args: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(provenance, "write_record", stop)
+    monkeypatch.setattr(provenance, "write_metadata", stop)
     assert irtoolkit("fuse", *files, "-o", output, "--k", 1).status == 130
     assert list(Run.read(output)) == list(untied(fuse([ONE, TWO], k=1)))
     assert not provenance.metadata_path(output).exists()

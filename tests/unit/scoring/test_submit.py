@@ -468,7 +468,7 @@ def test_a_header_holds_the_record_of_a_run(
     # Read as repro_eval reads it: without the marks, what remains is YAML.
     record = yaml.safe_load("\n".join(line.strip("#") for line in lines[1:end]))
     assert record == read_header(sent)
-    made = provenance.read_record(produced)
+    made = provenance.read_metadata(produced)
     assert made is not None
     assert record["actor"] == {"team": "Ünïtests"}
     assert record["tag"] == "mine"
@@ -486,14 +486,14 @@ def test_a_record_may_stand_beside(irtoolkit: Command, produced: Path, tmp_path:
     answer = irtoolkit("submit", "csfcube/sample", produced, "-o", sent, "--form", "trec",
                        "--metadata", "beside")  # fmt: skip
     assert answer.status == 0, answer.err
-    record = provenance.read_record(sent)
+    record = provenance.read_metadata(sent)
     assert record is not None
     assert record["data"] == {"test collection": {"name": "csfcube/sample"}}
     # The run is written as it was, and so its record still fits it.
     assert sent.read_bytes() == produced.read_bytes()
     assert (
         record["irtoolkit"]["sha256"]
-        == (provenance.read_record(produced) or {})["irtoolkit"]["sha256"]
+        == (provenance.read_metadata(produced) or {})["irtoolkit"]["sha256"]
     )
     assert read_header(sent) is None
 
