@@ -1,4 +1,4 @@
-# make demo   installs into .venv and reproduces the CSFCube paper's tables
+# make demo   installs into .venv and measures the CSFCube paper's tables again
 # make check  installs into .venv and runs ruff, mypy and the unit tests, in about a minute
 # make test   installs into .venv and runs ruff, mypy and all tests
 # make docs   installs into .venv and builds the pages into site/, checking every link
@@ -24,14 +24,9 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@
 
+# The published release where it is on this machine or quickly downloaded, else the invented sample.
 demo: $(VENV)/installed
-	@if [ -d "$(IRTOOLKIT_DATA)/csfcube" ]; then \
-	  echo "CSFCube release found in $(IRTOOLKIT_DATA)/csfcube: measuring the paper's tables on it."; \
-	  $(BIN)/irtoolkit reproduce csfcube; \
-	else \
-	  echo "No CSFCube release in IRTOOLKIT_DATA: using the invented sample, whose figures mean nothing."; \
-	  $(BIN)/irtoolkit reproduce csfcube --sample; \
-	fi
+	@$(BIN)/irtoolkit reproduce csfcube --or-sample
 
 # On the samples alone: the real releases are read by make test.
 check: lint

@@ -1,22 +1,30 @@
 """Measure a paper's table again.
 
-Runs every system of the table that can run here, writes the TREC runs, and prints measured
-figures beside the paper's, with the difference and the significance against a baseline. Systems
-that cannot run say the one thing that is missing. Runs already there are taken as they are when
-they were made from the same data and settings, so an interrupted command goes on where it was.
+Runs every system of the table that can run here and writes its TREC runs. The last screen is one
+table of the rows that ran, then one line on what the other rows need, then the path of an HTML
+report. --all prints every row with the figures of the paper, the measured ones and the differences;
+--missing runs nothing and lists what each row needs. A run that is already in the folder and was
+made from the same data and settings is reused. To resume an interrupted command, rerun it.
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from irtoolkit.commands import add_format, note, print_json
+
+if TYPE_CHECKING:
+    from irtoolkit.base.tables import TextTable
+    from irtoolkit.experiments.results import TableResult
+    from irtoolkit.experiments.tables import Table
 
 HELP = "measure a paper's table again"
 EXAMPLES = (
     "irtoolkit reproduce csfcube --sample",
     "irtoolkit reproduce csfcube --systems random fabs_bm25 --format json",
+    "irtoolkit reproduce csfcube --missing",
 )
 
 
@@ -24,30 +32,107 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("experiment", metavar="EXPERIMENT")
     parser.add_argument("--systems", nargs="+", default=[], metavar="S", help="default: all rows")
     parser.add_argument("--out", default="runs", metavar="FOLDER", help="default: runs/")
-    parser.add_argument("--sample", action="store_true", help="use the invented sample collection")
+    data = parser.add_mutually_exclusive_group()
+    data.add_argument("--sample", action="store_true", help="use the invented sample collection")
+    data.add_argument(
+        "--or-sample", action="store_true",
+        help="use the sample where the collection is not here and no quick download succeeds",
+    )  # fmt: skip
     parser.add_argument("--baseline", metavar="S", help="system to test against")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument(
+        "--all", action="store_true", help="print every row with measured and reported figures"
+    )
+    shown.add_argument(
+        "--missing", action="store_true", help="run nothing; list what each row needs to run here"
+    )
     add_format(parser)
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.base.tables import TextTable
-    from irtoolkit.experiments.rendering import as_json, as_tables
-    from irtoolkit.experiments.reproduce import reproduce
-    from irtoolkit.experiments.tables import find_table
+    from irtoolkit.experiments.catalogue import find_table
 
     table = find_table(args.experiment)
     systems = [name for text in args.systems for name in text.split(",") if name]
-    results = reproduce(
-        table, Path(args.out), systems=systems, sample=args.sample, baseline=args.baseline, say=note
+    if args.missing:
+        _list_missing(table, systems, args.format)
+        return
+    chosen = table.select(systems, args.baseline)
+    # Said before the imports that take a second.
+    note(f"{table.name}: {len(chosen)} rows, runs in {args.out}")
+    from irtoolkit.experiments.data import find_data
+    from irtoolkit.experiments.rendering import as_json, as_tables
+    from irtoolkit.experiments.reproduce import reproduce
+
+    sample = args.sample or (args.or_sample and not find_data(table, note))
+    result = reproduce(
+        table, Path(args.out), systems=systems, sample=sample, baseline=args.baseline, say=_say
     )
     if args.format == "json":
-        print_json(as_json(table, results, args.sample))
-        return
-    baseline = args.baseline or table.baseline
-    parts = as_tables(table, results, args.sample, baseline)
-    if args.format == "csv":  # one table, which says in each row what a title cannot
-        rows = [[g, *row] for g, part in zip(table.groups, parts, strict=True) for row in part.rows]
+        print_json(as_json(result))
+    elif args.format == "text" and not args.all:
+        _print_summary(result, Path(args.out))
+    else:
+        _print_tables(as_tables(result), list(table.groups), args.format)
+
+
+def _say(line: str) -> None:
+    """A line of progress above the bar, where there is one."""
+    import sys
+
+    from tqdm import tqdm
+
+    tqdm.write(line, file=sys.stderr)
+
+
+def _list_missing(table: Table, systems: list[str], form: str) -> None:
+    from irtoolkit.experiments.reproduce import survey
+    from irtoolkit.experiments.summary import missing_lines, missing_table
+
+    result = survey(table, systems=systems)
+    listed = missing_table(result)
+    if form == "json":
+        print_json([dict(zip(listed.headers, row, strict=True)) for row in listed.rows])
+    elif form == "text":
+        print("\n".join(missing_lines(result) or ["Every row can run here."]))
+    else:
+        print(listed.render(form))
+
+
+def _print_tables(parts: list[TextTable], groups: list[str], form: str) -> None:
+    from irtoolkit.base.tables import TextTable
+
+    if form == "csv":  # one table, which says in each row what a title cannot
+        rows = [[g, *row] for g, part in zip(groups, parts, strict=True) for row in part.rows]
         print(TextTable(["group", *parts[0].headers], rows).render("csv"))
         return
     for part in parts:
-        print(part.render(args.format))
+        print(part.render(form))
+
+
+def _print_summary(result: TableResult, out: Path) -> None:
+    """The last screen: one table of the rows that ran, what the others need, and a report."""
+    from irtoolkit.experiments.summary import as_summary, closing_lines
+
+    measured = bool(result.measured_groups())
+    report = _write_report(result, out) if measured else None
+    print()
+    if measured:
+        print(as_summary(result).render("text"))
+    for line in closing_lines(result):
+        print(line)
+    if report is not None:
+        print(f"Report: {report}")
+
+
+def _write_report(result: TableResult, out: Path) -> Path:
+    """Writes the report on the first group that was measured; returns its file."""
+    from irtoolkit.experiments.summary import most_telling
+    from irtoolkit.reports.compose import ReportOptions
+    from irtoolkit.reports.write import report_scores
+
+    group, table = result.measured_groups()[0], result.table
+    path = out / f"{table.name}{'-sample' if result.sample else ''}.html"
+    options = ReportOptions(chart=table.columns[table.tested], pair=most_telling(result, group))
+    report_scores(result.scores[group], [path], options)
+    return path

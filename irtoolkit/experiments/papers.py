@@ -10,7 +10,8 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.identity import DatasetId
-from irtoolkit.experiments.tables import Row, find_row, tables
+from irtoolkit.experiments.catalogue import find_row, tables
+from irtoolkit.experiments.tables import Row
 from irtoolkit.ranking.systems import System, find_system, with_first
 
 
@@ -45,9 +46,12 @@ class Training:
         from irtoolkit.training.recipe_files import find_recipe
 
         if not is_trained(self.folder):
-            return f"not trained here: {self.command}"
+            return f"not trained here: run `{self.command}`"
         if not trained_by(self.folder, find_recipe(self.recipe, self.settings)):
-            return f"the model in {self.folder} was trained otherwise: {self.command} --restart"
+            return (
+                f"the model in {self.folder} was trained with other settings: run"
+                f" `{self.command} --restart`"
+            )
         return None
 
 

@@ -2,55 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.datasets.identity import SAMPLE, DatasetId
+from irtoolkit.datasets.identity import SAMPLE
 from irtoolkit.experiments.papers import Training, of_row
+from irtoolkit.experiments.results import GroupResult, RowResult, TableResult, dataset_of
 from irtoolkit.experiments.tables import Row, Table
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import System
 from irtoolkit.runs import Run
-from irtoolkit.runs.exact_ranks import Ranks, read_ranks
+from irtoolkit.runs.exact_ranks import read_ranks
 from irtoolkit.scoring.compare import compare
-from irtoolkit.scoring.evaluation import Evaluation, evaluate, parse_measures
+from irtoolkit.scoring.evaluation import parse_measures
+from irtoolkit.scoring.score import Measures, Scores, score
 
-
-@dataclass(frozen=True)
-class Result:
-    """What came of one row.
-
-    Attributes:
-        row: the row of the table.
-        status: "measured", "missing" when it cannot run here, or "failed" when it tried.
-        reason: the one thing that is missing, or what failed.
-        lacking: group to why its data are not here although others' are.
-        absent: group to what the row lacks to be run on it.
-        trained: group to the folder of the model that was trained for it here; of rows with a
-            recipe.
-        foreign: group to how its data differ from the paper's own.
-        settings: everything that decided the ranking; of the first group that it was run on, where
-            the row has settings for some groups.
-        measured: group to column to figure, in the table's scale.
-        evaluations: group to evaluation, of a measured row.
-        p_values: group to corrected p against the table's baseline.
-    """
-
-    row: Row
-    status: str
-    reason: str | None = None
-    settings: dict[str, Any] = field(default_factory=dict)
-    measured: dict[str, dict[str, float]] = field(default_factory=dict)
-    evaluations: dict[str, Evaluation] = field(default_factory=dict)
-    p_values: dict[str, float] = field(default_factory=dict)
-    lacking: dict[str, str] = field(default_factory=dict)
-    foreign: dict[str, str] = field(default_factory=dict)
-    absent: dict[str, str] = field(default_factory=dict)
-    trained: dict[str, str] = field(default_factory=dict)
+Say = Callable[[str], None]
 
 
 def reproduce(
@@ -60,8 +32,8 @@ def reproduce(
     systems: Sequence[str] = (),
     sample: bool = False,
     baseline: str | None = None,
-    say: Callable[[str], None] = lambda line: None,
-) -> list[Result]:
+    say: Say = lambda line: None,
+) -> TableResult:
     """Runs the rows of a table that can run here, writes their runs, and scores them.
 
     A run that is already in `out`, made from the same data and settings, is taken as it is.
@@ -69,144 +41,225 @@ def reproduce(
     Args:
         table: the experiment table.
         out: folder for the runs.
-        systems: rows to take; all when empty.
+        systems: the rows to run; all when empty.
         sample: whether to use the shipped sample in place of the real collection.
-        baseline: the system that p-values are against; by default the table's.
+        baseline: the system that the others are tested against; by default the table's.
         say: called with a line of progress.
 
     Raises:
-        InputError: a system that the table does not have, or the collection is not here.
+        InputError: a system that the table does not have, or no group's data are here.
     """
-    names = [row.system for row in table.rows]
-    for name in [*systems, *([baseline] if baseline else [])]:
-        if name not in names:
-            raise InputError(f"no row {name!r} in {table.name}", remedy=f"rows: {', '.join(names)}")
-    if baseline and systems and baseline not in systems:
-        raise InputError(f"the baseline {baseline} is not among the systems to run")
-    chosen = [row for row in table.rows if not systems or row.system in systems]
-    groups, lacking = _present(table, sample)
-    results = [
-        _measure(table, row, groups, out, sample, say, named=bool(systems)) for row in chosen
-    ]
-    foreign = {
-        group: f"{dataset.queries_count()} queries, not the {published} of the published release"
-        for group, dataset in groups.items()
-        if (published := dataset.published) not in (None, dataset.queries_count())
-    }
-    results = [replace(result, lacking=lacking, foreign=foreign) for result in results]
-    return _tested(results, table, baseline or table.baseline)
+    chosen = table.select(systems, baseline)
+    measures = parse_measures(list(table.columns.values()))
+    bench = _Bench(table, out, sample, frozenset(systems), say)
+    bench.find_data()
+    ran: list[RowResult] = []
+    with tqdm(chosen, table.name, disable=None, unit="row", leave=False) as bar:
+        for row in bar:
+            bar.set_description(f"{table.name} {row.system}")
+            ran.append(bench.run(row))
+    scores = {group: bench.score(group, measures) for group in bench.runs}
+    against = baseline or table.baseline
+    p_values = _p_values(scores, table, against)
+    rows = tuple(_with_figures(result, table, scores, p_values) for result in ran)
+    return TableResult(table, rows, sample, against, scores)
 
 
-def dataset_of(dataset_id: str, sample: bool) -> str:
-    """The dataset, or its counterpart in the sample: csfcube/method, csfcube/sample/method."""
-    return str(DatasetId.parse(dataset_id).in_sample()) if sample else dataset_id
+def survey(table: Table, *, systems: Sequence[str] = ()) -> TableResult:
+    """What the rows of a table need to run here. Nothing is run, and no data are read.
 
+    Cells of rows that need nothing have the status "ready".
 
-def _present(table: Table, sample: bool) -> tuple[dict[str, Dataset], dict[str, str]]:
-    """The judged datasets of the groups whose data are here, and why others are not.
+    Args:
+        table, systems: see `reproduce`.
 
     Raises:
-        InputError: no group's data are here.
+        InputError: a system that the table does not have.
     """
-    groups, lacking = {}, {}
-    for group, dataset_id in table.groups.items():
-        try:
-            dataset = Dataset.load(dataset_of(dataset_id, sample))
-            _ = dataset.qrels  # read now, so that data that are not here are known
-            groups[group] = dataset
-        except InputError as error:
-            lacking[group] = str(error)
-            if len(lacking) == len(table.groups):  # a collection that is not here is no row's fault
-                raise
-    return groups, lacking
+    bench = _Bench(table, Path(), False, frozenset(systems))
+    rows = [bench.check(row) for row in table.select(systems)]
+    return TableResult(table, tuple(rows), False, table.baseline)
 
 
-def _measure(
-    table: Table,
-    row: Row,
-    groups: dict[str, Dataset],
-    out: Path,
-    sample: bool,
-    say: Callable[[str], None],
-    named: bool,
-) -> Result:
-    if row.retriever is None:
-        return Result(row, "missing", row.unavailable)
-    measures = parse_measures(list(table.columns.values()))
-    evaluations: dict[str, Evaluation] = {}
-    measured: dict[str, dict[str, float]] = {}
-    settings: dict[str, Any] = {}
-    absent: dict[str, str] = {}
-    trained: dict[str, str] = {}
-    ready: dict[str, tuple[Run, Ranks | None]] = {}
-    for group, dataset in groups.items():
-        own = {} if table.dataset else row.settings_for.get(group, {})
-        system = of_row(row, own, table.groups[group])
-        settings = settings if measured else system.settings()
-        ranked = dataset_of(table.dataset or table.groups[group], sample)
-        name = f"{table.name}{'-' + SAMPLE if sample else ''}"
-        path = out / f"{name}.{'' if table.dataset else group + '.'}{row.system}.run"
-        try:
-            lacking = system.missing()
-            if lacking is None and system.asks_others() and not named:
-                lacking = (
-                    f"it may cost money: name it, --systems {row.system}, to send its requests"
-                )
-            if lacking is not None:
-                absent[group] = lacking
+@dataclass(frozen=True)
+class _Bench:
+    """Runs the rows of one table, and keeps their runs to be scored together.
+
+    Attributes:
+        table, out, sample, say: see `reproduce`.
+        named: the systems that were asked for by name.
+        datasets: group to its dataset, of the groups whose data are here.
+        absent: group to why its data are not here.
+        foreign: group to how its data differ from the paper's, where they do.
+        runs: group to system to its run, of the rows that have run.
+    """
+
+    table: Table
+    out: Path
+    sample: bool
+    named: frozenset[str]
+    say: Say = print
+    datasets: dict[str, Dataset] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
+    foreign: dict[str, str] = field(default_factory=dict)
+    runs: dict[str, dict[str, Run]] = field(default_factory=dict)
+
+    def find_data(self) -> None:
+        """Finds the judged dataset of each group.
+
+        Raises:
+            InputError: no group's data are here.
+        """
+        for group, dataset_id in self.table.groups.items():
+            try:
+                dataset = Dataset.load(dataset_of(dataset_id, self.sample))
+                _ = dataset.qrels  # read now, so that missing data are known before anything runs
+            except InputError as error:
+                self.absent[group] = str(error)
+                if len(self.absent) == len(self.table.groups):  # which is no row's fault
+                    raise
                 continue
-            if isinstance(system.training, Training):
-                trained[group] = str(system.training.folder)
-            if ranked not in ready:
-                ready[ranked] = _produce(system, ranked, row.view, path, table.depth, say)
-        except InputError as error:
-            if error.file is None:  # a damaged model, say; the other rows can still be measured
-                return Result(row, "failed", str(error), settings)
-            raise
-        run, ranks = ready[ranked]
-        evaluation = evaluate(run, dataset.qrels, measures, dataset.protocol.folds, ranks)
-        figures = evaluation.figures()
-        evaluations[group] = evaluation
-        measured[group] = {
-            column: figures[measure] * table.scale_of(column)
-            for column, measure in table.columns.items()
-        }
-    if not measured:
-        reasons = "; ".join(dict.fromkeys(absent.values()))
-        return Result(row, "missing", reasons, settings, absent=absent)
-    return Result(
-        row, "measured", None, settings, measured, evaluations, absent=absent, trained=trained
-    )
+            self.datasets[group] = dataset
+            count, published = dataset.queries_count(), dataset.published
+            if published not in (None, count):
+                self.foreign[group] = (
+                    f"{count} queries, not the {published} of the published release"
+                )
+
+    def check(self, row: Row) -> RowResult:
+        """What a row needs on each group of the table, whether or not its data are here."""
+        if row.retriever is None:
+            return RowResult(row, tuple(_unavailable(row, group) for group in self.table.groups))
+        systems = {group: self._system(row, group) for group in self.table.groups}
+        return RowResult(row, tuple(self._state(row, *pair) for pair in systems.items()))
+
+    def run(self, row: Row) -> RowResult:
+        """Runs a row on each group whose data are here; cells that ran have no figures yet.
+
+        Raises:
+            InputError: a file of the data is damaged.
+        """
+        if row.retriever is None:
+            return self._result(row, {group: _unavailable(row, group) for group in self.datasets})
+        cells: dict[str, GroupResult] = {}
+        runs: dict[str, Run] = {}
+        settings: dict[str, Any] = {}
+        for group in self.datasets:
+            system = self._system(row, group)
+            settings = settings if runs else system.settings()
+            try:
+                cells[group] = self._state(row, group, system)
+                if cells[group].status == "ready":
+                    runs[group] = self._ranked(row, group, system, runs)
+                    cells[group] = _ran(group, system, self._path(row.system, group))
+            except InputError as error:
+                if error.file is not None:
+                    raise
+                # A damaged model, say; the other rows can still be measured.
+                failed = {one: GroupResult(one, "failed", str(error)) for one in self.datasets}
+                return self._result(row, failed, settings)
+        for group, run in runs.items():
+            self.runs.setdefault(group, {})[row.system] = run
+        return self._result(row, cells, settings)
+
+    def score(self, group: str, measures: Measures) -> Scores:
+        """Scores the runs of a group."""
+        scores = score(self.datasets[group], self.runs[group], measures)
+        return replace(scores, files={name: str(self._path(name, group)) for name in scores.runs})
+
+    def _path(self, system: str, group: str) -> Path:
+        """The file of a run."""
+        name = f"{self.table.name}{'-' + SAMPLE if self.sample else ''}"
+        return self.out / f"{name}.{'' if self.table.dataset else group + '.'}{system}.run"
+
+    def _system(self, row: Row, group: str) -> System:
+        """The system of a row for a group."""
+        own = {} if self.table.dataset else row.settings_for.get(group, {})
+        return of_row(row, own, self.table.groups[group])
+
+    def _state(self, row: Row, group: str, system: System) -> GroupResult:
+        """Whether a row could run on a group, and what it needs otherwise."""
+        lacking = system.missing()
+        if lacking is not None:
+            untrained = system.training is not None and system.training.missing() is not None
+            return GroupResult(group, "missing", lacking, "training" if untrained else "weights")
+        if system.asks_others() and row.system not in self.named:
+            reason = f"its requests may cost money: --systems {row.system} sends them"
+            return GroupResult(group, "missing", reason, "payment")
+        return GroupResult(group, "ready")
+
+    def _ranked(self, row: Row, group: str, system: System, runs: Mapping[str, Run]) -> Run:
+        """The run of a row, made or found, with the exact ranks beside it."""
+        if self.table.dataset and runs:  # the groups share a run
+            return next(iter(runs.values()))
+        path = self._path(row.system, group)
+        self.say(f"{system.name}: {path}")
+        dataset = Dataset.load(
+            dataset_of(self.table.dataset or self.table.groups[group], self.sample)
+        )
+        run, reused = produce(
+            dataset.view(row.view) if row.view else dataset, system, path,
+            depth=self.table.depth, reuse=True,
+        )  # fmt: skip
+        if reused:
+            self.say(f"{system.name}: unchanged, taken from {path}")
+        return replace(run, exact_ranks=read_ranks(path))
+
+    def _result(
+        self, row: Row, cells: Mapping[str, GroupResult], settings: dict[str, Any] | None = None
+    ) -> RowResult:
+        """The result of a row, with a cell for each group of the table."""
+        whole = [
+            GroupResult(group, "no data", self.absent[group])
+            if group in self.absent
+            else replace(cells[group], foreign=self.foreign.get(group))
+            for group in self.table.groups
+        ]
+        return RowResult(row, tuple(whole), settings or {})
 
 
-def _produce(
-    system: System, dataset_id: str, view: str | None, path: Path, depth: int | None,
-    say: Callable[[str], None],
-) -> tuple[Run, Ranks | None]:  # fmt: skip
-    """The run of a system, made or found, and the exact ranks beside it."""
-    say(f"{system.name}: {path}")
-    dataset = Dataset.load(dataset_id)
-    run, reused = produce(
-        dataset.view(view) if view else dataset, system, path, depth=depth, reuse=True
-    )
-    if reused:
-        say(f"{system.name}: unchanged, taken from {path}")
-    return run, read_ranks(path)
+def _unavailable(row: Row, group: str) -> GroupResult:
+    return GroupResult(group, "unavailable", row.unavailable, "recipe")
 
 
-def _tested(results: list[Result], table: Table, baseline: str) -> list[Result]:
-    """Adds each measured row's corrected p against the baseline, when that was measured too."""
-    done = {result.row.system: result for result in results if result.status == "measured"}
-    if baseline not in done:
-        return results
+def _ran(group: str, system: System, path: Path) -> GroupResult:
+    """The cell of a group that a system has ranked."""
+    training = system.training
+    trained = str(training.folder) if isinstance(training, Training) else None
+    return GroupResult(group, "measured", run=path, trained=trained)
+
+
+def _with_figures(
+    result: RowResult, table: Table, scores: Mapping[str, Scores],
+    p_values: Mapping[str, Mapping[str, float]],
+) -> RowResult:  # fmt: skip
+    """The result of a row with the figures of the groups that it ran on."""
+    cells = []
+    for cell in result.cells:
+        if cell.status == "measured":
+            evaluation = scores[cell.group][result.row.system]
+            values = evaluation.figures()
+            figures = {
+                column: values[measure] * table.scale_of(column)
+                for column, measure in table.columns.items()
+            }
+            p_value = p_values[cell.group].get(result.row.system)
+            cell = replace(cell, figures=figures, evaluation=evaluation, p_value=p_value)
+        cells.append(cell)
+    return replace(result, cells=tuple(cells))
+
+
+def _p_values(
+    scores: Mapping[str, Scores], table: Table, baseline: str
+) -> dict[str, dict[str, float]]:
+    """Group to system to its corrected p against the baseline, where that was measured too."""
     measure = table.columns[table.tested]
-    for group in done[baseline].evaluations:
-        family = {
-            name: result.evaluations[group]
-            for name, result in done.items()
-            if group in result.evaluations
-        }
-        for row in compare(family, measure, baseline=baseline):
-            if row.corrected is not None:
-                done[row.system].p_values[group] = row.corrected
-    return results
+    found: dict[str, dict[str, float]] = {}
+    for group, scored in scores.items():
+        compared = (
+            compare(scored.evaluations, measure, baseline=baseline)
+            if baseline in scored.evaluations
+            else ()
+        )
+        found[group] = {one.system: one.corrected for one in compared if one.corrected is not None}
+    return found

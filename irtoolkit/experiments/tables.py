@@ -1,17 +1,20 @@
-"""Experiment tables: what a paper's table has for columns, rows and printed figures."""
+"""Experiment tables: the columns, rows and printed figures of a paper's table.
+
+A table is a TOML file: its top level has the keys of `Table`, and each `[[row]]` those of `Row`.
+"""
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.identity import DatasetId
-
-FOLDER = Path(__file__).parent
+from irtoolkit.experiments.toml_records import Place, read_record
 
 
 @dataclass(frozen=True)
@@ -19,44 +22,41 @@ class Row:
     """One system of a table.
 
     Attributes:
-        system: its name in the paper.
-        retriever: ours that runs it, or None when nothing can.
-        settings: of the retriever and the task.
-        settings_for: group to what its own run has instead.
-        view: the part of the dataset's id that says what the row is shown, as 1-1 or left.
-        unavailable: why nothing can run it.
-        reported: group to the figures the paper prints, in the order of the columns; NaN where it
-            prints none.
-        note: what differs from the paper's own set-up, or about its figures.
-        first: the system of the table whose best documents it ranks again; None where it ranks
-            all candidates.
-        rerank_depth: how many of them.
-        train: the recipe that its model is trained by; None where it needs no training here.
+        system: the system's name in the paper.
+        retriever: the retriever that runs it; None where irtoolkit has none.
+        settings: settings of the retriever and of the task; the key "set" in the file.
+        settings_for: group to the settings that its own run has instead; the key "set_for".
+        view: the part of a dataset id that says what the system sees of a query, such as 1-1 or
+            left; None where it sees all.
+        unavailable: why irtoolkit cannot run it.
+        reported: group to the figures that the paper prints, in the order of the columns; NaN
+            where it prints none.
+        note: how the row differs from the paper's own set-up, or what is wrong with its figures.
+        first: the system of the table whose best documents it reranks; None where it ranks all
+            candidates.
+        rerank_depth: the number of documents that it reranks.
+        train: the recipe that trains its model; None where it needs no training here.
         train_set: settings of the recipe.
-        train_set_for: group to what its own model's recipe has instead.
-        doubtful: "group.column" of printed figures that contradict the paper's own.
+        train_set_for: group to the settings that the recipe of its own model has instead.
+        doubtful: "group.column" of each printed figure that contradicts the paper's other figures.
     """
 
     system: str
-    retriever: str | None
-    settings: dict[str, Any] = field(default_factory=dict)
+    retriever: str | None = None
+    settings: dict[str, Any] = field(default_factory=dict, metadata={"key": "set"})
+    settings_for: dict[str, dict[str, Any]] = field(
+        default_factory=dict, metadata={"key": "set_for"}
+    )
+    view: str | None = None
     unavailable: str | None = None
     reported: dict[str, list[float]] = field(default_factory=dict)
     note: str | None = None
-    doubtful: tuple[str, ...] = ()
-    settings_for: dict[str, dict[str, Any]] = field(default_factory=dict)
-    view: str | None = None
     first: str | None = None
     rerank_depth: int | None = None
     train: str | None = None
     train_set: dict[str, Any] = field(default_factory=dict)
     train_set_for: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-
-_KEYS = {
-    "system", "retriever", "unavailable", "set", "set_for", "view", "first", "rerank_depth",
-    "train", "train_set", "train_set_for", "reported", "doubtful", "note",
-}  # fmt: skip
+    doubtful: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,35 +64,37 @@ class Table:
     """An experiment table.
 
     Attributes:
-        name: of its file: the benchmark's for its first table, and more behind it for others.
-        title: what it reproduces.
-        dataset: id that every row is run on, once for all groups; None where each group is a
-            dataset of its own, with a run of its own.
-        columns: printed name to ir_measures name.
-        groups: printed name to the dataset id that the run is scored on.
-        depth: rows kept of each query's ranking; None keeps all.
-        scale: factor from a measure to the printed figure.
-        scales: column to factor, where it is another one.
-        baseline: system that others are tested against.
-        tested: column the test is on.
+        name: the name of its file; that of a benchmark's first table is the benchmark's.
+        title: the paper and the table of it that this one reproduces.
+        columns: printed name of a column to the ir_measures name of its measure.
+        groups: printed name of a group to the id of the dataset that runs are scored on.
+        scale: factor from a measure's value to the printed figure.
+        baseline: the system that others are tested against.
+        tested: the column whose measure is tested.
         rows: the systems.
+        dataset: id of the dataset that every row is run on, once for all groups; None where each
+            group has a run of its own.
+        depth: documents kept of each query's ranking; None keeps all.
         places: decimals that the paper prints.
-        view: what the rows are shown that do not say it themselves; see `Row`.
+        scales: column to its factor, where that is not `scale`.
+        view: the view of the rows that have none of their own; see `Row`.
+        other_data: group to why its printed figures are of other data than the measured ones.
     """
 
     name: str
     title: str
-    dataset: str | None
     columns: dict[str, str]
     groups: dict[str, str]
     scale: float
     baseline: str
     tested: str
     rows: tuple[Row, ...]
+    dataset: str | None = None
     depth: int | None = None
     places: int = 2
     scales: dict[str, float] = field(default_factory=dict)
     view: str | None = None
+    other_data: dict[str, str] = field(default_factory=dict)
 
     @property
     def benchmark(self) -> str:
@@ -103,101 +105,132 @@ class Table:
         """The factor from a measure's value to what is printed in a column."""
         return self.scales.get(column, self.scale)
 
+    def find_row(self, system: str) -> Row:
+        """The row of a system.
 
-@cache
-def tables() -> dict[str, Table]:
-    """Every experiment table by name."""
-    return {path.stem: _load(path) for path in sorted(FOLDER.glob("*.toml"), key=_stem)}
+        Raises:
+            InputError: the table has no such row; names the nearest ones.
+        """
+        names = [row.system for row in self.rows]
+        if system not in names:
+            raise InputError(
+                f"no row {system!r} in {self.name}",
+                remedy=f"{did_you_mean(system, names)}rows: {', '.join(names)}",
+            )
+        return self.rows[names.index(system)]
 
+    def select(self, systems: Sequence[str] = (), baseline: str | None = None) -> list[Row]:
+        """The rows of some systems, in the table's order; all rows where none is named.
 
-def _stem(path: Path) -> str:
-    return path.stem
-
-
-def find_row(system: str, dataset: DatasetId) -> Row | None:
-    """The row of a paper's system; of the dataset's own table where several have one.
-
-    A benchmark may have several tables: the rows of one are shown less of a query, say. Taken is
-    the row that is shown what the dataset shows, else one that is shown all.
-
-    Raises:
-        InputError: several papers have such a system, and none of them is the dataset's.
-    """
-    found = [
-        (table, row) for table in tables().values() for row in table.rows if row.system == system
-    ]
-    found = [pair for pair in found if pair[0].benchmark == dataset.benchmark] or found
-    shown = [pair for pair in found if pair[1].view is not None and dataset.shows(pair[1].view)]
-    found = shown or [pair for pair in found if pair[1].view is None] or found
-    if not found:
-        return None
-    # A table that is named as the benchmark is its first.
-    own = [row for table, row in found if table.name == dataset.benchmark]
-    rows = own or [row for _, row in found]
-    if all(_runs_as(row) == _runs_as(rows[0]) for row in rows):
-        return rows[0]
-    raise InputError(
-        f"system {system} stands in the tables {', '.join(table.name for table, _ in found)},"
-        " each with settings of its own",
-        remedy="give the retriever and its settings, or a dataset of one of them",
-    )
+        Raises:
+            InputError: the table has no such row, or the baseline is not among the systems.
+        """
+        for name in [*systems, *([baseline] if baseline else [])]:
+            self.find_row(name)
+        if baseline and systems and baseline not in systems:
+            raise InputError(
+                f"the baseline {baseline} is not among the systems to run",
+                remedy=f"they are {', '.join(systems)}",
+            )
+        return [row for row in self.rows if not systems or row.system in systems]
 
 
-def _runs_as(row: Row) -> tuple[Any, ...]:
-    return (
-        row.retriever, row.settings, row.view, row.first, row.rerank_depth, row.train, row.train_set,
-    )  # fmt: skip
+def did_you_mean(name: str, known: list[str]) -> str:
+    """The nearest of some names as a question, or an empty text where none is near."""
+    spelled = {one.lower(): one for one in known}
+    near = [spelled[one] for one in get_close_matches(name.lower(), spelled, 3, cutoff=0.55)]
+    return f"did you mean {', '.join(near)}? " if near else ""
 
 
-def find_table(name: str) -> Table:
-    """A table by name.
+# -- reading a file ----------------------------------------------------------------------------------
+
+
+def load_table(path: Path) -> Table:
+    """The table of a TOML file.
 
     Raises:
-        InputError: there is none.
+        InputError: the file cannot be read or is not valid TOML, has unknown keys or values of the
+            wrong type, or contradicts itself.
     """
-    if name not in tables():
-        raise InputError(f"no experiment {name!r}", remedy=f"there are {', '.join(tables())}")
-    return tables()[name]
-
-
-def _load(path: Path) -> Table:
-    data = tomllib.loads(path.read_text("utf-8"))
-    rows = tuple(_row(path, data, row) for row in data.pop("row"))
-    table = Table(**{"name": path.stem, "rows": rows, "dataset": None, **data})
-    names = [row.system for row in rows]
-    if len(set(names)) != len(names):
-        raise InputError("a system stands twice", file=path)
-    for row in rows:
-        if row.first is not None and row.first not in names:
-            raise InputError(f"{row.system} re-ranks {row.first}, which has no row", file=path)
+    try:
+        text = path.read_text("utf-8")
+        data = tomllib.loads(text)
+    except (OSError, ValueError) as error:
+        raise InputError(f"not a table in TOML: {error}", file=path) from None
+    rows = tuple(_rows(path, text, data))
+    whole = Place(path, "the table")
+    table = read_record(Table, data, whole, name=path.stem, rows=tuple(row for _, row in rows))
+    _check_table(table, whole)
+    for place, row in rows:
+        _check_row(table, row, place)
     return table
 
 
-def _row(path: Path, data: dict[str, Any], row: dict[str, Any]) -> Row:
-    unknown = sorted(row.keys() - _KEYS)
-    if unknown:
-        raise InputError(f"{row['system']} has a key {unknown[0]!r}, which no row has", file=path)
-    reported = row.get("reported", {})
-    for group, figures in reported.items():
-        if group not in data["groups"] or len(figures) != len(data["columns"]):
-            raise InputError(
-                f"{row['system']} reports {len(figures)} figures for {group}", file=path
+def _rows(path: Path, text: str, data: dict[str, Any]) -> Iterator[tuple[Place, Row]]:
+    """The rows of a file, taken out of its data, each with its place."""
+    given = data.pop("row", [])
+    if not isinstance(given, list) or not all(isinstance(row, dict) for row in given):
+        raise InputError("the rows are not [[row]] tables", file=path)
+    lines = enumerate(text.splitlines(), 1)
+    starts = [number for number, line in lines if line.strip().startswith("[[row]]")]
+    shared = {"view": data["view"]} if "view" in data else {}
+    for i, row in enumerate(given):
+        name = f"row {row.get('system', i + 1)}"
+        # Rows may be written in other ways, of which none tells a line.
+        place = Place(path, name, starts[i] if len(starts) == len(given) else None)
+        yield place, read_record(Row, {**shared, **row}, place)
+
+
+def _check_table(table: Table, place: Place) -> None:
+    """Raises InputError where a table names a column, group or row that it does not have."""
+    names = [row.system for row in table.rows]
+    for name in names:
+        if names.count(name) > 1:
+            raise place.error(f"the system {name} has two rows")
+    for key, known in (("columns", table.columns), ("groups", table.groups)):
+        if not known:
+            raise place.error(f"it has no {key}")
+    if table.tested not in table.columns:
+        raise place.error(f"tested is {table.tested!r}, which is not a column")
+    if table.baseline not in names:
+        raise place.error(f"the baseline {table.baseline} has no row")
+    for column in table.scales:
+        if column not in table.columns:
+            raise place.error(f"scales has {column!r}, which is not a column")
+    for group in table.other_data:
+        if group not in table.groups:
+            raise place.error(f"other_data has {group!r}, which is not a group")
+
+
+def _check_row(table: Table, row: Row, place: Place) -> None:
+    """Raises InputError where a row contradicts itself or the table."""
+    for key, by_group in (
+        ("reported", row.reported),
+        ("set_for", row.settings_for),
+        ("train_set_for", row.train_set_for),
+    ):
+        for group in by_group:
+            if group not in table.groups:
+                raise place.error(
+                    f"{key} has {group!r}, which is not a group",
+                    remedy=f"groups: {', '.join(table.groups)}",
+                )
+    for group, figures in row.reported.items():
+        if len(figures) != len(table.columns):
+            raise place.error(
+                f"{len(figures)} figures reported for {group} and {len(table.columns)} columns"
             )
-    if not set(row.get("set_for", {})) <= set(data["groups"]):
-        raise InputError(f"{row['system']} has settings for a group that is none", file=path)
-    if ("retriever" in row) == ("unavailable" in row):
-        raise InputError(f"{row['system']} needs either retriever or unavailable", file=path)
-    if "train" in row and "retriever" not in row:
-        raise InputError(f"{row['system']} is trained, and nothing runs it", file=path)
-    if "train" not in row and ("train_set" in row or "train_set_for" in row):
-        raise InputError(f"{row['system']} has settings of a recipe and no recipe", file=path)
-    if not set(row.get("train_set_for", {})) <= set(data["groups"]):
-        raise InputError(f"{row['system']} has a model for a group that is none", file=path)
-    if ("first" in row) != ("rerank_depth" in row):
-        raise InputError(f"{row['system']} needs both first and rerank_depth, or none", file=path)
-    return Row(
-        row["system"], row.get("retriever"), row.get("set", {}), row.get("unavailable"), reported,
-        row.get("note"), tuple(row.get("doubtful", ())), row.get("set_for", {}),
-        row.get("view", data.get("view")), row.get("first"), row.get("rerank_depth"),
-        row.get("train"), row.get("train_set", {}), row.get("train_set_for", {}),
-    )  # fmt: skip
+    for cell in row.doubtful:
+        group, _, column = cell.partition(".")
+        if group not in row.reported or column not in table.columns:
+            raise place.error(f"doubtful has {cell!r}, which is not a reported figure")
+    if (row.retriever is None) == (row.unavailable is None):
+        raise place.error("it needs either retriever or unavailable")
+    if row.train is not None and row.retriever is None:
+        raise place.error("it has train and no retriever")
+    if row.train is None and (row.train_set or row.train_set_for):
+        raise place.error("it has settings of a recipe and no train")
+    if (row.first is None) != (row.rerank_depth is None):
+        raise place.error("it needs both first and rerank_depth, or neither")
+    if row.first is not None and row.first not in [other.system for other in table.rows]:
+        raise place.error(f"it reranks {row.first}, which has no row")

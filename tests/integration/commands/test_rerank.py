@@ -25,8 +25,9 @@ from sentence_transformers import MultiVectorEncoder, SentenceTransformer, Spars
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import id_array
 from irtoolkit.datasets.identity import DatasetId
-from irtoolkit.experiments import tables
+from irtoolkit.experiments import catalogue
 from irtoolkit.experiments.reproduce import reproduce
+from irtoolkit.experiments.tables import Table
 from irtoolkit.models.presets import presets
 from irtoolkit.ranking.produce import _with_rest, produce
 from irtoolkit.ranking.systems import System, find_reranker, find_system
@@ -579,7 +580,7 @@ def test_a_hub_id_that_is_not_here_is_taken_for_what_is_looked_for() -> None:
 def test_every_preset_is_found_as_what_it_is() -> None:
     applies = {getattr(one, "applies", None): name for name, one in retrievers().items()}
     for name, preset in presets().items():
-        if tables.find_row(name, DatasetId.parse("")) is not None:
+        if catalogue.find_row(name, DatasetId.parse("")) is not None:
             continue  # a paper's system has settings of its own
         if preset.kind in applies:
             for find in (find_system, find_reranker):
@@ -618,7 +619,7 @@ def test_a_folder_whose_name_is_no_word_lends_no_name(
 @pytest.fixture
 def table(
     folders: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[tables.Table]:
+) -> Iterator[Table]:
     """A table of systems that rank the best of another again."""
     rows: list[dict[str, Any]] = [
         {"system": "floor", "retriever": "random", "set": {"seed": 5}},
@@ -652,14 +653,16 @@ def table(
     folder = tmp_path / "tables"
     folder.mkdir()
     (folder / "csfcube.toml").write_text("\n".join(lines))
-    monkeypatch.setattr(tables, "FOLDER", folder)
-    tables.tables.cache_clear()
-    yield tables.find_table("csfcube")
-    tables.tables.cache_clear()
+    monkeypatch.setattr(catalogue, "FOLDER", folder)
+    catalogue.tables.cache_clear()
+    catalogue._own.cache_clear()
+    yield catalogue.find_table("csfcube")
+    catalogue.tables.cache_clear()
+    catalogue._own.cache_clear()
 
 
 @pytest.fixture
-def expected(table: tables.Table, folders: dict[str, str]) -> dict[str, Rankings]:
+def expected(table: Table, folders: dict[str, str]) -> dict[str, Rankings]:
     """What the table's systems give, stage by stage."""
     task = load_task(SAMPLE)
     floor = rank(task, Random(seed=5), progress=False)
@@ -696,7 +699,7 @@ def test_a_row_is_what_two_commands_give(
     assert rankings(Path("two.run")) == expected["ranked-again"]
 
 
-def test_stages_may_follow_each_other(table: tables.Table, tmp_path: Path) -> None:
+def test_stages_may_follow_each_other(table: Table, tmp_path: Path) -> None:
     system = find_system("and-again", {})
     assert (system.first.name, system.depth) == ("ranked-again", 2)  # type: ignore[union-attr]
     assert system.first.first.name == "floor"  # type: ignore[union-attr]
@@ -707,7 +710,7 @@ def test_stages_may_follow_each_other(table: tables.Table, tmp_path: Path) -> No
         assert {row.doc_id for row in run.ranking(query)} == best
 
 
-def test_a_row_on_nothing_says_so(table: tables.Table) -> None:
+def test_a_row_on_nothing_says_so(table: Table) -> None:
     with pytest.raises(InputError, match="lost cannot be run: it is lost"):
         find_system("on-lost", {})
 
@@ -724,23 +727,24 @@ def test_rerank_takes_a_row_without_its_first_system(
 
 
 def test_reproduce_runs_both_systems(
-    table: tables.Table, expected: dict[str, Rankings], tmp_path: Path
+    table: Table, expected: dict[str, Rankings], tmp_path: Path
 ) -> None:
     said: list[str] = []
     chosen = ["floor", "ranked-again"]
-    results = reproduce(table, tmp_path / "out", systems=chosen, sample=True, say=said.append)
-    assert [result.status for result in results] == ["measured", "measured"]
+    result = reproduce(table, tmp_path / "out", systems=chosen, sample=True, say=said.append)
+    results = result.rows
+    assert [row.status for row in results] == ["measured", "measured"]
     assert results[1].settings["first"] == "floor"
     assert results[1].settings["depth"] == 6
     found = rankings(tmp_path / "out" / "csfcube-sample.ranked-again.run")
     assert found == expected["ranked-again"]
-    assert results[1].measured["all"]["RR"] > 0
+    assert results[1]["all"].figures["RR"] > 0
     said.clear()
     reproduce(table, tmp_path / "out", systems=chosen, sample=True, say=said.append)
     assert sum("unchanged" in line for line in said) == 2
 
 
-def test_another_first_system_makes_the_run_again(table: tables.Table, tmp_path: Path) -> None:
+def test_another_first_system_makes_the_run_again(table: Table, tmp_path: Path) -> None:
     path = tmp_path / "x.run"
     system = find_system("ranked-again", {})
     other = System.make("floor", "random", {"seed": 6})
@@ -754,7 +758,7 @@ def test_another_first_system_makes_the_run_again(table: tables.Table, tmp_path:
         assert produce(SAMPLE, made, path, reuse=True, progress=False)[1] == reused
 
 
-def test_what_the_first_system_lacks_is_lacking(table: tables.Table) -> None:
+def test_what_the_first_system_lacks_is_lacking(table: Table) -> None:
     system = find_system("some", {})
     lacking = replace(system, first=find_system("some/model", {}))
     assert "some/model" in str(lacking.missing())

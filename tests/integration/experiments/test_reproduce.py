@@ -33,8 +33,9 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.cli import main
 from irtoolkit.commands.reproduce import EXAMPLES
 from irtoolkit.datasets.csfcube import MEASURES
-from irtoolkit.experiments.reproduce import dataset_of
-from irtoolkit.experiments.tables import Table, _load, find_table, tables
+from irtoolkit.experiments.catalogue import find_table, tables
+from irtoolkit.experiments.results import dataset_of
+from irtoolkit.experiments.tables import Table, load_table
 from irtoolkit.ranking.produce import fingerprint, produce
 from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.retrievers import retrievers
@@ -228,7 +229,7 @@ unavailable = "it was lost"
 def test_a_table_is_read_as_it_is_written(tmp_path: Path) -> None:
     path = tmp_path / "small.toml"
     path.write_text(GOOD)
-    table = _load(path)
+    table = load_table(path)
     a, b = table.rows
     assert (table.name, table.title, table.tested) == ("small", "A table", "P")
     assert (a.retriever, a.settings, a.reported) == ("bm25", {"k1": 1.2}, {"all": [1.0, 2.5]})
@@ -239,13 +240,28 @@ def test_a_table_is_read_as_it_is_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "found"),
     [
-        ("[1.0, 2.5]", "[1.0]", "a reports 1 figures"),
-        ("[1.0, 2.5]", "[1.0, 2.5, 3.0]", "a reports 3 figures"),
-        ("[1.0, 2.5]", "[]", "a reports 0 figures"),
-        ("reported.all", "reported.some", "some"),
-        ('retriever = "bm25"', 'retriever = "bm25"\nunavailable = "yes"', "a needs either"),
-        ('unavailable = "it was lost"', "", "b needs either"),
-        ('system = "b"', 'system = "a"', "twice"),
+        ("[1.0, 2.5]", "[1.0]", "15: row a: 1 figures reported for all and 2 columns"),
+        ("[1.0, 2.5]", "[1.0, 2.5, 3.0]", "15: row a: 3 figures reported"),
+        ("[1.0, 2.5]", "[]", "15: row a: 0 figures reported"),
+        ("[1.0, 2.5]", '[1.0, "2.5"]', "15: row a: reported is {'all': [1.0, '2.5']}, which is"),
+        ("reported.all", "reported.some", "15: row a: reported has 'some', which is not a group"),
+        (
+            'retriever = "bm25"',
+            'retriever = "bm25"\nunavailable = "yes"',
+            "15: row a: it needs either",
+        ),
+        ('unavailable = "it was lost"', "", "22: row b: it needs either"),
+        ('unavailable = "it was lost"', "unavailable = 3", "22: row b: unavailable is 3"),
+        ('system = "b"', 'system = "a"', "the system a has two rows"),
+        ('system = "b"', "", "row 2: the key 'system' is missing"),
+        ('doubtful = ["all.R"]', 'doubtful = ["all.X"]', "doubtful has 'all.X'"),
+        ('doubtful = ["all.R"]', 'doubtfull = ["all.R"]', "did you mean doubtful?"),
+        ("scale = 100.0", "scale = true", "scale is True, which is not a number"),
+        ("scale = 100.0", "", "the key 'scale' is missing"),
+        ("scale = 100.0", "scale = 100.0\nqqq = 1", "unknown key 'qqq' (keys: title"),
+        ('tested = "P"', 'tested = "X"', "tested is 'X', which is not a column"),
+        ('baseline = "a"', 'baseline = "c"', "the baseline c has no row"),
+        ('title = "A table"', "title = A table", "not a table in TOML"),
     ],
 )
 def test_a_malformed_table_is_refused_with_its_file(
@@ -255,8 +271,8 @@ def test_a_malformed_table_is_refused_with_its_file(
     assert GOOD.count(old) == 1
     path.write_text(GOOD.replace(old, new))
     with pytest.raises(InputError, match=re.escape(found)) as caught:
-        _load(path)
-    assert str(caught.value).startswith(f"{path}: ")
+        load_table(path)
+    assert str(caught.value).startswith(f"{path}:")
 
 
 # -- systems -------------------------------------------------------------------------------------
@@ -284,7 +300,7 @@ def test_a_papers_system_has_the_papers_settings_and_takes_others() -> None:
 @pytest.mark.parametrize(
     ("name", "settings", "found"),
     [
-        ("bm42", {}, ["'bm42'", "bm25", "fabs_bm25"]),
+        ("bm42", {}, ["'bm42'", "did you mean bm25", "irtoolkit reproduce"]),
         ("FABS_BM25", {}, ["'FABS_BM25'"]),
         ("NNQR", {}, ["NNQR", "no recipe"]),
         ("bm25", {"k3": "1"}, ["'k3'", "k1", "query, doc, self, ties"]),
@@ -652,6 +668,8 @@ def test_another_baseline_can_be_named(irtoolkit: Command) -> None:
     assert set(other["fabs_bm25"]["p"]) == {"all", *FACETS}
     assert other["fabs_bm25"]["measured"] == plain["fabs_bm25"]["measured"]
     shown = irtoolkit(*REPRODUCE, "--baseline", "random").out
+    assert "differs from that of random" in shown
+    shown = irtoolkit(*REPRODUCE, "--baseline", "random", "--all").out
     assert "against random" in shown
 
 
@@ -712,7 +730,7 @@ def test_rows_that_cannot_run_say_what_is_missing(irtoolkit: Command) -> None:
     rows = rows_of(irtoolkit(*args, "--format", "json"))
     assert rows["random"]["status"] == "measured"
     for system, found in (
-        ("SPECTER-ID", "not trained here: irtoolkit train specter-id"),
+        ("SPECTER-ID", "not trained here: run `irtoolkit train specter-id"),
         ("SPECTER", "allenai/specter"),
     ):
         assert rows[system]["status"] == "missing"
@@ -720,7 +738,7 @@ def test_rows_that_cannot_run_say_what_is_missing(irtoolkit: Command) -> None:
         assert rows[system]["measured"] == {}
         assert set(rows[system]["reported"]) == set(GROUPS)
         assert not Path(f"runs/csfcube-sample.{system}.run").exists()
-    shown = irtoolkit(*args).out
+    shown = irtoolkit(*args, "--all").out
     for system in ("SPECTER-ID", "SPECTER"):
         assert f"missing {system}: {rows[system]['reason']}" in shown
 
@@ -733,7 +751,7 @@ def measured(irtoolkit: Command) -> dict[str, dict[str, Any]]:
 def test_text_shows_each_group_and_says_that_it_is_the_sample(
     irtoolkit: Command, measured: dict[str, dict[str, Any]]
 ) -> None:
-    out = irtoolkit(*REPRODUCE).out
+    out = irtoolkit(*REPRODUCE, "--all").out
     lines = out.splitlines()
     for group, dataset in GROUPS.items():
         (at,) = (i for i, x in enumerate(lines) if x.startswith(f"csfcube {group} ({dataset}):"))
@@ -824,7 +842,7 @@ def test_the_other_examples_of_reproduce_run_as_printed(
     answer = irtoolkit(*shlex.split(line)[1:])
     assert answer.status == 0, answer.err
     assert answer.out
-    assert list(Path("runs").glob("csfcube.*.run"))
+    assert bool(list(Path("runs").glob("csfcube.*.run"))) == ("--missing" not in line)
 
 
 @pytest.mark.parametrize("group", BM25)

@@ -10,7 +10,7 @@ import ir_datasets
 import numpy as np
 import pytest
 
-from irtoolkit.experiments.tables import find_table
+from irtoolkit.experiments.catalogue import find_table
 from irtoolkit.retrievers.engine import rank_and_locate
 from irtoolkit.retrievers.random import Random
 from irtoolkit.retrievers.task import load_task
@@ -101,6 +101,8 @@ def test_a_language_that_is_not_here_is_reported_and_others_measured(
         assert list(row["lacking"]) == ["zh"]
         assert "chinese" in row["lacking"]["zh"]
     shown = irtoolkit("reproduce", "quoter", "--systems", "random", "CRM").out
+    assert "zh: no data:" in shown
+    shown = irtoolkit("reproduce", "quoter", "--systems", "random", "CRM", "--all").out
     assert "missing zh:" in shown
     assert "13" in shown, "what the paper prints for it is still there"
 
@@ -146,7 +148,7 @@ def test_the_row_of_the_floor_is_the_engines(real_data: Path, irtoolkit: Command
 @pytest.mark.parametrize("form", ["text", "csv", "latex"])
 def test_every_form_has_every_group(irtoolkit: Command, name: str, form: str) -> None:
     table = find_table(name)
-    answer = irtoolkit("reproduce", name, *sample(name), "--format", form)
+    answer = irtoolkit("reproduce", name, *sample(name), "--all", "--format", form)
     assert answer.status == 0, answer.err
     for group in table.groups:
         assert group in answer.out

@@ -14,9 +14,10 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.experiments.catalogue import FOLDER, find_table, tables
 from irtoolkit.experiments.rendering import as_json, as_tables
-from irtoolkit.experiments.reproduce import Result
-from irtoolkit.experiments.tables import FOLDER, Row, _load, find_table, tables
+from irtoolkit.experiments.results import GroupResult, RowResult, TableResult
+from irtoolkit.experiments.tables import Row, load_table
 from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.retrievers import retrievers
 from irtoolkit.retrievers.engine import rank_and_locate
@@ -175,12 +176,12 @@ def test_a_figure_that_a_paper_does_not_print_is_a_dash() -> None:
     [row] = [row for row in table.rows if row.system == "ColBERT-1-1"]
     assert row.reported["val"][:-1] == [2.9, 5.8, 7.8, 11.0, 21.2, 27.7]
     assert math.isnan(row.reported["val"][-1])
-    measured = dict.fromkeys(table.columns, 3.0)
-    found = Result(row, "measured", measured={"val": measured})
-    lines = as_tables(table, [found], False, table.baseline)[0].rows
+    cell = GroupResult("val", "measured", figures=dict.fromkeys(table.columns, 3.0))
+    found = TableResult(table, (RowResult(row, (cell,)),), False, table.baseline)
+    lines = as_tables(found)[0].rows
     assert [line[-2] for line in lines] == [3.0, "-", "-"]
     assert [line[2] for line in lines] == [3.0, "2.9", "+0.1"]
-    figures = as_json(table, [found])["rows"][0]["reported"]["val"]
+    figures = as_json(found)["rows"][0]["reported"]["val"]
     assert figures["R@1"] == 2.9
     assert figures["mean rank"] is None
 
@@ -202,7 +203,7 @@ def test_a_row_with_keys_that_no_row_has_is_refused(tmp_path: Path, line: str, f
         "utf-8",
     )
     with pytest.raises(InputError, match=found):
-        _load(path)
+        load_table(path)
 
 
 def test_a_row_may_rank_again_what_another_one_has_ranked() -> None:

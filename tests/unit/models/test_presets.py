@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from irtoolkit.experiments.tables import Row, tables
+from irtoolkit.experiments.catalogue import tables
+from irtoolkit.experiments.tables import Row
 from irtoolkit.models import presets
 from irtoolkit.models.presets import PRESETS, Preset, find_preset, missing_weights, require_kind
 from irtoolkit.retrievers import retrievers

@@ -18,9 +18,9 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.identity import DatasetId
-from irtoolkit.experiments import tables
+from irtoolkit.experiments.catalogue import find_row, find_table, tables
 from irtoolkit.experiments.papers import Training, of_row
-from irtoolkit.experiments.tables import Row, Table, find_row, find_table
+from irtoolkit.experiments.tables import Row, Table, load_table
 from irtoolkit.models.presets import SAVED_AS, presets
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import retrievers
@@ -325,7 +325,7 @@ def test_the_model_of_a_recipe_can_be_built(name: str, starts: dict[str, str]) -
 
 TRAINED = [
     (table, row, group)
-    for table in tables.tables().values()
+    for table in tables().values()
     for row in table.rows
     if row.train is not None
     for group in table.groups
@@ -411,7 +411,7 @@ def put(recipe: str, settings: dict[str, str], starts: dict[str, str]) -> Path:
 
 
 DATASET = "relic/sample/val/1-1"
-UNTRAINED = "not trained here: irtoolkit train dense-relic --set context=1/1"
+UNTRAINED = "not trained here: run `irtoolkit train dense-relic --set context=1/1`"
 
 
 def test_a_row_is_missing_until_its_model_is_trained(cache: Path, starts: dict[str, str]) -> None:
@@ -426,7 +426,7 @@ def test_a_row_is_missing_until_its_model_is_trained(cache: Path, starts: dict[s
     # So is one of the same name that was trained by other numbers.
     kept = (folder / RECORD).read_text("utf-8")
     (folder / RECORD).write_text(kept.replace('"batch": 100', '"batch": 10'), "utf-8")
-    assert "was trained otherwise" in str(system.missing())
+    assert "was trained with other settings" in str(system.missing())
     (folder / RECORD).write_text(kept, "utf-8")
     # Training that has not ended has left no record.
     (folder / RECORD).unlink()
@@ -465,7 +465,7 @@ def test_an_untrained_system_is_refused_with_the_command(cache: Path, irtoolkit:
 def reproduce(irtoolkit: Command, *args: str) -> tuple[dict[str, Any], str]:
     answer = irtoolkit("reproduce", *args, "--sample", "--format", "json")
     assert answer.status == 0, answer.err
-    shown = irtoolkit("reproduce", *args, "--sample")
+    shown = irtoolkit("reproduce", *args, "--sample", "--all")
     rows = {row["system"]: row for row in json.loads(answer.out)["rows"]}
     return rows, shown.out
 
@@ -505,12 +505,12 @@ def test_a_language_may_be_trained_and_others_not(
     row = rows["BERT-Sim"]
     assert (row["status"], list(row["measured"]), list(row["p"])) == ("measured", ["en"], ["en"])
     assert row["trained"] == {"en": str(folder)}
-    told = "not trained here: irtoolkit train bert-sim --set side=left language"
-    assert row["absent"] == {code: f"{told}={code}" for code in ("zh", "lzh")}
+    told = "not trained here: run `irtoolkit train bert-sim --set side=left language"
+    assert row["absent"] == {code: f"{told}={code}`" for code in ("zh", "lzh")}
     assert row["settings"]["weights"] == str(folder)
     assert f"trained BERT-Sim en: {folder}" in shown
     for code in ("zh", "lzh"):
-        assert f"missing BERT-Sim {code}: {told}={code}" in shown
+        assert f"missing BERT-Sim {code}: {told}={code}`" in shown
     lines = [line.split()[:2] for line in shown.splitlines() if line.startswith("BERT-Sim")]
     assert lines == [["BERT-Sim", state] for state in ("measured", "missing", "missing")]
 
@@ -541,7 +541,7 @@ def test_what_a_dataset_shows_tells_a_benchmarks_tables_apart(dataset_id: str, s
 
 
 def test_a_benchmarks_first_table_has_its_name() -> None:
-    assert {table.benchmark for table in tables.tables().values()} <= set(tables.tables())
+    assert {table.benchmark for table in tables().values()} <= set(tables())
     assert find_table("quoter-left").benchmark == "quoter"
     assert find_table("plotretrieval-trained").benchmark == "plotretrieval"
     assert find_table("csfcube").benchmark == "csfcube"
@@ -551,17 +551,17 @@ def test_a_benchmarks_first_table_has_its_name() -> None:
 def test_a_system_of_another_table_is_found_too() -> None:
     assert find_system("DPR-on-RELiC", {}, "plotretrieval/val").training is not None
     assert find_system("BM25", {}, "plotretrieval/val").settings()["stem"] == "porter"
-    with pytest.raises(InputError, match="system BM25 stands in the tables"):
+    with pytest.raises(InputError, match="each have a system BM25"):
         find_system("BM25", {}, "relic/val")
 
 
 @pytest.mark.parametrize(
     ("lines", "found"),
     [
-        ('unavailable = "lost"\ntrain = "egret"', "nothing runs it"),
-        ('retriever = "dense"\ntrain_set = { sides = "L" }', "no recipe"),
-        ('retriever = "dense"\ntrain_set_for.val = { sides = "L" }', "no recipe"),
-        ('retriever = "dense"\ntrain = "egret"\ntrain_set_for.no = { sides = "L" }', "is none"),
+        ('unavailable = "lost"\ntrain = "egret"', "no retriever"),
+        ('retriever = "dense"\ntrain_set = { sides = "L" }', "no train"),
+        ('retriever = "dense"\ntrain_set_for.val = { sides = "L" }', "no train"),
+        ('retriever = "dense"\ntrain = "egret"\ntrain_set_for.no = { sides = "L" }', "not a group"),
     ],
 )
 def test_a_row_that_is_trained_wrongly_is_refused(tmp_path: Path, lines: str, found: str) -> None:
@@ -572,4 +572,4 @@ def test_a_row_that_is_trained_wrongly_is_refused(tmp_path: Path, lines: str, fo
         "utf-8",
     )
     with pytest.raises(InputError, match=found):
-        tables._load(path)
+        load_table(path)

@@ -1,0 +1,40 @@
+"""Finding the data of a table before it is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.experiments.tables import Table
+
+# The longest time that a download may take where the sample would do, in seconds.
+DOWNLOAD_SECONDS = 20
+
+
+def find_data(table: Table, say: Callable[[str], None], seconds: float = DOWNLOAD_SECONDS) -> bool:
+    """Whether the data of a table are on this machine, after downloading them where that is quick.
+
+    Args:
+        table: the experiment table.
+        say: called with one line before a download, and with one line where the data are not found.
+        seconds: the longest time to wait for a download.
+    """
+    found = [Dataset.load(dataset_id).about for dataset_id in table.groups.values()]
+    records = [about for about in found if about is not None]
+    if not records:  # a collection of ir_datasets or another package, which gets its own data
+        return True
+    try:
+        if any(about.where() is not None for about in records):
+            return True
+        first = records[0]
+        if first.fetch is None:
+            raise InputError(f"{first.title} cannot be downloaded", remedy=first.howto)
+        say(
+            f"{first.title} is not on this machine: downloading it, for at most {seconds:g} seconds."
+        )
+        first.fetch(seconds)
+    except InputError as error:
+        say(f"Using the invented sample: {error}")
+        return False
+    return True

@@ -1,0 +1,194 @@
+"""The result of a paper's table on one screen: what ran, and what the other rows need."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+from irtoolkit.base.tables import TableCell, TextTable, terminal_width
+from irtoolkit.base.textwidth import wrap
+from irtoolkit.experiments.rendering import SAMPLE_NOTE, differences, foreign_note
+from irtoolkit.experiments.results import GroupResult, Need, RowResult, TableResult
+from irtoolkit.experiments.tables import Table
+from irtoolkit.measures.traits import traits
+
+# What a row needs to run, as a noun.
+_NEEDS: dict[Need, str] = {
+    "weights": "weights",
+    "training": "training",
+    "payment": "payment",
+    "recipe": "a recipe",
+}
+
+
+def as_summary(result: TableResult) -> TextTable:
+    """One table of the rows that were measured, by group.
+
+    Where the data are the paper's, the tested column has the paper's figure and the difference
+    beside it, and a last column says how many of the row's printed figures are measured again
+    exactly.
+    """
+    table, groups = result.table, result.measured_groups()
+    compared = [group for group in groups if _comparable(result, group)]
+    headers = ["system", *table.columns, *(["paper", "diff", "same"] if compared else [])]
+    rows: list[list[TableCell]] = []
+    for group in groups:
+        if len(groups) > 1:  # a line of its own, since a column would widen the table
+            rows.append([group, *[""] * (len(headers) - 1)])
+        for one in result.rows:
+            if one[group].status == "measured":
+                name = f"{' ' * (len(groups) > 1)}{one.row.system}"
+                paper = _beside_paper(one, group, table, group in compared) if compared else []
+                rows.append([name, *_figures(one[group], table), *paper])
+    where = f" ({result.dataset_of(groups[0])})" if len(groups) == 1 else ""
+    notes = [*_legend(result, compared), *_about_data(result)]
+    lines = [line for note in notes for line in folded(note)]
+    return TextTable(headers, rows, f"{table.title}{where}", lines, table.places)
+
+
+def _comparable(result: TableResult, group: str) -> bool:
+    """Whether a figure measured on a group may be compared with one of the paper."""
+    if result.sample or group in result.foreign() or group in result.table.other_data:
+        return False
+    measured = [one for one in result.rows if one[group].status == "measured"]
+    return any(group in one.row.reported for one in measured)
+
+
+def _figures(cell: GroupResult, table: Table) -> list[TableCell]:
+    """The measured figures; that of the tested column marked where the difference is significant."""
+    figures: list[TableCell] = list(cell.figures.values())
+    if cell.p_value is not None and cell.p_value < 0.05:
+        place = list(table.columns).index(table.tested)
+        figures[place] = f"{cell.figures[table.tested]:.{table.places}f}*"
+    return figures
+
+
+def _beside_paper(result: RowResult, group: str, table: Table, compared: bool) -> list[TableCell]:
+    """The paper's figure of the tested column, the difference, and how many figures are equal."""
+    printed = result.row.reported.get(group)
+    if printed is None or not compared:
+        return ["", "", ""]
+    gaps = differences(list(result[group].figures.values()), printed, table.places)
+    place = list(table.columns).index(table.tested)
+    known = [gap for gap in gaps if not math.isnan(gap)]
+    equal = f"{sum(gap == 0 for gap in known)}/{len(known)}"
+    if math.isnan(printed[place]):
+        return ["-", "-", equal]
+    doubt = "?" if f"{group}.{table.tested}" in result.row.doubtful else ""
+    return [
+        f"{printed[place]:.{table.places}f}{doubt}", f"{gaps[place]:+.{table.places}f}", equal,
+    ]  # fmt: skip
+
+
+def _legend(result: TableResult, compared: Sequence[str]) -> list[str]:
+    """What the marks and the columns beside the figures mean."""
+    table, notes = result.table, []
+    if any(one.each("p_value") for one in result.rows):
+        notes.append(
+            f"* {table.tested} differs from that of {result.baseline}: p < 0.05 in a paired t-test,"
+            " Holm-corrected."
+        )
+    if compared:
+        notes.append(
+            f"paper, diff: the paper's {table.tested}, and the measured figure minus it. same: how"
+            " many of the figures that the paper prints for the row are measured again exactly."
+        )
+    return notes
+
+
+def _about_data(result: TableResult) -> list[str]:
+    """How the data differ from the paper's, and which groups have none here."""
+    if result.sample:
+        return [SAMPLE_NOTE]
+    foreign = result.foreign()
+    notes = [foreign_note(group, differs) for group, differs in foreign.items()]
+    notes += [
+        f"{group}: no differences, since {why}; --all prints those figures."
+        for group, why in result.table.other_data.items()
+        if group in result.scores and group not in foreign
+    ]
+    dropped = [one.row.system for one in result.rows if one.settings.get("self") == "drop"]
+    if dropped:
+        notes.append(f"{' and '.join(dropped)}: without the query's own document (self=drop).")
+    notes += [f"{group}: no data: {reason}" for group, reason in result.without_data().items()]
+    return notes
+
+
+def most_telling(result: TableResult, group: str) -> tuple[str, ...]:
+    """The two systems to show beside each other: the best of a group, and the baseline.
+
+    Empty where fewer than two systems, or not the baseline, were measured on the group.
+    """
+    scores, measure = result.scores[group], result.table.columns[result.table.tested]
+    others = [system for system in scores.systems if system != result.baseline]
+    if len(others) == len(scores) or not others:
+        return ()
+    sign = -1 if traits(scores.measures[measure]).lower_is_better else 1
+    best = max(others, key=lambda system: sign * scores[system].figures()[measure])
+    return best, result.baseline
+
+
+# -- what did not run --------------------------------------------------------------------------------
+
+
+def closing_lines(result: TableResult) -> list[str]:
+    """Lines below the table: rows that failed, then one line on those that need something."""
+    failed = [one for one in result.rows if one.status == "failed"]
+    lines = [line for one in failed for line in folded(f"failed {one.row.system}: {one.reason}")]
+    needs = _needs(result)
+    weights = needs.get("weights", [])
+    if len(weights) > 1 and len(set(weights)) == 1:  # a library that is not installed
+        lines += folded(f"{len(needs.pop('weights'))} rows did not run: {weights[0]}")
+    count = sum(map(len, needs.values()))
+    if count:
+        kinds = [f"{_NEEDS[need]} ({len(reasons)})" for need, reasons in needs.items()]
+        what = " or ".join(filter(None, [", ".join(kinds[:-1]), kinds[-1]]))
+        what = what if len(kinds) > 1 else _NEEDS[next(iter(needs))]
+        rows = "1 row needs" if count == 1 else f"{count} rows need"
+        lines += folded(f"{rows} {what}: see irtoolkit reproduce {result.table.name} --missing")
+    return lines
+
+
+def _needs(result: TableResult) -> dict[Need, list[str]]:
+    """Need to the reasons of the rows that have it; a row counts for the first of its groups."""
+    needs: dict[Need, list[str]] = {}
+    for one in result.rows:
+        for cell in [cell for cell in one.cells if cell.need is not None][:1]:
+            assert cell.need is not None
+            needs.setdefault(cell.need, []).append(cell.reason or "")
+    return needs
+
+
+def missing_table(result: TableResult) -> TextTable:
+    """What each row and group needs to run here."""
+    rows: list[list[TableCell]] = [
+        [one.row.system, cell.group, cell.need, cell.reason]
+        for one in result.rows
+        for cell in one.cells
+        if cell.need is not None
+    ]
+    return TextTable(["system", "group", "needs", "reason"], rows)
+
+
+def missing_lines(result: TableResult) -> list[str]:
+    """A line for each row that cannot run here, with its one reason, or with one for each group."""
+    lines = []
+    for one in result.rows:
+        by_group = {cell.group: cell.reason or "" for cell in one.cells if cell.need is not None}
+        if len(by_group) == len(one.cells) and len(set(by_group.values())) == 1:
+            lines += folded(f"{one.row.system}: {next(iter(by_group.values()))}")
+        else:
+            for group, why in by_group.items():
+                lines += folded(f"{one.row.system} {group}: {why}")
+    return lines
+
+
+_COMMAND = re.compile(r"`[^`]*`")
+
+
+def folded(text: str) -> list[str]:
+    """Lines of a text that fit the terminal; commands between backticks are not broken."""
+    whole = _COMMAND.sub(lambda found: found[0].replace(" ", "\0"), text)
+    first, *others = wrap(whole, terminal_width() - 2, cut=False)
+    return [line.replace("\0", " ") for line in (first, *(f"  {line}" for line in others))]
