@@ -23,7 +23,7 @@ from irtoolkit.datasets.local.formats import DOC_FORMATS
 from irtoolkit.datasets.local.topics import TOPIC_FORMATS
 from irtoolkit.runs import Qrels
 
-NAME = "texts"
+DEFAULT_NAME = "texts"
 # Ends of file names to formats.
 _FILES = {".jsonl": "jsonl", ".tsv": "tsv", ".trec": "trec", ".sgml": "trec"}
 
@@ -61,7 +61,7 @@ def dataset_of_texts(
     candidates: Mapping[str, Sequence[str]] | None = None,
     *,
     ids: Sequence[str] | None = None,
-    name: str = NAME,
+    name: str = DEFAULT_NAME,
 ) -> Dataset:
     """A dataset of texts that are given.
 
