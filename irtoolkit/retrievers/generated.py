@@ -14,7 +14,9 @@ from typing import ClassVar, Literal
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models.llm.cache import Answers
-from irtoolkit.models.llm.writers import FILTERED, LENGTH, Completion, Endpoint, Local, Writer
+from irtoolkit.models.llm.endpoint import Endpoint
+from irtoolkit.models.llm.generator import FILTERED, LENGTH, Completion, TextGenerator
+from irtoolkit.models.llm.local import LocalGenerator
 from irtoolkit.models.presets import Kind
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.dense import Dense
@@ -45,7 +47,7 @@ class Generated(Retriever):
         mode: whether the answer takes the query's place or follows it.
         unanswered: what to do with a query that gets no text or a withheld one: stop, after all
             others have been asked, or search with the query itself.
-        temperature, max_tokens, seed: see `irtoolkit.models.llm.writers`.
+        temperature, max_tokens, seed: see `irtoolkit.models.llm.generator`.
         key_variable: the environment variable with the endpoint's API key.
         parallel: requests under way at once, or prompts in one batch of a local model.
         timeout: seconds of silence after which a request is given up and made again.
@@ -67,26 +69,26 @@ class Generated(Retriever):
     device: str | None = None
 
     def missing(self) -> str | None:
-        return super().missing() or self.writer().missing()
+        return super().missing() or self.generator().missing()
 
     def asks_others(self) -> bool:
-        return self.writer().is_remote()
+        return self.generator().is_remote()
 
     def fingerprint(self) -> str | None:
         own = super().fingerprint()
-        return own if self.endpoint is not None else f"{own} {self.writer().identity()['model']}"
+        return own if self.endpoint is not None else f"{own} {self.generator().identity()['model']}"
 
     def also_reads(self, task: Task) -> Iterable[str]:
         # Prompts may have fields that are not in the task's own view.
         return (*super().also_reads(task), *self.prompts(task))
 
-    def writer(self) -> Writer:
+    def generator(self) -> TextGenerator:
         """The language model."""
         how = (
             self.llm, self.system, self.temperature, self.max_tokens, self.seed, self.parallel,
         )  # fmt: skip
         if self.endpoint is None:
-            return Local(*how, device=self.device)
+            return LocalGenerator(*how, device=self.device)
         return Endpoint(
             *how, url=self.endpoint, key_variable=self.key_variable, timeout=self.timeout
         )
@@ -117,9 +119,9 @@ class Generated(Retriever):
         Raises:
             InputError: something is missing, the model fails, or a query has no answer.
         """
-        prompts, writer = self.prompts(task), self.writer()
-        answers = Answers("generated", writer.identity())
-        answers.gather(prompts, writer.write)
+        prompts, generator = self.prompts(task), self.generator()
+        answers = Answers("generated", generator.identity())
+        answers.gather(prompts, generator.generate)
         found = [Completion(*answers[prompt]) for prompt in prompts]
         lacking = [
             f"{query_id} ({answer.finish})"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from irtoolkit.models.llm.cache import Answers
-from irtoolkit.models.llm.writers import Endpoint
+from irtoolkit.models.llm.endpoint import Endpoint
 from tests.unit.retrievers.test_generated import KEY, Handler, Stub, kept
 from tests.waiting import PATIENCE
 
@@ -40,9 +40,9 @@ WORKER = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 from irtoolkit.models.llm.cache import Answers
-from irtoolkit.models.llm.writers import Endpoint
+from irtoolkit.models.llm.endpoint import Endpoint
 writer = Endpoint("gpt-test", url=sys.argv[1], parallel=3)
-Answers("generated", writer.identity()).gather([f"p{i}" for i in range(40)], writer.write)
+Answers("generated", writer.identity()).gather([f"p{i}" for i in range(40)], writer.generate)
 """
 
 
@@ -75,7 +75,7 @@ def test_a_killed_process_has_kept_what_came(stub: Stub, cache: Path) -> None:
     assert 0 < before < 40
     stub.always, asked = None, len(stub.bodies)
     writer = Endpoint("gpt-test", url=stub.url)
-    Answers("generated", writer.identity()).gather([f"p{i}" for i in range(40)], writer.write)
+    Answers("generated", writer.identity()).gather([f"p{i}" for i in range(40)], writer.generate)
     assert len(stub.bodies) - asked == 40 - before
     assert len(kept(cache)) == 40
 

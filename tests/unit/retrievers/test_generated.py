@@ -30,7 +30,10 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.handlers import DocsHandler
-from irtoolkit.models.llm.writers import Completion, Endpoint, Local, _retry_after
+from irtoolkit.models.llm.chat_client import _retry_after
+from irtoolkit.models.llm.endpoint import Endpoint
+from irtoolkit.models.llm.generator import Completion
+from irtoolkit.models.llm.local import LocalGenerator
 from irtoolkit.ranking.produce import made_of
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers import create_retriever
@@ -118,6 +121,8 @@ class Handler(BaseHTTPRequestHandler):
     server: Stub
     body: dict[str, Any]
 
+    counted = False
+
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers["Content-Length"]))
         if self.path != "/v1/chat/completions":
@@ -146,12 +151,18 @@ class Handler(BaseHTTPRequestHandler):
             self.server.bodies.append(self.body)
             self.server.now += 1
             self.server.most = max(self.server.most, self.server.now)
+            self.counted = True
         try:
             reply = self.server.faults.get(number) or self.server.always
             return self.write_out() if reply is None else reply(self)
         finally:
-            with self.server.lock:
-                self.server.now -= 1
+            self.uncount()
+
+    def uncount(self) -> None:
+        """The request is no longer under way: the client may make another when it has the answer."""
+        with self.server.lock:
+            self.server.now -= self.counted
+            self.counted = False
 
     def problem(self) -> str | None:
         kinds = {
@@ -207,6 +218,7 @@ class Handler(BaseHTTPRequestHandler):
         for name, value in headers.items():
             self.send_header(name.replace("_", "-"), value)
         self.end_headers()
+        self.uncount()
         self.wfile.write(data)
 
     def log_message(self, *args: Any) -> None:
@@ -262,7 +274,7 @@ def endpoint(stub: Stub) -> Endpoint:
 
 
 def written(writer: Any, prompts: list[str]) -> dict[str, Completion]:
-    return dict(pair for portion in writer.write(prompts) for pair in portion)
+    return dict(pair for portion in writer.generate(prompts) for pair in portion)
 
 
 def status(code: int, kind: str | None = "server_error", **headers: str) -> Reply:
@@ -357,7 +369,7 @@ def test_a_slow_answer_holds_up_no_other(stub: Stub, endpoint: Endpoint) -> None
 
     stub.faults[0] = last
     come = []
-    for portion in replace(endpoint, parallel=2).write([f"p{i}" for i in range(6)]):
+    for portion in replace(endpoint, parallel=2).generate([f"p{i}" for i in range(6)]):
         come += [prompt for prompt, _ in portion]
         if len(come) == 5:
             rest.set()
@@ -417,7 +429,7 @@ def pauses(stub: Stub, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> l
             return False
 
     # Only the client's own event: the pool has others.
-    monkeypatch.setattr("irtoolkit.models.llm.writers.Event", Clock)
+    monkeypatch.setattr("irtoolkit.models.llm.chat_client.Event", Clock)
     with pytest.raises(InputError, match="failed"):
         written(endpoint, ["tell me"])
     return waited
@@ -461,7 +473,7 @@ def test_a_server_that_asks_for_hours_is_not_waited_for(
         def wait(self, timeout: float | None = None) -> bool:
             return True
 
-    monkeypatch.setattr("irtoolkit.models.llm.writers.Event", Impatient)
+    monkeypatch.setattr("irtoolkit.models.llm.chat_client.Event", Impatient)
     stub.always = status(429, "requests", Retry_After="86400")
     with pytest.raises(InputError, match="left alone for 86400 seconds: 429 come back"):
         written(endpoint, ["tell me"])
@@ -697,7 +709,7 @@ def test_one_failure_ends_the_asking_and_loses_no_answer(stub: Stub, endpoint: E
     come: list[str] = []
 
     def collect() -> None:
-        for portion in replace(endpoint, parallel=4).write([f"p{i}" for i in range(40)]):
+        for portion in replace(endpoint, parallel=4).generate([f"p{i}" for i in range(40)]):
             come.extend(prompt for prompt, _ in portion)
 
     with pytest.raises(InputError, match="not this one"):
@@ -796,8 +808,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return found
 
 
-def local(folder: Path, **how: Any) -> Local:
-    return Local(str(folder), **{"max_tokens": 9, "device": "cpu", **how})
+def local(folder: Path, **how: Any) -> LocalGenerator:
+    return LocalGenerator(str(folder), **{"max_tokens": 9, "device": "cpu", **how})
 
 
 ASK = ["the cat", "a dog ran and ran home", "sea", "nobody saw the rat with them", "go home sun"]
@@ -946,12 +958,12 @@ def test_a_prompt_that_does_not_fit_is_refused(folders: dict[str, Path]) -> None
 
 
 def test_a_local_model_that_is_not_here(folders: dict[str, Path]) -> None:
-    lacking = Local("no/such-model").missing()
+    lacking = LocalGenerator("no/such-model").missing()
     assert lacking is not None
     assert "no/such-model are not here" in lacking
     assert "llm=PATH" in lacking
     with pytest.raises(InputError, match="are not here"):
-        written(Local("no/such-model"), ["x"])
+        written(LocalGenerator("no/such-model"), ["x"])
     assert "max_tokens" in str(local(folders["gpt"], max_tokens=None).missing())
 
 
@@ -1159,7 +1171,7 @@ def test_a_local_model_is_loaded_only_to_write(
     def loaded(*args: Any) -> Any:
         raise AssertionError("the model is loaded")
 
-    monkeypatch.setattr("irtoolkit.models.llm.writers._load", loaded)
+    monkeypatch.setattr("irtoolkit.models.llm.local._load", loaded)
     assert mine.asked(asked) == first
 
 
@@ -1172,14 +1184,14 @@ def test_a_local_run_goes_on_where_it_was(
         model=str(folders["encoder"]), llm=str(folders["gpt"]), max_tokens=5, temperature=1.0,
         prompt="the {query}", parallel=2, device="cpu",
     )  # fmt: skip
-    asked, original, calls = task(queries), Local._complete, count()
+    asked, original, calls = task(queries), LocalGenerator._complete, count()
 
     def breaking(*args: Any) -> Any:
         if next(calls) == 2:
             raise KeyboardInterrupt
         return original(*args)
 
-    monkeypatch.setattr(Local, "_complete", breaking)
+    monkeypatch.setattr(LocalGenerator, "_complete", breaking)
     with pytest.raises(KeyboardInterrupt):
         mine.asked(asked)
     assert len(kept(cache)) == 4

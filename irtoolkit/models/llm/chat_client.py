@@ -1,0 +1,241 @@
+"""Requests to a server that speaks OpenAI's chat completions protocol."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import re
+import ssl
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from itertools import count
+from threading import Event
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.models.llm.generator import FILTERED, STOP, Completion
+
+# Seconds between two attempts at most, and how long a server may ask to be left alone.
+LONGEST_PAUSE, PATIENCE = 60.0, 300.0
+# Statuses that say: later. Any of the server's own faults (5xx) does too.
+_LATER = (408, 409, 425, 429)
+
+
+class _PassingError(Exception):
+    """A request failed for a reason that may pass."""
+
+    def __init__(self, reason: str, pause: float | None = None) -> None:
+        super().__init__(reason)
+        self.pause = pause
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirected request would lose its body, and take the key elsewhere."""
+
+    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
+        return None
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server and how patiently it is asked.
+
+    Attributes:
+        address: the address before /chat/completions.
+        key: the API key that is sent, or None.
+        key_variable: the environment variable that holds the key, for messages.
+        local: whether the server is on this machine, so that no proxy is used.
+        timeout: seconds of silence after which a request is given up.
+        attempts: how often a request is made that fails for a passing reason.
+        pause: seconds before the second attempt; it doubles with each further one.
+    """
+
+    address: str
+    key: str | None
+    key_variable: str | None
+    local: bool
+    timeout: float
+    attempts: int
+    pause: float
+
+
+class ChatClient:
+    """Asks one server for completions, from several threads."""
+
+    def __init__(self, server: Server, body: Callable[[str], dict[str, Any]]) -> None:
+        """`body` makes the body of the request for a prompt."""
+        self._server, self._body = server, body
+        self._url = f"{server.address}/chat/completions"
+        handlers: list[urllib.request.BaseHandler] = [_NoRedirects()]
+        if server.local:  # a proxy does not know this machine by that name
+            handlers.append(urllib.request.ProxyHandler({}))
+        self._open = urllib.request.build_opener(*handlers).open
+        # Set when no request is to be repeated.
+        self.halted = Event()
+
+    def complete(self, prompt: str) -> Completion:
+        """The completion of one prompt, after as many attempts as it takes and may."""
+        for attempt in count(1):
+            try:
+                return self._attempt(prompt)
+            except _PassingError as later:
+                pause = self._pause_after(attempt, later)
+            if self.halted.wait(pause):
+                break
+        raise InputError(f"{self._url} was not asked again")
+
+    def _pause_after(self, attempt: int, error: _PassingError) -> float:
+        """Seconds to wait before the next attempt.
+
+        Raises:
+            InputError: there has been one attempt too many, or the server asks for too long a wait.
+        """
+        if attempt >= self._server.attempts:
+            raise InputError(
+                f"{self._url} failed {attempt} times, the last time with: {error}",
+                remedy="try again later: the answers that came are kept",
+            ) from None
+        pause = error.pause
+        if pause is None:
+            # Requests that failed together should not come again together.
+            longest = min(LONGEST_PAUSE, self._server.pause * 2.0 ** (attempt - 1))
+            pause = longest * random.uniform(0.5, 1.0)
+        if pause > PATIENCE:
+            raise InputError(
+                f"{self._url} wants to be left alone for {pause:.0f} seconds: {error}",
+                remedy="try again then: the answers that came are kept",
+            ) from None
+        return pause
+
+    def _attempt(self, prompt: str) -> Completion:
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if self._server.key is not None:
+            headers["Authorization"] = f"Bearer {self._server.key}"
+        data = json.dumps(self._body(prompt)).encode()
+        request = urllib.request.Request(self._url, data, headers, method="POST")
+        try:
+            with self._open(request, timeout=self._server.timeout) as answer:
+                return self._read(answer.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                return self._refused(error)
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            reason = reason if isinstance(reason, Exception) else error
+            said = self._shown(str(reason) or type(reason).__name__)
+            if isinstance(reason, _PASSING):
+                raise _PassingError(said) from None
+            raise InputError(
+                f"{self._url} cannot be reached: {said}", remedy="is the endpoint right, and up?"
+            ) from None
+
+    def _read(self, data: bytes) -> Completion:
+        try:
+            answer = json.loads(data)
+        except ValueError:
+            start = self._shown(data[:80].decode("utf-8", "replace"))
+            raise InputError(
+                f"{self._url} answers with what is no JSON: {start!r}",
+                remedy="is it an OpenAI-compatible endpoint?",
+            ) from None
+        choices = answer.get("choices") if isinstance(answer, dict) else None
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        message = choice.get("message") if isinstance(choice, dict) else None
+        if not isinstance(choice, dict) or not isinstance(message, dict):
+            raise InputError(
+                f"{self._url} answers without choices: {self._message(answer, data)}",
+                remedy="is it an OpenAI-compatible endpoint?",
+            )
+        text = message.get("content")
+        text = "" if text is None else text
+        if not isinstance(text, str):
+            raise InputError(f"{self._url} answers with content that is no text")
+        finish, model = choice.get("finish_reason"), answer.get("model")
+        if message.get("refusal"):
+            finish = FILTERED
+        return Completion(
+            _encodable(text),
+            _encodable(finish) if isinstance(finish, str) else STOP,
+            _encodable(model) if isinstance(model, str) else None,
+        )
+
+    def _refused(self, error: urllib.error.HTTPError) -> Completion:
+        """What to do about an answer that is no success.
+
+        Raises:
+            InputError: nothing but telling what the server says.
+            _PassingError: ask again.
+        """
+        status, data = error.code, b""
+        try:
+            data = error.read()
+            answer = json.loads(data)
+        except (OSError, http.client.HTTPException, ValueError):
+            answer = None
+        said = self._message(answer, data) or http.client.responses.get(status, "no reason given")
+        found = answer.get("error") if isinstance(answer, dict) else None
+        kinds = [found.get("code"), found.get("type")] if isinstance(found, dict) else []
+        # A provider that reads the prompt before its model does (Azure) has no completion.
+        if status == 400 and "content_filter" in kinds:
+            return Completion("", FILTERED)
+        # No waiting brings money.
+        spent = "insufficient_quota" in kinds
+        if (status in _LATER or status >= 500) and not spent:
+            raise _PassingError(f"{status} {said}", _retry_after(error.headers.get("Retry-After")))
+        if 300 <= status < 400:
+            place = self._shown(str(error.headers.get("Location")))
+            raise InputError(f"{self._url} has moved to {place}", remedy="give that as endpoint")
+        variable = self._server.key_variable
+        remedy = {
+            401: f"it comes from the environment variable {variable}" if self._server.key
+            else f"set the environment variable {variable or 'that key_variable names'}",
+            404: "llm is a model's name at the endpoint, endpoint what precedes /chat/completions",
+        }.get(status)  # fmt: skip
+        what = {401: "does not take the API key" if self._server.key else "wants an API key"}
+        raise InputError(
+            f"{self._url} {what.get(status, f'answers with status {status}')}: {said}",
+            remedy=remedy,
+        )
+
+    def _message(self, answer: Any, data: bytes) -> str:
+        """What a server says of an error: in OpenAI's form, another of JSON, or plain text."""
+        found = answer
+        for key in ("error", "message", "detail"):
+            if isinstance(found, dict) and found.get(key):
+                found = found[key]
+        if not isinstance(found, str):
+            found = data.decode("utf-8", "replace")
+        return self._shown(" ".join(found.split())[:300])
+
+    def _shown(self, text: str) -> str:
+        """Text that may be shown: some servers repeat the key they were given."""
+        return text if self._server.key is None else text.replace(self._server.key, "[API key]")
+
+
+# Faults of a connection that was there. One that cannot be made at all is the user's to mend.
+_PASSING = (
+    TimeoutError, ConnectionResetError, ConnectionAbortedError, BrokenPipeError,
+    http.client.HTTPException, ssl.SSLEOFError, ssl.SSLZeroReturnError,
+)  # fmt: skip
+
+
+def _encodable(text: str) -> str:
+    """Text that files can hold: JSON may spell half of a character outside the basic plane."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _retry_after(value: str | None) -> float | None:
+    """Seconds to wait, of a header that gives them or a date; None of anything else."""
+    if value is None:
+        return None
+    if re.fullmatch(r"\s*\d+(\.\d+)?\s*", value):
+        return float(value)
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,77 @@
+"""What language models that write text have in common, and what they write."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+# Why a completion ends where it does, in the words of OpenAI's protocol.
+STOP, LENGTH, FILTERED = "stop", "length", "content_filter"
+
+
+class Completion(NamedTuple):
+    """What a model has written after a prompt.
+
+    Attributes:
+        text: may be empty.
+        finish: why it ends: "stop", "length" when it was cut at max_tokens, "content_filter" when
+            its provider withholds it, or another word of the server's.
+        model: the very model that wrote it, as a server names it.
+    """
+
+    text: str
+    finish: str = STOP
+    model: str | None = None
+
+
+@dataclass(frozen=True)
+class TextGenerator(ABC):
+    """A language model and how it is to write.
+
+    Attributes:
+        model: its name.
+        system: a message that precedes every prompt.
+        temperature: 0 takes the likeliest token; None leaves sampling to the model's publisher.
+        max_tokens: length of a completion at most.
+        seed: of the sampling.
+        parallel: prompts that are answered at once.
+    """
+
+    model: str
+    system: str | None = None
+    temperature: float | None = 0.0
+    max_tokens: int | None = 256
+    seed: int | None = 0
+    parallel: int = 8
+
+    def is_remote(self) -> bool:
+        """Whether prompts leave this machine."""
+        return False
+
+    def missing(self) -> str | None:
+        """What keeps it from writing here, or None. Asks nobody."""
+        if not self.model.strip():
+            return "no language model is named: give llm=NAME"
+        if self.parallel < 1:
+            return f"parallel={self.parallel} is not at least 1"
+        if self.max_tokens is not None and self.max_tokens < 1:
+            return f"max_tokens={self.max_tokens} is not at least 1"
+        if self.temperature is not None and not 0 <= self.temperature < float("inf"):
+            return f"temperature={self.temperature} is not 0 or more"
+        return None
+
+    def identity(self) -> dict[str, Any]:
+        """Everything beside the prompt that decides a completion; it holds no secret."""
+        names = ("model", "system", "temperature", "max_tokens", "seed")
+        return {name: getattr(self, name) for name in names}
+
+    @abstractmethod
+    def generate(self, prompts: Sequence[str]) -> Iterator[list[tuple[str, Completion]]]:
+        """Yields (prompt, completion) for each prompt, in any order, in portions as they come.
+
+        Raises:
+            InputError: something is missing, or the model fails; what it has written until then
+                is yielded before.
+        """

@@ -1,0 +1,156 @@
+"""Language models of transformers that run in this process."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.models import loading, presets
+from irtoolkit.models.llm.generator import LENGTH, STOP, Completion, TextGenerator
+
+
+@dataclass(frozen=True)
+class LocalGenerator(TextGenerator):
+    """A transformers model that is loaded here, by preset, folder or hub id.
+
+    Prompts go through the tokenizer's chat template where it has one, and else follow the system
+    message as they are. `temperature` 0 is greedy, a higher one samples from the whole vocabulary,
+    and None does as the model's generation config says. What is drawn for a prompt depends on the
+    prompts of its batch.
+
+    Attributes:
+        device: a torch device; by default a GPU when there is one.
+    """
+
+    device: str | None = None
+
+    def missing(self) -> str | None:
+        lacking = super().missing()
+        if lacking is None and self.max_tokens is None:
+            lacking = "a local language model needs max_tokens"
+        if lacking is None:
+            lacking = presets.missing_weights(presets.find_preset(self.model))
+            lacking = lacking and lacking.replace("model=PATH", "llm=PATH")
+        return lacking
+
+    def identity(self) -> dict[str, Any]:
+        # The weights decide, wherever they are; and the batch, as padding moves last digits.
+        found = {
+            "model": presets.weights_hash(presets.find_preset(self.model)) or self.model,
+            "parallel": self.parallel,
+        }
+        return {**super().identity(), **found}
+
+    def generate(self, prompts: Sequence[str]) -> Iterator[list[tuple[str, Completion]]]:
+        lacking = self.missing()
+        if lacking is not None:
+            raise InputError(lacking)
+        loaded = _load(self.model, self.device)
+        for start in range(0, len(prompts), self.parallel):
+            batch = list(prompts[start : start + self.parallel])
+            yield list(zip(batch, self._complete(*loaded, batch), strict=True))
+
+    def _complete(self, tokenizer: Any, model: Any, prompts: list[str]) -> list[Completion]:
+        import torch
+
+        chat = tokenizer.chat_template is not None
+        batch = tokenizer(
+            [self._whole(tokenizer, prompt) for prompt in prompts],
+            return_tensors="pt", padding=True, add_special_tokens=not chat,
+        ).to(model.device)  # fmt: skip
+        encoder_decoder = model.config.is_encoder_decoder
+        width, limit = batch["input_ids"].shape[1], _positions(model)
+        needed = width if encoder_decoder else width + (self.max_tokens or 0)
+        if limit is not None and needed > limit:
+            also = "" if encoder_decoder else f" and max_tokens={self.max_tokens}"
+            raise InputError(
+                f"a prompt of {width} tokens{also} exceed the {limit} positions of {self.model}"
+            )
+        # The batch decides the draw: answers that are here already are never drawn again.
+        seed = int(hashlib.sha256(f"{self.seed} {prompts}".encode()).hexdigest()[:15], 16)
+        with torch.random.fork_rng(), torch.inference_mode():
+            torch.manual_seed(seed)
+            written = model.generate(
+                input_ids=batch["input_ids"], attention_mask=batch["attention_mask"],
+                pad_token_id=tokenizer.pad_token_id, **self._how(),
+            )  # fmt: skip
+        # A decoder of its own begins with a token that is nobody's.
+        new = written[:, 1:] if encoder_decoder else written[:, width:]
+        texts = tokenizer.batch_decode(new, skip_special_tokens=True)
+        ends = _ends(model)
+        return [
+            Completion(text, STOP if not ends.isdisjoint(row) else LENGTH)
+            for text, row in zip(texts, new.tolist(), strict=True)
+        ]
+
+    def _whole(self, tokenizer: Any, prompt: str) -> str:
+        """All that the model reads."""
+        if tokenizer.chat_template is None:
+            return prompt if self.system is None else f"{self.system}\n\n{prompt}"
+        messages = [] if self.system is None else [("system", self.system)]
+        try:
+            return str(
+                tokenizer.apply_chat_template(
+                    [{"role": role, "content": text} for role, text in [*messages, ("user", prompt)]],
+                    tokenize=False, add_generation_prompt=True,
+                )
+            )  # fmt: skip
+        except Exception as error:  # the template's own
+            raise InputError(
+                f"the chat template of {self.model} fails: {_reason(error)}",
+                remedy="some take no system message: put it into the prompt",
+            ) from None
+
+    def _how(self) -> dict[str, Any]:
+        length = {"max_new_tokens": self.max_tokens, "max_length": None}
+        if self.temperature is None:
+            return length
+        if self.temperature == 0:
+            return {**length, "do_sample": False, "num_beams": 1}
+        return {
+            **length, "do_sample": True, "num_beams": 1, "temperature": self.temperature,
+            "top_k": 0, "top_p": 1.0,
+        }  # fmt: skip
+
+
+def _positions(model: Any) -> int | None:
+    """Tokens that the model can tell the places of, or None where there is no limit."""
+    found = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    return found if isinstance(found, int) else None
+
+
+def _ends(model: Any) -> set[int]:
+    """Tokens that end a text."""
+    found = model.generation_config.eos_token_id
+    return set() if found is None else {found} if isinstance(found, int) else set(found)
+
+
+def _load(name: str, device: str | None) -> tuple[Any, Any]:
+    import transformers
+
+    place = presets.model_folder(presets.find_preset(name))
+
+    def make() -> Any:
+        config = transformers.AutoConfig.from_pretrained(place)
+        kind = "Seq2SeqLM" if config.is_encoder_decoder else "CausalLM"
+        # A decoder writes on where the prompt ends: padding has to stand before it.
+        side = "right" if config.is_encoder_decoder else "left"
+        model = getattr(transformers, f"AutoModelFor{kind}").from_pretrained(place, dtype="auto")
+        model.tokenizer = transformers.AutoTokenizer.from_pretrained(place, padding_side=side)
+        return model
+
+    # Weights stay in the precision that they were published in.
+    model = loading.load_model(place, make, "published", loading.torch_device(device))
+    tokenizer = model.tokenizer
+    if tokenizer.pad_token is None:
+        if tokenizer.eos_token is None:
+            raise InputError(f"the tokenizer of {place} has no padding token and no end token")
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer, model
+
+
+def _reason(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
