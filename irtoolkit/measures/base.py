@@ -33,10 +33,6 @@ class ColumnarMeasure(Measure):  # type: ignore[misc]
         """The traits of this measure with its parameters; by default TRAITS."""
         return self.TRAITS
 
-    def needs_whole_pool(self) -> bool:
-        """Whether the measure is only meaningful for a run that lists every candidate."""
-        return self.traits.whole_pool
-
     def __repr__(self) -> str:
         shown = {
             name: self[name]
@@ -75,7 +71,7 @@ class ColumnarEvaluator(providers.Evaluator):  # type: ignore[misc]
         self.qrels = qrels
 
     def _iter_calc(self, run: Any) -> Iterator[Metric]:
-        judged = JudgedRun.lay(Run.of(run, empty=True), self.qrels)
+        judged = JudgedRun.of(Run.of(run, empty=True), self.qrels)
         for measure in self.measures:
             values = measure.per_query(judged).tolist()
             for query_id, value in zip(judged.query_ids, values, strict=True):

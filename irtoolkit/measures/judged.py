@@ -67,7 +67,7 @@ class JudgedRun:
     judged_rows: Ints | None = None
 
     @classmethod
-    def lay(cls, run: Run, qrels: Qrels, ranks: Ranks | None = None) -> JudgedRun:
+    def of(cls, run: Run, qrels: Qrels, ranks: Ranks | None = None) -> JudgedRun:
         """Joins a run with judgments.
 
         Args:

@@ -26,11 +26,6 @@ from irtoolkit.measures.judged import JudgedRun, RankedRows, sums, within
 from irtoolkit.measures.traits import traits
 
 
-def uses_ranks(measure: Measure) -> bool:
-    """Whether a measure uses the exact ranks stored beside a run."""
-    return traits(measure).exact_ranks
-
-
 def vectorised(measure: Measure) -> Callable[[JudgedRun], Floats] | None:
     """The function that computes a measure, or None if STANDARD does not support it.
 

@@ -72,7 +72,7 @@ class FirstRelevant:
 
 def first_ranks(run: Run, qrels: Qrels, ranks: Ranks | None, rel: int) -> NDArray[np.float64]:
     """(Q,) rank of the first relevant document; infinite where unknown, NaN where there is none."""
-    found = Rank(rel=rel).per_query(JudgedRun.lay(run, qrels, ranks))
+    found = Rank(rel=rel).per_query(JudgedRun.of(run, qrels, ranks))
     best = np.zeros(len(qrels.query_ids), dtype=bool)
     best[np.repeat(np.arange(len(best)), np.diff(qrels.offsets))[qrels.grades >= rel]] = True
     return np.where(best, found, np.nan)

@@ -133,7 +133,7 @@ def evaluate(
     ours = {name: found for name, m in measures.items() if (found := _vectorised(m)) is not None}
     values = {}
     if ours:
-        judged = JudgedRun.lay(run, qrels, ranks)
+        judged = JudgedRun.of(run, qrels, ranks)
         values = {name: compute(judged) for name, compute in ours.items()}
     others = {name: measure for name, measure in measures.items() if name not in ours}
     values |= _by_ir_measures(run, qrels, others)

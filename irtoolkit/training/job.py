@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from irtoolkit.training.checkpoints import StageFolder
-from irtoolkit.training.evaluating import Test
 from irtoolkit.training.recipes import Recipe, Stage
 from irtoolkit.training.training_set import TrainingSet
+from irtoolkit.training.validation import Validation
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class StageData:
     Attributes:
         stage: the stage.
         rows: the rows to train on.
-        test: what the model is evaluated on during training; None if it is not evaluated.
+        validation: what the model is evaluated on during training; None if it is not evaluated.
     """
 
     stage: Stage
     rows: TrainingSet
-    test: Test | None
+    validation: Validation | None
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,6 @@ class StageJob:
         return self.data.rows
 
     @property
-    def test(self) -> Test | None:
+    def validation(self) -> Validation | None:
         """What the model is evaluated on during training."""
-        return self.data.test
+        return self.data.validation

@@ -98,7 +98,7 @@ def triplet(case: LossCase) -> Any:
     """loss = max( |q - p| - |q - n| + margin, 0 ), Euclidean (Cohan et al. 2020, eq. 1 and 2)."""
     from irtoolkit.training import loss_modules
 
-    return _of_vectors(case, loss_modules.triplet(case.model, case.stage.margin))
+    return _of_vectors(case, loss_modules.triplet_loss(case.model, case.stage.margin))
 
 
 def margin_mse(case: LossCase) -> Any:

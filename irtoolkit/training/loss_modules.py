@@ -16,7 +16,7 @@ from sentence_transformers.util import SimilarityFunction, all_gather_with_grad
 from torch import Tensor, nn
 from torch.nn import functional
 
-Similarity = Callable[..., Tensor]
+TensorSimilarity = Callable[..., Tensor]
 Features = Iterable[dict[str, Any]]
 
 
@@ -31,8 +31,8 @@ def is_distributed() -> bool:
 # -- similarities -----------------------------------------------------------------------------
 
 
-def all_pairs(name: str, scale: float = 1.0) -> Similarity:
-    """Similarity of each of (n, d) vectors with each of (m, d) vectors: (n, m).
+def all_pairs(name: str, scale: float = 1.0) -> TensorSimilarity:
+    """TensorSimilarity of each of (n, d) vectors with each of (m, d) vectors: (n, m).
 
     Args:
         name: sentence-transformers' name: "dot", "cosine" or "euclidean", a negated distance.
@@ -41,8 +41,8 @@ def all_pairs(name: str, scale: float = 1.0) -> Similarity:
     return _in_single(SimilarityFunction.to_similarity_fn(name), scale)
 
 
-def row_by_row(name: str, scale: float = 1.0) -> Similarity:
-    """Similarity of (n, d) vectors with the (n, d) vectors of the same row: (n,). See `all_pairs`."""
+def row_by_row(name: str, scale: float = 1.0) -> TensorSimilarity:
+    """TensorSimilarity of (n, d) vectors with the (n, d) vectors of the same row: (n,). See `all_pairs`."""
     if name == "euclidean":
         return _in_single(lambda a, b: -distance(a, b), scale)
     return _in_single(SimilarityFunction.to_similarity_pairwise_fn(name), scale)
@@ -54,7 +54,7 @@ def distance(a: Tensor, b: Tensor) -> Tensor:
     return length
 
 
-def _in_single(compare: Similarity, scale: float) -> Similarity:
+def _in_single(compare: TensorSimilarity, scale: float) -> TensorSimilarity:
     """Computes a similarity in single precision, because bf16 rounds 200.5 to 200."""
 
     @wraps(compare)
@@ -79,7 +79,7 @@ class Sampled(MultipleNegativesRankingLoss):  # type: ignore[misc]
     The columns are queries, relevant documents, and one column for each negative.
     """
 
-    def __init__(self, model: nn.Module, compare: Similarity) -> None:
+    def __init__(self, model: nn.Module, compare: TensorSimilarity) -> None:
         super().__init__(model, scale=1.0, similarity_fct=compare)
 
     def compute_loss_from_embeddings(self, embeddings: list[Tensor], labels: Any = None) -> Tensor:
@@ -124,7 +124,7 @@ class AllDocuments(nn.Module):
         return {"scale": self.scale, "similarity": self.similarity, "documents": len(self.matrix)}
 
 
-def triplet(model: Any, margin: float) -> Any:
+def triplet_loss(model: Any, margin: float) -> Any:
     """SPECTER's triplet loss."""
     return TripletLoss(model, distance_metric=_in_single(distance, 1.0), triplet_margin=margin)
 
@@ -205,22 +205,22 @@ def sampled_tokens(model: Any, scale: float) -> nn.Module:
     return SampledTokens()
 
 
-def own_documents(model: Any, scale: float) -> Similarity:
+def own_documents(model: Any, scale: float) -> TensorSimilarity:
     """MaxSim of each query with each of its own documents: (n, documents)."""
     return _scoring(model, "kd_scores", scale)
 
 
-def each_document(model: Any, scale: float) -> Similarity:
+def each_document(model: Any, scale: float) -> TensorSimilarity:
     """MaxSim of each query with one document: (n,)."""
     return _scoring(model, "scores_pairwise", scale)
 
 
-def every_document(model: Any) -> Similarity:
+def every_document(model: Any) -> TensorSimilarity:
     """MaxSim of each query with every document of the batch: (n, documents)."""
     return _scoring(model, "scores", 1.0)
 
 
-def _scoring(model: Any, form: str, scale: float) -> Similarity:
+def _scoring(model: Any, form: str, scale: float) -> TensorSimilarity:
     """One of sentence-transformers' MaxSim functions, averaged if the model averages."""
     from sentence_transformers.multi_vector_encoder import scoring
 

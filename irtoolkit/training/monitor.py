@@ -48,9 +48,9 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
 
     def best(self) -> dict[str, Any] | None:
         """The best evaluation so far, the first of equal ones; None if there is none."""
-        if self._job.test is None or not self.evaluations:
+        if self._job.validation is None or not self.evaluations:
             return None
-        measure = self._job.test.measure
+        measure = self._job.validation.measure
         sign = 1 if traits(measure).lower_is_better else -1
         return min(self.evaluations, key=lambda found: sign * found["figures"][measure])
 
@@ -141,22 +141,22 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
     def _evaluate(self, state: Any, control: Any) -> None:
         control.should_save = True
         job = self._job
-        if job.test is None:
+        if job.validation is None:
             return
         figures = None
         if state.is_world_process_zero:
             precision = chosen_precision(job.recipe.precision, job.options.device)
-            figures = job.test(self._trainer.model, job.recipe.kind, precision)
+            figures = job.validation(self._trainer.model, job.recipe.kind, precision)
         figures = from_first(figures)
         found = {"step": state.global_step, "epoch": round(state.epoch, 4), "figures": figures}
         self.evaluations.append(found)
         best = self.best()
         if best is found and state.is_world_process_zero:
             save_atomically(model_saver(self._trainer.model), job.folder.best(found["step"]))
-        value = figures[job.test.measure]
+        value = figures[job.validation.measure]
         if state.is_world_process_zero:
             tqdm.write(
-                f"step {state.global_step}: {job.test.measure} {value:.4f}"
+                f"step {state.global_step}: {job.validation.measure} {value:.4f}"
                 + (", the best so far" if best is found else ""),
                 file=sys.stderr,
             )
@@ -164,6 +164,6 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
             control.should_training_stop = True
         if math.isnan(value):
             raise InputError(
-                f"{job.test.measure} is not a number at step {state.global_step}",
+                f"{job.validation.measure} is not a number at step {state.global_step}",
                 remedy="lower rate or scale, or compute with precision=fp32",
             )

@@ -26,7 +26,6 @@ from irtoolkit.training.checkpoints import (
     read_record,
     save_atomically,
 )
-from irtoolkit.training.evaluating import make_test
 from irtoolkit.training.job import StageData, StageJob, TrainOptions
 from irtoolkit.training.losses import check_stage
 from irtoolkit.training.lstm import FROM_SCRATCH
@@ -41,6 +40,7 @@ from irtoolkit.training.recipes import Recipe, Stage, check_ranges
 from irtoolkit.training.sets import build_training_set
 from irtoolkit.training.stages import train_stage
 from irtoolkit.training.training_set import TrainingSet
+from irtoolkit.training.validation import make_validation
 
 
 @dataclass(frozen=True)
@@ -95,19 +95,13 @@ def train(
     _refuse_other_files(folder)
     if is_first_process():
         # These are not part of the model's record, but a resumed training must have the same.
-        run = {
-            "processes": world_size(),
-            "precision": loading.chosen_precision(recipe.precision, options.device),
-        }
-        work.claim({**plan, **run}, restart)
+        precision = loading.chosen_precision(recipe.precision, options.device)
+        work.claim({**plan, "processes": world_size(), "precision": precision}, restart)
     wait_for_all(options.device)
     started = time.monotonic()
     stages = _train_stages(recipe, data, work, options)
-    record = {
-        "plan": plan,
-        "stages": [stage.record() for stage in stages],
-        **provenance.circumstances(time.monotonic() - started),
-    }
+    made = provenance.circumstances(time.monotonic() - started)
+    record = {"plan": plan, "stages": [stage.record() for stage in stages], **made}
     if is_first_process():
         _deliver(recipe, record, stages[-1].model, folder)
         work.remove()
@@ -179,7 +173,7 @@ def _prepare(recipe: Recipe, stage: Stage, join: str) -> StageData:
     if stage.held_out:
         kept, out = split_rows(rows, stage, recipe.seed)
         rows, held = rows.select(kept), rows.select(out)
-    return StageData(stage, rows, make_test(stage, held, join))
+    return StageData(stage, rows, make_validation(stage, held, join))
 
 
 def split_rows(rows: TrainingSet, stage: Stage, seed: int) -> tuple[Ints, Ints]:
@@ -216,7 +210,7 @@ def _plan(recipe: Recipe, data: list[StageData]) -> dict[str, Any]:
     if recipe.words is not None:
         starts[recipe.words] = sha256(recipe.words)
     lexicon = None if recipe.sememes is None else sha256(recipe.sememes)
-    tests = [None if one.test is None else one.test.fingerprint() for one in data]
+    tests = [None if (test := one.validation) is None else test.fingerprint() for one in data]
     return {
         "recipe": recipe.name, "settings": settings,
         "data": [one.rows.fingerprint for one in data], "tests": tests, "start": starts,

@@ -14,11 +14,11 @@ import pytest
 from irtoolkit.base.errors import InputError
 from irtoolkit.runs import Run
 from irtoolkit.training.base_model import segment_separator
-from irtoolkit.training.evaluating import make_test
 from irtoolkit.training.model_paths import RECORD, trained_folder
 from irtoolkit.training.recipe_files import find_recipe, recipe_names
 from irtoolkit.training.sets import build_training_set
 from irtoolkit.training.trainer import split_rows, train
+from irtoolkit.training.validation import make_validation
 from tests import planted
 from tests.conftest import Answer
 
@@ -139,7 +139,7 @@ def test_rows_held_out_are_not_trained_on(cache: Path) -> None:
     kept, out = split_rows(rows, stage, seed=1)
     assert sorted([*kept, *out]) == list(range(len(rows)))
     assert not set(rows.query_ids[kept]) & set(rows.query_ids[out])
-    test = make_test(stage, rows.select(out))
+    test = make_validation(stage, rows.select(out))
     assert test is not None
     assert set(test.qrels.query_ids) == set(rows.query_ids[out]) == set(test.task.query_ids)
     with pytest.raises(InputError, match="leaves one part empty"):
@@ -170,7 +170,7 @@ def test_held_out_rows_of_files_rank_the_documents_of_the_others(
     settings = {"file": str(file), "held_out": "0.3", "measure": "RR", "evaluate": ""}
     stage = find_recipe("egret-books", settings).stages[0]
     rows = build_training_set(stage)
-    test = make_test(stage, rows.select(np.array([1, 4, 7])))
+    test = make_validation(stage, rows.select(np.array([1, 4, 7])))
     assert test is not None
     assert len(test.task.query_ids) == 3
     shown = {text for group in test.task.groups for (text,) in test.task.docs[group.docs]}

@@ -22,11 +22,11 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import System
 from irtoolkit.training.checkpoints import StageFolder, save_atomically
-from irtoolkit.training.evaluating import make_test
 from irtoolkit.training.losses import LOSSES
 from irtoolkit.training.model_paths import RECORD, trained_by
 from irtoolkit.training.recipes import Recipe, Stage
 from irtoolkit.training.trainer import train
+from irtoolkit.training.validation import make_validation
 from tests import planted
 
 
@@ -352,7 +352,7 @@ def test_want_of_memory_says_what_to_lower(tmp_path: Path) -> None:
 
 def test_something_must_be_measured_on(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nothing to measure it on"):
-        make_test(Stage(dataset="quoter/sample/en/train", measure="RR"), None)
+        make_validation(Stage(dataset="quoter/sample/en/train", measure="RR"), None)
 
 
 def test_a_folder_that_is_no_model_is_left_alone(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def values(measure: Measure, run: RunDict, qrels: QrelsDict) -> list[float]:
     """Ours, which must be there."""
     compute = vectorised(measure)
     assert compute is not None, measure
-    found = compute(JudgedRun.lay(Run.of(run), Qrels.of(qrels)))
+    found = compute(JudgedRun.of(Run.of(run), Qrels.of(qrels)))
     assert found.dtype == np.float64
     assert found.shape == (len(qrels),)
     return found.tolist()

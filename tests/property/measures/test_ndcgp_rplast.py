@@ -125,7 +125,7 @@ def test_values_lie_between_zero_and_one(grades: list[int], p: int) -> None:
 @example(({"q2": {"b": 1.0}, "q1": {"b": 1.0, "a": 1.0}}, {"q1": {"a": 1}, "q2": {"a": 2}}))
 def test_laid_run_is_its_plain_restatement(case: tuple[RunDict, QrelsDict]) -> None:
     run, qrels = case
-    judged = JudgedRun.lay(Run.of(run), Qrels.of(qrels))
+    judged = JudgedRun.of(Run.of(run), Qrels.of(qrels))
     grades = [listed_grades(run, qrels, q) for q in qrels]
     pools = [list(docs.values()) for docs in qrels.values()]
 
@@ -158,7 +158,7 @@ def test_laying_does_not_depend_on_the_order_rows_are_given_in(
 ) -> None:
     run, qrels = case
     backwards = {q: dict(reversed(docs.items())) for q, docs in reversed(run.items())}
-    one = JudgedRun.lay(Run.of(run), Qrels.of(qrels))
-    other = JudgedRun.lay(Run.of(backwards), Qrels.of(qrels))
+    one = JudgedRun.of(Run.of(run), Qrels.of(qrels))
+    other = JudgedRun.of(Run.of(backwards), Qrels.of(qrels))
     assert one.offsets.tolist() == other.offsets.tolist()
     assert one.grades.tolist() == other.grades.tolist()

@@ -770,7 +770,7 @@ def test_a_name_without_a_measure_has_no_traits() -> None:
 
 
 def test_a_measure_without_its_method_says_so() -> None:
-    judged = JudgedRun.lay(Run.of(RUN), Qrels.of(QRELS))
+    judged = JudgedRun.of(Run.of(RUN), Qrels.of(QRELS))
     with pytest.raises(NotImplementedError):
         ColumnarMeasure().per_query(judged)
 
@@ -794,7 +794,7 @@ def rows_of(array: Any, offsets: Any) -> list[list[Any]]:
 
 def test_laying_keeps_queries_apart_that_judge_the_same_documents() -> None:
     run = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"b": 2.0, "a": 1.0}}
-    judged = JudgedRun.lay(Run.of(run), Qrels.of({"q2": {"a": 1, "b": 2}, "q1": {"b": 3}}))
+    judged = JudgedRun.of(Run.of(run), Qrels.of({"q2": {"a": 1, "b": 2}, "q1": {"b": 3}}))
     assert judged.query_ids.tolist() == ["q2", "q1"]
     assert rows_of(judged.grades, judged.offsets) == [[2, 1], [0, 3]]
 
@@ -802,12 +802,12 @@ def test_laying_keeps_queries_apart_that_judge_the_same_documents() -> None:
 def test_laying_a_run_whose_tables_hold_more_than_its_rows() -> None:
     """After `head`, ids of queries and documents stand in the tables that no row points to."""
     run = Run.of({"q1": {"a": 2.0, "b": 1.0}, "q2": {"c": 1.0, "a": 0.5}}).head(1)
-    judged = JudgedRun.lay(run, Qrels.of({"q1": {"a": 1, "b": 2}, "q2": {"a": 3}}))
+    judged = JudgedRun.of(run, Qrels.of({"q1": {"a": 1, "b": 2}, "q2": {"a": 3}}))
     assert rows_of(judged.grades, judged.offsets) == [[1], [0]]
 
 
 def test_laying_against_no_judgments_at_all() -> None:
-    judged = JudgedRun.lay(Run.of({"q1": {"a": 1.0}}), Qrels.from_rows([]))
+    judged = JudgedRun.of(Run.of({"q1": {"a": 1.0}}), Qrels.from_rows([]))
     assert len(judged.query_ids) == len(judged.grades) == len(judged.ideal) == 0
     assert nDCGp.per_query(judged).tolist() == RPlast.per_query(judged).tolist() == []
 

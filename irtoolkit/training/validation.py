@@ -1,0 +1,193 @@
+"""Validation: the figures of a model on real candidate pools during training."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.models.presets import Kind
+from irtoolkit.retrievers.engine import rank_and_locate
+from irtoolkit.retrievers.task import Group, Task, load_task
+from irtoolkit.retrievers.texts import GivenTexts, Segments
+from irtoolkit.runs import Qrels
+from irtoolkit.scoring.evaluation import parse_measures
+from irtoolkit.scoring.score import score
+from irtoolkit.training.model_retriever import ModelRetriever
+from irtoolkit.training.processes import world_size
+from irtoolkit.training.recipes import Stage
+from irtoolkit.training.training_set import TrainingSet
+
+# Depth of the rankings that are scored; the ranks of relevant documents are exact.
+DEPTH = 1000
+# Number of texts that a CPU reads at once, and the largest number that a GPU does.
+_ON_CPU, _ON_GPU = 64, 512
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Queries, candidates and measures that a model is evaluated with during training.
+
+    Attributes:
+        task: the queries and their candidates.
+        dataset: the judgments, and the protocol by which figures are averaged.
+        measure: name of the measure that selects the best model.
+        measures: all measures by name; they include the others of the dataset's protocol.
+        join: separator of the segments of a text.
+        batch: number of texts that a GPU reads at once.
+    """
+
+    task: Task
+    dataset: Dataset
+    measure: str
+    measures: dict[str, Any]
+    join: str = " "
+    batch: int = _ON_GPU
+
+    @property
+    def qrels(self) -> Qrels:
+        """The judgments of the queries."""
+        return self.dataset.qrels
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the queries, the ids of the candidates and the judgments."""
+        digest = hashlib.sha256()
+        for name, text in zip(self.task.query_ids, self.task.queries, strict=True):
+            digest.update("\x1f".join((name, *text, "\x1e")).encode())
+        for ids in (self.task.doc_ids, self.qrels.query_ids, self.qrels.doc_ids):
+            digest.update("\x1f".join(map(str, ids)).encode())
+        for group in self.task.groups:
+            digest.update(group.queries.tobytes() + group.docs.tobytes())
+        for part in (self.qrels.offsets, self.qrels.docs, self.qrels.grades):
+            digest.update(part.tobytes())
+        return digest.hexdigest()
+
+    def __call__(self, model: Any, kind: Kind, precision: str = "fp32") -> dict[str, float]:
+        """The figure of a model for each measure."""
+        batch = _ON_CPU if model.device.type == "cpu" else self.batch
+        training = model.training
+        model.eval()
+        try:
+            ranking = rank_and_locate(
+                self.task,
+                ModelRetriever(model, kind, batch, self.join, precision),
+                self._relevant(),
+                depth=DEPTH,
+            )
+        finally:
+            model.train(training)
+        found = score(self.dataset, ranking.run, self.measures, names=["model"])
+        return found["model"].figures()
+
+    def _relevant(self) -> dict[str, list[str]]:
+        """The relevant documents of each query."""
+        relevant: dict[str, list[str]] = {}
+        for i, query_id in enumerate(self.qrels.query_ids):
+            rows = slice(self.qrels.offsets[i], self.qrels.offsets[i + 1])
+            docs = self.qrels.docs[rows][self.qrels.grades[rows] > 0]
+            relevant[query_id] = [str(self.qrels.doc_ids[doc]) for doc in docs]
+        return relevant
+
+
+def make_validation(stage: Stage, held: TrainingSet | None, join: str = " ") -> Validation | None:
+    """The validation of a stage, or None if the stage has no measure.
+
+    Args:
+        stage: gives the measure, and the dataset unless rows are held out.
+        held: the rows that are held out; None if there are none.
+        join: separator of the segments of a text.
+
+    Raises:
+        InputError: the dataset has no judgments, or there is nothing to evaluate on.
+    """
+    if stage.measure is None:
+        return None
+    if stage.evaluate:
+        task = load_task(stage.evaluate, query=stage.query, doc=stage.doc)
+        dataset = Dataset.load(stage.evaluate)
+        own = dataset.protocol.measures
+        names = [stage.measure, *(m for m in own if m != stage.measure)]
+        measures = parse_measures(names)
+        return Validation(task, dataset, stage.measure, measures, join, _batch(stage))
+    if held is None:
+        raise InputError(
+            f"measure={stage.measure}, and there is nothing to measure it on",
+            remedy="give evaluate=DATASET, or held_out=0.1 of the rows",
+        )
+    rows = zip(held.query_ids, held.doc_ids[held.golds], strict=True)
+    qrels = Qrels.from_rows((str(query), str(doc), 1) for query, doc in rows)
+    if stage.source == "dataset":
+        task = _restricted(stage, set(qrels.query_ids))
+    else:
+        task, join = _held_out(held, stage.grouped), " "
+    judged = Dataset.of_qrels(qrels)
+    measures = parse_measures([stage.measure])
+    return Validation(task, judged, stage.measure, measures, join, _batch(stage))
+
+
+def _batch(stage: Stage) -> int:
+    """Number of texts that a GPU reads at once.
+
+    A training step holds the activations of all layers, and encoding only those of one layer; so
+    several times the rows of a step fit wherever training does.
+    """
+    return min(_ON_GPU, 4 * (stage.chunk or max(1, stage.batch // world_size())))
+
+
+class _SingleSegments(Sequence[Segments]):
+    """Some texts of a sequence, each as one segment."""
+
+    def __init__(self, texts: Sequence[str], places: Ints | None = None) -> None:
+        self._texts = texts
+        self._places = np.arange(len(texts)) if places is None else places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice | np.ndarray):
+            return _SingleSegments(self._texts, self._places[key])
+        return (self._texts[int(self._places[key])],)
+
+
+def _restricted(stage: Stage, queries: set[str]) -> Task:
+    """The task of the stage's dataset with some of its queries."""
+    whole = load_task(stage.dataset, query=stage.query, doc=stage.doc)
+    kept = np.flatnonzero([query in queries for query in whole.query_ids])
+    place = np.full(len(whole.query_ids), -1)
+    place[kept] = np.arange(len(kept))
+    groups = []
+    for group in whole.groups:
+        members = place[group.queries]
+        if (members >= 0).any():
+            groups.append(Group(members[members >= 0], group.docs))
+    texts = whole.queries
+    return Task(
+        whole.dataset_id, whole.query_ids[kept], whole.doc_ids, tuple(groups),
+        whole.query_view, whole.doc_view,
+        texts=GivenTexts([texts[i] for i in kept], whole.docs),
+    )  # fmt: skip
+
+
+def _held_out(rows: TrainingSet, grouped: bool) -> Task:
+    """A task with held-out rows as queries, and the documents of these rows as candidates.
+
+    If `grouped`, the candidates of a row are the documents of its group.
+    """
+    query_ids, first = np.unique(rows.query_ids, return_index=True)
+    queries = [(rows.queries[int(row)],) for row in first]
+    groups = []
+    for group in np.unique(rows.groups) if grouped else [None]:
+        members = np.flatnonzero(rows.groups == group) if grouped else np.arange(len(rows))
+        numbers = np.flatnonzero(np.isin(first, members))
+        groups.append(Group(numbers, np.unique(rows.golds[members])))
+    return Task(
+        rows.what, query_ids, rows.doc_ids, tuple(groups),
+        texts=GivenTexts(queries, _SingleSegments(rows.docs)),
+    )  # fmt: skip
