@@ -16,9 +16,10 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.cache import cache_home
 from irtoolkit.models import loading, presets
-from irtoolkit.models.adapters import Adapter, Item, load_adapter
+from irtoolkit.models.adapters import Adapter, Item
 from irtoolkit.models.batches import Batches
 from irtoolkit.models.loading import Precision
+from irtoolkit.models.opening import AdapterSettings, load_adapter
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.shards import Encodings, Output, Store, key_of, write_shard
 
@@ -46,7 +47,7 @@ class EncoderSettings:
         prompt: put before each text; by default the preset's, else the model's own.
         precision: "fp32", "bf16" or "fp16"; "auto" is fp32 on a CPU and bf16 (fp16) on a GPU.
         stored: how vectors are kept on disk; "int8" for token vectors, each with a scale.
-        options: of late interaction; see `irtoolkit.models.adapters.load_adapter`.
+        options: of late interaction; see `irtoolkit.models.opening.load_adapter`.
         device: by default a GPU when there is one.
         batch_tokens: tokens at once; by default by the device.
     """
@@ -94,10 +95,8 @@ class Encoder:
                 remedy="leave pooling out",
             )
         pooling = how.pooling or known.pooling
-        self._model: Adapter = load_adapter(
-            place, how.kind, how.side, pooling=pooling, device=device,
-            precision=precision, prompt=prompt, limit=length, options=how.options,
-        )  # fmt: skip
+        chosen = AdapterSettings(device, precision, pooling, prompt, length, how.options)
+        self._model: Adapter = load_adapter(place, how.kind, how.side, chosen)
         self._batches = Batches(self._model, how.batch_tokens)
         decides = {
             # Of this side's weights alone: documents are not encoded again for another query encoder.

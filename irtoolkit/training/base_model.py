@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.models import adapters, loading, presets
+from irtoolkit.models import limits, loading, presets
 from irtoolkit.models.presets import Preset, Side
 from irtoolkit.training.base_checkpoint import SIDES, find_checkpoint, open_checkpoint, start_of
 from irtoolkit.training.dense_model import dense_model, scratch_model
@@ -150,7 +150,7 @@ def _as_colbert(model: Any) -> None:
             reader.model.resize_token_embeddings(len(tokenizer))
         model.prompts = {side: f"{m} " for side, m in zip(SIDES, markers, strict=True)}
     if tokenizer.mask_token_id is not None:
-        length = min(COLBERT_QUERY, adapters.position_limit(reader.model), reader.max_seq_length)
+        length = min(COLBERT_QUERY, limits.position_limit(reader.model), reader.max_seq_length)
         reader.query_expansion = {"strategy": "fixed", "attend": False, "length": length}
     for module in model:
         if hasattr(module, "skiplist_words"):
@@ -202,7 +202,7 @@ def _set_lengths(model: Any, recipe: Recipe) -> None:
         "query": recipe.query_length or known["query"].query_length,
         "document": recipe.doc_length or known["document"].doc_length,
     }
-    readers = {side: adapters.reader_of(model, recipe.kind, side) for side in SIDES}
+    readers = {side: limits.reader_of(model, recipe.kind, side) for side in SIDES}
     one_length = (
         readers["query"] is readers["document"]
         and lengths["query"] != lengths["document"]
@@ -217,12 +217,12 @@ def _set_lengths(model: Any, recipe: Recipe) -> None:
             raise InputError(f"a length of {length} tokens is not at least 1")
         reader = readers[side]
         parts = loading.transformers_in(reader)
-        longest = min((adapters.position_limit(part) for part, _ in parts), default=None)
-        adapters.refuse_longer(length, longest)
+        longest = min((limits.position_limit(part) for part, _ in parts), default=None)
+        limits.refuse_longer(length, longest)
         if one_length:
             _set_side_length(reader, side, length)
         else:
-            adapters.set_limit(reader, recipe.kind, side, length)
+            limits.set_limit(reader, recipe.kind, side, length)
 
 
 def _set_side_length(reader: Any, side: Side, length: int) -> None:

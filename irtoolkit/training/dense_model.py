@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.models import adapters, presets
+from irtoolkit.models import limits, presets
 from irtoolkit.models.presets import COMPARED_AS, Preset, Side
 from irtoolkit.training.base_checkpoint import SIDES, find_checkpoint, open_checkpoint
 from irtoolkit.training.lstm import encoder_maker
@@ -129,7 +129,7 @@ def _prompts(opened: dict[str, Any], starts: dict[Side, tuple[Preset, str]]) -> 
     if query is None and document is None and opened["query"] is opened["document"]:
         return dict(opened["document"].prompts)
     if query is None:
-        query = adapters.own_prompt(opened["query"], "query")
+        query = limits.own_prompt(opened["query"], "query")
     if document is None:
-        document = adapters.own_prompt(opened["document"], "document")
+        document = limits.own_prompt(opened["document"], "document")
     return {"query": query or "", "document": document or ""}

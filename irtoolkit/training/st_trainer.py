@@ -16,7 +16,7 @@ from transformers import TrainingArguments
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.models.adapters import own_prompt
+from irtoolkit.models.limits import own_prompt
 from irtoolkit.models.loading import chosen_precision
 from irtoolkit.models.presets import SAVED_AS, Kind
 from irtoolkit.training.checkpoints import model_saver

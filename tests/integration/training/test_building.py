@@ -11,7 +11,7 @@ from sentence_transformers.base.modules import Dense, Normalize, Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling, StaticEmbedding
 
 from irtoolkit.models import loading, presets
-from irtoolkit.models.adapters import load_adapter
+from irtoolkit.models.opening import AdapterSettings, load_adapter
 from irtoolkit.models.presets import SAVED_AS
 from irtoolkit.retrievers import cross, dense, late, sparse
 from tests.datasets import paired, register, table
@@ -98,7 +98,7 @@ def test_a_saved_model_ranks_as_it_did(name: str, starts: Any, tmp_path: Path) -
     assert scores(again, kind) == pytest.approx(expected, abs=1e-5)
     assert again.prompts == model.prompts
     for side, length in (("query", how.get("query_length")), ("document", how.get("doc_length"))):
-        applied = load_adapter(folder, kind, side, device="cpu", precision="fp32")  # type: ignore[arg-type]
+        applied = load_adapter(folder, kind, side, AdapterSettings("cpu", "fp32"))  # type: ignore[arg-type]
         if length is not None:
             assert applied.limit == length
         if kind in ("dense", "sparse"):

@@ -27,10 +27,10 @@ from sentence_transformers.sentence_transformer.modules import (
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import batches, presets
-from irtoolkit.models.adapters import Output
 from irtoolkit.models.batches import Batches
 from irtoolkit.models.encoder import Encoder, EncoderSettings
 from irtoolkit.models.presets import Preset, Side
+from irtoolkit.models.shards import Output
 from tests.tiny import DIMENSIONS, LONGEST, WORDS, config, save, sentence_model, tokenizer
 
 DRAW = np.random.default_rng(2)

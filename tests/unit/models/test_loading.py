@@ -240,7 +240,7 @@ def test_a_length_of_nothing(plain: Path, length: int) -> None:
 def test_a_length_for_a_model_that_cuts_nothing(root: Path) -> None:
     folder = sentence_model(root / "static", StaticEmbedding(tokenizer(), embedding_dim=4))
     assert encoder(folder).encode(["a cat " * 99]).lengths.tolist() == [198]
-    assert "a length of 5 tokens: the model cuts no text" in refused(folder, length=5)
+    assert "a length of 5 tokens: the model does not truncate texts" in refused(folder, length=5)
 
 
 def test_a_pooling_that_there_is_not(plain: Path) -> None:

@@ -19,13 +19,13 @@ from sentence_transformers.sentence_transformer.modules import Pooling, Router
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading
-from irtoolkit.models.adapters import load_adapter
 from irtoolkit.models.modules import (
     MaskPooling,
     SememeTransformer,
     read_lexicon,
     write_lexicon,
 )
+from irtoolkit.models.opening import AdapterSettings, load_adapter
 from tests.tiny import DIMENSIONS, WORDS, config, save, sentence_model, tokenizer
 
 MASK = 4
@@ -309,11 +309,11 @@ def test_a_model_alone_is_saved_and_loaded(encoder: Any, tmp_path: Path) -> None
 def test_irtoolkit_applies_a_saved_model(saved: Path, encoder: Any) -> None:
     own = loading.open_model("dense", str(saved))
     for side, encode in (("query", own.encode_query), ("document", own.encode_document)):
-        model = load_adapter(str(saved), "dense", side, device="cpu", precision="fp32")  # type: ignore[arg-type]
+        model = load_adapter(str(saved), "dense", side, AdapterSettings("cpu", "fp32"))  # type: ignore[arg-type]
         found = np.stack([vector for (vector,) in model(TEXTS)])
         assert np.allclose(found, encode(TEXTS), atol=1e-4)
         assert model.similarity == "dot"
-        half = load_adapter(str(saved), "dense", side, device="cpu", precision="bf16")  # type: ignore[arg-type]
+        half = load_adapter(str(saved), "dense", side, AdapterSettings("cpu", "bf16"))  # type: ignore[arg-type]
         near = np.stack([vector for (vector,) in half(TEXTS)])
         assert near.dtype == np.float32
         cosine = (

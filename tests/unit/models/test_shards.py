@@ -19,6 +19,8 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.models import encoder as encoding
 from irtoolkit.models import shards
 from irtoolkit.models.encoder import Encoder, EncoderSettings
+from irtoolkit.models.opening import AdapterSettings
+from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.shards import KEY_BYTES, Output, Store, key_of, write_shard
 
 SMALL = 4
@@ -178,8 +180,8 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Counting]:
     """Every model that has been loaded; shards are small, and the cache is this test's own."""
     loaded: list[Counting] = []
 
-    def apply(*args: Any, limit: int | None = None, **how: Any) -> Counting:
-        loaded.append(Counting(limit))
+    def apply(location: str, kind: Kind, side: Side, settings: AdapterSettings) -> Counting:
+        loaded.append(Counting(settings.limit))
         return loaded[-1]
 
     (tmp_path / "model").mkdir()

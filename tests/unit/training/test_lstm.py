@@ -14,7 +14,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.models.adapters import load_adapter
+from irtoolkit.models.opening import AdapterSettings, load_adapter
 from irtoolkit.training.base_model import build_model, freeze_documents
 from irtoolkit.training.losses import make_loss
 from irtoolkit.training.lstm import vocabulary
@@ -102,9 +102,8 @@ def test_what_is_saved_is_a_model_for_everybody(tmp_path: Path) -> None:
         ours = load_adapter(
             str(tmp_path / "model"),
             "dense",
-            side,
-            device="cpu",
-            precision="fp32",  # type: ignore[arg-type]
+            side,  # type: ignore[arg-type]
+            AdapterSettings("cpu", "fp32"),
         )
         encode = getattr(read, f"encode_{side}")
         assert ours.limit == limit

@@ -1,0 +1,95 @@
+"""What models say of themselves, and what can be set on them: prompts, lengths, options."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.models.presets import Kind, Side
+
+# A reader's own length for one side; its others' is `max_seq_length`.
+_LENGTHS: dict[Side, str] = {"query": "query_length", "document": "document_length"}
+
+
+def own_prompt(model: Any, side: Side) -> str | None:
+    """The prompt that sentence-transformers' encode_query and encode_document would use."""
+    prompts = dict(getattr(model, "prompts", None) or {})
+    names = ("query",) if side == "query" else ("document", "passage", "corpus")
+    default = getattr(model, "default_prompt_name", None)
+    for name in (*names, *([default] if default else [])):
+        if name in prompts:
+            return str(prompts[name])
+    return None
+
+
+def reader_of(model: Any, kind: Kind, side: Side) -> Any:
+    """The module that reads texts of a side: a model with two encoders has one for each."""
+    first = model if kind == "cross" else model[0]
+    routes = getattr(first, "sub_modules", {})
+    return routes[side][0] if side in routes else first
+
+
+def own_limit(reader: Any, kind: Kind, side: Side) -> int | None:
+    if kind == "late":
+        expansion = getattr(reader, "query_expansion", None)
+        if side == "query" and expansion:
+            return int(expansion["length"])
+    if kind != "cross":  # which has no sides
+        own = getattr(reader, _LENGTHS[side], None)
+        if own is not None:
+            return int(own)
+    limit = getattr(reader, "max_seq_length", None)
+    return None if limit is None or limit > 1 << 30 else int(limit)
+
+
+def refuse_longer(limit: int | None, longest: int | None) -> None:
+    if limit is not None and longest is not None and limit > longest:
+        raise InputError(f"a length of {limit} tokens is more than the model's {longest}")
+
+
+def set_limit(reader: Any, kind: Kind, side: Side, limit: int) -> None:
+    """Makes a model cut the texts of a side after so many tokens."""
+    if kind not in ("late", "cross") and getattr(reader, _LENGTHS[side], None) is not None:
+        setattr(reader, _LENGTHS[side], limit)
+    elif kind != "late":
+        try:
+            reader.max_seq_length = limit
+        except AttributeError:
+            raise InputError(
+                f"a length of {limit} tokens: the model does not truncate texts"
+            ) from None
+    elif side == "query" and reader.query_expansion:
+        reader.query_expansion = {**reader.query_expansion, "length": limit}
+    elif side == "query":
+        reader.query_length = limit
+    else:
+        reader.document_length = limit
+
+
+def set_options(model: Any, options: dict[str, Any]) -> None:
+    first = model[0]
+    masks = [module for module in model if hasattr(module, "skiplist_words")]
+    if options.get("expansion") is True and not first.query_expansion:
+        raise InputError("expansion=true: this model's queries are not expanded")
+    if options.get("skiplist") is True and not any(mask.skiplist_words for mask in masks):
+        raise InputError("skiplist=true: this model leaves no token out")
+    if options.get("expansion") is False:
+        if first.query_expansion:
+            first.query_length = int(first.query_expansion["length"])
+        first.query_expansion = None
+    if options.get("skiplist") is False:
+        for mask in masks:
+            mask.skiplist_words = []
+            mask.resolve_with_tokenizer(model.tokenizer)
+
+
+def position_limit(model: Any) -> int:
+    """Tokens that a transformer has positions for."""
+    most = int(getattr(model.config, "max_position_embeddings", None) or 1 << 30)
+    for module in model.modules():
+        # RoBERTa's positions begin after its padding token's.
+        padding = getattr(getattr(module, "position_embeddings", None), "padding_idx", None)
+        if padding is not None:
+            most -= padding + 1
+    tokenizer = getattr(model, "tokenizer", None)
+    return most if tokenizer is None else min(most, int(tokenizer.model_max_length))

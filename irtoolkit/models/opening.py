@@ -1,0 +1,152 @@
+"""Opening a model's files as an adapter, the function that encodes a batch of texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.models import loading
+from irtoolkit.models.adapters import Adapter, Averaged, Plain, SentenceModel, Sparta
+from irtoolkit.models.limits import set_options
+from irtoolkit.models.presets import (
+    SAVED_AS,
+    Kind,
+    Preset,
+    Side,
+    read_model_json,
+    said_kind,
+    weights_hash,
+)
+
+_MADE = {"late": "a vector of each token", "sparse": "weights of terms"}
+
+
+@dataclass(frozen=True)
+class AdapterSettings:
+    """How a model encodes texts.
+
+    Attributes:
+        device: torch device that the model computes on.
+        precision: "fp32", "bf16" or "fp16".
+        pooling: how the token vectors of a plain transformer become one; "sparta" for SPARTA's
+            sparse vectors. A sentence-transformers model pools as it says itself.
+        prompt: text put before each text; by default the model's own.
+        limit: number of tokens after which a text is truncated; by default the model's own.
+        options: options of a late-interaction model, ("expansion", bool) and ("skiplist", bool).
+    """
+
+    device: str
+    precision: str
+    pooling: str | None = None
+    prompt: str | None = None
+    limit: int | None = None
+    options: tuple[tuple[str, Any], ...] = ()
+
+
+def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSettings) -> Adapter:
+    """Loads a model.
+
+    Args:
+        location: folder or hub id.
+        kind: "dense", "late", "sparse" or "cross".
+        side: whether the model is to encode queries or documents.
+        settings: how it encodes them.
+
+    Raises:
+        InputError: see `irtoolkit.models.loading.load_model`.
+    """
+    limit, pooling, device = settings.limit, settings.pooling, settings.device
+    if kind == "dense" and (Path(location) / "sim.pt").is_file():
+        if limit is not None:
+            raise InputError(f"a length of {limit} tokens: SIM does not truncate texts")
+        return Averaged(location)
+    plain = pooling is not None and not read_model_json(location, "modules.json")
+    model = _opened(
+        _Source(
+            location,
+            weights_hash(Preset(location)),
+            None if plain else kind,
+            settings.precision,
+            device,
+            None if plain else limit,
+            settings.options,
+            kind == "cross" or pooling == "pooler",
+        )
+    )
+    if plain and pooling == "sparta":
+        return Sparta(model, side, device, limit)
+    if plain:
+        return Plain(model, str(pooling), device, settings.prompt, limit)
+    return SentenceModel(model, kind, side, device, settings.prompt, limit)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What decides a model in memory.
+
+    Attributes:
+        location: folder or hub id.
+        files: hash of its files, as a folder may be written again, for example by training.
+        kind: kind of a sentence-transformers model, or None for a plain transformer.
+        precision, device: see `irtoolkit.models.loading`.
+        limit: a limit is set on the model itself, so models with different limits are different.
+        options: options of a late-interaction model.
+        pooled: whether the transformer's own pooler is read.
+    """
+
+    location: str
+    files: str | None
+    kind: Kind | None
+    precision: str
+    device: str
+    limit: int | None
+    options: tuple[tuple[str, Any], ...]
+    pooled: bool
+
+
+# The two encoders of a task, and no more: weights are large.
+@lru_cache(maxsize=2)
+def _opened(source: _Source) -> Any:
+    """A model of sentence-transformers, or a plain transformer."""
+    location, kind = source.location, source.kind
+    make = (
+        partial(_transformer, location)
+        if kind is None
+        else partial(_sentence_model, location, kind)
+    )
+    model = loading.load_model(location, make, source.precision, source.device, source.pooled)
+    if kind == "late":
+        set_options(model, dict(source.options))
+    return model
+
+
+def _transformer(location: str) -> Any:
+    import transformers
+
+    names = read_model_json(location, "config.json").get("architectures") or [""]
+    dpr = {"DPRContextEncoder": "ctx_encoder", "DPRQuestionEncoder": "question_encoder"}
+    if names[0] in dpr:
+        model = getattr(transformers, names[0]).from_pretrained(location)
+        model = getattr(model, dpr[names[0]])
+    else:
+        model = transformers.AutoModel.from_pretrained(location)
+    model.tokenizer = transformers.AutoTokenizer.from_pretrained(location)
+    return model
+
+
+def _sentence_model(location: str, kind: Kind) -> Any:
+    import sentence_transformers
+
+    if not hasattr(sentence_transformers, SAVED_AS[kind]):
+        raise needs_extra("sentence-transformers>=6.2", "neural")
+    said = said_kind(location)
+    # sentence-transformers makes any model into any other, with projections of random numbers.
+    if said != kind and kind in ("late", "sparse"):
+        raise InputError(
+            f"the model {location} does not make {_MADE[kind]} of a text",
+            remedy=f"it is for {said} retrieval" if said else "train it for that",
+        )
+    return loading.open_model(kind, location)

@@ -1,0 +1,69 @@
+"""From what models make of a batch to the arrays of each text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from irtoolkit.base.ids import Ints
+from irtoolkit.models.presets import Kind
+from irtoolkit.models.shards import Output
+
+
+def shortened(features: dict[str, Any], model: Any) -> dict[str, Any]:
+    """What a model made, with the dimensions or terms that it is configured to keep."""
+    from sentence_transformers.util import select_max_active_dims
+
+    if (width := getattr(model, "truncate_dim", None)) is not None:
+        features["sentence_embedding"] = features["sentence_embedding"][:, :width]
+    if (terms := getattr(model, "max_active_dims", None)) is not None:
+        features["sentence_embedding"] = select_max_active_dims(
+            features["sentence_embedding"], terms
+        )
+    return features
+
+
+def dense_rows(matrix: Any) -> list[Output]:
+    return [(row,) for row in matrix.float().cpu().numpy()]
+
+
+def token_rows(features: dict[str, Any]) -> list[Output]:
+    masks = features["attention_mask"].bool().cpu().numpy()
+    tokens = features["token_embeddings"].float().cpu().numpy()
+    return [(vectors[mask],) for vectors, mask in zip(tokens, masks, strict=True)]
+
+
+def sparse_rows(features: dict[str, Any]) -> list[Output]:
+    found = []
+    for row in features["sentence_embedding"]:
+        row = row.to_dense() if row.is_sparse else row
+        terms = row.nonzero().squeeze(1)
+        found.append(sparse_row(terms, row[terms]))
+    return found
+
+
+def sparse_row(terms: Any, weights: Any) -> Output:
+    return terms.int().cpu().numpy(), weights.float().cpu().numpy()
+
+
+def counted(ids: list[int]) -> Output:
+    terms, counts = np.unique(np.array(ids, np.int32), return_counts=True)
+    return terms, counts.astype(np.float32)
+
+
+OUTPUTS: dict[Kind, Callable[[dict[str, Any]], list[Output]]] = {
+    "dense": lambda features: dense_rows(features["sentence_embedding"]),
+    "late": token_rows,
+    "sparse": sparse_rows,
+    "cross": lambda features: dense_rows(features["scores"]),
+}
+
+
+def static_lengths(tokenizer: Any, texts: list[str]) -> Ints:
+    if hasattr(tokenizer, "encode_batch"):
+        found = [coded.ids for coded in tokenizer.encode_batch(texts, add_special_tokens=False)]
+    else:
+        found = [tokenizer.tokenize(text) for text in texts]
+    return np.fromiter(map(len, found), np.int64, len(texts))
