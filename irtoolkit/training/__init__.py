@@ -1,1 +1,1 @@
-"""Training: the papers' models by their own recipes, on sentence-transformers' trainers."""
+"""Training: recipes, training sets, batches, losses and models, on sentence-transformers' trainers."""

@@ -36,7 +36,7 @@ def model_card(recipe: Recipe, record: dict[str, Any], own: bool = False) -> str
         f"# {recipe.title or recipe.name}",
         "",
         f"Trained with `irtoolkit train {recipe.name}`"
-        + (f", after {recipe.paper}." if recipe.paper else "."),
+        + (f", following {recipe.paper}." if recipe.paper else "."),
         *(["", recipe.note] if recipe.note else []),
         "",
         f"Base model: {recipe.start}; encoders: {recipe.encoders}; seed: {recipe.seed};"

@@ -48,7 +48,7 @@ class TrainingFolder:
             (self.folder / _RESTARTED).touch()
         path = self.folder / _PLAN
         if path.is_file():
-            other = first_difference(read_record(path), plan)
+            other = first_difference(read_training_record(path), plan)
             if other is not None:
                 raise InputError(
                     f"the checkpoints in {self.folder} are of another training: {other}",
@@ -99,7 +99,7 @@ class StageFolder:
     def record(self) -> dict[str, Any] | None:
         """The record of the stage, or None while it is not complete."""
         path = self.folder / _DONE
-        return read_record(path) if path.is_file() else None
+        return read_training_record(path) if path.is_file() else None
 
     def finish(self, record: Mapping[str, Any]) -> None:
         """Writes the record of the complete stage, and deletes its checkpoints."""
@@ -131,7 +131,7 @@ class StageFolder:
     @staticmethod
     def state(checkpoint: Path) -> dict[str, Any]:
         """The monitor's state at a complete checkpoint."""
-        return read_record(checkpoint / _COMPLETE)
+        return read_training_record(checkpoint / _COMPLETE)
 
     def _checkpoints(self) -> list[Path]:
         found = [p for p in self.folder.glob("checkpoint-*") if p.name[11:].isdecimal()]
@@ -162,7 +162,7 @@ def save_atomically(save: Callable[[str], Any], folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def read_record(path: Path) -> dict[str, Any]:
+def read_training_record(path: Path) -> dict[str, Any]:
     """The content of a JSON file that training has written.
 
     Raises:

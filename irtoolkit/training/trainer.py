@@ -23,7 +23,7 @@ from irtoolkit.training.checkpoints import (
     StageFolder,
     TrainingFolder,
     first_difference,
-    read_record,
+    read_training_record,
     save_atomically,
 )
 from irtoolkit.training.job import StageData, StageJob, TrainOptions
@@ -149,7 +149,7 @@ def _existing(folder: Path, plan: dict[str, Any]) -> TrainedModel | None:
     """The model that exists already, or None. It must be of the same training."""
     if not is_trained(folder):
         return None
-    record = read_record(folder / RECORD)
+    record = read_training_record(folder / RECORD)
     other = first_difference(record["plan"], plan)
     if other is not None:
         raise InputError(

@@ -21,8 +21,11 @@ from irtoolkit.training.recipes import Stage
 class TextSink(Protocol):
     """Receives the texts of a source; queries and documents are numbered from 0 in their order."""
 
-    def query(self, query_id: str, text: str) -> None: ...
-    def doc(self, doc_id: str, text: str) -> None: ...
+    def query(self, query_id: str, text: str) -> None:
+        """Receives the next query."""
+
+    def doc(self, doc_id: str, text: str) -> None:
+        """Receives the next document."""
 
 
 @dataclass(frozen=True, eq=False)

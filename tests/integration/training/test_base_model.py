@@ -22,7 +22,7 @@ from tests.tiny import (
     sentence_model,
     tokenizer,
 )
-from tests.unit.training.test_building import build, scores
+from tests.unit.training.test_base_model import build, scores
 
 
 @pytest.fixture(autouse=True)
