@@ -14,6 +14,9 @@ from irtoolkit.base.files import StrPath, is_gzip
 from irtoolkit.base.ids import is_word
 from irtoolkit.runs.columns import RUN_FIELDS, RunColumns, whole_number
 
+# Smaller files are read on the calling thread.
+_THREADED_BYTES = 1 << 20
+
 
 def read_regular(path: StrPath) -> RunColumns | None:
     """The columns of a file in which every line is regular, or None for any other file."""
@@ -65,7 +68,12 @@ def _fields(path: StrPath) -> dict[str, Any] | None:
         head = bytes(data[:4096]).partition(b"\n")[0]
         table = pacsv.read_csv(
             pa.BufferReader(pa.py_buffer(data)),
-            pacsv.ReadOptions(column_names=list(RUN_FIELDS), block_size=1 << 24),
+            pacsv.ReadOptions(
+                column_names=list(RUN_FIELDS),
+                block_size=1 << 24,
+                # A process that ends while pyarrow still starts its threads aborts.
+                use_threads=len(data) > _THREADED_BYTES,
+            ),
             pacsv.ParseOptions(
                 delimiter="\t" if b"\t" in head else " ",
                 quote_char=False,
