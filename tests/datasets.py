@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,16 @@ from typing import Any
 import ir_datasets
 import numpy as np
 from ir_datasets.formats import (
+    BaseDocs,
+    BaseQrels,
     BaseQueries,
     BaseScoredDocs,
     GenericDoc,
+    GenericQrel,
     GenericQuery,
     GenericScoredDoc,
 )
+from ir_datasets.indices import Docstore
 
 from irtoolkit.datasets.handlers import DocsHandler
 from irtoolkit.models.shards import Encodings, Output, Store, key_of, write_shard
@@ -40,41 +44,126 @@ TEXTS = (*DOCS.values(), *ASKED.values())
 Scores = dict[tuple[str, str], float]
 
 
-class _Queries(BaseQueries):  # type: ignore[misc]
-    def __init__(self, texts: Mapping[str, str]) -> None:
-        self._texts = texts
-
-    def queries_iter(self) -> Iterator[GenericQuery]:
-        return (GenericQuery(*item) for item in self._texts.items())
+# -- parts of a dataset -----------------------------------------------------------------------
 
 
-class _Candidates(BaseScoredDocs):  # type: ignore[misc]
-    def __init__(self, pools: Mapping[str, list[str]]) -> None:
-        self._pools = pools
+class Docs(BaseDocs):  # type: ignore[misc]
+    """Documents as datasets of ir_datasets have them: id to text, or records."""
+
+    def __init__(self, docs: Mapping[str, str] | Iterable[Any]) -> None:
+        pairs = docs.items() if isinstance(docs, Mapping) else None
+        self.docs = list(docs) if pairs is None else [GenericDoc(*pair) for pair in pairs]
+
+    def docs_iter(self) -> Iterator[Any]:
+        return iter(self.docs)
+
+    def docs_count(self) -> int:
+        return len(self.docs)
+
+    def docs_store(self) -> Docstore:
+        return _DocStore(self.docs)
+
+
+class _DocStore(Docstore):  # type: ignore[misc]
+    def __init__(self, docs: Sequence[Any]) -> None:
+        super().__init__(type(docs[0]) if docs else GenericDoc)
+        self._docs = docs
+
+    def get_many_iter(self, doc_ids: Iterable[str]) -> Iterator[Any]:
+        # A store may answer in its own order.
+        wanted = set(doc_ids)
+        return (doc for doc in self._docs if doc.doc_id in wanted)
+
+
+class Queries(BaseQueries):  # type: ignore[misc]
+    """Queries: id to text, which may be empty, or records."""
+
+    def __init__(self, queries: Mapping[str, str] | Iterable[Any]) -> None:
+        pairs = queries.items() if isinstance(queries, Mapping) else None
+        self.queries = list(queries) if pairs is None else [GenericQuery(*pair) for pair in pairs]
+
+    def queries_iter(self) -> Iterator[Any]:
+        return iter(self.queries)
+
+
+class Candidates(BaseScoredDocs):  # type: ignore[misc]
+    """Candidates: query id to document ids, or pairs in any order."""
+
+    def __init__(self, pools: Mapping[str, Iterable[str]] | Iterable[tuple[str, str]]) -> None:
+        if isinstance(pools, Mapping):
+            pools = [(query, doc) for query, docs in pools.items() for doc in docs]
+        self.rows = list(pools)
 
     def scoreddocs_iter(self) -> Iterator[GenericScoredDoc]:
-        return (GenericScoredDoc(q, d, 0.0) for q, docs in self._pools.items() for d in docs)
+        return (GenericScoredDoc(query, doc, 0.0) for query, doc in self.rows)
+
+
+class Grades(BaseQrels):  # type: ignore[misc]
+    """Judgments: rows that begin with query id, document id and grade."""
+
+    def __init__(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        self.rows = [GenericQrel(*row[:3]) for row in rows]
+
+    def qrels_iter(self) -> Iterator[GenericQrel]:
+        return iter(self.rows)
+
+    def qrels_cls(self) -> type:
+        return GenericQrel
+
+    def qrels_defs(self) -> dict[int, str]:
+        return {1: "relevant"}
+
+
+def register_parts(*parts: object, name: str | None = None) -> str:
+    """Makes parts a dataset that ir_datasets knows; returns its id, a new one by default."""
+    dataset_id = name or f"test-{next(_NUMBERS)}"
+    ir_datasets.registry.register(dataset_id, ir_datasets.Dataset(*parts))
+    return dataset_id
 
 
 def register(
-    docs: Mapping[str, str] = DOCS,
-    queries: Mapping[str, str] = ASKED,
-    pools: Mapping[str, list[str]] | None = None,
+    docs: Mapping[str, Any] = DOCS,
+    queries: Mapping[str, str] | Iterable[Any] = ASKED,
+    pools: Mapping[str, Iterable[str]] | None = None,
+    qrels: Iterable[tuple[Any, ...]] | None = None,
+    *,
+    name: str | None = None,
 ) -> str:
-    """Makes texts a dataset, whose queries rank their pools or else everything; gives its id."""
-    name = f"test-tiny-{next(_NUMBERS)}"
-    records = {doc: GenericDoc(doc, text) for doc, text in docs.items()}
-    parts: list[Any] = [DocsHandler(lambda: records, GenericDoc, name, "en"), _Queries(queries)]
-    parts += [] if pools is None else [_Candidates(pools)]
-    ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
-    return name
+    """Makes texts a dataset, whose queries rank their pools or else everything; returns its id.
+
+    `irtoolkit.datasets.memory.dataset_of_texts` refuses empty queries, and retrievers must not.
+
+    Args:
+        docs: id to text, or id to record.
+        queries: id to text, or records.
+        pools: query id to candidates.
+        qrels: rows of query id, document id and grade.
+        name: its id; by default a new one.
+    """
+    records = {
+        doc: GenericDoc(doc, text) if isinstance(text, str) else text for doc, text in docs.items()
+    }
+    kind = type(next(iter(records.values()))) if records else GenericDoc
+    parts: list[Any] = [DocsHandler(lambda: records, kind, "test", "en"), Queries(queries)]
+    parts += [] if pools is None else [Candidates(pools)]
+    parts += [] if qrels is None else [Grades(qrels)]
+    return register_parts(*parts, name=name)
 
 
-def table(task: Task | str, retriever: Retriever) -> Scores:
-    """The score of every query for each candidate, or for each hit."""
-    task = load_task(task) if isinstance(task, str) else task
+# -- what retrievers make of one --------------------------------------------------------------
+
+
+def scores_of(task: Task | str, retriever: Retriever, **views: Any) -> dict[str, dict[str, float]]:
+    """Query id to the score of each candidate, or of each hit, in their order.
+
+    Args:
+        task: a task, or a dataset's id.
+        retriever: what scores.
+        views: of a dataset, as `query` and `doc`.
+    """
+    task = load_task(task, **views) if isinstance(task, str) else task
     scorer = retriever.scorer(task)
-    found = {}
+    found: dict[str, dict[str, float]] = {}
     for group in task.groups:
         if not len(group.docs):
             continue
@@ -84,11 +173,17 @@ def table(task: Task | str, retriever: Retriever) -> Scores:
         else:
             places = np.broadcast_to(np.arange(len(group.docs)), scores.shape)
         for query, here, row in zip(group.queries, places, scores, strict=True):
-            for place, score in zip(here, row, strict=True):
-                if place >= 0:
-                    doc_id = task.doc_ids[group.docs[place]]
-                    found[str(task.query_ids[query]), str(doc_id)] = float(score)
+            names = task.doc_ids[group.docs[here]].tolist()
+            pairs = zip(names, here, row.tolist(), strict=True)
+            # Where there are fewer hits than asked for, their place is -1.
+            found[str(task.query_ids[query])] = {doc: s for doc, place, s in pairs if place >= 0}
     return found
+
+
+def table(task: Task | str, retriever: Retriever) -> Scores:
+    """(query id, document id) to score, for each candidate or hit."""
+    rows = scores_of(task, retriever)
+    return {(query, doc): score for query, row in rows.items() for doc, score in row.items()}
 
 
 def paired(matrix: Any, pools: Mapping[str, list[str]] | None = None) -> Scores:

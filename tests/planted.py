@@ -3,42 +3,26 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-import ir_datasets
 import numpy as np
 import torch
 import transformers
-from ir_datasets.formats import BaseQrels, GenericDoc, TrecQrel
+from ir_datasets.formats import GenericDoc
 
 from irtoolkit.datasets.handlers import DocsHandler
 from irtoolkit.training.recipes import Recipe, Stage
 from tests import tiny
-from tests.datasets import _Queries
+from tests.datasets import Grades, Queries, register_parts
 
 TOPICS, WORDS, ASKED = 24, 3, 8
 NOISE = [f"n{i}" for i in range(6)]
 # Chance, and somewhat more.
 CHANCE = 0.3
 _NUMBERS = count()
-
-
-class _Qrels(BaseQrels):  # type: ignore[misc]
-    def __init__(self, rows: list[tuple[str, str, int]]) -> None:
-        self._rows = rows
-
-    def qrels_iter(self) -> Iterator[TrecQrel]:
-        return (TrecQrel(query, doc, grade, "0") for query, doc, grade in self._rows)
-
-    def qrels_cls(self) -> Any:
-        return TrecQrel
-
-    def qrels_defs(self) -> dict[int, str]:
-        return {1: "of the same topic"}
 
 
 def vocabulary() -> list[str]:
@@ -69,9 +53,7 @@ def task(topics: int = TOPICS, asked: int = ASKED, seed: int = 0) -> tuple[str, 
             f"{split}{t}-{i}": text("q", t, 2, 1) for t in range(topics) for i in range(asked)
         }
         rows = [(query, f"d{query[len(split) :].partition('-')[0]}", 1) for query in queries]
-        ir_datasets.registry.register(
-            f"{name}/{split}", ir_datasets.Dataset(handler, _Queries(queries), _Qrels(rows))
-        )
+        register_parts(handler, Queries(queries), Grades(rows), name=f"{name}/{split}")
     return f"{name}/train", f"{name}/test"
 
 

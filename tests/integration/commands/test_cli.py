@@ -28,17 +28,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from ir_datasets.formats import (
-    BaseDocs,
-    BaseQrels,
-    BaseQueries,
-    BaseScoredDocs,
-    GenericDoc,
-    GenericQrel,
-    GenericQuery,
-    GenericScoredDoc,
-)
-from ir_datasets.indices import Docstore
 from scipy import stats
 
 import irtoolkit as package
@@ -46,6 +35,7 @@ from irtoolkit import commands
 from irtoolkit.base.discovery import modules
 from irtoolkit.datasets import dataset_ids
 from tests.conftest import ROOT, SAMPLE, Answer
+from tests.datasets import Candidates, Docs, Grades, Queries
 
 Command = Callable[..., Answer]
 Write = Callable[..., Path]
@@ -688,56 +678,8 @@ class PaintedDoc(NamedTuple):
         return self.text
 
 
-class Docs(BaseDocs):  # type: ignore[misc]
-    def __init__(self, rows: list[Any]) -> None:
-        self.rows = rows
-
-    def docs_iter(self) -> Iterator[Any]:
-        return iter(self.rows)
-
-    def docs_count(self) -> int:
-        return len(self.rows)
-
-    def docs_store(self) -> Store:
-        return Store(self.rows)
-
-
-class Store(Docstore):  # type: ignore[misc]
-    def __init__(self, rows: list[Any]) -> None:
-        super().__init__(GenericDoc)
-        self.rows = rows
-
-    def get_many_iter(self, doc_ids: Any) -> Iterator[Any]:
-        wanted = set(doc_ids)
-        return (row for row in self.rows if row.doc_id in wanted)
-
-
-class Queries(BaseQueries):  # type: ignore[misc]
-    def __init__(self, *rows: tuple[str, str]) -> None:
-        self.rows = [GenericQuery(*row) for row in rows]
-
-    def queries_iter(self) -> Iterator[Any]:
-        return iter(self.rows)
-
-
-class Qrels(BaseQrels):  # type: ignore[misc]
-    def __init__(self, *rows: tuple[str, str, int]) -> None:
-        self.rows = [GenericQrel(*row) for row in rows]
-
-    def qrels_iter(self) -> Iterator[Any]:
-        return iter(self.rows)
-
-
-class Pools(BaseScoredDocs):  # type: ignore[misc]
-    def __init__(self, *rows: tuple[str, str]) -> None:
-        self.rows = [GenericScoredDoc(*row, 0.0) for row in rows]
-
-    def scoreddocs_iter(self) -> Iterator[Any]:
-        return iter(self.rows)
-
-
 TEXTS = [("d1", "the cat sat on the mat"), ("d2", "dog bites man"), ("d3", "cat and cat\tand dog")]
-DOCS = Docs([GenericDoc(*row) for row in TEXTS])
+DOCS = Docs(dict(TEXTS))
 
 
 @pytest.fixture
@@ -753,8 +695,8 @@ def register(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 @pytest.fixture
 def toy(register: Callable[..., None]) -> str:
     """A dataset that is not one of ours, without pools."""
-    qrels = Qrels(("q1", "d1", 1), ("q1", "d3", 2), ("q2", "d2", 1), ("q2", "d3", 0))
-    register("irtk-toy", DOCS, Queries(("q1", "cat"), ("q2", "dog\tand\nman")), qrels)
+    qrels = Grades([("q1", "d1", 1), ("q1", "d3", 2), ("q2", "d2", 1), ("q2", "d3", 0)])
+    register("irtk-toy", DOCS, Queries({"q1": "cat", "q2": "dog\tand\nman"}), qrels)
     return "irtk-toy"
 
 
@@ -771,8 +713,8 @@ def test_the_whole_corpus_is_ranked_where_a_dataset_has_no_pools(
 def test_scoreddocs_are_the_candidates_where_there_are_any(
     irtoolkit: Command, register: Callable[..., None]
 ) -> None:
-    pools = Pools(("q1", "d2"), ("q1", "d1"), ("q2", "d3"), ("elsewhere", "d1"))
-    register("irtk-pooled", DOCS, Queries(("q1", "cat"), ("q2", "dog")), pools)
+    pools = Candidates([("q1", "d2"), ("q1", "d1"), ("q2", "d3"), ("elsewhere", "d1")])
+    register("irtk-pooled", DOCS, Queries({"q1": "cat", "q2": "dog"}), pools)
     assert irtoolkit("retrieve", "irtk-pooled", "bm25", "-o", "x.run").status == 0
     assert {(r[0], r[2]) for r in rows_of("x.run")} == {("q1", "d1"), ("q1", "d2"), ("q2", "d3")}
     exported = irtoolkit("export", "irtk-pooled", "pools").out
@@ -818,7 +760,7 @@ def test_what_a_dataset_lacks_is_named(
 def test_check_takes_a_dataset_that_lacks_something(
     irtoolkit: Command, register: Callable[..., None], write: Write, lacking: str
 ) -> None:
-    handlers = {"docs": DOCS, "queries": Queries(("q1", "cat"))}
+    handlers = {"docs": DOCS, "queries": Queries({"q1": "cat"})}
     register("irtk-part", *(handler for kind, handler in handlers.items() if kind != lacking))
     run = write("x.run", "q1 Q0 d1 1 1 t\n")
     answer = irtoolkit("check", run, "--dataset", "irtk-part")

@@ -18,15 +18,6 @@ import ir_datasets
 import numpy as np
 import pytest
 import yaml
-from ir_datasets.formats import (
-    BaseDocs,
-    BaseQueries,
-    BaseScoredDocs,
-    GenericDoc,
-    GenericQuery,
-    GenericScoredDoc,
-)
-from ir_datasets.indices import Docstore
 from scipy import stats
 
 from irtoolkit.base.errors import InputError
@@ -41,6 +32,7 @@ from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.retrievers import retrievers
 from irtoolkit.runs import Run, provenance
 from tests.conftest import Answer
+from tests.datasets import Candidates, Docs, Queries
 
 Command = Callable[..., Answer]
 
@@ -497,43 +489,6 @@ def test_a_changed_text_leads_to_making_the_run_again(
 # -- fingerprint ---------------------------------------------------------------------------------
 
 
-class Docs(BaseDocs):  # type: ignore[misc]
-    def __init__(self, texts: dict[str, str]) -> None:
-        self.docs = [GenericDoc(*item) for item in texts.items()]
-
-    def docs_iter(self) -> Iterator[GenericDoc]:
-        return iter(self.docs)
-
-    def docs_store(self) -> Store:
-        return Store(self.docs)
-
-
-class Store(Docstore):  # type: ignore[misc]
-    def __init__(self, docs: list[GenericDoc]) -> None:
-        super().__init__(GenericDoc)
-        self.docs = docs
-
-    def get_many_iter(self, doc_ids: Any) -> Iterator[GenericDoc]:
-        wanted = set(doc_ids)
-        return (doc for doc in self.docs if doc.doc_id in wanted)
-
-
-class Queries(BaseQueries):  # type: ignore[misc]
-    def __init__(self, texts: dict[str, str]) -> None:
-        self.texts = texts
-
-    def queries_iter(self) -> Iterator[GenericQuery]:
-        return (GenericQuery(*item) for item in self.texts.items())
-
-
-class Pools(BaseScoredDocs):  # type: ignore[misc]
-    def __init__(self, pools: dict[str, list[str]]) -> None:
-        self.pools = pools
-
-    def scoreddocs_iter(self) -> Iterator[GenericScoredDoc]:
-        return (GenericScoredDoc(q, d, 0.0) for q, docs in self.pools.items() for d in docs)
-
-
 @pytest.fixture
 def print_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """The fingerprint of a small dataset, of which some part may be given otherwise."""
@@ -546,7 +501,7 @@ def print_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
         dataset = ir_datasets.Dataset(
             Docs(docs or {"a": "one", "b": "two", "c": "three"}),
             Queries(queries or {"q1": "first", "q2": "second"}),
-            Pools(pools or {"q1": ["a", "b"], "q2": ["c"]}),
+            Candidates(pools or {"q1": ["a", "b"], "q2": ["c"]}),
         )
         monkeypatch.setitem(ir_datasets.registry._registered, "irtk-print", dataset)
         return fingerprint(find_system("bm25", {}).load("irtk-print"))

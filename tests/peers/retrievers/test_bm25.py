@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +18,10 @@ import rank_bm25
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_datasets.formats import (
-    BaseQueries,
-    BaseScoredDocs,
-    GenericDoc,
-    GenericQuery,
-    GenericScoredDoc,
     TrecQrel,
 )
 
 from irtoolkit.base.analysis import analyzer
-from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler
 from irtoolkit.retrievers import _terms
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.engine import rank
@@ -38,10 +31,10 @@ from irtoolkit.retrievers.lucene.retriever import Lucene
 from irtoolkit.retrievers.task import load_task
 from irtoolkit.runs import Qrels
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
+from tests.datasets import register
 
 LACKING = _java.missing_java()
 with_java = pytest.mark.skipif(LACKING is not None, reason=LACKING or "")
-NUMBERS = count()
 Texts = dict[str, str]
 Pools = dict[str, list[str]]
 Tokens = list[list[str]]
@@ -56,33 +49,6 @@ _stem = cache(_english.term)
 def english(text: str) -> list[str]:
     """The terms of that analysis; words that come again are stemmed once."""
     return [term for term in map(_stem, _english.split(text.lower())) if term is not None]
-
-
-class Queries(BaseQueries):  # type: ignore[misc]
-    def __init__(self, texts: Texts) -> None:
-        self.texts = texts
-
-    def queries_iter(self) -> Iterator[GenericQuery]:
-        return (GenericQuery(*item) for item in self.texts.items())
-
-
-class Candidates(BaseScoredDocs):  # type: ignore[misc]
-    def __init__(self, pools: Pools) -> None:
-        self.pools = pools
-
-    def scoreddocs_iter(self) -> Iterator[GenericScoredDoc]:
-        return (GenericScoredDoc(q, d, 0.0) for q, docs in self.pools.items() for d in docs)
-
-
-def register(docs: Texts, queries: Texts, pools: Pools | None = None, qrels: Any = None) -> str:
-    """Makes texts a dataset, and gives its id."""
-    name = f"test-bm25-{next(NUMBERS)}"
-    records = {doc: GenericDoc(doc, text) for doc, text in docs.items()}
-    parts: list[Any] = [DocsHandler(lambda: records, GenericDoc, name, None), Queries(queries)]
-    parts += [] if pools is None else [Candidates(pools)]
-    parts += [] if qrels is None else [QrelsHandler(lambda: qrels, TrecQrel, {})]
-    ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
-    return name
 
 
 def matrix(dataset_id: str, retriever: Retriever, **views: Any) -> dict[str, Any]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.util import find_spec
-from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,12 +13,10 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from ir_datasets.formats import BaseQueries, BaseScoredDocs, GenericScoredDoc
 from sentence_transformers import SentenceTransformer, util
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.handlers import DocsHandler
 from irtoolkit.models import batches, presets
 from irtoolkit.models.encoder import Encoder, EncoderSettings
 from irtoolkit.models.presets import Preset
@@ -31,9 +28,10 @@ from irtoolkit.retrievers.task import load_task
 from irtoolkit.retrievers.vectors import prepared
 from irtoolkit.runs import Qrels
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
+from tests import datasets
 from tests.tiny import DIMENSIONS, LONGEST, save, sentence_model
 
-NUMBERS = count()
+Texts = Mapping[str, tuple[str, ...]]
 
 
 class Text(NamedTuple):
@@ -48,22 +46,6 @@ class Text(NamedTuple):
 
     def default_text(self) -> str:
         return " ".join(self.sentences)
-
-
-class Queries(BaseQueries):  # type: ignore[misc]
-    def __init__(self, texts: list[Text]) -> None:
-        self.texts = texts
-
-    def queries_iter(self) -> Iterator[Text]:
-        return iter(self.texts)
-
-
-class Candidates(BaseScoredDocs):  # type: ignore[misc]
-    def __init__(self, pools: dict[str, list[str]]) -> None:
-        self.pools = pools
-
-    def scoreddocs_iter(self) -> Iterator[GenericScoredDoc]:
-        return (GenericScoredDoc(q, d, 0.0) for q, docs in self.pools.items() for d in docs)
 
 
 DOCS = {
@@ -84,17 +66,10 @@ ASKED = {
 POOLS = {"q1": ["d7", "d2", "d5", "d1"], "q2": list(DOCS), "q3": ["d1", "d4"], "q4": list(DOCS)}
 
 
-def register(pools: dict[str, list[str]] | None) -> str:
-    """Makes the texts above a dataset, and gives its id."""
-    name = f"test-dense-{next(NUMBERS)}"
-    docs = {doc: Text(doc, sentences) for doc, sentences in DOCS.items()}
-    parts = [
-        DocsHandler(lambda: docs, Text, name, "en"),
-        Queries([Text(*item) for item in ASKED.items()]),
-    ]
-    parts += [] if pools is None else [Candidates(pools)]
-    ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
-    return name
+def register(pools: dict[str, list[str]] | None, texts: Texts = DOCS) -> str:
+    """Makes texts a dataset that is asked for the ones above; returns its id."""
+    docs = {doc: Text(doc, sentences) for doc, sentences in texts.items()}
+    return datasets.register(docs, [Text(*item) for item in ASKED.items()], pools)
 
 
 @pytest.fixture(scope="module")
@@ -102,16 +77,9 @@ def dataset_id() -> str:
     return register(POOLS)
 
 
-def table(dataset_id: str, retriever: Retriever) -> dict[tuple[str, str], float]:
-    """The score of every (query, candidate)."""
-    task = load_task(dataset_id, query="sentences", doc="sentences")
-    scorer = retriever.scorer(task)
-    return {
-        (str(task.query_ids[query]), str(task.doc_ids[doc])): float(score)
-        for group in task.groups
-        for query, row in zip(group.queries, scorer(group.docs)(group.queries), strict=True)
-        for doc, score in zip(group.docs, row, strict=True)
-    }
+def table(dataset_id: str, retriever: Retriever) -> datasets.Scores:
+    """(query id, document id) to score, of sentences."""
+    return datasets.table(load_task(dataset_id, query="sentences", doc="sentences"), retriever)
 
 
 @pytest.fixture(scope="module")
@@ -233,13 +201,7 @@ def test_equal_documents_tie(folders: dict[str, Path], similarity: Any) -> None:
     """To the last bit, wherever they stand among others."""
     words = ["cat", "dog", "mat", "sun", "sea"]
     texts = {f"{a}{b}{i}": (a, b) for i in range(7) for a in words for b in words}
-    name = f"test-dense-{next(NUMBERS)}"
-    docs = {doc: Text(doc, sentences) for doc, sentences in texts.items()}
-    parts = [
-        DocsHandler(lambda: docs, Text, name, "en"),
-        Queries([Text(*item) for item in ASKED.items()]),
-    ]
-    ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
+    name = register(None, texts)
     found = table(name, Dense(str(folders["mean"]), similarity=similarity))
     for (query, doc), score in found.items():
         assert score == found[query, doc[:-1] + "0"]

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-import ir_datasets
 import numpy as np
 import pytest
 import torch
 import transformers
-from ir_datasets.formats import BaseQueries, GenericDoc, GenericQuery
 from sentence_transformers import CrossEncoder
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.handlers import DocsHandler
 from irtoolkit.retrievers import create_retriever, expansion
-from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.expansion import DeepCT, DocT5Query
 from irtoolkit.retrievers.lexical import BM25
-from irtoolkit.retrievers.task import load_task
+from tests.datasets import register, scores_of
 
-NUMBERS = count()
 Texts = dict[str, str]
 SPECIAL = ["<pad>", "</s>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
 WORDS = [
@@ -61,32 +56,6 @@ DOCS = {
     "d7": "cat unwordly dog",
 }
 ASKED = {"q1": "cat mat", "q2": "dog ran home", "q3": "sea sun rat nobody", "q4": "unheard"}
-
-
-class Queries(BaseQueries):  # type: ignore[misc]
-    def __init__(self, texts: Texts) -> None:
-        self.texts = texts
-
-    def queries_iter(self) -> Iterator[GenericQuery]:
-        return (GenericQuery(*item) for item in self.texts.items())
-
-
-def register(docs: Texts, queries: Texts) -> str:
-    name = f"test-expansion-{next(NUMBERS)}"
-    records = {doc: GenericDoc(doc, text) for doc, text in docs.items()}
-    parts = [DocsHandler(lambda: records, GenericDoc, name, None), Queries(queries)]
-    ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
-    return name
-
-
-def table(dataset_id: str, retriever: Retriever) -> dict[str, list[float]]:
-    task = load_task(dataset_id)
-    scorer = retriever.scorer(task)
-    return {
-        str(task.query_ids[query]): row.tolist()
-        for group in task.groups
-        for query, row in zip(group.queries, scorer(group.docs)(group.queries), strict=True)
-    }
 
 
 @pytest.fixture(autouse=True)
@@ -238,12 +207,12 @@ def test_the_index_is_bm25_over_texts_with_their_queries(
     retriever = replace(t5, form=form, statistics=statistics, stop="none")
     expanded = {doc: " ".join(parts) for doc, parts in rewritten(retriever).items()}
     plain = BM25(form=form, statistics=statistics, stop="none")
-    expected = table(register(expanded, ASKED), plain)
+    expected = scores_of(register(expanded, ASKED), plain)
     dataset_id = register(DOCS, ASKED)
-    found = table(dataset_id, retriever)
+    found = scores_of(dataset_id, retriever)
     for query, row in found.items():
         assert row == pytest.approx(expected[query], abs=1e-12)
-    assert found != table(dataset_id, plain)
+    assert found != scores_of(dataset_id, plain)
 
 
 def no_model(*args: Any) -> Any:
@@ -256,13 +225,13 @@ def test_what_was_written_is_not_written_again(
     dataset_id = register(DOCS, ASKED)
     for retriever in (t5, deepct):
         with pytest.MonkeyPatch.context() as patch:
-            before = table(dataset_id, retriever)
+            before = scores_of(dataset_id, retriever)
             patch.setattr(expansion, "_load", no_model)
-            assert table(dataset_id, retriever) == before
+            assert scores_of(dataset_id, retriever) == before
             # BM25's own settings ask nothing of the model.
-            table(dataset_id, replace(retriever, k1=2.0, b=0.1, stop="none", form="okapi"))
+            scores_of(dataset_id, replace(retriever, k1=2.0, b=0.1, stop="none", form="okapi"))
             with pytest.raises(AssertionError, match="is loaded"):
-                table(register({"x": "a dog sat"}, ASKED), retriever)
+                scores_of(register({"x": "a dog sat"}, ASKED), retriever)
 
 
 @pytest.mark.parametrize(
@@ -352,7 +321,7 @@ def test_missing_weights_are_named(name: str, settings: dict[str, Any]) -> None:
         pytest.skip("the weights are here")
     assert re.search("the weights of .* are not here|not on the hub", lacking)
     with pytest.raises(InputError, match=re.escape(lacking.split(":")[0])):
-        table(register(DOCS, ASKED), retriever)
+        scores_of(register(DOCS, ASKED), retriever)
 
 
 def test_a_missing_judge_is_named(t5: DocT5Query) -> None:
@@ -453,11 +422,11 @@ def test_the_index_is_bm25_over_repeated_words(deepct: DeepCT) -> None:
         doc: " ".join(word for word, n in own for _ in range(n))
         for doc, own in zip(DOCS, deepct.ask(list(DOCS.values())), strict=True)
     }
-    expected = table(register(repeated, ASKED), BM25(stop="none"))
-    found = table(register(DOCS, ASKED), retriever)
+    expected = scores_of(register(repeated, ASKED), BM25(stop="none"))
+    found = scores_of(register(DOCS, ASKED), retriever)
     for query, row in found.items():
         assert row == pytest.approx(expected[query], rel=1e-2, abs=1e-2)
-    assert any(score > 0 for row in found.values() for score in row)
+    assert any(score > 0 for row in found.values() for score in row.values())
 
 
 def test_answers_are_kept_as_words_and_frequencies(deepct: DeepCT, cache: Path) -> None:

@@ -10,8 +10,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import count
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +22,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from ir_datasets.formats import (
-    BaseQueries,
-    BaseScoredDocs,
-    GenericDoc,
-    GenericQuery,
-    GenericScoredDoc,
-)
 from rank_bm25 import BM25Okapi
 from scipy.spatial.distance import cdist
 from scipy.stats import chi2
@@ -41,7 +33,6 @@ from sklearn.feature_extraction.text import (
 
 from irtoolkit.base.analysis import analyzer, stop_words
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.handlers import DocsHandler
 from irtoolkit.retrievers import word2vec
 from irtoolkit.retrievers._terms import Vocabulary
 from irtoolkit.retrievers.base import Retriever
@@ -52,47 +43,10 @@ from irtoolkit.retrievers.task import load_task
 from irtoolkit.retrievers.vectors import Similarity, Vectors, prepared, unit
 from irtoolkit.retrievers.word2vec import Word2Vec
 from tests.conftest import SAMPLE
+from tests.datasets import register, scores_of
 
-NUMBERS = count()
 Table = dict[str, dict[str, float]]
 Pools = dict[str, list[str]]
-
-
-class Queries(BaseQueries):  # type: ignore[misc]
-    def __init__(self, texts: dict[str, str]) -> None:
-        self.texts = texts
-
-    def queries_iter(self) -> Iterator[GenericQuery]:
-        return (GenericQuery(*item) for item in self.texts.items())
-
-
-class Candidates(BaseScoredDocs):  # type: ignore[misc]
-    def __init__(self, pools: Pools) -> None:
-        self.pools = pools
-
-    def scoreddocs_iter(self) -> Iterator[GenericScoredDoc]:
-        return (GenericScoredDoc(q, d, 0.0) for q, docs in self.pools.items() for d in docs)
-
-
-def register(docs: dict[str, str], queries: dict[str, str], pools: Pools | None = None) -> str:
-    """Makes texts a dataset, and gives its id."""
-    name = f"test-lexical-{next(NUMBERS)}"
-    records = {doc: GenericDoc(doc, text) for doc, text in docs.items()}
-    parts = [DocsHandler(lambda: records, GenericDoc, name, "en"), Queries(queries)]
-    parts += [] if pools is None else [Candidates(pools)]
-    ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
-    return name
-
-
-def table(dataset_id: str, retriever: Retriever, **views: Any) -> Table:
-    """The scores of every query's candidates, in the precision in which they are computed."""
-    task = load_task(dataset_id, **views)
-    scorer = retriever.scorer(task)
-    return {
-        str(task.query_ids[query]): dict(zip(task.doc_ids[group.docs], row.tolist(), strict=True))
-        for group in task.groups
-        for query, row in zip(group.queries, scorer(group.docs)(group.queries), strict=True)
-    }
 
 
 def numbered(prefix: str, texts: Sequence[Sequence[str]]) -> dict[str, str]:
@@ -188,13 +142,13 @@ def test_okapi_is_rank_bm25(
     texts: list[list[str]], asked: list[list[str]], k1: float, b: float, epsilon: float
 ) -> None:
     docs, queries = numbered("d", texts), numbered("q", asked)
-    found = table(register(docs, queries), BM25(form="okapi", k1=k1, b=b, epsilon=epsilon))
+    found = scores_of(register(docs, queries), BM25(form="okapi", k1=k1, b=b, epsilon=epsilon))
     assert found == near(okapi(docs, queries, None, k1=k1, b=b, epsilon=epsilon), 1e-9)
 
 
 def test_okapi_with_its_defaults_floors_negative_idf() -> None:
     docs = {"d1": "cat dog", "d2": "cat", "d3": "cat fish", "d4": "bird newt newt"}
-    found = table(register(docs, {"q": "cat cat newt"}), BM25(form="okapi"))
+    found = scores_of(register(docs, {"q": "cat cat newt"}), BM25(form="okapi"))
     assert found == near(okapi(docs, {"q": "cat cat newt"}, None), 1e-9)
     idf = math.log(1.5) - math.log(3.5)
     assert idf < 0, "cat stands in more than half of the documents"
@@ -205,7 +159,7 @@ def test_okapi_with_its_defaults_floors_negative_idf() -> None:
 
 def test_okapi_on_the_sample_pool_by_pool() -> None:
     views = {"query": "facet_sentences", "doc": "abstract"}
-    found = table("csfcube/sample", BM25(form="okapi", statistics="candidates"), **views)
+    found = scores_of("csfcube/sample", BM25(form="okapi", statistics="candidates"), **views)
     docs = _abstracts(SAMPLE)
     dataset = ir_datasets.load("csfcube/sample")
     queries = {query.query_id: query.default_text() for query in dataset.queries_iter()}
@@ -237,12 +191,12 @@ def test_the_lucene_form_restated(
         name: dict(zip(docs, lucene(tokens, words_of(text), k1, b), strict=True))
         for name, text in queries.items()
     }
-    assert table(register(docs, queries), BM25(k1=k1, b=b)) == near(expected, 1e-12)
+    assert scores_of(register(docs, queries), BM25(k1=k1, b=b)) == near(expected, 1e-12)
 
 
 @pytest.mark.parametrize(("k1", "b"), [(0.9, 0.4), (1.2, 0.75), (2.0, 0.0), (0.5, 1.0)])
 def test_the_lucene_form_is_bm25s(k1: float, b: float) -> None:
-    found = table("csfcube/sample", BM25(k1=k1, b=b, statistics="corpus"), doc="abstract")
+    found = scores_of("csfcube/sample", BM25(k1=k1, b=b, statistics="corpus"), doc="abstract")
     docs = _abstracts(SAMPLE)
     model = bm25s.BM25(method="lucene", k1=k1, b=b)
     model.index([words_of(text) for text in docs.values()], show_progress=False)
@@ -257,14 +211,18 @@ def test_the_lucene_form_is_bm25s(k1: float, b: float) -> None:
 def test_each_form_has_its_published_defaults(form: Any, k1: float, b: float) -> None:
     assert {**BM25(form=form).settings(), "k1": k1, "b": b} == BM25(form=form).settings()
     dataset_id = register(ZOO, ASKED)
-    assert table(dataset_id, BM25(form=form)) == table(dataset_id, BM25(form=form, k1=k1, b=b))
+    assert scores_of(dataset_id, BM25(form=form)) == scores_of(
+        dataset_id, BM25(form=form, k1=k1, b=b)
+    )
     assert BM25(form=form, k1=0.0, b=0.0).settings()["k1"] == 0.0
 
 
 @pytest.mark.parametrize("form", ["okapi", "lucene"])
 def test_statistics_come_from_the_corpus_or_from_the_candidates(form: Any) -> None:
     dataset_id = register(ZOO, ASKED, ZOO_POOLS)
-    found = {s: table(dataset_id, BM25(form=form, statistics=s)) for s in ("corpus", "candidates")}
+    found = {
+        s: scores_of(dataset_id, BM25(form=form, statistics=s)) for s in ("corpus", "candidates")
+    }
     expected: dict[str, Table] = {"corpus": {}, "candidates": {}}
     for query, text in ASKED.items():
         for kind, names in (("corpus", list(ZOO)), ("candidates", ZOO_POOLS[query])):
@@ -299,7 +257,7 @@ def test_tfidf_is_scikit_learns_cosine(
         query: dict(zip(docs, cosines(listed, text, listed, smooth), strict=True))
         for query, text in queries.items()
     }
-    assert table(register(docs, queries), TFIDF(smooth=smooth)) == near(expected, 1e-12)
+    assert scores_of(register(docs, queries), TFIDF(smooth=smooth)) == near(expected, 1e-12)
 
 
 @pytest.mark.parametrize("smooth", [True, False])
@@ -311,7 +269,7 @@ def test_tfidf_statistics(smooth: bool, statistics: Any, query: str) -> None:
     dataset_id = register(ZOO, {query: ASKED[query]}, {query: pool})
     basis = list(ZOO.values()) if statistics == "corpus" else [ZOO[doc] for doc in pool]
     expected = cosines(basis, ASKED[query], [ZOO[doc] for doc in pool], smooth)
-    found = table(dataset_id, TFIDF(smooth=smooth, statistics=statistics))
+    found = scores_of(dataset_id, TFIDF(smooth=smooth, statistics=statistics))
     assert found == near({query: dict(zip(pool, expected, strict=True))}, 1e-12)
 
 
@@ -327,7 +285,9 @@ def test_statistics_of_candidates_do_not_see_the_pools_of_other_queries(
     queries, pools = {"q1": "cat dog newt", "q2": "newt"}, {"q1": ["d1", "d2"], "q2": ["d4", "d3"]}
     alone = register(ZOO, {"q1": queries["q1"]}, {"q1": pools["q1"]})
     beside = register(ZOO, queries, pools)
-    assert table(beside, retriever)["q1"] == pytest.approx(table(alone, retriever)["q1"], abs=1e-12)
+    assert scores_of(beside, retriever)["q1"] == pytest.approx(
+        scores_of(alone, retriever)["q1"], abs=1e-12
+    )
 
 
 LEXICAL = [
@@ -340,7 +300,7 @@ LEXICAL = [
 @pytest.mark.parametrize("retriever", LEXICAL, ids=repr)
 def test_texts_without_any_term_score_nothing(retriever: Retriever) -> None:
     dataset_id = register({"d1": "", "d2": "the"}, {"q1": "dog", "q2": ""})
-    assert table(dataset_id, retriever) == {q: {"d1": 0.0, "d2": 0.0} for q in ("q1", "q2")}
+    assert scores_of(dataset_id, retriever) == {q: {"d1": 0.0, "d2": 0.0} for q in ("q1", "q2")}
 
 
 @pytest.mark.parametrize(
@@ -367,7 +327,7 @@ def _splitmix(query: str, doc: str, seed: int) -> float:
 
 
 def _floor(queries: list[str], docs: list[str], seed: int = 0) -> Table:
-    return table(register(dict.fromkeys(docs, ""), dict.fromkeys(queries, "")), Random(seed))
+    return scores_of(register(dict.fromkeys(docs, ""), dict.fromkeys(queries, "")), Random(seed))
 
 
 def test_random_scores_restated() -> None:
@@ -383,7 +343,7 @@ def test_random_scores_depend_on_the_two_ids_alone(monkeypatch: pytest.MonkeyPat
     whole = _floor(queries, docs)
     assert _floor(queries[::-1], docs[::-1]) == whole
     few = {"q4": ["d7", "d2"], "q1": ["d2"]}
-    some = table(register(dict.fromkeys(docs, "text"), dict.fromkeys(few, "x"), few), Random())
+    some = scores_of(register(dict.fromkeys(docs, "text"), dict.fromkeys(few, "x"), few), Random())
     assert some == {query: {doc: whole[query][doc] for doc in pool} for query, pool in few.items()}
     dataset_id = register(dict.fromkeys(docs, ""), dict.fromkeys(queries, ""))
     run = rank(load_task(dataset_id), Random(), progress=False)
@@ -502,8 +462,10 @@ def test_word2vec_is_the_distance_of_mean_vectors(weighting: Any, architecture: 
     expected = {
         q: dict(zip(PROSE, -row, strict=True)) for q, row in zip(queries, distances, strict=True)
     }
-    assert table(register(PROSE, queries), retriever) == near(expected, 1e-6)
-    assert table(register(PROSE, queries), retriever)["q3"]["d4"] == 0, "neither has a known word"
+    assert scores_of(register(PROSE, queries), retriever) == near(expected, 1e-6)
+    assert scores_of(register(PROSE, queries), retriever)["q3"]["d4"] == 0, (
+        "neither has a known word"
+    )
 
 
 def test_each_parameter_makes_a_difference() -> None:
@@ -516,7 +478,9 @@ def test_each_parameter_makes_a_difference() -> None:
     for changed in variants:
         retriever = Word2Vec(**{"size": 6, "epochs": 1, **changed})
         seen.add(
-            tuple(table("csfcube/sample/background", retriever)["910000057_background"].values())
+            tuple(
+                scores_of("csfcube/sample/background", retriever)["910000057_background"].values()
+            )
         )
     assert len(seen) == len(variants)
 
@@ -535,7 +499,7 @@ def test_training_is_gensims(architecture: Any) -> None:
 
 def test_training_again_gives_the_same_scores() -> None:
     dataset_id = register(PROSE, {"q": "the dog"})
-    assert table(dataset_id, SMALL) == table(dataset_id, SMALL)
+    assert scores_of(dataset_id, SMALL) == scores_of(dataset_id, SMALL)
 
 
 def test_training_in_another_process_gives_the_same_vectors() -> None:
@@ -564,7 +528,9 @@ def test_a_retriever_says_whether_it_reads_the_corpus(tmp_path: Path) -> None:
     )
     trained = [Word2Vec("tfidf", train, 6) for train in ("corpus", str(path))]
     for retriever in (*LEXICAL, *trained, Random()):
-        assert retriever.reads_corpus() == (table(small, retriever) != table(large, retriever))
+        assert retriever.reads_corpus() == (
+            scores_of(small, retriever) != scores_of(large, retriever)
+        )
 
 
 def test_training_on_a_text_file(tmp_path: Path) -> None:
@@ -575,9 +541,11 @@ def test_training_on_a_text_file(tmp_path: Path) -> None:
     assert from_file.missing() is None
     weighted, on_corpus = (Word2Vec("tfidf", t, 6, epochs=3) for t in (str(path), "corpus"))
     for a, b in ((from_file, SMALL), (weighted, on_corpus)):
-        assert table(register(PROSE, queries), a) == table(register(PROSE, queries), b)
+        assert scores_of(register(PROSE, queries), a) == scores_of(register(PROSE, queries), b)
     path.write_text("dog dog fish\nfish\n")
-    found = table(register({"d1": "dog fish", "d2": "sea", "d3": "dog sea"}, queries), from_file)
+    found = scores_of(
+        register({"d1": "dog fish", "d2": "sea", "d3": "dog sea"}, queries), from_file
+    )
     assert found["q"]["d3"] == pytest.approx(0, abs=1e-6), (
         "words that were not trained are no words"
     )
@@ -588,14 +556,14 @@ def test_a_training_file_that_is_not_there(tmp_path: Path) -> None:
     retriever = Word2Vec(train=str(tmp_path / "none.txt"))
     assert retriever.missing() == f"the training text {tmp_path / 'none.txt'} is not there"
     with pytest.raises(InputError, match=r"none\.txt is not there"):
-        table(register(PROSE, ASKED), retriever)
+        scores_of(register(PROSE, ASKED), retriever)
 
 
 def test_without_gensim_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word2vec, "find_spec", lambda name: None)
     assert SMALL.missing() == "gensim is not installed (pip install 'irtoolkit[neural]')"
     with pytest.raises(InputError, match="gensim is not installed"):
-        table(register(PROSE, ASKED), SMALL)
+        scores_of(register(PROSE, ASKED), SMALL)
 
 
 @pytest.mark.parametrize("texts", [["one two", "three"], ["", ""]])
@@ -608,7 +576,7 @@ def test_training_needs_a_word_that_occurs_often_enough(
     dataset_id = register(dict(zip("ab", texts, strict=True)), {"q": "one"})
     retriever = Word2Vec(train="corpus" if source == "corpus" else str(path))
     with pytest.raises(InputError, match="no word occurs 2 times in the training text") as caught:
-        table(dataset_id, retriever)
+        scores_of(dataset_id, retriever)
     assert caught.value.file == (None if source == "corpus" else str(path))
 
 

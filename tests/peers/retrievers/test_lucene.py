@@ -7,8 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from itertools import count
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,15 +16,10 @@ import ir_datasets
 import numpy as np
 import pytest
 from ir_datasets.formats import (
-    BaseScoredDocs,
-    GenericDoc,
-    GenericQuery,
-    GenericScoredDoc,
     TrecQrel,
 )
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, QueriesHandler
 from irtoolkit.retrievers import create_retriever
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lucene import indexing as _lucene_index
@@ -34,11 +28,11 @@ from irtoolkit.retrievers.lucene.retriever import Lucene
 from irtoolkit.retrievers.task import load_task
 from irtoolkit.runs import Qrels, Run
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
+from tests.datasets import register, scores_of
 from tests.waiting import PATIENCE
 
 LACKING = _java.missing_java()
 with_java = pytest.mark.skipif(LACKING is not None, reason=LACKING or "")
-NUMBERS = count()
 Texts = dict[str, str]
 Pools = dict[str, list[str]]
 Scores = dict[str, float]
@@ -54,43 +48,9 @@ ZOO = {
 }
 
 
-class Candidates(BaseScoredDocs):  # type: ignore[misc]
-    def __init__(self, pools: Pools) -> None:
-        self.pools = pools
-
-    def scoreddocs_iter(self) -> Iterator[GenericScoredDoc]:
-        return (GenericScoredDoc(q, d, 0.0) for q, docs in self.pools.items() for d in docs)
-
-
-def register(docs: Texts, queries: Texts, pools: Pools | None = None, qrels: Any = None) -> str:
-    """Makes texts a dataset, and gives its id."""
-    name = f"test-lucene-{next(NUMBERS)}"
-    records = {doc: GenericDoc(doc, text) for doc, text in docs.items()}
-    asked = [GenericQuery(*item) for item in queries.items()]
-    parts: list[Any] = [
-        DocsHandler(lambda: records, GenericDoc, name, None),
-        QueriesHandler(lambda: asked, GenericQuery, name, None),
-    ]
-    parts += [] if pools is None else [Candidates(pools)]
-    parts += [] if qrels is None else [QrelsHandler(lambda: qrels, TrecQrel, {})]
-    ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
-    return name
-
-
-def table(dataset_id: str, retriever: Lucene) -> dict[str, Scores]:
-    """The scores of every query's candidates."""
-    task = load_task(dataset_id)
-    scorer = retriever.scorer(task)
-    return {
-        str(task.query_ids[query]): dict(zip(task.doc_ids[group.docs], row.tolist(), strict=True))
-        for group in task.groups
-        for query, row in zip(group.queries, scorer(group.docs)(group.queries), strict=True)
-    }
-
-
 def scores(docs: Texts, query: str, *, pool: list[str] | None = None, **settings: Any) -> Scores:
     pools = None if pool is None else {"q": pool}
-    return table(register(docs, {"q": query}, pools), Lucene(**settings))["q"]
+    return scores_of(register(docs, {"q": query}, pools), Lucene(**settings))["q"]
 
 
 @pytest.fixture(autouse=True)
@@ -184,7 +144,7 @@ def test_scores_are_lucene_searchers_on_an_index_made_by_pyserini(
             filter_terms=retriever.takes_only_latin(),
         )
 
-    ours = table(register(docs, queries), retriever)
+    ours = scores_of(register(docs, queries), retriever)
     returned = 0
     for query, text in queries.items():
         theirs = searcher.search(text, k=retriever.hits or len(docs))
@@ -264,10 +224,10 @@ def test_query_likelihood_returns_documents_that_score_nothing() -> None:
 @pytest.mark.parametrize("settings", [{}, {"model": "qld"}, {"hits": 3}])
 def test_a_filter_moves_no_score(settings: dict[str, Any]) -> None:
     docs, queries = prose("en")
-    whole = table(register(docs, queries), Lucene(**{**settings, "hits": None}))
+    whole = scores_of(register(docs, queries), Lucene(**{**settings, "hits": None}))
     names = list(docs)
     pools = {query: names[3 * i : 3 * i + 40] for i, query in enumerate(queries)}
-    found = table(register(docs, queries, pools), Lucene(**settings))
+    found = scores_of(register(docs, queries, pools), Lucene(**settings))
     absent = -1 if settings.get("model") == "qld" else 0
     for query, pool in pools.items():
         assert list(found[query]) == pool
@@ -462,7 +422,7 @@ def test_of_two_that_build_at_once_the_first_wins(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dataset_id = register(ZOO, {"q": "cat dog"})
-    expected = table(dataset_id, Lucene())
+    expected = scores_of(dataset_id, Lucene())
     for path in cache.iterdir():
         path.rename(cache.parent / "gone")
     _lucene_index._open.cache_clear()
@@ -474,10 +434,10 @@ def test_of_two_that_build_at_once_the_first_wins(
         write(*args)
         if not started:
             started.append(True)
-            inner.append(table(dataset_id, Lucene()))
+            inner.append(scores_of(dataset_id, Lucene()))
 
     monkeypatch.setattr(_lucene_index, "_write", slow)
-    assert table(dataset_id, Lucene()) == inner[0] == expected
+    assert scores_of(dataset_id, Lucene()) == inner[0] == expected
     assert [path.name for path in cache.iterdir()] == indexes(cache)
     assert len(indexes(cache)) == 1
 

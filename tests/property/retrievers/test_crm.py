@@ -12,7 +12,8 @@ from irtoolkit.retrievers import crm, engine
 from irtoolkit.retrievers.crm import CRM
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.task import load_task
-from tests.unit.retrievers.test_crm import QUOTES, Golds, Texts, pair, pooling, restated, table
+from tests.datasets import scores_of
+from tests.unit.retrievers.test_crm import QUOTES, Golds, Texts, pair, pooling, restated
 
 WORDS = st.sampled_from(["cat", "dog", "fish", "bird", "newt", "the"])
 
@@ -39,7 +40,7 @@ def test_scores_are_cosines_of_contexts(
     pooling: Any, smooth: bool, case: tuple[Texts, Golds, Texts]
 ) -> None:
     contexts, golds, asked = case
-    found = table(pair(contexts, golds, asked), CRM(pooling=pooling, smooth=smooth))
+    found = scores_of(pair(contexts, golds, asked), CRM(pooling=pooling, smooth=smooth))
     for query, text in asked.items():
         expected = restated(contexts, golds, text, QUOTES, pooling, smooth)
         assert found[query] == pytest.approx(expected, abs=1e-12)
@@ -50,10 +51,10 @@ def test_scores_are_cosines_of_contexts(
 @settings(max_examples=30)
 def test_blocks_change_nothing(pooling: Any, case: tuple[Texts, Golds, Texts], cells: int) -> None:
     dataset_id = pair(*case)
-    before = table(dataset_id, CRM(pooling=pooling))
+    before = scores_of(dataset_id, CRM(pooling=pooling))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(crm, "_CELLS", cells)
-        assert table(dataset_id, CRM(pooling=pooling)) == before
+        assert scores_of(dataset_id, CRM(pooling=pooling)) == before
         patch.setattr(engine, "BLOCK_CELLS", cells)
         run = rank(load_task(dataset_id), CRM(pooling=pooling), progress=False)
     assert run == rank(load_task(dataset_id), CRM(pooling=pooling), progress=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -13,43 +12,20 @@ from typing import Any
 import ir_datasets
 import numpy as np
 import pytest
-from ir_datasets.formats import (
-    BaseQueries,
-    BaseScoredDocs,
-    GenericDoc,
-    GenericQuery,
-    GenericScoredDoc,
-    TrecQrel,
-)
 
 from irtoolkit.base.analysis import analyzer
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler
 from irtoolkit.retrievers import create_retriever
 from irtoolkit.retrievers.crm import CRM
 from irtoolkit.retrievers.task import load_task
+from tests import datasets
+from tests.datasets import scores_of
 
 NUMBERS = count()
 Texts = dict[str, str]
 Golds = dict[str, list[str]]
 
 QUOTES = {name: f"words of {name}, which nobody compares" for name in "abcdef"}
-
-
-class Queries(BaseQueries):  # type: ignore[misc]
-    def __init__(self, texts: Texts) -> None:
-        self.texts = texts
-
-    def queries_iter(self) -> Iterator[GenericQuery]:
-        return (GenericQuery(*item) for item in self.texts.items())
-
-
-class Candidates(BaseScoredDocs):  # type: ignore[misc]
-    def __init__(self, pools: Golds) -> None:
-        self.pools = pools
-
-    def scoreddocs_iter(self) -> Iterator[GenericScoredDoc]:
-        return (GenericScoredDoc(q, d, 0.0) for q, docs in self.pools.items() for d in docs)
 
 
 def register(
@@ -62,18 +38,12 @@ def register(
     grades: dict[str, int] | None = None,
 ) -> str:
     """Makes a split a dataset; "x/train" beside "x/test"."""
-    records = {doc: GenericDoc(doc, text) for doc, text in docs.items()}
-    parts: list[Any] = [DocsHandler(lambda: records, GenericDoc, name, None), Queries(queries)]
+    rows = None
     if golds is not None:
         rows = [
-            TrecQrel(query, doc, (grades or {}).get(doc, 1), "0")
-            for query, own in golds.items()
-            for doc in own
+            (query, doc, (grades or {}).get(doc, 1)) for query, own in golds.items() for doc in own
         ]
-        parts.append(QrelsHandler(lambda: rows, TrecQrel, {}))
-    parts += [] if pools is None else [Candidates(pools)]
-    ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
-    return name
+    return datasets.register(docs, queries, pools, rows, name=name)
 
 
 def pair(contexts: Texts, golds: Golds, asked: Texts, **options: Any) -> str:
@@ -81,16 +51,6 @@ def pair(contexts: Texts, golds: Golds, asked: Texts, **options: Any) -> str:
     base = f"test-crm-{next(NUMBERS)}"
     register(f"{base}/train", contexts, golds)
     return register(f"{base}/test", asked, **options)
-
-
-def table(dataset_id: str, retriever: CRM, **views: Any) -> dict[str, dict[str, float]]:
-    task = load_task(dataset_id, **views)
-    scorer = retriever.scorer(task)
-    return {
-        str(task.query_ids[query]): dict(zip(task.doc_ids[group.docs], row.tolist(), strict=True))
-        for group in task.groups
-        for query, row in zip(group.queries, scorer(group.docs)(group.queries), strict=True)
-    }
 
 
 def restated(
@@ -134,7 +94,7 @@ GOLDS = {"c1": ["a"], "c2": ["b"], "c3": ["b", "a"], "c4": ["e"]}
 
 @pooling
 def test_a_document_without_a_context_scores_nothing(pooling: Any) -> None:
-    found = table(pair(CONTEXTS, GOLDS, {"q": "cat words nobody"}), CRM(pooling=pooling))["q"]
+    found = scores_of(pair(CONTEXTS, GOLDS, {"q": "cat words nobody"}), CRM(pooling=pooling))["q"]
     assert [doc for doc, score in found.items() if score == 0] == ["c", "d", "e", "f"]
     assert found["a"] > 0
     assert found["b"] > 0
@@ -144,7 +104,7 @@ def test_a_document_without_a_context_scores_nothing(pooling: Any) -> None:
 def test_candidates_are_scored_in_any_order_and_number(pooling: Any) -> None:
     pools = {"q1": ["f", "b", "a"], "q2": ["c"], "q3": ["e", "d", "c", "b", "a"]}
     asked = {"q1": "cat fish", "q2": "cat", "q3": "dog fish bird"}
-    found = table(pair(CONTEXTS, GOLDS, asked, pools=pools), CRM(pooling=pooling))
+    found = scores_of(pair(CONTEXTS, GOLDS, asked, pools=pools), CRM(pooling=pooling))
     for query, text in asked.items():
         assert list(found[query]) == pools[query]
         expected = restated(CONTEXTS, GOLDS, text, pools[query], pooling)
@@ -155,9 +115,9 @@ def test_he_et_al_are_the_square_and_quoter_the_best() -> None:
     contexts = {"c1": "cat", "c2": "dog", "c3": "cat dog"}
     golds = {"c1": ["a"], "c2": ["a"], "c3": ["b"]}
     dataset_id = pair(contexts, golds, {"q": "cat"})
-    assert table(dataset_id, CRM())["q"]["a"] == pytest.approx(1.0)
-    assert table(dataset_id, CRM(pooling="mean"))["q"]["a"] == pytest.approx(0.5)
-    assert table(dataset_id, CRM(pooling="square"))["q"]["a"] == pytest.approx(0.5)
+    assert scores_of(dataset_id, CRM())["q"]["a"] == pytest.approx(1.0)
+    assert scores_of(dataset_id, CRM(pooling="mean"))["q"]["a"] == pytest.approx(0.5)
+    assert scores_of(dataset_id, CRM(pooling="square"))["q"]["a"] == pytest.approx(0.5)
     assert CRM().pooling == "max"
 
 
@@ -165,7 +125,7 @@ def test_only_positive_grades_make_a_context_known() -> None:
     base = f"test-crm-{next(NUMBERS)}"
     register(f"{base}/train", CONTEXTS, GOLDS, grades={"a": 0, "b": 2, "e": -1})
     dataset_id = register(f"{base}/test", {"q": "cat dog"})
-    found = table(dataset_id, CRM(pooling="mean"))["q"]
+    found = scores_of(dataset_id, CRM(pooling="mean"))["q"]
     expected = restated(CONTEXTS, {"c2": ["b"], "c3": ["b"]}, "cat dog", QUOTES, "mean")
     assert found == pytest.approx(expected, abs=1e-12)
 
@@ -173,22 +133,22 @@ def test_only_positive_grades_make_a_context_known() -> None:
 def test_judgments_of_strangers_are_passed_over() -> None:
     """Documents that are not ranked, and queries that have no text."""
     golds = {**GOLDS, "c9": ["c"], "c1": ["a", "stranger"]}
-    found = table(pair(CONTEXTS, golds, {"q": "cat"}), CRM())["q"]
+    found = scores_of(pair(CONTEXTS, golds, {"q": "cat"}), CRM())["q"]
     assert found == pytest.approx(restated(CONTEXTS, GOLDS, "cat", QUOTES, "max"), abs=1e-12)
 
 
 def test_a_context_judged_twice_counts_as_one_pair_each() -> None:
     """The statistics are those of the contexts, however many documents each belongs to."""
     golds = {"c1": list("abcdef"), "c2": ["b"], "c3": [], "c4": []}
-    found = table(pair(CONTEXTS, golds, {"q": "cat fish"}), CRM())["q"]
+    found = scores_of(pair(CONTEXTS, golds, {"q": "cat fish"}), CRM())["q"]
     assert found == pytest.approx(restated(CONTEXTS, golds, "cat fish", QUOTES, "max"), abs=1e-12)
 
 
 def test_the_terms_are_those_of_the_analysis_asked_for() -> None:
     dataset_id = pair({"c1": "鲁迅先生", "c2": "周树人"}, {"c1": ["a"], "c2": ["b"]}, {"q": "鲁迅"})
-    plain = table(dataset_id, CRM())["q"]
+    plain = scores_of(dataset_id, CRM())["q"]
     assert set(plain.values()) == {0.0}
-    pairs = table(dataset_id, CRM(tokenizer="cjk", stop="none"))["q"]
+    pairs = scores_of(dataset_id, CRM(tokenizer="cjk", stop="none"))["q"]
     assert pairs["a"] > 0 == pairs["b"]
 
 
@@ -227,8 +187,8 @@ def test_splits_of_the_sample_learn_from_its_training_split(
 ) -> None:
     settings: dict[str, Any] = {} if lang == "en" else {"tokenizer": "cjk", "stop": "none"}
     base = f"quoter/sample/{lang}{part}"
-    found = table(f"{base}/{split}", CRM(**settings))
-    assert found == table(f"{base}/{split}", CRM(train=f"{base}/train", **settings))
+    found = scores_of(f"{base}/{split}", CRM(**settings))
+    assert found == scores_of(f"{base}/{split}", CRM(train=f"{base}/train", **settings))
     train = ir_datasets.load(f"{base}/train")
     known = {row.doc_id for row in train.qrels_iter() if row.relevance > 0}
     for row in found.values():
@@ -242,7 +202,7 @@ def test_the_sample_restated() -> None:
     golds: Golds = {}
     for row in train.qrels_iter():
         golds.setdefault(row.query_id, []).append(row.doc_id)
-    found = table("quoter/sample/en/test", CRM())
+    found = scores_of("quoter/sample/en/test", CRM())
     for query in ir_datasets.load("quoter/sample/en/test").queries_iter():
         row = found[query.query_id]
         expected = restated(contexts, golds, query.default_text(), row, "max")
@@ -251,9 +211,9 @@ def test_the_sample_restated() -> None:
 
 def test_a_set_cannot_learn_from_itself() -> None:
     with pytest.raises(InputError, match=r"query \S+ of \S+ is in the training set \S+ too"):
-        table("quoter/sample/en/train", CRM())
+        scores_of("quoter/sample/en/train", CRM())
     with pytest.raises(InputError, match=r"query \S+ of \S+ is in the training set \S+ too"):
-        table("quoter/sample/en/test", CRM(train="quoter/sample/en/test"))
+        scores_of("quoter/sample/en/test", CRM(train="quoter/sample/en/test"))
 
 
 def test_examples_of_one_split_know_nothing_of_the_other() -> None:
@@ -263,19 +223,19 @@ def test_examples_of_one_split_know_nothing_of_the_other() -> None:
     known = {row.doc_id for row in train.qrels_iter()}
     task = load_task("egret/sample/dev")
     if known & set(task.doc_ids):
-        scored = table("egret/sample/dev", CRM())
+        scored = scores_of("egret/sample/dev", CRM())
         golds = {
             row.query_id: row.doc_id for row in ir_datasets.load("egret/sample/dev").qrels_iter()
         }
         assert all(scored[query][gold] == 0 for query, gold in golds.items())
     else:
         with pytest.raises(InputError, match="no document of egret/sample/dev has a known context"):
-            table("egret/sample/dev", CRM())
+            scores_of("egret/sample/dev", CRM())
 
 
 def test_passages_without_known_contexts_are_refused() -> None:
     with pytest.raises(InputError, match=r"no document of .* has a known context"):
-        table("relic/sample/val", CRM())
+        scores_of("relic/sample/val", CRM())
 
 
 @pytest.mark.parametrize(
@@ -283,13 +243,13 @@ def test_passages_without_known_contexts_are_refused() -> None:
 )
 def test_a_training_set_that_is_none_is_named(train: str, found: str) -> None:
     with pytest.raises(InputError, match=f"no dataset '{re.escape(found)}'"):
-        table("quoter/sample/en/test", CRM(train=train))
+        scores_of("quoter/sample/en/test", CRM(train=train))
 
 
 def test_a_training_set_without_judgments_is_refused() -> None:
     name = register(f"test-crm-{next(NUMBERS)}/train", {"c": "cat"})
     with pytest.raises(InputError, match="has no judged queries"):
-        table("quoter/sample/en/test", CRM(train=name))
+        scores_of("quoter/sample/en/test", CRM(train=name))
 
 
 def test_settings() -> None:
@@ -302,10 +262,10 @@ def test_settings() -> None:
 
 def test_contexts_are_shown_as_the_queries_are() -> None:
     """A view of the queries is one of the training contexts too."""
-    whole = table("quoter/sample/en/test", CRM())
-    left = table("quoter/sample/en/test", CRM(), query="left")
+    whole = scores_of("quoter/sample/en/test", CRM())
+    left = scores_of("quoter/sample/en/test", CRM(), query="left")
     assert left != whole
-    other = table("quoter/sample/en/test/left", CRM())
+    other = scores_of("quoter/sample/en/test/left", CRM())
     assert {q: pytest.approx(row, abs=1e-12) for q, row in other.items()} == left
 
 
@@ -318,7 +278,7 @@ def test_on_real_quotes(real_data: Path) -> None:
     golds: Golds = {}
     for row in train.qrels_iter():
         golds.setdefault(row.query_id, []).append(row.doc_id)
-    found = table("quoter/en/test", CRM())
+    found = scores_of("quoter/en/test", CRM())
     for query, text in list(zip(task.query_ids, task.queries, strict=True))[:2]:
         some = np.random.default_rng(1).choice(task.doc_ids, 30, replace=False).tolist()
         expected = restated(contexts, golds, " ".join(text), some, "max")

@@ -17,19 +17,16 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import ir_datasets
 import pytest
 import torch
 import transformers
 from hypothesis import given
 from hypothesis import strategies as st
-from ir_datasets.formats import BaseQueries, GenericDoc
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.handlers import DocsHandler
 from irtoolkit.models.llm.chat_client import _retry_after
 from irtoolkit.models.llm.endpoint import Endpoint
 from irtoolkit.models.llm.generator import Completion
@@ -41,9 +38,9 @@ from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.generated import GeneratedQuery
 from irtoolkit.retrievers.task import Task, load_task
+from tests.datasets import Queries, register
 from tests.waiting import PATIENCE
 
-NUMBERS = count()
 KEY = "sk-test-4f9a"
 DOCS = {
     "d1": "the cat sat on the mat",
@@ -76,24 +73,8 @@ ASKED = [
 ]
 
 
-class Queries(BaseQueries):  # type: ignore[misc]
-    def __init__(self, queries: list[Query]) -> None:
-        self.queries = queries
-
-    def queries_iter(self) -> Iterator[Query]:
-        return iter(self.queries)
-
-
-def register(queries: list[Query] = ASKED) -> str:
-    name = f"test-generated-{next(NUMBERS)}"
-    records = {doc: GenericDoc(doc, text) for doc, text in DOCS.items()}
-    parts = [DocsHandler(lambda: records, GenericDoc, name, None), Queries(queries)]
-    ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
-    return name
-
-
 def task(queries: list[Query] = ASKED, **views: str) -> Task:
-    return load_task(register(queries), **views)
+    return load_task(register(DOCS, queries), **views)
 
 
 @pytest.fixture(autouse=True)
@@ -1016,31 +997,31 @@ def ranking(dataset_id: str, retriever: Any, **views: str) -> dict[str, dict[str
 def test_the_ranking_is_that_of_what_was_written(
     retriever: GeneratedQuery, folders: dict[str, Path], mode: Any
 ) -> None:
-    found = ranking(register(), replace(retriever, mode=mode))
+    found = ranking(register(DOCS, ASKED), replace(retriever, mode=mode))
     before = {"replace": "", "append": "{} "}[mode]
     texts = [
         query._replace(text=before.format(query.text) + answer_to(prompt))
         for query, prompt in zip(ASKED, PROMPTED, strict=True)
     ]
     plain = Dense(model=str(folders["encoder"]), device="cpu")
-    expected = ranking(register(texts), plain)
+    expected = ranking(register(DOCS, texts), plain)
     assert list(found) == list(expected)
     for query, row in found.items():
         assert list(row) == list(expected[query])
         assert row == pytest.approx(expected[query])
-    assert found != ranking(register(), plain)
+    assert found != ranking(register(DOCS, ASKED), plain)
 
 
 def test_each_prompt_is_asked_once_and_never_again(
     stub: Stub, retriever: GeneratedQuery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = ranking(register(), retriever)
+    first = ranking(register(DOCS, ASKED), retriever)
     assert sorted(stub.prompts) == sorted(set(PROMPTED))
-    assert ranking(register(), retriever) == first
+    assert ranking(register(DOCS, ASKED), retriever) == first
     stub.key = "changed"
     # What decides no answer asks for none: the encoder, the mode, how many at once.
     for change in ({"similarity": "dot"}, {"mode": "append"}, {"parallel": 1}, {"timeout": 5.0}):
-        ranking(register(), replace(retriever, **change))  # type: ignore[arg-type]
+        ranking(register(DOCS, ASKED), replace(retriever, **change))  # type: ignore[arg-type]
     assert len(stub.prompts) == len(set(PROMPTED))
 
 
@@ -1087,7 +1068,7 @@ def test_after_a_failure_only_the_rest_is_asked(
 def test_no_file_and_no_record_holds_the_key(
     retriever: GeneratedQuery, cache: Path, tmp_path: Path
 ) -> None:
-    dataset_id = register()
+    dataset_id = register(DOCS, ASKED)
     ranking(dataset_id, retriever)
     system = System("x", retriever)
     recorded = json.dumps(made_of(system, system.load(dataset_id)), default=str)
@@ -1157,7 +1138,7 @@ def test_a_local_model_serves_as_well(folders: dict[str, Path], cache: Path) -> 
     for query, (text,) in zip(ASKED, found, strict=True):
         whole = f"user {query.text} and rat the"
         assert text == by_transformers(folders["chat"], whole, chat=True)
-    assert ranking(register(), mine).keys() == {"q1", "q2", "q3", "q4"}
+    assert ranking(register(DOCS, ASKED), mine).keys() == {"q1", "q2", "q3", "q4"}
     assert len(kept(cache)) == 3
 
 
@@ -1271,7 +1252,7 @@ def test_templates_that_cannot_be_filled(template: str, found: str) -> None:
 
 def test_a_bad_template_costs_nothing(stub: Stub, retriever: GeneratedQuery) -> None:
     with pytest.raises(InputError, match="title"):
-        ranking(register(), replace(retriever, prompt="{query} {title}"))
+        ranking(register(DOCS, ASKED), replace(retriever, prompt="{query} {title}"))
     assert stub.bodies == []
 
 
@@ -1286,7 +1267,7 @@ def test_the_book_of_a_plot_is_at_hand() -> None:
 
 def test_a_field_that_only_the_prompt_has_makes_another_run(retriever: GeneratedQuery) -> None:
     """The task's own fingerprint is of its view."""
-    dataset_id = register()
+    dataset_id = register(DOCS, ASKED)
     other = [query._replace(book="other") for query in ASKED]
     with pytest.MonkeyPatch.context() as patch:
         system = System("x", retriever)

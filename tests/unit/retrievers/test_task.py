@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,15 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ir_datasets.formats import (
-    BaseDocs,
     BaseQrels,
-    BaseQueries,
     BaseScoredDocs,
     GenericQrel,
     GenericQuery,
-    GenericScoredDoc,
 )
-from ir_datasets.indices import Docstore
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.benchmark import DEFAULT_MEASURES
@@ -31,6 +26,8 @@ from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.retrievers.task import Task, load_task
 from irtoolkit.retrievers.texts import Segments, view
 from tests.conftest import SAMPLE
+from tests.datasets import Candidates, Docs, Grades, Queries
+from tests.datasets import register_parts as register
 
 
 class Paper(NamedTuple):
@@ -62,43 +59,6 @@ class Likeness(NamedTuple):
         return self.text
 
 
-class Docs(BaseDocs):  # type: ignore[misc]
-    def __init__(self, docs: list[Paper]) -> None:
-        self.docs = docs
-
-    def docs_iter(self) -> Iterator[Paper]:
-        return iter(self.docs)
-
-    def docs_store(self) -> Docstore:
-        return Store(self.docs)
-
-
-class Store(Docstore):  # type: ignore[misc]
-    def __init__(self, docs: list[Paper]) -> None:
-        super().__init__(Paper)
-        self.docs = docs
-
-    def get_many_iter(self, doc_ids: Any) -> Iterator[Paper]:
-        # A store may answer in its own order.
-        return (doc for doc in self.docs if doc.doc_id in set(doc_ids))
-
-
-class Queries(BaseQueries):  # type: ignore[misc]
-    def __init__(self, queries: list[Any]) -> None:
-        self.queries = queries
-
-    def queries_iter(self) -> Iterator[Any]:
-        return iter(self.queries)
-
-
-class Candidates(BaseScoredDocs):  # type: ignore[misc]
-    def __init__(self, rows: list[tuple[str, str]]) -> None:
-        self.rows = rows
-
-    def scoreddocs_iter(self) -> Iterator[GenericScoredDoc]:
-        return (GenericScoredDoc(q, d, float(i)) for i, (q, d) in enumerate(self.rows))
-
-
 class Shared(BaseScoredDocs):  # type: ignore[misc]
     """Candidates told by groups, which must not be asked for one by one."""
 
@@ -109,29 +69,13 @@ class Shared(BaseScoredDocs):  # type: ignore[misc]
         return iter(self.groups)
 
 
-class Grades(BaseQrels):  # type: ignore[misc]
-    def __init__(self, rows: list[tuple[str, str, int]]) -> None:
-        self.rows = rows
-
-    def qrels_iter(self) -> Iterator[GenericQrel]:
-        return (GenericQrel(*row) for row in self.rows)
-
-
 class Untouchable(BaseQrels):  # type: ignore[misc]
     def qrels_iter(self) -> Iterator[GenericQrel]:
         raise AssertionError("somebody looks at the qrels")
 
 
-NUMBERS = count()
 PAPERS = [Paper("d1", "one", ("a b", "c")), Paper("d3", "three", ("e",)), Paper("d2", "two")]
 QUERIES = [GenericQuery("q2", "second"), GenericQuery("q1", "first")]
-
-
-def register(*constituents: object, name: str | None = None) -> str:
-    """Makes a dataset known to ir_datasets, and gives its id."""
-    dataset_id = name or f"test-task-{next(NUMBERS)}"
-    ir_datasets.registry.register(dataset_id, ir_datasets.Dataset(*constituents))
-    return dataset_id
 
 
 def pools_of(task: Task) -> dict[str, list[str]]:

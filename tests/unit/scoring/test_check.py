@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import urllib.request
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +13,12 @@ import ir_datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from ir_datasets.formats import (
-    BaseDocs,
-    BaseQueries,
-    BaseScoredDocs,
-    GenericDoc,
-    GenericQuery,
-    GenericScoredDoc,
-)
-from ir_datasets.indices import Docstore
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.runs import Run
 from irtoolkit.scoring.check import check_run, read_run, shallow_queries
 from tests.conftest import SAMPLE
+from tests.datasets import Candidates, Docs, Queries, register_parts
 
 Write = Callable[..., Path]
 
@@ -490,97 +482,44 @@ def test_a_cut_run_is_shallow_everywhere(write: Write) -> None:
 # -- datasets of others --------------------------------------------------------------------------
 
 
-class MemoryStore(Docstore):
-    def __init__(self, docs: list[GenericDoc]) -> None:
-        super().__init__(GenericDoc)
-        self._docs = {doc.doc_id: doc for doc in docs}
-
-    def get_many_iter(self, doc_ids: Iterable[str]) -> Iterator[GenericDoc]:
-        return (self._docs[doc_id] for doc_id in doc_ids if doc_id in self._docs)
-
-
-class MemoryDocs(BaseDocs):
-    def __init__(self, ids: str) -> None:
-        self._docs = [GenericDoc(name, f"text of {name}") for name in ids.split()]
-
-    def docs_iter(self) -> Iterator[GenericDoc]:
-        return iter(self._docs)
-
-    def docs_store(self) -> MemoryStore:
-        return MemoryStore(self._docs)
-
-
-class MemoryQueries(BaseQueries):
-    def __init__(self, ids: str) -> None:
-        self._ids = ids.split()
-
-    def queries_iter(self) -> Iterator[GenericQuery]:
-        return (GenericQuery(name, f"what is {name}?") for name in self._ids)
-
-
-class MemoryPools(BaseScoredDocs):
-    def __init__(self, pairs: list[tuple[str, str]]) -> None:
-        self._pairs = pairs
-
-    def scoreddocs_iter(self) -> Iterator[GenericScoredDoc]:
-        return (GenericScoredDoc(query, doc, 0.0) for query, doc in self._pairs)
-
-
-@pytest.fixture
-def register(tmp_path: Path) -> Callable[..., str]:
-    """Registers a dataset of the given parts, under an id that no other test has."""
-
-    def make(*parts: object, under: str = "") -> str:
-        # tmp_path is new for each test, and its parent for each run of them.
-        dataset_id = f"test-{'-'.join(tmp_path.parts[-2:])}{under}"
-        ir_datasets.registry.register(dataset_id, ir_datasets.Dataset(*parts))
-        return dataset_id
-
-    return make
+def texts(ids: str) -> dict[str, str]:
+    return {name: f"text of {name}" for name in ids.split()}
 
 
 FOREIGN = "q1 Q0 d1 1 3 t\nq1 Q0 unknown 2 2 t\nq2 Q0 d2 1 1 t\n"
 
 
-def test_reading_for_a_foreign_dataset_lets_documents_be(
-    write: Write, register: Callable[..., str]
-) -> None:
+def test_reading_for_a_foreign_dataset_lets_documents_be(write: Write) -> None:
     """Its documents may be millions, and looking them up may mean downloading them."""
-    dataset = register(MemoryDocs("d1 d2"), MemoryQueries("q1 q2"))
+    dataset = register_parts(Docs(texts("d1 d2")), Queries(texts("q1 q2")))
     assert len(read_run(write("x.run", FOREIGN), dataset)) == 3
 
 
-def test_checking_for_a_foreign_dataset_looks_documents_up(
-    write: Write, register: Callable[..., str]
-) -> None:
-    dataset = register(MemoryDocs("d1 d2"), MemoryQueries("q1 q2"))
+def test_checking_for_a_foreign_dataset_looks_documents_up(write: Write) -> None:
+    dataset = register_parts(Docs(texts("d1 d2")), Queries(texts("q1 q2")))
     path = write("x.run", FOREIGN)
     error = only(check_run(path, dataset), path, 2)
     assert error.found == f"document unknown is not one of {dataset}"
 
 
-def test_topics_of_a_foreign_dataset_must_be_known(
-    write: Write, register: Callable[..., str]
-) -> None:
-    dataset = register(MemoryDocs("d1 d2 unknown"), MemoryQueries("q1"))
+def test_topics_of_a_foreign_dataset_must_be_known(write: Write) -> None:
+    dataset = register_parts(Docs(texts("d1 d2 unknown")), Queries(texts("q1")))
     path = write("x.run", FOREIGN)
     assert refused(path, dataset, 3).found == f"topic q2 is not one of {dataset}"
     assert only(check_run(path, dataset), path, 3).found == f"topic q2 is not one of {dataset}"
 
 
-def test_missing_topics_of_a_foreign_dataset(write: Write, register: Callable[..., str]) -> None:
-    dataset = register(MemoryDocs("d1 d2 unknown"), MemoryQueries("q0 q1 q2 q3"))
+def test_missing_topics_of_a_foreign_dataset(write: Write) -> None:
+    dataset = register_parts(Docs(texts("d1 d2 unknown")), Queries(texts("q0 q1 q2 q3")))
     path = write("x.run", FOREIGN)
     error = only(check_run(path, dataset), path, 3)
     assert error.found == f"2 topics of {dataset} are missing, the first q0"
 
 
-def test_topics_of_the_dataset_that_a_foreign_one_is_part_of(
-    write: Write, register: Callable[..., str]
-) -> None:
-    docs = MemoryDocs("d1 d2 unknown")
-    register(docs, MemoryQueries("q1 q2"))
-    part = register(docs, MemoryQueries("q1"), under="/part")
+def test_topics_of_the_dataset_that_a_foreign_one_is_part_of(write: Write) -> None:
+    docs = Docs(texts("d1 d2 unknown"))
+    whole = register_parts(docs, Queries(texts("q1 q2")))
+    part = register_parts(docs, Queries(texts("q1")), name=f"{whole}/part")
     path = write("x.run", FOREIGN)
     assert check_run(path, part) == []
     assert len(read_run(path, part)) == 3
@@ -588,46 +527,40 @@ def test_topics_of_the_dataset_that_a_foreign_one_is_part_of(
     assert refused(stranger, part, 4).found == f"topic q3 is not one of {part}"
 
 
-def test_a_whole_without_topics_of_its_own(write: Write, register: Callable[..., str]) -> None:
+def test_a_whole_without_topics_of_its_own(write: Write) -> None:
     """The usual shape: documents above, topics in the parts."""
-    docs = MemoryDocs("d1 d2 unknown")
-    register(docs)
-    part = register(docs, MemoryQueries("q1"), under="/part")
+    docs = Docs(texts("d1 d2 unknown"))
+    whole = register_parts(docs)
+    part = register_parts(docs, Queries(texts("q1")), name=f"{whole}/part")
     assert refused(write("x.run", FOREIGN), part, 3).found == f"topic q2 is not one of {part}"
 
 
-def test_pools_of_a_foreign_dataset_are_checked(write: Write, register: Callable[..., str]) -> None:
-    pools = MemoryPools([("q1", "d1"), ("q1", "d2"), ("q2", "d2")])
-    dataset = register(MemoryDocs("d1 d2 unknown"), MemoryQueries("q1 q2"), pools)
+def test_pools_of_a_foreign_dataset_are_checked(write: Write) -> None:
+    pools = Candidates([("q1", "d1"), ("q1", "d2"), ("q2", "d2")])
+    dataset = register_parts(Docs(texts("d1 d2 unknown")), Queries(texts("q1 q2")), pools)
     path = write("x.run", FOREIGN)
     error = only(check_run(path, dataset), path, 2)
     assert error.found == "document unknown is outside the pool of query q1"
     assert len(read_run(path, dataset)) == 3
 
 
-def test_a_dataset_without_pools_has_no_shallow_queries(
-    write: Write, register: Callable[..., str]
-) -> None:
-    dataset = ir_datasets.load(register(MemoryDocs("d1"), MemoryQueries("q1 q2")))
+def test_a_dataset_without_pools_has_no_shallow_queries(write: Write) -> None:
+    dataset = ir_datasets.load(register_parts(Docs(texts("d1")), Queries(texts("q1 q2"))))
     assert shallow_queries(Run.read(write("x.run", "q1 Q0 d1 1 1 t\n")), dataset) == []
 
 
-def test_checking_for_a_dataset_without_topics_is_an_answer(
-    write: Write, register: Callable[..., str]
-) -> None:
+def test_checking_for_a_dataset_without_topics_is_an_answer(write: Write) -> None:
     """Many ids of ir_datasets hold documents only; a run made for one gets told, not thrown at."""
-    dataset = register(MemoryDocs("d1 d2"))
+    dataset = register_parts(Docs(texts("d1 d2")))
     path = write("x.run", FOREIGN)
     problems = check_run(path, dataset)
     assert (2, f"document unknown is not one of {dataset}") in [(p.line, p.found) for p in problems]
     assert all(isinstance(problem, InputError) for problem in problems)
 
 
-def test_checking_for_a_dataset_without_documents_is_an_answer(
-    write: Write, register: Callable[..., str]
-) -> None:
+def test_checking_for_a_dataset_without_documents_is_an_answer(write: Write) -> None:
     """What has no documents cannot say which are unknown."""
-    dataset = register(MemoryQueries("q1"))
+    dataset = register_parts(Queries(texts("q1")))
     path = write("x.run", FOREIGN)
     assert (3, f"topic q2 is not one of {dataset}") in [
         (problem.line, problem.found) for problem in check_run(path, dataset)

@@ -5,22 +5,18 @@ from __future__ import annotations
 import gzip
 import json
 import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import ir_datasets
 import numpy as np
 import pytest
-from ir_datasets.formats import BaseQueries, GenericDoc, GenericQuery
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.records import Qrel
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.datasets.handlers import DocsHandler, PoolsHandler, QrelsHandler
 from irtoolkit.retrievers.cross import CrossEncoder
 from irtoolkit.retrievers.task import load_task
 from irtoolkit.retrievers.texts import view
@@ -30,9 +26,9 @@ from irtoolkit.training.duplicates import words_of
 from irtoolkit.training.recipes import Stage
 from irtoolkit.training.sets import build_training_set
 from irtoolkit.training.training_set import TrainingSet
+from tests.datasets import register
 from tests.tiny import save
 
-NUMBERS = count()
 SAMPLES = [
     ("relic/sample/train/4-4", "masked:<mask>", "default"),
     ("quoter/sample/en/train", "left", "default"),
@@ -51,29 +47,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 # -- datasets ---------------------------------------------------------------------------------
-
-
-class Queries(BaseQueries):  # type: ignore[misc]
-    def __init__(self, texts: Mapping[str, str]) -> None:
-        self.texts = texts
-
-    def queries_iter(self) -> Iterator[GenericQuery]:
-        return (GenericQuery(*item) for item in self.texts.items())
-
-
-def register(
-    docs: Mapping[str, str], queries: Mapping[str, str], qrels: Sequence[tuple[str, str, int]],
-    pools: Mapping[str, list[str]] | None = None,
-) -> str:  # fmt: skip
-    name = f"test-training-{next(NUMBERS)}"
-    records = {doc: GenericDoc(doc, text) for doc, text in docs.items()}
-    parts: list[Any] = [
-        DocsHandler(lambda: records, GenericDoc, name, "en"), Queries(queries),
-        QrelsHandler(lambda: [Qrel(*row) for row in qrels], Qrel, {}),
-    ]  # fmt: skip
-    parts += [] if pools is None else [PoolsHandler(lambda: pools.items())]
-    ir_datasets.registry.register(name, ir_datasets.Dataset(*parts))
-    return name
 
 
 DOCS = {f"d{i}": f"alpha{i} beta{i} gamma{i} delta{i}" for i in range(8)}
@@ -167,7 +140,7 @@ def test_segments_are_joined_as_the_model_wants_them() -> None:
 
 
 def test_graded_judgments_are_all_rows() -> None:
-    name = register(DOCS, ASKED, GOLDS)
+    name = register(DOCS, ASKED, qrels=GOLDS)
     rows = build_training_set(Stage(dataset=name))
     # In the order of the queries; a document that is not relevant makes no row.
     assert rows.query_ids.tolist() == ["q1", "q1", "q2"]
@@ -177,7 +150,7 @@ def test_graded_judgments_are_all_rows() -> None:
 
 
 def test_a_split_without_relevant_documents() -> None:
-    name = register(DOCS, ASKED, [("q1", "d1", 0), ("q2", "d1", -1)])
+    name = register(DOCS, ASKED, qrels=[("q1", "d1", 0), ("q2", "d1", -1)])
     with pytest.raises(InputError, match=f"{name} has no judged query with a relevant document"):
         build_training_set(Stage(dataset=name))
     with pytest.raises(InputError, match="relic/sample/test/4-4 has no qrels"):
@@ -185,7 +158,7 @@ def test_a_split_without_relevant_documents() -> None:
 
 
 def test_judgments_of_strange_queries() -> None:
-    name = register(DOCS, ASKED, [*GOLDS, ("q9", "d1", 1)])
+    name = register(DOCS, ASKED, qrels=[*GOLDS, ("q9", "d1", 1)])
     with pytest.raises(InputError, match=f"the qrels of {name} judge query q9"):
         build_training_set(Stage(dataset=name))
 
@@ -193,7 +166,7 @@ def test_judgments_of_strange_queries() -> None:
 @pytest.mark.parametrize("doc", ["d7", "nowhere"])
 def test_a_gold_that_is_no_candidate(doc: str) -> None:
     pools = {"q1": ["d0", "d1"], "q2": ["d2", "d7"], "q3": ["d1"]}
-    name = register(DOCS, ASKED, [("q2", "d2", 1), ("q1", doc, 1)], pools)
+    name = register(DOCS, ASKED, pools, [("q2", "d2", 1), ("q1", doc, 1)])
     with pytest.raises(
         InputError, match=f"document {doc} is relevant to query q1 of {name} and not among"
     ):
@@ -202,7 +175,7 @@ def test_a_gold_that_is_no_candidate(doc: str) -> None:
 
 def test_too_few_candidates() -> None:
     pools = {"q1": ["d0", "d3", "d1"], "q2": [*DOCS], "q3": ["d1"]}
-    name = register({**DOCS, "d1": "alpha0 beta0 gamma0 delta0"}, ASKED, GOLDS, pools)
+    name = register({**DOCS, "d1": "alpha0 beta0 gamma0 delta0"}, ASKED, pools, GOLDS)
     stage = Stage(dataset=name, negatives="random")
     # Of three candidates two are golds, and the third has the words of one.
     with pytest.raises(
@@ -272,7 +245,7 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "file"))
     with pytest.raises(InputError, match="cannot write"):
-        build_training_set(Stage(dataset=register(DOCS, ASKED, GOLDS)))
+        build_training_set(Stage(dataset=register(DOCS, ASKED, qrels=GOLDS)))
 
 
 # -- using a set ------------------------------------------------------------------------------
@@ -280,7 +253,7 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_selected_rows() -> None:
     rows = build_training_set(
-        Stage(dataset=register(DOCS, ASKED, GOLDS), negatives="random", count=2)
+        Stage(dataset=register(DOCS, ASKED, qrels=GOLDS), negatives="random", count=2)
     )
     some = rows.select(np.array([2, 0]))
     assert list(some.queries) == ["second", "first"]
@@ -360,7 +333,7 @@ def test_mined_negatives(tmp_path: Path, whole: bool) -> None:
 
 def mined(tmp_path: Path, rows: list[tuple[str, str]], **how: Any) -> TrainingSet:
     pools = {"q1": ["d0", "d3", "d1", "d2"], "q2": [*DOCS], "q3": ["d1"]}
-    name = register(DOCS, ASKED, GOLDS, pools)
+    name = register(DOCS, ASKED, pools, GOLDS)
     path = tmp_path / "small.run"
     Run.from_rows((q, d, -float(i)) for i, (q, d) in enumerate(rows)).write(path)
     return build_training_set(
@@ -655,7 +628,7 @@ def test_surroundings(dataset_id: str, around: int, length: int) -> None:
 
 @pytest.mark.parametrize("labels", [1, 2])
 def test_a_teachers_scores(labels: int, tmp_path: Path) -> None:
-    name = register(DOCS, ASKED, GOLDS)
+    name = register(DOCS, ASKED, qrels=GOLDS)
     model = str(
         save(tmp_path / "model", "BertForSequenceClassification", DOCS.values(), num_labels=labels)
     )
@@ -681,7 +654,7 @@ def test_a_teachers_scores(labels: int, tmp_path: Path) -> None:
 
 
 def test_models_that_cannot_teach(tmp_path: Path) -> None:
-    stage = Stage(dataset=register(DOCS, ASKED, GOLDS), teacher="no/such/model")
+    stage = Stage(dataset=register(DOCS, ASKED, qrels=GOLDS), teacher="no/such/model")
     with pytest.raises(InputError, match="has no negatives to score"):
         build_training_set(stage)
     run = tmp_path / "all.run"
