@@ -786,7 +786,7 @@ def test_a_dataset_that_cannot_be_downloaded_is_one_line(
         def queries_iter(self) -> Iterator[Any]:
             raise RuntimeError("All download sources failed")  # as ir_datasets does
 
-    register("irtk-far", Far())
+    register("irtk-far", Far({}))
     refused(irtoolkit("export", "irtk-far", "topics"), "All download sources failed")
 
 
