@@ -89,9 +89,9 @@ def _rank(
 ) -> Ranking:  # fmt: skip
     found = rank_and_locate(
         _narrowed(dataset, task, system, among, progress), system.retriever, relevant,
-        depth=depth, ties=system.task.ties, tag=system.name, progress=progress,
+        depth=depth, ties=system.task.ties, progress=progress,
     )  # fmt: skip
-    run = found.run
+    run = found.run.named(system.name)
     if among is not None and among.keep_rest:
         run = _with_rest(run, among.run, system.depth)
     return Ranking(replace(untied(run), exact_ranks=found.ranks or None), found.ranks)

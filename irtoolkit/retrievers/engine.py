@@ -26,13 +26,13 @@ SCANNED_CELLS = 1 << 21
 
 @dataclass(frozen=True)
 class Ranking:
-    """What ranking a task gives.
+    """The result of ranking a task.
 
     Attributes:
-        run: the best documents of each query, to the asked depth.
+        run: the best documents of each query, to the depth that was asked for.
         ranks: query id to document id to rank, from 1, for every document whose rank was asked
-            for and that is a candidate of the query; exact over all candidates, whatever the depth.
-            Of an approximate search, for those that it found.
+            for and that is a candidate of the query. Ranks are exact over all candidates, whatever
+            the depth. An approximate search has ranks of the documents that it found.
     """
 
     run: Run
@@ -48,10 +48,12 @@ def rank(
     tag: str | None = None,
     progress: bool = True,
 ) -> Run:
-    """Ranks the candidates of every query of a task; `rank_and_locate` without locating."""
-    return rank_and_locate(
-        task, retriever, {}, depth=depth, ties=ties, tag=tag, progress=progress
-    ).run
+    """Ranks the candidates of every query of a task.
+
+    `tag` names the run, by default as the retriever; the rest is as for `rank_and_locate`.
+    """
+    run = rank_and_locate(task, retriever, {}, depth=depth, ties=ties, progress=progress).run
+    return run if tag is None else run.named(tag)
 
 
 def rank_and_locate(
@@ -61,25 +63,22 @@ def rank_and_locate(
     *,
     depth: int | None = None,
     ties: Ties = "trec",
-    tag: str | None = None,
     progress: bool = True,
 ) -> Ranking:
-    """Ranks the candidates of every query of a task, and tells the exact ranks of some.
+    """Ranks the candidates of every query of a task, and finds the exact ranks of some documents.
 
-    Scores are made, used and dropped block by block: a full ranking is never held, so mean ranks
+    Scores are made, used and dropped block by block. A full ranking is never held, so mean ranks
     over tens of millions of candidates take the memory of one block.
 
     Args:
         task: queries and candidates.
-        retriever: what scores them.
-        wanted: query id to the ids of documents whose exact rank is asked for.
-        depth: rows kept for each query; None keeps all.
+        retriever: what scores them; its name is the run's tag.
+        wanted: query id to the ids of documents whose exact rank is wanted.
+        depth: number of rows kept for each query; None keeps all.
         ties: order of equally scored documents: "trec" is trec_eval's, document id descending;
             "pool" is the order of the candidates in the dataset. Where scores that differ in
             double precision, or tied scores under "pool", would be reordered by a reader of the
-            run, they are separated by the smallest float32 step, so that the run says what was
-            meant.
-        tag: run tag; by default the retriever's name.
+            run, they are separated by the smallest float32 step.
         progress: whether to show a progress bar on a terminal.
 
     Raises:
@@ -94,44 +93,65 @@ def rank_and_locate(
     if most is not None:
         depth = min(depth or most, most)
     names = rank_ids(task.doc_ids)
+    listing = _Listing(task, names, ties, depth)
     locate = _Locator(task, wanted, names, ties)
-    counts = np.zeros(len(task.query_ids), dtype=np.int64)
-    for group in task.groups:
-        counts[group.queries] = min(len(group.docs), depth or len(group.docs))
-    offsets = np.concatenate([[0], np.cumsum(counts)])
-    short = False
-    listed = np.empty(offsets[-1], dtype=np.int32)
-    written = np.empty(offsets[-1], dtype=np.float32)
     with tqdm(
         total=len(task.query_ids),
         desc=retriever.name or "ranking",
         unit="query",
         disable=None if progress else True,
-        leave=None,  # under another bar it goes when it is done
+        leave=None,  # a bar under another one is removed when it is done
     ) as bar:
-        known = np.empty(0, np.int64), np.empty(0, np.int64)
         for queries, docs, block in _blocks(task, scorer, most):
             for asked, shown, scores in _scored(queries, docs, block(queries)):
                 _refuse_nonfinite(task, asked, shown, scores)
-                if shown is not known[0]:  # the same for all queries of a group
-                    known = shown, names[shown]
-                ranked = best(scores, known[1], ties, depth)
-                for query, (places, kept) in zip(asked, ranked, strict=True):
-                    rows = slice(offsets[query], offsets[query] + len(places))
-                    listed[rows], written[rows] = shown[places], kept
-                    short = short or len(places) < counts[query]
-                    counts[query] = len(places)
+                listing.add(asked, shown, scores)
                 locate(asked, shown, scores)
             bar.update(len(queries))
-    if short:  # an approximate search has left rows empty
-        kept_rows = np.repeat(offsets[:-1] - np.cumsum(counts) + counts, counts)
-        kept_rows += np.arange(counts.sum())
-        listed, written = listed[kept_rows], written[kept_rows]
-        offsets = np.concatenate([[0], np.cumsum(counts)])
-    run = Run.ordered(
-        task.query_ids, offsets, task.doc_ids, listed, written, tag or retriever.name or DEFAULT_TAG
-    )
+    run = listing.run(retriever.name or DEFAULT_TAG)
     return Ranking(replace(run, exact_ranks=locate.ranks or None), locate.ranks)
+
+
+class _Listing:
+    """The rows of a run, which are filled in block by block."""
+
+    def __init__(self, task: Task, names: Ints, ties: Ties, depth: int | None) -> None:
+        """`names` are the places of the task's document ids in ascending order."""
+        self._task, self._names, self._ties, self._depth = task, names, ties, depth
+        self._counts = np.zeros(len(task.query_ids), dtype=np.int64)
+        for group in task.groups:
+            self._counts[group.queries] = min(len(group.docs), depth or len(group.docs))
+        self._offsets = np.concatenate([[0], np.cumsum(self._counts)])
+        self._docs = np.empty(self._offsets[-1], dtype=np.int32)
+        self._scores = np.empty(self._offsets[-1], dtype=np.float32)
+        # The documents that were listed last, which all queries of a group share, and their names.
+        self._shown = self._shown_names = np.empty(0, np.int64)
+        self._short = False
+
+    def add(self, queries: Ints, docs: Ints, scores: ScoreMatrix) -> None:
+        """Lists the best documents of some queries, given (q, c) scores."""
+        if docs is not self._shown:
+            self._shown, self._shown_names = docs, self._names[docs]
+        ranked = best(scores, self._shown_names, self._ties, self._depth)
+        for query, (places, kept) in zip(queries, ranked, strict=True):
+            rows = slice(self._offsets[query], self._offsets[query] + len(places))
+            self._docs[rows], self._scores[rows] = docs[places], kept
+            self._short = self._short or len(places) < self._counts[query]
+            self._counts[query] = len(places)
+
+    def run(self, tag: str) -> Run:
+        """The run of all that was listed."""
+        task, counts = self._task, self._counts
+        if not self._short:
+            return Run.ordered(
+                task.query_ids, self._offsets, task.doc_ids, self._docs, self._scores, tag
+            )
+        # An approximate search has left rows empty.
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        kept = np.repeat(self._offsets[:-1] - offsets[:-1], counts) + np.arange(offsets[-1])
+        return Run.ordered(
+            task.query_ids, offsets, task.doc_ids, self._docs[kept], self._scores[kept], tag
+        )
 
 
 class _Locator:
