@@ -127,10 +127,13 @@ def finish(scores: Any, second: Any, names: Any, keys: Any, order: Any, single: 
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def leading(
-    scores: Any, names: Any, by_name: bool, peaks: Any, places: Any, order: Any, single: Any,
-    done: Any,
-) -> None:  # fmt: skip
+def leading(scores: Any, names: Any, by_name: bool, room: Any, out: Any) -> None:
+    """Finds the best of each row where far more compete than are kept.
+
+    `room` is (peaks, places), memory to work in; `out` is (order, single, done), to be filled.
+    """
+    peaks, places = room
+    order, single, done = out
     depth = order.shape[1]
     for row in range(len(scores)):
         count = contenders(scores[row], depth, peaks, places)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from irtoolkit.base.analysis import Analyzer
-from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.base.ids import Ints
 from irtoolkit.retrievers.base import ScoreMatrix
 from irtoolkit.retrievers.texts import Segments
 
@@ -119,14 +119,13 @@ class TermScores:
         scores = np.zeros((queries.shape[0], self._count), self._postings.dtype)
         # Terms that only queries have, given out after these weights were made, weigh nothing.
         known = queries[:, : self._width] if queries.shape[1] > self._width else queries
+        postings = self._postings.indptr, self._postings.indices, self._postings.data
         threads = os.cpu_count() or 1
         bounds = np.linspace(0, len(scores), min(threads, len(scores)) + 1).astype(int)
 
         def part(first: int, last: int) -> None:
-            kernel()(
-                self._postings.indptr, self._postings.indices, self._postings.data,
-                known.indptr[first : last + 1], known.indices, known.data, scores[first:last],
-            )  # fmt: skip
+            asked = known.indptr[first : last + 1], known.indices, known.data
+            kernel()(postings, asked, scores[first:last])
 
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(part, bounds[:-1], bounds[1:]))
@@ -139,10 +138,9 @@ def kernel() -> Callable[..., None]:
     import numba
 
     @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-    def accumulate(
-        begins: Ints, docs: Ints, weights: Floats, starts: Ints, terms: Ints, counts: Floats,
-        scores: Floats,
-    ) -> None:  # fmt: skip
+    def accumulate(postings: Any, queries: Any, scores: Any) -> None:
+        begins, docs, weights = postings
+        starts, terms, counts = queries
         for row in range(len(starts) - 1):
             for at in range(starts[row], starts[row + 1]):
                 count = counts[at]

@@ -47,7 +47,8 @@ def best(
 
     def part(rows: slice) -> None:
         room = np.empty(parts_of(count, depth), scores.dtype), np.empty(count, np.int64)
-        leading(scores[rows], names, ties == "trec", *room, orders[rows], singles[rows], done[rows])
+        out = orders[rows], singles[rows], done[rows]
+        leading(scores[rows], names, ties == "trec", room, out)
 
     by_rows(part, scores)
     for row, order, single, fate in zip(scores, orders, singles, done, strict=True):
