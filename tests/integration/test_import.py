@@ -380,3 +380,21 @@ def test_a_loader_that_loads_other_modules_too(
     after_import("irtk_zipped", lambda: seen.append(hasattr(sys.modules["irtk_zipped"], "done")))
     importlib.import_module("irtk_zipped")
     assert seen == [True]
+
+
+@pytest.mark.parametrize(
+    "first",
+    ["irtoolkit.integrations.pyterrier", "irtoolkit.pyterrier", "pyterrier"],
+)
+def test_pyterrier_is_found_whatever_is_imported_first(first: str) -> None:
+    """PyTerrier loads our entry points while it is imported itself."""
+    pytest.importorskip("pyterrier", reason="pyterrier is not installed")
+    found = python(
+        f"""
+import json, {first}
+import pyterrier as pt
+from irtoolkit.pyterrier import Retriever
+print(json.dumps([pt.irtoolkit.Retriever is Retriever, len(pt.get_dataset("irtoolkit:csfcube/sample").get_topics())]))
+"""
+    )
+    assert found == [True, 6]
