@@ -22,10 +22,9 @@ import multiprocessing
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -50,43 +49,33 @@ def words(draw: np.random.Generator, texts: int, length: int) -> list[str]:
     return [" ".join(flat[i : i + length]) for i in range(0, len(flat), length)]
 
 
-class Texts:
-    """As much of an ir_datasets dataset as a task asks for, in memory."""
+class Documents(Sequence[tuple[str, ...]]):
+    """The texts of some documents, by their numbers."""
 
-    def __init__(self, docs: Sequence[tuple[str, ...]], queries: Sequence[str]) -> None:
-        self._docs, self._queries = docs, queries
+    def __init__(self, docs: Sequence[tuple[str, ...]], chosen: Any = None) -> None:
+        self._docs = docs
+        self._chosen = np.arange(len(docs)) if chosen is None else chosen
 
-    def queries_iter(self) -> Iterator[Any]:
-        return (
-            SimpleNamespace(query_id=f"q{i}", default_text=lambda t=t: t)
-            for i, t in enumerate(self._queries)
-        )
+    def __len__(self) -> int:
+        return len(self._chosen)
 
-    def docs_iter(self) -> Iterator[Any]:
-        return (self._doc(i) for i in range(len(self._docs)))
-
-    def docs_store(self) -> Texts:
-        return self
-
-    def get_many_iter(self, doc_ids: Sequence[str]) -> Iterator[Any]:
-        return (self._doc(int(name)) for name in doc_ids)
-
-    def _doc(self, number: int) -> Any:
-        return SimpleNamespace(doc_id=str(number), sentences=self._docs[number])
-
-    def has_scoreddocs(self) -> bool:
-        return False
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice | np.ndarray):
+            return Documents(self._docs, self._chosen[key])
+        return self._docs[int(self._chosen[key])]
 
 
 def task_of(docs: Sequence[tuple[str, ...]], queries: Sequence[str], groups: Any) -> Any:
     from irtoolkit.retrievers.task import Group, Task
+    from irtoolkit.retrievers.texts import GivenTexts
 
     made = tuple(Group(np.array(members), np.array(pool)) for members, pool in groups)
     ids = (
         id_array([f"q{i}" for i in range(len(queries))]),
         id_array([str(i) for i in range(len(docs))]),
     )
-    return Task("benchmark", *ids, made, "default", "sentences", False, Texts(docs, queries))
+    texts = GivenTexts([(query,) for query in queries], Documents(docs))
+    return Task("benchmark", *ids, made, texts=texts)
 
 
 # ---- what is measured: each function runs alone in a process -------------------------------------

@@ -147,16 +147,18 @@ def encoding(scale: float) -> dict[str, Any]:
     from sentence_transformers import SentenceTransformer
 
     from irtoolkit.models import presets
-    from irtoolkit.models.encoder import Encoder, How
+    from irtoolkit.models.encoder import Encoder, EncoderSettings
 
     texts = texts_of_mixed_length(np.random.default_rng(0), max(20, int(1000 * scale)))
-    model = SentenceTransformer(presets.place(presets.find("all-MiniLM-L6-v2")), device="cpu")
+    model = SentenceTransformer(
+        presets.model_folder(presets.find_preset("all-MiniLM-L6-v2")), device="cpu"
+    )
     number = iter(range(1000))
 
     def ours() -> Any:
         # A new folder each time: what is on disk already would cost nothing.
         os.environ["IRTOOLKIT_CACHE"] = f"{home}/{next(number)}"
-        encoder = Encoder(How("all-MiniLM-L6-v2", "dense", "document", device="cpu"))
+        encoder = Encoder(EncoderSettings("all-MiniLM-L6-v2", "dense", "document", device="cpu"))
         return encoder.encode(texts, count=len(texts)).vectors()
 
     kept = os.environ.get("IRTOOLKIT_CACHE")
@@ -262,7 +264,7 @@ def on_gpu(scale: float) -> list[dict[str, Any]]:
     """Encoding, MaxSim and pairs of a cross-encoder as shares of the measured matrix rate."""
     import torch
 
-    from irtoolkit.models.encoder import Encoder, How
+    from irtoolkit.models.encoder import Encoder, EncoderSettings
 
     rate = _matrix_rate()
     rows: list[dict[str, Any]] = [{"what": "matrix product", "TFLOP/s": rate / 1e12}]
@@ -271,19 +273,19 @@ def on_gpu(scale: float) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as home:
         os.environ["IRTOOLKIT_CACHE"] = f"{home}/cache"
         plain, classifier = _bert_base(Path(home))
-        encoder = Encoder(How(plain, "dense", "document", pooling="mean"))
+        encoder = Encoder(EncoderSettings(plain, "dense", "document", pooling="mean"))
         encoder.encode(texts[:50])  # compiled and warm
         started = time.perf_counter()
         lengths = encoder.encode(texts).lengths
         rows.append(_share("encode", len(texts), time.perf_counter() - started, lengths, rate))
-        exact = Encoder(How(plain, "dense", "document", pooling="mean", device="cpu"))
+        exact = Encoder(EncoderSettings(plain, "dense", "document", pooling="mean", device="cpu"))
         some = texts[:50]
         a, b = encoder.encode(some).vectors(), exact.encode(some).vectors()
         difference = float(np.linalg.norm(a - b) / np.linalg.norm(b))
         rows[-1]["difference from fp32 on the CPU"] = difference
 
         pairs = list(zip(texts[: len(texts) // 2], texts[len(texts) // 2 :], strict=False))
-        cross = Encoder(How(classifier, "cross", "document"))
+        cross = Encoder(EncoderSettings(classifier, "cross", "document"))
         cross.encode(pairs[:50])
         started = time.perf_counter()
         lengths = cross.encode(pairs).lengths

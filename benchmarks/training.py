@@ -214,7 +214,7 @@ def registered(queries: list[str], docs: list[str]) -> str:
     import ir_datasets
     from ir_datasets.formats import GenericDoc, GenericQuery, TrecQrel
 
-    from irtoolkit.datasets.handlers import Docs, Judgments, Queries
+    from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, QueriesHandler
 
     name = f"training-benchmark/{len(queries)}-{len(docs[0])}"
     asked = [GenericQuery(f"q{i}", text) for i, text in enumerate(queries)]
@@ -224,9 +224,9 @@ def registered(queries: list[str], docs: list[str]) -> str:
         ir_datasets.registry.register(
             name,
             ir_datasets.Dataset(
-                Docs(lambda: shown, GenericDoc, "training-benchmark", "en"),
-                Queries(lambda: asked, GenericQuery, "training-benchmark", "en"),
-                Judgments(lambda: judged, TrecQrel, {1: "its document"}),
+                DocsHandler(lambda: shown, GenericDoc, "training-benchmark", "en"),
+                QueriesHandler(lambda: asked, GenericQuery, "training-benchmark", "en"),
+                QrelsHandler(lambda: judged, TrecQrel, {1: "its document"}),
             ),
         )
     return name
@@ -591,7 +591,7 @@ def _trained(named: str, device: str) -> Rows:
     # Told before hours of reading: what is trained needs its weights first.
     needed = [recipe.start, recipe.query_start, *(stage.teacher for stage in recipe.stages)]
     for model in dict.fromkeys(needed):
-        lacking = None if model is None else presets.missing(presets.find(model))
+        lacking = None if model is None else presets.missing_weights(presets.find_preset(model))
         if lacking is not None:
             raise InputError(lacking)
     made = train(recipe, trained_folder(name, settings), device=device)

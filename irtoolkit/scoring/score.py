@@ -219,7 +219,8 @@ def _read(
 
 def _wants_ranks(run: Run, measures: Iterable[ir_measures.Measure]) -> bool:
     """Whether a measure asks for more than the run lists."""
-    shallowest = int(np.diff(run.offsets).min(initial=0))
+    sizes = np.diff(run.offsets)
+    shallowest = int(sizes.min()) if len(sizes) else 0
     return any(
         traits(measure).exact_ranks and measure.params.get("cutoff", shallowest + 1) > shallowest
         for measure in measures

@@ -213,7 +213,7 @@ def test_vaswani(real_vaswani: Path, irtoolkit: Command) -> None:
     assert "the id vaswani is ir_datasets' own (choose another name)" in answer.err
     answer = irtoolkit("register", "npl", real_vaswani)
     assert answer.status == 2
-    assert "its topics may be query-text.trec or query_light.trec" in answer.err
+    assert "several files may be its topics: query-text.trec or query_light.trec" in answer.err
     answer = irtoolkit("register", "npl", real_vaswani, "--topics", "query-text.trec")
     assert "npl registered: 11429 docs, 93 topics, 2083 qrels" in answer.err
     assert irtoolkit("datasets", "npl").status == 0
