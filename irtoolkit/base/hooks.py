@@ -1,7 +1,7 @@
 """Running something right after another package has been imported, and not before.
 
-ir_datasets takes most of half a second to import. `import irtoolkit` must make our collections
-known to it, but need not pay for it: registration waits for whoever imports ir_datasets.
+ir_datasets takes most of half a second to import. `import irtoolkit` makes our collections known
+to it without importing it: registration waits until somebody imports ir_datasets.
 """
 
 from __future__ import annotations

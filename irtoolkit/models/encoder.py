@@ -144,8 +144,8 @@ class Encoder:
     ) -> Encodings:
         """What the model makes of each item; what it has made before comes from disk.
 
-        New outputs are written in shards as they are made, so that whoever is interrupted goes on
-        there. Processes that encode the same items at once share the work.
+        New outputs are written in shards as they are made, so that an interrupted encoding
+        resumes there. Processes that encode the same items at once share the work.
 
         Args:
             items: texts, or pairs of texts; they are not held all at once.

@@ -1,7 +1,7 @@
-"""What a model has said of each text, kept on disk as it comes.
+"""A store on disk of what a language model has answered to each text.
 
-Answers are lines of JSON, appended in batches; whoever is interrupted goes on with the texts that
-have no answer yet.
+Answers are lines of JSON, appended in batches; an interrupted job resumes with the texts that have
+no answer yet.
 """
 
 from __future__ import annotations
