@@ -526,9 +526,9 @@ def result(*triples: tuple[str, str, str]) -> pd.DataFrame:
     [
         (result(("q1", "x", "d2"), ("q1", "x", "d2")), "document d2 stands twice for query q1"),
         (result(("q1", "x", "d2"), ("q1", "y", "d5")), "query q1 has two texts, 'x' and 'y'"),
-        (result(("q1", ASKED["q1"], "d6")), "document d6 is no candidate of query q1 in test-tiny"),
-        (result(("q1", "other", "d6")), "document d6 is no candidate of query q1 in test-tiny"),
-        (result(("q9", "other", "none")), "document none is no candidate in test-tiny"),
+        (result(("q1", ASKED["q1"], "d6")), "document d6 is no candidate of query q1 in test-"),
+        (result(("q1", "other", "d6")), "document d6 is no candidate of query q1 in test-"),
+        (result(("q9", "other", "none")), "document none is no candidate in test-"),
         (result(("q1", float("nan"), "d2")), "the column query holds nan, which is no text"),  # type: ignore[arg-type]
     ],
 )
