@@ -73,6 +73,11 @@ class Book:
             sentences,
         )
 
+    def windows(self, starts: Iterable[int], length: int) -> list[tuple[str, ...]]:
+        """The sentences of some passages of one length."""
+        stripped = self._stripped
+        return [tuple(stripped[start : start + length]) for start in starts]
+
     def has(self, start: int, length: int) -> bool:
         """Whether this is one of the book's passages."""
         row = self._marks.get(length)
@@ -108,6 +113,8 @@ class Book:
         return [Span(self.name, start, length) for start in starts[first:last].tolist()]
 
 
+# Views of passages that need no records; see `irtoolkit.retrievers.texts.view`.
+BLOCK_VIEWS = ("default", "text", "sentences")
 # The longest `start+length` that can be a passage; it bounds the cost of parsing an id.
 _PLACE = 19
 # The columns of books in the cache: the sentences of all books, and each book's number of them.
@@ -176,6 +183,28 @@ class Passages(Mapping[str, Passage]):
     def values(self) -> "PassageValues":  # type: ignore[override]
         """The passages in order, as a sequence that can be sliced."""
         return PassageValues(self, range(len(self)))
+
+    def block(self, start: int, stop: int, view: str) -> tuple[list[str], list[tuple[str, ...]]]:
+        """Ids and texts of the passages from place `start` to before `stop`, without records.
+
+        Args:
+            start, stop: places in the order of all passages.
+            view: one of `BLOCK_VIEWS`.
+        """
+        ids: list[str] = []
+        texts: list[tuple[str, ...]] = []
+        first = int(np.searchsorted(self._ends, start, side="right"))
+        for (book, length, starts), end in zip(
+            self.groups[first:], self._ends[first:].tolist(), strict=True
+        ):
+            begin = end - len(starts)
+            if begin >= stop:
+                break
+            chosen = starts[max(0, start - begin) : stop - begin].tolist()
+            ids += [f"{book.name}:{at}+{length}" for at in chosen]
+            parts = book.windows(chosen, length)
+            texts += parts if view == "sentences" else [(" ".join(part),) for part in parts]
+        return ids, texts
 
 
 class PassageValues(Sequence[Passage]):

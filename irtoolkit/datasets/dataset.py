@@ -15,7 +15,8 @@ from irtoolkit.base.files import StrPath
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets import dataset_ids
 from irtoolkit.datasets.benchmark import DEFAULT_MEASURES, Benchmark, EvaluationProtocol
-from irtoolkit.datasets.handlers import QrelsHandler
+from irtoolkit.datasets.books import Passages
+from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.runs import Qrels
 
@@ -228,6 +229,12 @@ class Dataset:
             if dataset.has("queries") and dataset._documents() is self._documents():
                 known.update(dataset.query_ids())
         return known
+
+    def passages(self) -> Passages | None:
+        """Its documents, where they are passages of books; None where they are others."""
+        handler = self._documents()
+        docs = handler.by_id() if isinstance(handler, DocsHandler) else None
+        return docs if isinstance(docs, Passages) else None
 
     def _documents(self) -> Any:
         return self.source.docs_handler() if self.has("docs") else None

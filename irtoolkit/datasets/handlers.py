@@ -70,6 +70,10 @@ class DocsHandler(BaseDocs):  # type: ignore[misc]
     def docs_count(self) -> int:
         return len(self._load())
 
+    def by_id(self) -> Mapping[str, Any]:
+        """{document id: record}, as it was loaded."""
+        return self._load()
+
     def docs_cls(self) -> type:
         return self._cls
 

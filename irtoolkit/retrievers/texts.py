@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, overload
 
 import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints
+from irtoolkit.datasets.books import BLOCK_VIEWS
 from irtoolkit.datasets.dataset import Dataset
 
 # A text in parts: the sentences of an abstract, or one part for a text that is not divided.
@@ -18,6 +20,39 @@ DEFAULT_VIEW = "default"
 MASKED, MASK_TOKEN = "masked", "[MASK]"
 # Documents read from a collection at once.
 BLOCK_DOCS = 1 << 13
+
+
+def text_batches(
+    dataset: Dataset, name: str, start: int = 0, size: int = BLOCK_DOCS
+) -> Iterator[tuple[list[str], list[Segments]]]:
+    """Ids and texts of all documents of a dataset under a view, in its order, block by block.
+
+    Args:
+        dataset: whose documents.
+        name: the view; see `view`.
+        start: the number of the first document that is read, from 0.
+        size: documents in a block; the last block may have fewer.
+
+    Raises:
+        InputError: the documents have no such view.
+    """
+    passages = dataset.passages()
+    if passages is not None and name in BLOCK_VIEWS:
+        for first in range(start, len(passages), size):
+            yield passages.block(first, min(first + size, len(passages)), name)
+        return
+    records = iter(_records_from(dataset.docs_iter(), start))
+    while block := list(islice(records, size)):
+        yield [doc.doc_id for doc in block], [view(doc, name) for doc in block]
+
+
+def _records_from(records: Any, start: int) -> Iterable[Any]:
+    """Records from a number on; those before it are not read where the iterator can be sliced."""
+    if not start:
+        return records  # type: ignore[no-any-return]
+    if hasattr(records, "__getitem__"):
+        return records[start:]  # type: ignore[no-any-return]
+    return islice(records, start, None)
 
 
 class DocTexts(Sequence[Segments]):

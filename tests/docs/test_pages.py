@@ -31,7 +31,7 @@ from irtoolkit.datasets import dataset_ids
 from irtoolkit.models.presets import find_preset, missing_weights, presets
 from irtoolkit.retrievers import retrievers
 from irtoolkit.retrievers.base import Retriever
-from irtoolkit.retrievers.lexical import FORMS
+from irtoolkit.retrievers.bm25_forms import FORMS
 from tests.conftest import ROOT, Answer
 
 Command = Callable[..., Answer]

@@ -24,8 +24,9 @@ from ir_datasets.formats import (
 from irtoolkit.base.analysis import analyzer
 from irtoolkit.retrievers import _terms
 from irtoolkit.retrievers.base import Retriever
+from irtoolkit.retrievers.bm25_forms import FORMS
 from irtoolkit.retrievers.engine import rank
-from irtoolkit.retrievers.lexical import BM25, FORMS, QueryLikelihood
+from irtoolkit.retrievers.lexical import BM25, QueryLikelihood
 from irtoolkit.retrievers.lucene import java as _java
 from irtoolkit.retrievers.lucene.retriever import Lucene
 from irtoolkit.retrievers.task import load_task

@@ -1,0 +1,74 @@
+"""The published forms of BM25 as functions of arrays; imports numpy alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from irtoolkit.base.ids import Floats
+
+
+class Form(NamedTuple):
+    """One published form of BM25.
+
+    Attributes:
+        idf: (number of documents N, (terms,) document frequencies n ≥ 1, epsilon) to (terms,)
+            weights.
+        weight: (term frequencies, normalised lengths 1 - b + b·dl/avgdl, k1, delta) to the weight
+            of each occurring term.
+        absent: (k1, delta) to the weight that a term has in a document without it.
+        k1, b, delta: defaults.
+    """
+
+    idf: Callable[[int, Floats, float], Floats]
+    weight: Callable[[Floats, Floats, float, float], Floats]
+    absent: Callable[[float, float], float] = lambda k1, delta: 0.0
+    k1: float = 1.5
+    b: float = 0.75
+    delta: float = 0.0
+
+
+def _okapi_idf(size: int, found: Floats, epsilon: float) -> Floats:
+    idf = np.log(size - found + 0.5) - np.log(found + 0.5)
+    idf[idf < 0] = epsilon * (idf.mean() if len(idf) else 0.0)
+    return idf
+
+
+def _saturated(tf: Floats, norm: Floats, k1: float, delta: float) -> Floats:
+    return tf * (k1 + 1) / (tf + k1 * norm)
+
+
+def _shifted(tf: Floats, norm: Floats, k1: float, delta: float) -> Floats:
+    shifted = tf / norm + delta
+    return (k1 + 1) * shifted / (k1 + shifted)
+
+
+FORMS = {
+    "okapi": Form(_okapi_idf, _saturated),
+    "lucene": Form(
+        lambda size, found, _: np.log1p((size - found + 0.5) / (found + 0.5)),
+        lambda tf, norm, k1, _: tf / (tf + k1 * norm),
+        k1=0.9,
+        b=0.4,
+    ),
+    "atire": Form(lambda size, found, _: np.log(size / found), _saturated),
+    "bm25l": Form(
+        lambda size, found, _: np.log(size + 1) - np.log(found + 0.5),
+        _shifted,
+        lambda k1, delta: (k1 + 1) * delta / (k1 + delta),
+        delta=0.5,
+    ),
+    "rank-bm25l": Form(
+        lambda size, found, _: np.log(size + 1) - np.log(found + 0.5),
+        lambda tf, norm, k1, delta: tf * _shifted(tf, norm, k1, delta),
+        delta=0.5,
+    ),
+    "bm25+": Form(
+        lambda size, found, _: np.log(size + 1) - np.log(found),
+        lambda tf, norm, k1, delta: delta + _saturated(tf, norm, k1, delta),
+        lambda _, delta: delta,
+        delta=1.0,
+    ),
+}
