@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
-import resource
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -30,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from irtoolkit.base.ids import id_array
+from irtoolkit.base.memory import peak_memory
 from irtoolkit.base.tables import TextTable
 
 VOCABULARY = 60_000
@@ -207,7 +207,7 @@ def _child(work: Callable[..., dict[str, float]], args: tuple[Any, ...], out: An
     except Exception as error:  # a peer may fail in its own way; the others are still measured
         out.put(f"{type(error).__name__}: {error}")
         return
-    out.put({**found, "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024})
+    out.put({**found, "peak MB": peak_memory() / 2**20})
 
 
 def alone(work: Callable[..., dict[str, float]], *args: Any) -> dict[str, float]:

@@ -27,7 +27,6 @@ import argparse
 import json
 import math
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -36,6 +35,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+from irtoolkit.base.memory import peak_memory
 
 QUERIES, DEPTH, CANDIDATES = 9_034, 1_000, 5_041
 BOOKS, LENGTHS, PASSAGES = 79, 5, 1_500
@@ -364,8 +365,7 @@ def read_ir_measures(scale: float, run_path: str, qrels_path: str) -> dict[str, 
 
 
 def peak_mb() -> float:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1e6 if sys.platform == "darwin" else 1e6 / 1024)
+    return peak_memory() / 1e6
 
 
 TASKS: dict[str, Callable[..., dict[str, Any]]] = {

@@ -21,7 +21,6 @@ import argparse
 import json
 import os
 import random
-import resource
 import subprocess
 import sys
 import tempfile
@@ -31,6 +30,8 @@ from collections.abc import Callable, Iterator
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
+
+from irtoolkit.base.memory import peak_memory
 
 PEAK_MB, RATIO = 1000, 10
 # RELiC's train.json and its 79 books, QuoteR's english.txt (Table 1 of each), KILT's ELI5,
@@ -221,8 +222,7 @@ def load(dataset_id: str, full: str) -> dict[str, Any]:
 
 
 def peak_mb() -> float:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1e6 if sys.platform == "darwin" else 1e6 / 1024)
+    return peak_memory() / 1e6
 
 
 TASKS: dict[str, Callable[[str, str], dict[str, Any]]] = {"generate": generate, "load": load}

@@ -38,7 +38,6 @@ import json
 import os
 import platform
 import re
-import resource
 import shutil
 import sys
 import tempfile
@@ -58,6 +57,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
+from irtoolkit.base.memory import peak_memory
 from irtoolkit.base.tables import TextTable
 from irtoolkit.datasets.cache import CACHE_VARIABLE
 from irtoolkit.runs import provenance
@@ -363,7 +363,7 @@ class Watch:
             import torch
 
             return int(torch.cuda.max_memory_allocated()) >> 20
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+        return peak_memory() >> 20
 
     def found(self) -> dict[str, Any]:
         """What has been seen.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import resource
 import shlex
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from typing import Any
 import yaml
 
 from irtoolkit.base.files import StrPath, atomic_text
+from irtoolkit.base.memory import peak_memory
 
 LIBRARIES = (
     "irtoolkit", "numpy", "scipy", "scikit-learn", "ir_datasets", "ir-measures",
@@ -43,7 +43,7 @@ def circumstances(seconds: float) -> dict[str, Any]:
         },
         "resources": {
             "seconds": round(seconds, 3),
-            "peak memory MiB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+            "peak memory MiB": peak_memory() >> 20,
         },
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -95,7 +95,6 @@ def _command() -> str | None:
 
 
 def _cpus() -> int:
-
     return os.cpu_count() or 1
 
 

@@ -12,6 +12,7 @@ from tqdm import tqdm
 from transformers import TrainerCallback
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.memory import peak_memory
 from irtoolkit.measures.traits import traits
 from irtoolkit.models.loading import chosen_precision
 from irtoolkit.training.checkpoints import model_saver, save_atomically
@@ -92,9 +93,7 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
         """Largest memory used so far, in MiB: of the GPU if there is one."""
         if torch.cuda.is_available() and self._job.options.device.startswith("cuda"):
             return int(torch.cuda.max_memory_allocated() // 2**20)
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        return peak_memory() >> 20
 
     # -- callbacks of the trainer ---------------------------------------------------------------
 
