@@ -1,9 +1,10 @@
-"""Locks between processes, by fcntl and by what stands in for it on Windows."""
+"""Locks between processes and threads."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,19 +12,6 @@ import pytest
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.locks import locked
 
-# Windows' msvcrt, by the fcntl that is hidden then.
-WINDOWS = """
-import sys, types, fcntl
-def locking(fd, mode, count):
-    try:
-        fcntl.flock(fd, mode)
-    except BlockingIOError:
-        raise PermissionError(13, "Permission denied") from None
-sys.modules["msvcrt"] = types.SimpleNamespace(
-    locking=locking, LK_NBLCK=fcntl.LOCK_EX | fcntl.LOCK_NB, LK_UNLCK=fcntl.LOCK_UN
-)
-sys.modules["fcntl"] = None
-"""
 COUNTS = """
 import sys
 from irtoolkit.base.locks import locked
@@ -59,11 +47,10 @@ def said(process: subprocess.Popen[str]) -> str:
 
 
 @pytest.mark.parametrize("remove", ["remove", "keep"])
-@pytest.mark.parametrize("system", ["", WINDOWS], ids=["fcntl", "msvcrt"])
-def test_one_process_at_a_time(tmp_path: Path, system: str, remove: str) -> None:
+def test_one_process_at_a_time(tmp_path: Path, remove: str) -> None:
     lock, count = tmp_path / "deep" / "x.lock", tmp_path / "count"
     count.write_text("0")
-    both = [start(system + COUNTS, lock, count, remove) for _ in range(2)]
+    both = [start(COUNTS, lock, count, remove) for _ in range(2)]
     assert [said(process) for process in both] == ["ready", "ready"]
     for process in both:
         process.communicate("go\n", timeout=60)
@@ -71,10 +58,9 @@ def test_one_process_at_a_time(tmp_path: Path, system: str, remove: str) -> None
     assert lock.exists() == (remove == "keep")
 
 
-@pytest.mark.parametrize("system", ["", WINDOWS], ids=["fcntl", "msvcrt"])
-def test_without_waiting_the_block_says_whose_the_lock_is(tmp_path: Path, system: str) -> None:
+def test_without_waiting_the_block_says_whose_the_lock_is(tmp_path: Path) -> None:
     path = tmp_path / "x.lock"
-    other = start(system + HOLDS, path)
+    other = start(HOLDS, path)
     assert said(other) == "held"
     with locked(path, wait=False, remove=True) as mine:
         assert not mine
@@ -102,3 +88,32 @@ def test_a_lock_that_cannot_be_made_is_an_input_error(tmp_path: Path) -> None:
     assert (caught.value.file, caught.value.remedy) == (str(path), "make its folder writable")
     with pytest.raises(InputError, match="elsewhere"), locked(path, remedy="elsewhere"):
         pass
+
+
+def test_a_lock_whose_file_is_deleted_meanwhile_is_taken_again(tmp_path: Path) -> None:
+    """A lock on a file that has no name any more would keep nobody out."""
+    path = tmp_path / "x.lock"
+
+    def second() -> bool:
+        with locked(path, remove=True):
+            return path.exists()
+
+    with ThreadPoolExecutor() as pool:
+        with locked(path, remove=True):
+            waiting = pool.submit(second)
+        assert waiting.result(timeout=60)
+    assert not path.exists()
+
+
+def test_threads_exclude_each_other(tmp_path: Path) -> None:
+    path, inside, most = tmp_path / "x.lock", [0], [0]
+
+    def work(_: int) -> None:
+        with locked(path, remove=True):
+            inside[0] += 1
+            most[0] = max(most[0], inside[0])
+            inside[0] -= 1
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(100)))
+    assert most == [1]
