@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import ir_datasets
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
+from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets import dataset_ids
 from irtoolkit.datasets.benchmark import DEFAULT_MEASURES, Benchmark, EvaluationProtocol
@@ -49,12 +49,9 @@ class Dataset:
         try:
             return cls(dataset_id, ir_datasets.load(dataset_id))
         except KeyError:
-            near = get_close_matches(dataset_id, sorted({*ours, *ir_datasets.registry}), 3)
+            guess = did_you_mean(dataset_id, sorted({*ours, *ir_datasets.registry}))
             raise InputError(
-                f"no dataset {dataset_id!r}",
-                remedy=f"did you mean {', '.join(near)}?"
-                if near
-                else "irtoolkit datasets lists ours",
+                f"no dataset {dataset_id!r}", remedy=f"{guess}irtoolkit datasets lists ours"
             ) from None
 
     @classmethod
@@ -204,7 +201,7 @@ class Dataset:
             known = self.breakdowns()
             raise InputError(
                 f"dataset {self.id} has no breakdown by {name!r}",
-                remedy=f"it has {', '.join(known)}" if known else "it has none",
+                remedy=f"{did_you_mean(name, known)}it has {', '.join(known) or 'none'}",
             )
         judged = {row.query_id for row in self.source.qrels_iter()}
         parts = {

@@ -15,8 +15,9 @@ from typing import Any
 
 from irtoolkit.base import plugins
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.near import did_you_mean
 from irtoolkit.datasets.identity import DatasetId
-from irtoolkit.experiments.tables import Row, Table, did_you_mean, load_table
+from irtoolkit.experiments.tables import Row, Table, load_table
 
 FOLDER = Path(__file__).parent
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.near import did_you_mean
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.experiments.toml_records import Place, read_record
 
@@ -133,13 +133,6 @@ class Table:
                 remedy=f"they are {', '.join(systems)}",
             )
         return [row for row in self.rows if not systems or row.system in systems]
-
-
-def did_you_mean(name: str, known: list[str]) -> str:
-    """The nearest of some names as a question, or an empty text where none is near."""
-    spelled = {one.lower(): one for one in known}
-    near = [spelled[one] for one in get_close_matches(name.lower(), spelled, 3, cutoff=0.55)]
-    return f"did you mean {', '.join(near)}? " if near else ""
 
 
 # -- reading a file ----------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
+from irtoolkit.base.near import did_you_mean
 from irtoolkit.models import loading
 from irtoolkit.models.limits import (
     own_limit,
@@ -138,7 +139,10 @@ class Plain(_Tokenized):
         self, model: Any, pooling: str, device: str, prompt: str | None, limit: int | None
     ) -> None:
         if pooling not in POOLINGS:
-            raise InputError(f"no pooling {pooling!r}", remedy=f"there are {', '.join(POOLINGS)}")
+            raise InputError(
+                f"no pooling {pooling!r}",
+                remedy=f"{did_you_mean(pooling, POOLINGS)}there are {', '.join(POOLINGS)}",
+            )
         longest = position_limit(model)
         refuse_longer(limit, longest)
         super().__init__(model, model.tokenizer, device, prompt, limit or longest)

@@ -95,15 +95,27 @@ def find_preset(name: str, weights: str | None = None, query_weights: str | None
     """What is known of a model.
 
     Args:
-        name: a preset; any other name is a folder or hub id of which nothing is known.
+        name: a preset, or the hub id that one preset has; any other name is a folder or hub id of
+            which nothing is known.
         weights: folder or hub id to take in place of the preset's, of the document encoder where
             there are two.
         query_weights: that of the query encoder.
     """
-    known = replace(presets()[name], name=name) if name in presets() else Preset(name)
+    preset = preset_name(name)
+    known = Preset(name) if preset is None else replace(presets()[preset], name=preset)
     if weights is not None:
         known = replace(known, id=weights, query=None, package=None, unpublished="")
     return known if query_weights is None else replace(known, query=query_weights)
+
+
+def preset_name(name: str) -> str | None:
+    """The preset that a name means: its own name, or the hub id of one preset alone; else None."""
+    if name in presets():
+        return name
+    if "/" not in name or Path(name).is_dir():
+        return None
+    having = [preset for preset, known in presets().items() if known.id == name]
+    return having[0] if len(having) == 1 else None
 
 
 def missing_weights(preset: Preset) -> str | None:
@@ -167,8 +179,9 @@ def model_folder(preset: Preset) -> str:
 
 def kind_of(name: str, default: Kind) -> Kind:
     """The kind of a model: a preset's, or what the files of one that is here say of it."""
-    if name in presets():
-        return presets()[name].kind
+    preset = preset_name(name)
+    if preset is not None:
+        return presets()[preset].kind
     place = None if find_spec("sentence_transformers") is None else _here(Preset(name))
     said = said_kind(place) if place else None
     # A masked language model may be for anything.

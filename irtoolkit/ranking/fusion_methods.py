@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats
+from irtoolkit.base.near import did_you_mean
 from irtoolkit.runs import Run
 
 Normalise = Literal["minmax", "zscore", "sum", "none"]
@@ -147,11 +148,17 @@ def method_named(name: str, settings: Mapping[str, Any]) -> Method:
         InputError: there is no such method; a parameter is unknown, missing or has a wrong value.
     """
     if name not in METHODS:
-        raise InputError(f"no fusion method {name!r}", remedy=f"there are {', '.join(METHODS)}")
+        raise InputError(
+            f"no fusion method {name!r}",
+            remedy=f"{did_you_mean(name, METHODS)}there are {', '.join(METHODS)}",
+        )
     takes = {field.name: field.default is MISSING for field in fields(METHODS[name])}
     for key in settings:
         if key not in takes:
-            raise InputError(f"method {name} takes no {key}", remedy=f"it takes {', '.join(takes)}")
+            raise InputError(
+                f"method {name} takes no {key}",
+                remedy=f"{did_you_mean(key, takes)}it takes {', '.join(takes)}",
+            )
     for key, needed in takes.items():
         if needed and key not in settings:
             raise InputError(f"method {name} needs {key}")
@@ -219,4 +226,7 @@ _NORMALISATIONS: dict[str, Callable[[Floats, _Each], Floats]] = {
 def _check_normalisation(how: str) -> None:
     known = get_args(Normalise)
     if how not in known:
-        raise InputError(f"no normalisation {how!r}", remedy=f"there are {', '.join(known)}")
+        raise InputError(
+            f"no normalisation {how!r}",
+            remedy=f"{did_you_mean(how, known)}there are {', '.join(known)}",
+        )

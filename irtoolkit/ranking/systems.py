@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from difflib import get_close_matches
 from functools import cache
 from typing import Any, Literal, Protocol
 
 from irtoolkit.base import plugins
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import is_word
+from irtoolkit.base.near import did_you_mean
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.models.presets import Kind, kind_of, presets
 from irtoolkit.retrievers import create_retriever, retrievers
-from irtoolkit.retrievers.base import Retriever, parse_settings
+from irtoolkit.retrievers.base import Retriever, UnknownSettingError, parse_settings
 from irtoolkit.retrievers.ordering import Ties
 from irtoolkit.retrievers.task import Task, load_task
 from irtoolkit.retrievers.texts import DEFAULT_VIEW
@@ -87,11 +87,9 @@ class System:
         shared = {key: flat.pop(key) for key in list(flat) if key in asdict(TaskSettings())}
         try:
             made = create_retriever(retriever, flat)
-        except InputError as error:
-            hint = ", ".join(TASK_SETTINGS)
-            raise InputError(
-                error.found, remedy=f"{error.remedy or ''}; all take {hint}".strip("; ")
-            ) from None
+        except UnknownSettingError as error:
+            known = [*error.known, *TASK_SETTINGS]
+            raise UnknownSettingError(error.owner, error.key, known) from None
         try:
             return cls(name, made, TaskSettings(**parse_settings(TaskSettings, shared, "the task")))
         except InputError as error:
@@ -177,8 +175,8 @@ def find_system(
         except InputError as error:
             if name.lower() not in retrievers():
                 raise
-            own = f"the retriever is called {name.lower()}"
-            raise InputError(error.found, remedy=f"{own}; {error.remedy}") from None
+            own = f"did you mean {name.lower()}, the retriever?"
+            raise InputError(error.found, remedy=f"{own} {error.remedy}") from None
         if system is not None:
             return system
     if name in presets() or "/" in name:
@@ -222,12 +220,10 @@ def system_of(
 def _near(name: str) -> str:
     """The nearest names, and where all are listed."""
     papers = [known for source in sources().values() for known in source.names()]
-    spelled = {known.lower(): known for known in [*presets(), *papers, *retrievers()]}
-    near = [spelled[match] for match in get_close_matches(name.lower(), spelled, 3, cutoff=0.55)]
-    guess = f"did you mean {', '.join(near)}? " if near else ""
     return (
-        f"{guess}retrievers: {', '.join(retrievers())}; models: irtoolkit models,"
-        " a folder (./model) or a hub id; systems of the papers: the rows of irtoolkit reproduce"
+        f"{did_you_mean(name, [*presets(), *papers, *retrievers()])}irtoolkit retrieve --help lists"
+        " the retrievers, irtoolkit models the models, irtoolkit reproduce EXPERIMENT --missing the"
+        " systems of a paper; other models are given as a folder (./model) or a hub id"
     )
 
 

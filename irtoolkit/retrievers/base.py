@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import (
     Any,
@@ -22,9 +22,27 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
+from irtoolkit.base.near import did_you_mean
 from irtoolkit.retrievers.task import Task
 
 ScoreMatrix = NDArray[np.floating[Any]]
+
+
+class UnknownSettingError(InputError):
+    """The error for a setting that something does not have.
+
+    Args:
+        owner: what does not have it, such as "retriever bm25".
+        key: the setting.
+        known: the settings that it has.
+    """
+
+    def __init__(self, owner: str, key: str, known: Sequence[str]) -> None:
+        self.owner, self.key, self.known = owner, key, tuple(known)
+        super().__init__(
+            f"{owner} has no setting {key!r}",
+            remedy=f"{did_you_mean(key, known)}it has {', '.join(known) or 'none'}",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,9 +164,7 @@ def parse_settings(cls: Any, settings: Mapping[str, Any], owner: str) -> dict[st
     known = {item.name: item for item in fields(cls)}
     for key in settings:
         if key not in known:
-            raise InputError(
-                f"{owner} has no setting {key!r}", remedy=f"it has {', '.join(known) or 'none'}"
-            )
+            raise UnknownSettingError(owner, key, list(known))
     for name, item in known.items():
         if item.default is MISSING and item.default_factory is MISSING and name not in settings:
             raise InputError(f"{owner} needs the setting {name}", remedy=f"--set {name}=...")

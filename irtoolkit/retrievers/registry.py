@@ -20,6 +20,7 @@ from typing import Any
 from irtoolkit.base import plugins
 from irtoolkit.base.discovery import modules
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.near import did_you_mean
 from irtoolkit.retrievers.base import Retriever
 
 
@@ -67,7 +68,10 @@ def create_retriever(name: str, settings: Mapping[str, Any]) -> Retriever:
     """
     known = retrievers()
     if name not in known:
-        raise InputError(f"no retriever {name!r}", remedy=f"there are {', '.join(known)}")
+        raise InputError(
+            f"no retriever {name!r}",
+            remedy=f"{did_you_mean(name, known)}there are {', '.join(known)}",
+        )
     return known[name].with_settings(settings)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints
+from irtoolkit.base.near import did_you_mean
 from irtoolkit.datasets.books import BLOCK_VIEWS
 from irtoolkit.datasets.dataset import Dataset
 
@@ -165,7 +166,7 @@ def view(record: Any, name: str) -> Segments:
             ]
             raise InputError(
                 f"{type(record).__name__} has no text field {part!r}",
-                remedy=f"fields are {', '.join(sorted(names))}; or {DEFAULT_VIEW}",
+                remedy=f"{did_you_mean(part, names)}fields are {', '.join(sorted(names))}; or {DEFAULT_VIEW}",
             )
     return tuple(segments)
 

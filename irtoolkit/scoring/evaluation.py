@@ -19,6 +19,7 @@ from irtoolkit.measures.standard import vectorised
 from irtoolkit.runs import Qrels, Run
 from irtoolkit.runs.exact_ranks import Ranks
 from irtoolkit.runs.trec import MAX_GRADE
+from irtoolkit.scoring.measure_names import trec_measures, unknown_measure
 
 # A measure's name, its parameters in parentheses (which may hold spaces), and its cut.
 _MEASURE = re.compile(r"[^\s(]+(?:\([^)]*\))?\S*")
@@ -30,7 +31,9 @@ def parse_measures(
     """Measures by the names they were asked for under, in order.
 
     Args:
-        text: ir_measures names separated by white space, or a sequence of names or measures.
+        text: ir_measures names separated by white space, or a sequence of names or measures;
+            or trec_eval's names, such as map, P.5,10 and official, see
+            `irtoolkit.scoring.measure_names`.
 
     Raises:
         InputError: an unknown measure, or parameters it does not take.
@@ -43,7 +46,17 @@ def parse_measures(
         names = list(text)
     if not names:
         raise InputError("no measures given", remedy='for example "nDCG@10 AP"')
-    return {str(name): _parse(name) for name in names}
+    found: dict[str, ir_measures.Measure] = {}
+    for name in names:
+        try:
+            found[str(name)] = _parse(name)
+        except InputError:
+            # trec_eval's names are those that ir_measures does not take.
+            theirs = trec_measures(name) if isinstance(name, str) else None
+            if theirs is None:
+                raise
+            found.update(theirs)
+    return found
 
 
 def _parse(name: str | ir_measures.Measure) -> ir_measures.Measure:
@@ -51,14 +64,12 @@ def _parse(name: str | ir_measures.Measure) -> ir_measures.Measure:
         measure = ir_measures.parse_measure(name) if isinstance(name, str) else name
         measure.validate_params()
     except NameError:
-        from difflib import get_close_matches
-
-        near = get_close_matches(re.split(r"[(@]", str(name))[0], ir_measures.measures.registry, 3)
-        raise InputError(
-            f"no measure {name!r}",
-            remedy=f"did you mean {', '.join(near)}?" if near else "see ir-measur.es for names",
-        ) from None
+        raise unknown_measure(str(name)) from None
     except (ValueError, AssertionError, KeyError, TypeError) as error:
+        if re.fullmatch(
+            r"[a-z][A-Za-z_0-9]*([._][0-9.,]+)?", str(name)
+        ):  # as trec_eval writes them
+            raise unknown_measure(str(name)) from None
         # ir_measures shows a parameter that is not there as a bare object.
         lacks = "it needs a cutoff, as in P@10" if "cutoff=<object" in str(error) else str(error)
         raise InputError(f"measure {name!r} is not valid: {lacks}") from None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.near import did_you_mean
 from irtoolkit.models.presets import Kind
 from irtoolkit.training import loss_makers as makers
 from irtoolkit.training.loss_makers import LossCase
@@ -167,7 +168,10 @@ def _check_chunk(loss: Loss, kind: Kind, stage: Stage) -> None:
 
 def _find(name: str, kind: Kind) -> Loss:
     if name not in LOSSES:
-        raise InputError(f"no loss {name!r}", remedy=f"there are {', '.join(LOSSES)}")
+        raise InputError(
+            f"no loss {name!r}",
+            remedy=f"{did_you_mean(name, LOSSES)}there are {', '.join(LOSSES)}",
+        )
     if kind not in LOSSES[name].kinds:
         raise InputError(
             f"loss={name} is not for models of kind {kind}",

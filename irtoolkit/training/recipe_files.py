@@ -10,6 +10,7 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
+from irtoolkit.base.near import did_you_mean
 from irtoolkit.retrievers.base import parse_settings
 from irtoolkit.training.recipes import Recipe, Stage
 
@@ -80,7 +81,9 @@ def _path(name: str) -> Path:
     if name.endswith(".toml"):
         return Path(name)
     raise InputError(
-        f"no recipe {name!r}", remedy=f"there are {', '.join(recipe_names())}, or give a .toml file"
+        f"no recipe {name!r}",
+        remedy=f"{did_you_mean(name, recipe_names())}irtoolkit train --list lists the recipes;"
+        " a recipe of your own is a .toml file",
     )
 
 
@@ -118,10 +121,11 @@ def _split_settings(
         elif key in _STAGE:
             shared[key] = value
         else:
+            known = [*variables, *_MODEL, *_STAGE]
             stages = f"; 1.epochs sets one of the {count} stages" if count > 1 else ""
             raise InputError(
                 f"the recipe {path.stem} has no setting {key!r}",
-                remedy=f"it has {', '.join([*variables, *_MODEL, *_STAGE])}{stages}",
+                remedy=f"{did_you_mean(key, known)}it has {', '.join(known)}{stages}",
             )
     return model, shared, single
 

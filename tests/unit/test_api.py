@@ -303,7 +303,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "a measure": (lambda: ir.evaluate(QRELS, RUN, measures="nDGC@10"), "did you mean nDCG"),
     "a system": (lambda: ir.retrieve(ir.load(DOCS, queries=QUERIES), "bm52"), "did you mean bm25"),
     "capitals": (
-        lambda: ir.retrieve(ir.load(DOCS, queries=QUERIES), "BM25"), "the retriever is called bm25"),
+        lambda: ir.retrieve(ir.load(DOCS, queries=QUERIES), "BM25"), "did you mean bm25"),
     "a dataset": (lambda: ir.load("csfcub"), "did you mean csfcube"),
     "a setting": (
         lambda: ir.retrieve("csfcube/sample", "bm25", k7=1), "no setting 'k7' .*it has"),

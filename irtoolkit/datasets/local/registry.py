@@ -19,6 +19,7 @@ import ir_datasets
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
 from irtoolkit.base.locks import locked
+from irtoolkit.base.near import did_you_mean
 from irtoolkit.datasets.local.formats import DOC_FORMATS
 from irtoolkit.datasets.local.topics import QREL_FORMATS, TOPIC_FORMATS
 from irtoolkit.datasets.strictjson import read_json_file
@@ -209,7 +210,8 @@ def drop_record(name: str) -> None:
         if name not in content:
             known = ", ".join(content) or "nothing"
             raise InputError(
-                f"no collection is registered as {name}", remedy=f"registered: {known}"
+                f"no collection is registered as {name}",
+                remedy=f"{did_you_mean(name, content)}registered: {known}",
             )
         del content[name]
         _write(content)

@@ -608,7 +608,8 @@ def test_bad_settings_are_refused_by_name(
 
 def test_an_unknown_system_is_answered_with_those_there_are(irtoolkit: Command) -> None:
     answer = irtoolkit("retrieve", "csfcube/sample", "bm42", "-o", "x.run")
-    refused(answer, "'bm42'", "did you mean bm25", "tfidf, ", "random", "irtoolkit reproduce")
+    refused(answer, "'bm42'", "did you mean bm25", "irtoolkit retrieve --help", "irtoolkit models")
+    assert len(answer.err) < 400
 
 
 def test_a_system_that_nothing_can_run_says_why(irtoolkit: Command) -> None:

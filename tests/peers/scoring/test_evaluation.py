@@ -104,12 +104,12 @@ def test_no_measures(text: str | list[str]) -> None:
 @pytest.mark.parametrize(
     ("name", "suggestion"),
     [
-        ("NDGC@10", "NDCG"),
-        ("nDCGG@1000", "nDCG"),
+        ("NDGC@10", "nDCG@10"),
+        ("nDCGG@1000", "nDCG@1000"),
         ("Rprecc", "Rprec"),
         ("RPlst(rel=2)", "RPlast"),
         ("nDCGpp(p=20)", "nDCGp"),
-        ("Succes@5", "Success"),
+        ("Succes@5", "Success@5"),
     ],
 )
 def test_an_unknown_measure_is_refused_with_the_nearest_names(name: str, suggestion: str) -> None:

@@ -229,3 +229,11 @@ def test_a_folder_of_that_name_is_taken(
     (tmp_path / name).mkdir()
     assert missing_weights(find_preset(name)) is None
     require_kind(find_preset(name), DATA[name].get("kind", "dense"))
+
+
+def test_the_hub_id_of_one_preset_means_the_preset() -> None:
+    found = find_preset("sentence-transformers/all-MiniLM-L6-v2")
+    assert found == find_preset("all-MiniLM-L6-v2")
+    # Two presets have this id, and say different things of it.
+    assert find_preset("facebook/dpr-ctx_encoder-single-nq-base").name == ""
+    assert find_preset("BERM-of-my-own").name == ""

@@ -1,0 +1,33 @@
+"""Near misses: the known names that somebody may have meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+# Names that a message offers at most.
+_MOST = 3
+# A part of a name this long is taken for a guess at the whole, as minilm is.
+_PART = 4
+
+
+def nearest(name: str, known: Iterable[str], most: int = _MOST) -> list[str]:
+    """The known names that are most like a name, best first; case does not count.
+
+    A name that differs in case only comes first, then names with close spelling, then those that
+    contain it. Of names that differ in case only, the last one counts.
+    """
+    spelled = {one.lower(): one for one in known}
+    asked = name.lower()
+    close = get_close_matches(asked, spelled, most, cutoff=0.6)
+    inside = [one for one in spelled if asked in one] if len(asked) >= _PART else []
+    ordered = dict.fromkeys(
+        [*([asked] if asked in spelled else []), *close, *sorted(inside, key=len)]
+    )
+    return [spelled[one] for one in ordered][:most]
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The nearest of some names as a question and a space, or nothing where none is near."""
+    near = nearest(name, known)
+    return f"did you mean {', '.join(near)}? " if near else ""
