@@ -34,7 +34,17 @@ _BATCH_ROWS = 1 << 13
 _BATCH_CHARACTERS = 1 << 24
 
 Schemas = Mapping[str, Mapping[str, pa.DataType]]
-Tables = dict[str, pa.Table]
+
+
+class Tables(dict[str, pa.Table]):
+    """Tables by name.
+
+    Attributes:
+        key: a name that changes with the files, the columns and the format numbers: equal keys
+            mean equal tables.
+    """
+
+    key: str = ""
 
 
 def cache_home() -> Path:
@@ -128,6 +138,7 @@ def parsed(
             if tables is None:
                 raise OSError(f"cannot read back the columns written to {scratch}")
             _keep(scratch, folder)
+    tables.key = folder.name
     return tables
 
 
@@ -157,6 +168,11 @@ def _key(files: Sequence[Path], schemas: Schemas, version: int) -> str:
     return digest.hexdigest()[:40]
 
 
+def files_key(kind: str, files: Sequence[Path], version: int = 1) -> str:
+    """The key of a release that is read without columns: it changes with the files and `version`."""
+    return f"{kind}-{_key(files, {}, version)}"
+
+
 def content_hash(path: Path) -> str:
     """The SHA-256 of a file, remembered in the cache while its size and time stamps are unchanged."""
     status = path.stat()
@@ -176,10 +192,10 @@ def content_hash(path: Path) -> str:
 
 def _open(folder: Path, schemas: Schemas) -> Tables | None:
     try:
-        return {
-            name: pa.ipc.open_file(pa.memory_map(str(folder / f"{name}.arrow"))).read_all()
+        return Tables(
+            (name, pa.ipc.open_file(pa.memory_map(str(folder / f"{name}.arrow"))).read_all())
             for name in schemas
-        }
+        )
     except (OSError, pa.ArrowInvalid):  # missing, or truncated by a full disk
         return None
 

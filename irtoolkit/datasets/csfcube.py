@@ -26,6 +26,7 @@ from irtoolkit.datasets.csfcube_release import (
     QUERIES,
     SPLITS,
     CSFCubeRelease,
+    docs_key,
     read_csfcube,
 )
 from irtoolkit.datasets.github import download_blobs
@@ -103,7 +104,7 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
             download=partial(download_blobs, REPOSITORY, COMMIT, BLOBS),
         )
         load = partial(_load, source)
-        docs = DocsHandler(partial(_docs, load), CSFCubeDoc, NAME, "en")
+        docs = DocsHandler(partial(_docs, load), CSFCubeDoc, NAME, "en", partial(_docs_key, source))
         for facet in (None, *FACETS):
             dataset_id = prefix if facet is None else f"{prefix}/{facet}"
             add(dataset_id, _dataset(load, docs, source, facet))
@@ -115,6 +116,10 @@ def _load(source: ReleaseSource) -> CSFCubeRelease:
 
 def _docs(load: Callable[[], CSFCubeRelease]) -> dict[str, CSFCubeDoc]:
     return load().docs
+
+
+def _docs_key(source: ReleaseSource) -> str:
+    return docs_key(source.folder())
 
 
 def _dataset(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
+from irtoolkit.datasets.cache import files_key
 from irtoolkit.datasets.csfcube_records import (
     FACETS,
     GRADES,
@@ -59,6 +60,12 @@ def read_csfcube(folder: Path) -> CSFCubeRelease:
     queries = _read_queries(folder / QUERIES, docs, qrels)
     folds = _read_folds(folder / SPLITS, {query.query_id for query in queries})
     return CSFCubeRelease(docs, queries, qrels, folds)
+
+
+@cache
+def docs_key(folder: Path) -> str:
+    """What changes with any change of the documents of a release folder."""
+    return files_key("csfcube", [folder / ABSTRACTS])
 
 
 def _read_docs(path: Path) -> dict[str, CSFCubeDoc]:

@@ -16,7 +16,7 @@ from irtoolkit.base.records import Qrel
 from irtoolkit.datasets import dataset_ids
 from irtoolkit.datasets.benchmark import DEFAULT_MEASURES, Benchmark, EvaluationProtocol
 from irtoolkit.datasets.books import Passages
-from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler
+from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, docs_key
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.runs import Qrels
 
@@ -226,6 +226,11 @@ class Dataset:
             if dataset.has("queries") and dataset._documents() is self._documents():
                 known.update(dataset.query_ids())
         return known
+
+    @cached_property
+    def docs_key(self) -> str | None:
+        """What changes with any change of its documents; None where only reading them tells."""
+        return docs_key(self._documents())
 
     def passages(self) -> Passages | None:
         """Its documents, where they are passages of books; None where they are others."""

@@ -102,10 +102,13 @@ class EgretRelease:
     """The exemplifying units of both splits, those of train first.
 
     A unit's id is its question's id, the number of the answer, and its number in the answer.
+
+    Attributes:
+        key: the key of its columns, see `irtoolkit.datasets.cache.Tables`.
     """
 
     def __init__(self, tables: Tables) -> None:
-        self._units = tables["units"]
+        self.key, self._units = tables.key, tables["units"]
         counts = tables["splits"].to_pydict()
         self.questions = dict(zip(SPLITS, counts["questions"], strict=True))
         train = counts["units"][0]
@@ -212,7 +215,9 @@ class _Examples:
 
     def __init__(self, source: ReleaseSource) -> None:
         self.source = source
-        self.docs = DocsHandler(lambda: self.load().docs, GenericDoc, NAME, "en")
+        self.docs = DocsHandler(
+            lambda: self.load().docs, GenericDoc, NAME, "en", lambda: self.load().key
+        )
 
     def load(self) -> EgretRelease:
         return _read(self.source.folder())

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+import ir_datasets
 from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, BaseScoredDocs
-from ir_datasets.indices import Docstore
+from ir_datasets.indices import Docstore, PickleLz4FullStore
 
 from irtoolkit.base.records import PoolDoc
 from irtoolkit.datasets.books import Passages
+from irtoolkit.datasets.cache import content_hash
 from irtoolkit.datasets.columns import Records
 
 
@@ -54,9 +58,16 @@ class DocsHandler(BaseDocs):  # type: ignore[misc]
     """Documents from a function that returns {document id: record}."""
 
     def __init__(
-        self, load: Callable[[], Mapping[str, Any]], cls: type, namespace: str, lang: str | None
+        self,
+        load: Callable[[], Mapping[str, Any]],
+        cls: type,
+        namespace: str,
+        lang: str | None,
+        key: Callable[[], str] | None = None,
     ) -> None:
+        """`key` returns what changes with any change of the documents, without reading them all."""
         self._load, self._cls, self._namespace, self._lang = load, cls, namespace, lang
+        self._key = key
 
     def docs_iter(self) -> LazySequence:
         # A mapping whose values are a sequence makes only the records that are used.
@@ -69,6 +80,10 @@ class DocsHandler(BaseDocs):  # type: ignore[misc]
 
     def docs_count(self) -> int:
         return len(self._load())
+
+    def docs_key(self) -> str | None:
+        """What changes with any change of the documents; None where only reading them tells."""
+        return None if self._key is None else self._key()
 
     def by_id(self) -> Mapping[str, Any]:
         """{document id: record}, as it was loaded."""
@@ -163,3 +178,20 @@ class SharedCandidatesHandler(BaseScoredDocs):  # type: ignore[misc]
 
     def scoreddocs_cls(self) -> type:
         return PoolDoc
+
+
+def docs_key(handler: Any) -> str | None:
+    """What changes with any change of a handler's documents; None where only reading them tells.
+
+    Ours know it. Documents of ir_datasets' own datasets are in files from which it reads them once
+    they are built, and which `content_hash` reads once.
+    """
+    if isinstance(handler, DocsHandler):
+        return handler.docs_key()
+    store: Any = handler.docs_store() if hasattr(handler, "docs_store") else None
+    if type(store) is not PickleLz4FullStore or not store.built():
+        return None
+    digest = hashlib.sha256(f"{ir_datasets.__version__} {handler.docs_cls()._fields}".encode())
+    for path in sorted(Path(store.path).iterdir()):
+        digest.update(f"\n{path.name} {content_hash(path)}".encode())
+    return f"docs-{digest.hexdigest()[:40]}"

@@ -98,7 +98,9 @@ class _Chunks:
             " them into"
         )
         self.source = BENCHMARK.source(files, sample=sample, howto=howto)
-        self.docs = DocsHandler(lambda: self.load().passages, Passage, NAME, "en")
+        self.docs = DocsHandler(
+            lambda: self.load().passages, Passage, NAME, "en", lambda: self.load().key
+        )
 
     def load(self) -> PlotRelease:
         return _read(self.source.folder(), self.split, self.size)

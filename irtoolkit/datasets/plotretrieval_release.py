@@ -61,9 +61,15 @@ _SCHEMAS = {
 
 
 class PlotRelease:
-    """One split: its queries with their plot passages, and their books in chunks."""
+    """One split: its queries with their plot passages, and their books in chunks.
+
+    Attributes:
+        key: what changes with any change of the documents.
+    """
 
     def __init__(self, tables: Tables, size: int) -> None:
+        # The books in chunks of another size are other documents.
+        self.key = f"{tables.key}-{size}"
         sentences = sentences_of(tables)
         self._queries, self._names, self.size = tables["queries"], list(sentences), size
         golds = _golds(self._queries)

@@ -105,10 +105,14 @@ _SCHEMAS = {
 
 
 class QuoterRelease:
-    """One language: its quotes in the order they first appear, and its contexts in file order."""
+    """One language: its quotes in the order they first appear, and its contexts in file order.
+
+    Attributes:
+        key: the key of its columns, see `irtoolkit.datasets.cache.Tables`.
+    """
 
     def __init__(self, lang: str, tables: Tables) -> None:
-        self._lang, self._contexts = lang, tables["contexts"]
+        self._lang, self.key, self._contexts = lang, tables.key, tables["contexts"]
         self.golds: list[int] = self._contexts["quote"].to_pylist()
         quotes = tables["quotes"]
         self.quotes: Records[GenericDoc] = Records(
@@ -239,7 +243,9 @@ class _Language:
     def __init__(self, lang: str, lower: bool, source: ReleaseSource) -> None:
         self.lang, self.lower, self.source = lang, lower, source
         self.namespace = f"{NAME}/{lang}"
-        self.docs = DocsHandler(lambda: self.load().quotes, GenericDoc, self.namespace, lang)
+        self.docs = DocsHandler(
+            lambda: self.load().quotes, GenericDoc, self.namespace, lang, lambda: self.load().key
+        )
 
     def load(self) -> QuoterRelease:
         return _read(self.source.folder() / FILES[self.lang], self.lang, self.lower)

@@ -82,7 +82,9 @@ class _Split:
 
     def __init__(self, name: str, source: ReleaseSource) -> None:
         self.name, self.source = name, source
-        self.docs = DocsHandler(lambda: self.load().passages, Passage, NAME, "en")
+        self.docs = DocsHandler(
+            lambda: self.load().passages, Passage, NAME, "en", lambda: self.load().key
+        )
 
     def load(self) -> RelicRelease:
         return _read(self.source.folder() / f"{self.name}.json", self.name == HIDDEN)

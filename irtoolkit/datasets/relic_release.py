@@ -76,9 +76,14 @@ _SCHEMAS = {
 
 
 class RelicRelease:
-    """One split: its books, all their passages, and the windows that quote them."""
+    """One split: its books, all their passages, and the windows that quote them.
+
+    Attributes:
+        key: the key of its columns, see `irtoolkit.datasets.cache.Tables`.
+    """
 
     def __init__(self, tables: Tables) -> None:
+        self.key = tables.key
         sentences = sentences_of(tables)
         starts: dict[str, dict[int, Ints]] = {name: {} for name in sentences}
         self._names = list(sentences)

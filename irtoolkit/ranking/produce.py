@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.engine import Ranking, rank, rank_and_locate
 from irtoolkit.retrievers.ordering import separate, untied
 from irtoolkit.retrievers.task import Task
+from irtoolkit.retrievers.texts import Segments
 from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.exact_ranks import ranks_path
 from irtoolkit.runs.publish import publish
@@ -238,18 +239,32 @@ def _digest(text: str) -> str:
 
 
 def fingerprint(task: Task, *, corpus: bool = False) -> str:
-    """A hash of everything a retriever is given: ids, candidates, texts, and perhaps the corpus."""
+    """A hash of everything a retriever is given: ids, candidates, texts, and perhaps the corpus.
+
+    Texts of documents are read only where nothing else tells whether they have changed.
+    """
     digest = hashlib.sha256()
-    for ids, texts in ((task.query_ids, task.queries), (task.doc_ids, task.docs)):
-        for name, segments in zip(ids, texts, strict=True):
-            digest.update("\x1f".join((name, *segments, "\x1e")).encode())
-    for segments in task.corpus() if corpus else ():
-        digest.update("\x1f".join((*segments, "\x1d")).encode())
+    _add_texts(digest, task.query_ids, task.queries)
+    key = task.docs_key
+    if key is None:
+        _add_texts(digest, task.doc_ids, task.docs)
+        for segments in task.corpus() if corpus else ():
+            digest.update("\x1f".join((*segments, "\x1d")).encode())
+    else:
+        digest.update("\x1f".join((key, task.doc_view, "\x1c")).encode())
+        if task.ranks_corpus:
+            return digest.hexdigest()
+        digest.update("\x1f".join((*task.doc_ids, "\x1e")).encode())
     for group in task.groups:
         digest.update(f"{len(group.queries)} {len(group.docs)} ".encode())
         digest.update(group.queries.tobytes())
         digest.update(group.docs.tobytes())
     return digest.hexdigest()
+
+
+def _add_texts(digest: Any, ids: Iterable[str], texts: Iterable[Segments]) -> None:
+    for name, segments in zip(ids, texts, strict=True):
+        digest.update("\x1f".join((name, *segments, "\x1e")).encode())
 
 
 def _unchanged(path: StrPath, made: dict[str, Any]) -> bool:

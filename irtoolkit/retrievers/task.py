@@ -50,6 +50,10 @@ class TextSource(Protocol):
         """Id and text of every document of the collection, candidate or not."""
         ...
 
+    def docs_key(self) -> str | None:
+        """What changes with any change of the collection's documents; None where it is not known."""
+        ...
+
 
 @dataclass(frozen=True)
 class Task:
@@ -102,6 +106,11 @@ class Task:
     def docs(self) -> Any:
         """(D,) text of each candidate document, read from the collection when it is asked for."""
         return self._texts.docs(self.doc_ids, self.doc_view, self.ranks_corpus)
+
+    @property
+    def docs_key(self) -> str | None:
+        """What changes with any change of the collection's documents; None where it is not known."""
+        return None if self.texts is None else self.texts.docs_key()
 
     @property
     def ranks_corpus(self) -> bool:

@@ -114,6 +114,10 @@ class DatasetTexts:
         """Id and text of every document."""
         return ((doc.doc_id, view(doc, name)) for doc in self._dataset.docs_iter())
 
+    def docs_key(self) -> str | None:
+        """What changes with any change of the documents; see `Dataset.docs_key`."""
+        return self._dataset.docs_key
+
 
 class GivenTexts:
     """Texts that come with the task and have no views.
@@ -137,6 +141,9 @@ class GivenTexts:
     def corpus(self, name: str) -> Iterator[tuple[str, Segments]]:
         """Numbers and texts of the task's documents, which are all there are."""
         return ((str(number), segments) for number, segments in enumerate(self._docs))
+
+    def docs_key(self) -> None:
+        """Nothing: only reading these texts tells."""
 
 
 def view(record: Any, name: str) -> Segments:

@@ -20,7 +20,7 @@ from irtoolkit.base.discovery import modules
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.benchmark import NOT_STATED, Benchmark, Statistic
-from irtoolkit.datasets.cache import content_hash, parsed
+from irtoolkit.datasets.cache import Tables, content_hash, parsed
 from irtoolkit.datasets.columns import Records, TableRows
 from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, QueriesHandler
 from irtoolkit.datasets.identity import DatasetId
@@ -74,9 +74,19 @@ class LocalCollection:
     def docs(self) -> Records[Any]:
         """The documents by id."""
         part = self._entry.docs
-        table = docs_table(part.format, self._checked(part))
+        table = self._docs_tables["docs"]
         rows = _rows(table, part.fields, _DOC_RECORDS[part.fields])
         return Records(lambda: table["doc_id"].to_pylist(), rows)
+
+    @property
+    def docs_key(self) -> str:
+        """What changes with any change of the documents."""
+        return f"{self._docs_tables.key}-{'-'.join(self._entry.docs.fields)}"
+
+    @cached_property
+    def _docs_tables(self) -> Tables:
+        part = self._entry.docs
+        return docs_tables(part.format, self._checked(part))
 
     @cached_property
     def queries(self) -> Sequence[Any]:
@@ -150,8 +160,12 @@ def _rows(table: pa.Table, columns: Sequence[str], make: Callable[..., Any]) -> 
 
 def docs_table(form: str, files: Sequence[Path]) -> pa.Table:
     """Documents as columns, checked; raises what `write_docs` raises."""
-    write = partial(write_docs, form, files)
-    return parsed(f"docs-{form}", files, DOC_SCHEMA, write)["docs"]
+    return docs_tables(form, files)["docs"]
+
+
+def docs_tables(form: str, files: Sequence[Path]) -> Tables:
+    """The one table of `docs_table`, and its key."""
+    return parsed(f"docs-{form}", files, DOC_SCHEMA, partial(write_docs, form, files))
 
 
 def topics_table(form: str, path: Path) -> pa.Table:
@@ -177,9 +191,9 @@ def file_hash(path: Path) -> str:
 def collection_dataset(name: str, entry: CollectionRecord) -> ir_datasets.Dataset:
     """The ir_datasets dataset of a registered collection; opens no file."""
     collection = LocalCollection(name, entry)
-    parts: list[Any] = [
-        DocsHandler(lambda: collection.docs, _DOC_RECORDS[entry.docs.fields], name, entry.lang)
-    ]
+    cls = _DOC_RECORDS[entry.docs.fields]
+    docs = DocsHandler(lambda: collection.docs, cls, name, entry.lang, lambda: collection.docs_key)
+    parts: list[Any] = [docs]
     if entry.topics is not None:
         cls = _QUERY_RECORDS[entry.topics.fields]
         parts.append(QueriesHandler(lambda: collection.queries, cls, name, entry.lang))

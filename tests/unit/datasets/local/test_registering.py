@@ -707,7 +707,7 @@ def test_two_ids_of_one_folder_stay_apart(small: Path) -> None:
 def test_nothing_is_opened_before_it_is_used(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     register_collection("t/x", small)
     opened: list[str] = []
-    for name in ("docs_table", "topics_table", "qrels_table", "file_hash"):
+    for name in ("docs_tables", "topics_table", "qrels_table", "file_hash"):
         make = getattr(registered, name)
         monkeypatch.setattr(
             registered, name, lambda *a, n=name, m=make: (opened.append(n), m(*a))[1]
@@ -716,7 +716,7 @@ def test_nothing_is_opened_before_it_is_used(small: Path, monkeypatch: pytest.Mo
     made.docs_store, made.docs_cls(), made.has_queries()
     assert opened == []
     assert made.docs_count() == made.docs_count() == 2
-    assert opened == ["file_hash", "docs_table"]
+    assert opened == ["file_hash", "docs_tables"]
 
 
 @pytest.mark.parametrize("lacking", ["topics", "qrels"])
