@@ -44,7 +44,8 @@ class Book:
     starts: Mapping[int, Ints]
 
     @cached_property
-    def _stripped(self) -> list[str]:
+    def stripped(self) -> list[str]:
+        """The sentences without white space around them, as passages have them."""
         return [sentence.strip() for sentence in self.sentences]
 
     @cached_property
@@ -59,11 +60,11 @@ class Book:
 
     def text(self, start: int, length: int) -> str:
         """The text of a passage."""
-        return " ".join(self._stripped[start : start + length])
+        return " ".join(self.stripped[start : start + length])
 
     def passage(self, start: int, length: int) -> Passage:
         """The document of a passage."""
-        sentences = tuple(self._stripped[start : start + length])
+        sentences = tuple(self.stripped[start : start + length])
         return Passage(
             f"{self.name}:{start}+{length}",
             " ".join(sentences),
@@ -73,10 +74,16 @@ class Book:
             sentences,
         )
 
-    def windows(self, starts: Iterable[int], length: int) -> list[tuple[str, ...]]:
-        """The sentences of some passages of one length."""
-        stripped = self._stripped
-        return [tuple(stripped[start : start + length]) for start in starts]
+    def ids(self, starts: Ints, length: int) -> list[str]:
+        """The document ids of some passages of one length."""
+        return [f"{self.name}:{start}+{length}" for start in starts.tolist()]
+
+    def windows(self, starts: Ints, length: int, view: str) -> list[tuple[str, ...]]:
+        """The texts of some passages of one length under a view of `BLOCK_VIEWS`."""
+        stripped = self.stripped
+        if view == "sentences":
+            return [tuple(stripped[start : start + length]) for start in starts.tolist()]
+        return [(" ".join(stripped[start : start + length]),) for start in starts.tolist()]
 
     def has(self, start: int, length: int) -> bool:
         """Whether this is one of the book's passages."""
@@ -160,6 +167,11 @@ class Passages(Mapping[str, Passage]):
         return (found for found in map(self._find, doc_ids) if found is not None)
 
     def _find(self, doc_id: str) -> Passage | None:
+        span = self._parse(doc_id)
+        return None if span is None else span[0].passage(*span[1:])
+
+    def _parse(self, doc_id: str) -> tuple[Book, int, int] | None:
+        """The book, first sentence and length of the passage of an id; None where none has it."""
         # Not with Span.parse: millions of ids are looked up, and a text that is no span is just missing.
         name, _, place = doc_id.rpartition(":")
         start, _, length = place.partition("+")
@@ -167,10 +179,9 @@ class Passages(Mapping[str, Passage]):
         whole = start.isdecimal() and length.isdecimal() and len(place) <= _PLACE
         if book is None or not whole:
             return None
-        if not book.has(int(start), int(length)):
-            return None
-        passage = book.passage(int(start), int(length))
-        return passage if passage.doc_id == doc_id else None  # 007 is not an id for 7
+        # 007 is not an id for 7.
+        known = book.has(int(start), int(length)) and str(int(start)) == start
+        return (book, int(start), int(length)) if known and str(int(length)) == length else None
 
     def at(self, places: Sequence[int]) -> Iterator[Passage]:
         """Yields the passages at some places of the order of all passages."""
@@ -200,11 +211,51 @@ class Passages(Mapping[str, Passage]):
             begin = end - len(starts)
             if begin >= stop:
                 break
-            chosen = starts[max(0, start - begin) : stop - begin].tolist()
-            ids += [f"{book.name}:{at}+{length}" for at in chosen]
-            parts = book.windows(chosen, length)
-            texts += parts if view == "sentences" else [(" ".join(part),) for part in parts]
+            chosen = starts[max(0, start - begin) : stop - begin]
+            ids += book.ids(chosen, length)
+            texts += book.windows(chosen, length, view)
         return ids, texts
+
+    def texts(self, places: Ints, view: str) -> Iterator[tuple[str, ...]]:
+        """Yields the texts of the passages at some places under a view of `BLOCK_VIEWS`."""
+        groups = np.searchsorted(self._ends, places, side="right")
+        # Neighbours are mostly passages of one length in one book.
+        cuts = np.flatnonzero(np.diff(groups)) + 1
+        for part in np.split(np.arange(len(places)), cuts):
+            if len(part):
+                book, length, starts = self.groups[groups[part[0]]]
+                begin = self._ends[groups[part[0]]] - len(starts)
+                yield from book.windows(starts[places[part] - begin], length, view)
+
+    def places(self, doc_ids: Iterable[str]) -> Ints:
+        """The place of each passage in the order of all; -1 of an id that none has."""
+        number = {(book.name, length): i for i, (book, length, _) in enumerate(self.groups)}
+        found: list[tuple[int, int]] = []
+        for doc_id in doc_ids:
+            span = self._parse(doc_id)
+            found.append((-1, 0) if span is None else (number[span[0].name, span[2]], span[1]))
+        groups, firsts = np.array(found, dtype=np.int64).reshape(-1, 2).T
+        places = np.full(len(groups), -1)
+        for group in np.unique(groups[groups >= 0]).tolist():
+            here, starts = groups == group, self.groups[group][2]
+            begin = self._ends[group] - len(starts)
+            places[here] = begin + np.searchsorted(starts, firsts[here])
+        return places
+
+    def sentence_ranges(self, places: Ints) -> tuple[Ints, Ints]:
+        """The first sentence of passages and one past the last, in the sentences of all books."""
+        groups = np.searchsorted(self._ends, places, side="right")
+        lengths = np.array([length for _, length, _ in self.groups], np.int64)
+        before = np.cumsum([0, *(len(book.sentences) for book in self._books.values())])
+        first_of = dict(zip(self._books, before.tolist(), strict=False))
+        firsts = np.array([first_of[book.name] for book, _, _ in self.groups], np.int64)
+        starts = np.concatenate([np.empty(0, np.int64), *(found for _, _, found in self.groups)])
+        begins = firsts[groups] + starts[places]
+        return begins, begins + lengths[groups]
+
+    def sentences(self) -> Iterator[list[str]]:
+        """Yields the sentences of each book, without white space around them."""
+        return (book.stripped for book in self._books.values())
 
 
 class PassageValues(Sequence[Passage]):

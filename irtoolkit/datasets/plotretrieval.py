@@ -134,8 +134,8 @@ def _dataset(chunks: _Chunks, *, own_book: bool) -> ir_datasets.Dataset:
         release = load()
         asking = release.asking()
         for name, book in release.books.items():
-            spans = (Span(name, s, n) for n, found in book.starts.items() for s in found.tolist())
-            yield asking[name], [str(span) for span in spans]
+            ids = (book.ids(found, length) for length, found in book.starts.items())
+            yield asking[name], [doc_id for part in ids for doc_id in part]
 
     return ir_datasets.Dataset(
         chunks.docs,

@@ -15,7 +15,6 @@ import ir_datasets
 import numpy as np
 
 from irtoolkit.base.records import Qrel
-from irtoolkit.base.spans import Span
 from irtoolkit.datasets.benchmark import Benchmark, Statistic
 from irtoolkit.datasets.books import Passage
 from irtoolkit.datasets.handlers import (
@@ -99,7 +98,7 @@ def _dataset(split: _Split, left: int, right: int, *, listed: bool) -> ir_datase
         for book, length, starts in release.passages.groups:
             members = asking.get((book.name, length))
             if members:
-                yield members, [str(Span(book.name, start, length)) for start in starts.tolist()]
+                yield members, book.ids(starts, length)
 
     def by_book() -> dict[str, list[str]]:
         parts: dict[str, list[str]] = {}

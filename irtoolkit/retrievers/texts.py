@@ -77,7 +77,15 @@ class DocTexts(Sequence[Segments]):
 
     def __iter__(self) -> Iterator[Segments]:
         if self._whole:
-            yield from (view(record, self._view) for record in self._dataset.docs_iter())
+            for _, texts in text_batches(self._dataset, self._view):
+                yield from texts
+            return
+        passages = self._dataset.passages() if self._view in BLOCK_VIEWS else None
+        if passages is not None:
+            places = passages.places(self._doc_ids)
+            if (places < 0).any():
+                raise no_text(self._doc_ids[np.argmax(places < 0)], self._dataset)
+            yield from passages.texts(places, self._view)
             return
         store = self._dataset.docs_store()
         for start in range(0, len(self), BLOCK_DOCS):
@@ -86,8 +94,13 @@ class DocTexts(Sequence[Segments]):
             records = {doc.doc_id: doc for doc in store.get_many_iter(ids)}
             for doc_id in ids:
                 if doc_id not in records:
-                    raise InputError(f"candidate {doc_id} has no text in {self._dataset.id}")
+                    raise no_text(doc_id, self._dataset)
                 yield view(records[doc_id], self._view)
+
+
+def no_text(doc_id: str, dataset: Dataset) -> InputError:
+    """The error for a candidate that is no document of its dataset."""
+    return InputError(f"candidate {doc_id} has no text in {dataset.id}")
 
 
 class DatasetTexts:
@@ -112,7 +125,8 @@ class DatasetTexts:
 
     def corpus(self, name: str) -> Iterator[tuple[str, Segments]]:
         """Id and text of every document."""
-        return ((doc.doc_id, view(doc, name)) for doc in self._dataset.docs_iter())
+        for ids, texts in text_batches(self._dataset, name):
+            yield from zip(ids, texts, strict=True)
 
     def docs_key(self) -> str | None:
         """What changes with any change of the documents; see `Dataset.docs_key`."""

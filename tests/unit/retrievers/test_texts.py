@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from ir_datasets.formats import GenericDoc
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import id_array
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.retrievers.texts import text_batches, view
+from irtoolkit.retrievers.texts import DocTexts, text_batches, view
 from tests.datasets import DOCS, Docs, register, register_parts
 
 COLLECTIONS = (
@@ -49,3 +51,23 @@ def test_datasets_of_others_are_read_from_any_document_on() -> None:
 def test_a_view_that_is_not_there_is_refused(name: str) -> None:
     with pytest.raises(InputError, match="no text field 'colour'"):
         next(text_batches(Dataset.load(name), "colour"))
+
+
+@pytest.mark.parametrize(("name", "shown"), COLLECTIONS)
+def test_texts_of_some_documents_are_those_of_their_records(name: str, shown: str) -> None:
+    dataset = Dataset.load(name)
+    records = {record.doc_id: record for record in dataset.docs_iter()}
+    ids = id_array(list(records))
+    chosen = np.random.default_rng(1).permutation(len(ids))[: len(ids) // 2]
+    for docs in (chosen, np.sort(chosen), chosen[:1], chosen[:0], np.array([0, 0, 1, 0])):
+        found = list(DocTexts(dataset, ids, shown)[docs])
+        assert found == [view(records[doc_id], shown) for doc_id in ids[docs]]
+    whole = list(DocTexts(dataset, ids, shown, whole=True))
+    assert whole == [view(record, shown) for record in records.values()]
+
+
+@pytest.mark.parametrize("shown", ["sentences", "book"])
+def test_a_candidate_without_a_text_is_named(shown: str) -> None:
+    dataset = Dataset.load("relic/sample/val")
+    with pytest.raises(InputError, match=r"candidate nobody:1\+1 has no text in relic/sample/val"):
+        list(DocTexts(dataset, id_array([next(dataset.docs_iter()).doc_id, "nobody:1+1"]), shown))
