@@ -177,7 +177,7 @@ def fuse(
 
     Args:
         runs: at least two; each a Run, a file, or anything that `Run.of` takes.
-        method: "rrf" (reciprocal rank fusion), "weighted", "combsum" or "combmnz".
+        method: "rrf" (reciprocal rank fusion), "weighted", "combsum", "combmnz", or one of ranx.
         depth: documents kept for each query; None keeps all.
         tag: the name of the fused run; by default the method's.
         settings: the method's: k of rrf, weights, normalise.
@@ -185,11 +185,13 @@ def fuse(
     Raises:
         InputError: no such method or setting, or fewer than two runs.
     """
+    from irtoolkit.integrations.ranx_fusion import fusion_method
     from irtoolkit.ranking.fusion import fuse
     from irtoolkit.retrievers.ordering import untied
 
     listed = runs[0] if len(runs) == 1 and isinstance(runs[0], list | tuple) else runs
-    return untied(fuse(listed, method, depth=depth, tag=tag, progress=False, **settings))
+    chosen = fusion_method(method, settings)
+    return untied(fuse(listed, chosen, depth=depth, tag=tag, progress=False))
 
 
 def evaluate(

@@ -3,11 +3,16 @@
 Every run is tested against the baseline (by default the first) with a paired test over all judged
 queries, corrected for the number of comparisons. The interval is a 95% bootstrap of the mean over
 queries; d is Cohen's d of the paired differences; + and - count the queries won and lost.
+
+--engine ranx prints ranx's report instead: ranx's values of one or several measures, and beside
+each the letters of the runs that it beats with a p-value of at most --max-p. Every pair of runs is
+tested, with the tests and corrections that are the default engine's; ranx knows no wilcoxon.
 """
 
 from __future__ import annotations
 
 import argparse
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 
@@ -17,6 +22,7 @@ HELP = "test runs against a baseline for significance"
 EXAMPLES = (
     'irtoolkit compare csfcube/sample runs/bm25.run runs/tfidf.run --measure "nDCGp(p=20)"',
     "irtoolkit compare csfcube/sample runs/*.run --measure AP --baseline runs/bm25.run --test fisher",
+    'irtoolkit compare csfcube/sample runs/*.run --measure "ndcg@10 map" --engine ranx --max-p 0.05',
 )
 
 
@@ -27,6 +33,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--baseline", metavar="RUN", help="default: the first run")
     parser.add_argument("--test", choices=("student", "fisher", "wilcoxon"), default="student")
     parser.add_argument("--correction", choices=("holm", "bonferroni", "none"), default="holm")
+    parser.add_argument(
+        "--engine", choices=("irtoolkit", "ranx"), default="irtoolkit",
+        help="whose report is printed; default: irtoolkit",
+    )  # fmt: skip
+    parser.add_argument(
+        "--max-p", type=float, metavar="P",
+        help="of ranx: the highest p-value that is marked; default: 0.01",
+    )  # fmt: skip
     add_format(parser)
 
 
@@ -42,6 +56,11 @@ def execute(args: argparse.Namespace) -> None:
     paths = args.runs if same else [baseline, *args.runs]
     if len(paths) < 2:
         raise InputError("one run cannot be compared", remedy="name at least two")
+    if args.engine == "ranx":
+        _by_ranx(args, paths)
+        return
+    if args.max_p is not None:
+        raise InputError("--max-p is ranx's", remedy="add --engine ranx")
     scores = score(args.dataset, paths, args.measure)
     if len(scores.measures) != 1:
         raise InputError(f"--measure takes one measure, not {len(scores.measures)}")
@@ -61,3 +80,40 @@ def execute(args: argparse.Namespace) -> None:
                 })  # fmt: skip
         return
     print(found.table(exact=args.format == "csv").render(args.format))
+
+
+def _by_ranx(args: argparse.Namespace, paths: list[str]) -> None:
+    """Prints ranx's report."""
+    from irtoolkit.base.errors import InputError
+    from irtoolkit.integrations.ranx import compare_with_ranx, ranx_name
+    from irtoolkit.integrations.ranx_objects import slow_at_first
+    from irtoolkit.scoring.score import score
+
+    if args.format == "csv":
+        raise InputError("ranx has no report as CSV", remedy="use --format json")
+    if args.max_p is not None and not 0 <= args.max_p <= 1:
+        raise InputError(f"--max-p {args.max_p} is not a probability")
+    measures = [ranx_name(name) for name in args.measure.split()]
+    # Any measure: what it reads and notes of the runs is the same for all.
+    scores = score(args.dataset, paths, "P@1")
+    for line in scores.notes:
+        note(str(line))
+    slow = slow_at_first("get_hit_lists")
+    if slow:
+        note(slow)
+    names = [Path(path).name for path in paths]
+    labels = names if len(set(names)) == len(names) else paths
+    max_p = 0.01 if args.max_p is None else args.max_p
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # numba's, on ranx's code
+        report = compare_with_ranx(
+            scores.dataset.qrels, dict(zip(labels, scores.runs.values(), strict=True)), measures,
+            test=args.test, correction=args.correction, max_p=max_p,
+        )  # fmt: skip
+    if args.format == "json":
+        print_json(report.to_dict())
+    elif args.format == "latex":
+        print(report.to_latex())
+    else:
+        print(report)
+        print(f"Letters: runs beaten at p <= {max_p} ({args.test}, {args.correction}).")

@@ -4,20 +4,29 @@ rrf: the sum of 1 / (k + rank), ranks from 1. weighted: the weighted sum of norm
 combsum and combmnz: the sum of normalised scores; the latter times the number of runs that list
 the document. Scores are normalised within each query: minmax to 0..1, zscore to mean 0 and standard
 deviation 1, sum to a least score of 0 and a sum of 1, or not at all (none). What a run does not list
-counts 0 for it. Queries and documents are those of any of the runs.
+counts 0 for it. Queries and documents are those of any of the runs. A run that shares no query with
+the others is refused, and a note says where runs have little in common.
+
+With ranx installed, its methods are here too, by their names in ranx; ranx:NAME asks for ranx where
+both have the name. By scores: sum mnz anz max min med, gmnz (gamma), wsum wmnz mixed (weights). By
+ranks: rrf (k), isr log_isr bordafuse condorcet, logn_isr (sigma), rbc (phi), w_bordafuse w_condorcet
+(weights). Trained on the judgments of --train: bayesfuse mapfuse posfuse segfuse, probfuse
+(n_segments), slidefuse (w).
 """
 
 from __future__ import annotations
 
 import argparse
 
-from irtoolkit.commands import note, shown
+from irtoolkit.commands import note, parse_pairs, shown
 
 HELP = "fuse runs into one"
 EXAMPLES = (
     "irtoolkit fuse runs/bm25.run runs/tfidf.run -o rrf.run --depth 100",
     "irtoolkit fuse runs/bm25.run runs/tfidf.run -o sum.run.gz --method weighted --weights 0.3 0.7",
     "irtoolkit fuse runs/bm25.run runs/k1.run.gz -o mnz.run --method combmnz --normalise zscore",
+    "irtoolkit fuse runs/bm25.run runs/tfidf.run -o rbc.run --method rbc --set phi=0.8",
+    "irtoolkit fuse runs/bm25.run runs/tfidf.run -o bayes.run --method bayesfuse --train csfcube/sample",
 )
 
 
@@ -32,28 +41,61 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="TREC text, .gz or .parquet, by its name",
     )
     parser.add_argument(
-        "--method", default="rrf", metavar="M", help="rrf, weighted, combsum or combmnz; default: rrf"
+        "--method", default="rrf", metavar="M",
+        help="rrf, weighted, combsum, combmnz or a method of ranx; default: rrf",
     )  # fmt: skip
     parser.add_argument("--k", type=float, metavar="K", help="of rrf; default: 60")
     parser.add_argument(
         "--weights", type=float, nargs="+", metavar="W", help="of weighted: one for each run"
     )
     parser.add_argument(
-        "--normalise", metavar="N", help="minmax, zscore, sum or none; default: minmax"
+        "--normalise", metavar="N",
+        help="minmax, zscore, sum or none, and with ranx max, rank or borda; default: minmax",
+    )  # fmt: skip
+    parser.add_argument(
+        "--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", dest="settings",
+        help="other settings of a method of ranx, such as phi=0.8",
+    )  # fmt: skip
+    parser.add_argument(
+        "--train", metavar="DATASET", help="judgments that a method of ranx is trained on"
     )
+    parser.add_argument(
+        "--train-runs", nargs="+", metavar="RUN",
+        help="runs to train on, in the order of RUN; default: those that are fused",
+    )  # fmt: skip
     parser.add_argument("--depth", type=int, metavar="N", help="rows per query; default: all")
     parser.add_argument("--tag", metavar="T", help="run tag; default: the method's name")
 
 
 def execute(args: argparse.Namespace) -> None:
+    from irtoolkit.base.errors import InputError
+    from irtoolkit.integrations.ranx_fusion import RanxMethod, fusion_method
+    from irtoolkit.integrations.ranx_objects import slow_at_first
     from irtoolkit.ranking.fusion import fuse_files
-    from irtoolkit.ranking.fusion_methods import method_named
 
-    given = {"k": args.k, "weights": args.weights, "normalise": args.normalise}
+    given = {
+        "k": args.k, "weights": args.weights, "normalise": args.normalise, "train": args.train,
+        "train_runs": args.train_runs,
+    }  # fmt: skip
     settings = {key: value for key, value in given.items() if value is not None}
-    method = method_named(args.method, settings)
-    run = fuse_files(args.runs, args.output, method, depth=args.depth, tag=args.tag)
+    for key, value in parse_pairs(args.settings).items():
+        if key in settings:
+            raise InputError(f"setting {key} is given twice")
+        settings[key] = value
+    method = fusion_method(args.method, settings)
+    if isinstance(method, RanxMethod) and (slow := slow_at_first(method.module)):
+        note(slow)
+    run = fuse_files(
+        args.runs, args.output, method, depth=args.depth, tag=args.tag,
+        report=lambda line: note(f"note: {line}"),
+    )  # fmt: skip
+    if isinstance(method, RanxMethod) and (seen := method.seen(run.query_ids.tolist())):
+        note(
+            f"note: {args.method} is trained on the judgments of {seen} of the"
+            f" {len(run.query_ids)} fused queries, so figures on these are too high; train on others"
+            " with --train and --train-runs"
+        )
+    said = {key: value for key, value in method.settings().items() if key != "method"}
     note(
-        f"{args.output}: {len(run.query_ids)} queries, {len(run)} rows; {args.method}"
-        f" {shown(method.settings())}"
+        f"{args.output}: {len(run.query_ids)} queries, {len(run)} rows; {args.method} {shown(said)}".rstrip()
     )

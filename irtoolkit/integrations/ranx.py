@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats, encode, rank_ids, translate
-from irtoolkit.integrations.ranx_objects import from_ranx, load_ranx, threads_kept, to_ranx
+from irtoolkit.integrations.ranx_objects import (
+    from_ranx,
+    load_ranx,
+    normalised_for_ranx,
+    threads_kept,
+    to_ranx,
+)
 from irtoolkit.runs import Qrels, Run
 from irtoolkit.scoring.evaluation import parse_measures
 from irtoolkit.scoring.significance import Correction, correct, paired_test
@@ -70,10 +76,10 @@ def fuse_with_ranx(
     if len(listed) < 2:
         raise InputError(f"{len(listed)} runs to fuse", remedy="give at least two")
     query_ids, _ = encode(query for run in listed for query in run.query_ids)
-    theirs = [to_ranx(run, query_ids) for run in listed]
+    theirs, left = normalised_for_ranx(listed, query_ids.tolist(), norm)
     with threads_kept():
         try:
-            fused = ranx.fuse(runs=theirs, norm=norm, method=method, params=dict(params or {}))
+            fused = ranx.fuse(runs=theirs, norm=left, method=method, params=dict(params or {}))
         except (AssertionError, KeyError, NotImplementedError, TypeError, ValueError) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             raise InputError(

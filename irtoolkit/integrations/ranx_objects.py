@@ -7,10 +7,12 @@ made here do not tie, the number of threads is restored, and ids are ordinary st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,13 +59,41 @@ def to_ranx(of: Run | Qrels, queries: Iterable[str] | None = None) -> Any:
         with threads_kept():
             made.add_multi(filled, docs, [numbers[row].tolist() for row in rows])
     if lacking:
-        from numba import types
-        from numba.typed import Dict
-
-        for name in lacking:
-            made.run[name] = Dict.empty(types.unicode_type, types.float64)
-        made.sort()
+        _add_empty(made, lacking)
     return made
+
+
+def _add_empty(run: Any, queries: Iterable[str]) -> None:
+    """Adds queries without documents to a ranx.Run."""
+    from numba import types
+    from numba.typed import Dict
+
+    for name in queries:
+        run.run[name] = Dict.empty(types.unicode_type, types.float64)
+    run.sort()
+
+
+def normalised_for_ranx(
+    runs: Sequence[Run], queries: Sequence[str], norm: str | None
+) -> tuple[list[Any], str | None]:
+    """Runs as ranx.Run objects with the same queries, and the normalisation that ranx.fuse still does.
+
+    ranx's "zmuv" fails for a query without documents, and leaves others empty without a word, since
+    it works on several threads. So it is done here, before such queries are added.
+    """
+    if norm != "zmuv":
+        return [to_ranx(run, queries) for run in runs], norm
+    ranx = load_ranx()
+    found = []
+    for run in runs:
+        filled = set(run.query_ids[np.diff(run.offsets) > 0].tolist())
+        made = ranx.Run(name=run.tag)
+        if filled:
+            with threads_kept():
+                made = ranx.normalization.zmuv_norm(to_ranx(run, filled))
+        _add_empty(made, [query for query in queries if query not in filled])
+        found.append(made)
+    return found, None
 
 
 def _untied(run: Run) -> Floats:
@@ -138,6 +168,20 @@ def threads_kept() -> Iterator[None]:
         yield
     finally:
         numba.set_num_threads(before)
+
+
+def slow_at_first(module: str) -> str:
+    """What to say before functions of ranx run for the first time; empty where they are compiled.
+
+    ranx compiles each function when it is first used, and keeps what it compiled beside itself.
+
+    Args:
+        module: the last part of the name of the module that has the functions.
+    """
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(load_ranx().__file__).parent)
+    if next(folder.rglob(f"{module}.*.nbi"), None) is not None:
+        return ""
+    return "ranx compiles its code when it is first used: this takes about half a minute"
 
 
 def load_ranx() -> Any:

@@ -9,7 +9,7 @@ average of those that are.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,7 +24,8 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, sha256
 from irtoolkit.base.ids import Floats, Ids, Ints, encode, id_array, translate
 from irtoolkit.base.progress import tqdm
-from irtoolkit.ranking.fusion_methods import Method, method_named
+from irtoolkit.ranking.fusion_inputs import check_together, datasets_named
+from irtoolkit.ranking.fusion_methods import Method, PointMethod, WholeRunMethod, method_named
 from irtoolkit.retrievers.ordering import best, untied
 from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.exact_ranks import remove_ranks
@@ -52,7 +53,7 @@ def fuse(
         runs: two or more, each anything that `Run.of` accepts; of any queries and documents.
         method: "rrf", "weighted", "combsum", "combmnz", or a Method.
         depth: rows kept for each query; None keeps all.
-        tag: run tag; by default the method's name.
+        tag: run tag; by default the method's.
         progress: whether to show a progress bar on a terminal.
         **settings: parameters of the method: `k` of rrf (default 60); `weights` of weighted, one
             for each run; `normalise` of the others: "minmax" (default), "zscore", "sum" or "none".
@@ -70,7 +71,7 @@ def fuse(
     chosen.check(len(listed))
     if depth is not None and depth < 1:
         raise InputError(f"depth {depth} is not at least 1")
-    return _fused(listed, chosen, depth, chosen.name if tag is None else tag, progress)
+    return _fused(listed, chosen, depth, chosen.tag if tag is None else tag, progress)
 
 
 def _runs_of(runs: Iterable[Any]) -> list[Run]:
@@ -97,25 +98,43 @@ def _fused(runs: Sequence[Run], method: Method, depth: int | None, tag: str, pro
     query_ids, _ = encode(query_id for run in runs for query_id in run.query_ids)
     # Ascending, so that an index is what `best` breaks ties by.
     doc_ids = id_array(sorted(set().union(*(run.doc_ids.tolist() for run in runs))))
-    with np.errstate(over="ignore", invalid="ignore"):
-        points = [method.points(run, place) for place, run in enumerate(runs)]
     counts, docs, scores = [0], [np.empty(0, np.int32)], [np.empty(0, np.float32)]
     hidden = None if progress else True
-    with tqdm(total=len(query_ids), desc=method.name, unit="query", disable=hidden) as bar:
-        for block in _blocks(runs, points, query_ids, doc_ids):
-            with np.errstate(over="ignore", invalid="ignore"):
-                fused = method.combine(block.points, block.listed)
-            _refuse_nonfinite(fused, block, doc_ids)
-            for start, end in pairwise(block.offsets.tolist()):
-                mine = block.docs[start:end]
-                ((order, single),) = best(fused[None, start:end], mine, "trec", depth)
-                counts.append(len(order))
-                docs.append(mine[order].astype(np.int32))
-                scores.append(single)
-            bar.update(len(block.query_ids))
+    with tqdm(total=len(query_ids), desc=method.tag, unit="query", disable=hidden) as bar:
+        for query_id, mine, fused in _each_query(runs, method, query_ids, doc_ids):
+            _refuse_nonfinite(fused, query_id, doc_ids[mine])
+            ((order, single),) = best(fused[None, :], mine, "trec", depth)
+            counts.append(len(order))
+            docs.append(mine[order].astype(np.int32))
+            scores.append(single)
+            bar.update()
     return Run.ordered(
         query_ids, np.cumsum(counts), doc_ids, np.concatenate(docs), np.concatenate(scores), tag
     )
+
+
+def _each_query(
+    runs: Sequence[Run], method: Method, query_ids: Ids, doc_ids: Ids
+) -> Iterator[tuple[str, Ints, Floats]]:
+    """Yields id, documents in ascending order and their fused scores, for each query in order."""
+    if isinstance(method, WholeRunMethod):
+        place = {doc: code for code, doc in enumerate(doc_ids.tolist())}
+        for query_id, found in zip(query_ids, method.scores(runs, query_ids.tolist()), strict=True):
+            codes = np.array([place[doc] for doc in found], dtype=np.int64)
+            values = np.fromiter(found.values(), dtype=np.float64, count=len(found))
+            order = np.argsort(codes)
+            yield query_id, codes[order], values[order]
+        return
+    assert isinstance(method, PointMethod)
+    with np.errstate(over="ignore", invalid="ignore"):
+        points = [method.points(run, place) for place, run in enumerate(runs)]
+    for block in _blocks(runs, points, query_ids, doc_ids):
+        with np.errstate(over="ignore", invalid="ignore"):
+            fused = method.combine(block.points, block.listed)
+        for query_id, (start, end) in zip(
+            block.query_ids, pairwise(block.offsets.tolist()), strict=True
+        ):
+            yield query_id, block.docs[start:end], fused[start:end]
 
 
 @dataclass(frozen=True)
@@ -177,14 +196,13 @@ def _ranges(starts: Ints, counts: Ints) -> Ints:
     return np.arange(counts.sum()) + np.repeat(starts - ends + counts, counts)
 
 
-def _refuse_nonfinite(fused: Floats, block: _Block, doc_ids: Ids) -> None:
+def _refuse_nonfinite(fused: Floats, query_id: str, doc_ids: Ids) -> None:
     with np.errstate(over="ignore"):
         bad = np.flatnonzero(~np.isfinite(fused.astype(np.float32)))
     if len(bad):
-        query = np.searchsorted(block.offsets, bad[0], side="right") - 1
         raise InputError(
-            f"the fused score {fused[bad[0]]} of document {doc_ids[block.docs[bad[0]]]} for query"
-            f" {block.query_ids[query]} is not a finite single-precision number",
+            f"the fused score {fused[bad[0]]} of document {doc_ids[bad[0]]} for query {query_id}"
+            " is not a finite single-precision number",
             remedy="use smaller weights, or a normalisation",
         )
 
@@ -200,6 +218,7 @@ def fuse_files(
     depth: int | None = None,
     tag: str | None = None,
     progress: bool = True,
+    report: Callable[[str], object] = lambda _: None,
     **settings: Any,
 ) -> Run:
     """Fuses run files; writes the fused run, and a record beside it that names them by hash.
@@ -208,20 +227,24 @@ def fuse_files(
         paths: runs in TREC text, .gz or Parquet; weights are in the same order.
         output: the file of the fused run; may be one of `paths`.
         method, depth, tag, progress, settings: see `fuse`.
+        report: called with each sign that the runs are not of one dataset.
 
     Raises:
-        InputError: see `fuse` and `Run.read`; or a file is given twice.
+        InputError: see `fuse` and `Run.read`; a file is given twice, or one shares no query with
+            the others.
     """
     if len({Path(path).resolve() for path in paths}) != len(paths):
         raise InputError("a run is given twice", remedy="give it a greater weight")
     chosen = _method_of(method, settings)
     runs = [Run.read(path) for path in paths]
     inputs = [_input(path, run) for path, run in zip(paths, runs, strict=True)]
-    dataset = _dataset(inputs)
     started = time.monotonic()
     # No scores tie, as in every run that irtoolkit writes.
     fused = untied(fuse(runs, chosen, depth=depth, tag=tag, progress=progress))
     seconds = time.monotonic() - started
+    for line in check_together(runs, [str(path) for path in paths]):
+        report(line)
+    dataset = _agreed_dataset(inputs, report)
     # The old record is removed first, so that a run is never beside the record of another one.
     with suppress(OSError):  # the writer refuses an impossible path, with the reason
         provenance.metadata_path(output).unlink()
@@ -237,18 +260,28 @@ def fuse_files(
     return fused
 
 
+def _agreed_dataset(
+    inputs: Sequence[Mapping[str, Any]], report: Callable[[str], object]
+) -> str | None:
+    """The dataset that the records beside all inputs name, or None where they do not agree."""
+    named = {item["file"]: _dataset(item) for item in inputs}
+    different = datasets_named(named)
+    if different is not None:
+        report(different)
+    found = set(named.values())
+    return found.pop() if len(found) == 1 else None
+
+
 def _input(path: StrPath, run: Run) -> dict[str, Any]:
     # A pipe cannot be read again, so it has no hash.
     digest = sha256(path) if Path(path).is_file() else None
     return {"file": str(path), "sha256": digest, "tag": run.tag}
 
 
-def _dataset(inputs: Sequence[Mapping[str, Any]]) -> str | None:
-    """The dataset that the records beside all inputs name, or None where they do not agree."""
-    named = set()
-    for item in inputs:
-        made = (provenance.read_metadata(item["file"]) or {}).get("irtoolkit")
-        if not isinstance(made, dict) or made.get("sha256") != item["sha256"]:
-            return None
-        named.add(made.get("dataset"))
-    return named.pop() if len(named) == 1 else None
+def _dataset(item: Mapping[str, Any]) -> str | None:
+    """The dataset that the record beside an input names; None without a record of that file."""
+    made = (provenance.read_metadata(item["file"]) or {}).get("irtoolkit")
+    if not isinstance(made, dict) or made.get("sha256") != item["sha256"]:
+        return None
+    named = made.get("dataset")
+    return named if isinstance(named, str) else None

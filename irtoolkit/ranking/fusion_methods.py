@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from functools import partial
 from typing import Any, ClassVar, Literal, get_args
@@ -26,9 +26,38 @@ class Method(ABC):
 
     name: ClassVar[str]
 
+    @property
+    def tag(self) -> str:
+        """The tag of a run that it makes, unless another is given."""
+        return self.name
+
     def check(self, count: int) -> None:
         """Raises an InputError where the parameters do not fit the number of runs."""
         return
+
+    def settings(self) -> dict[str, Any]:
+        """Every parameter with its value."""
+        return asdict(self)
+
+
+class WholeRunMethod(Method):
+    """A method that scores all documents of all runs at once, as other libraries do."""
+
+    @abstractmethod
+    def scores(
+        self, runs: Sequence[Run], query_ids: Sequence[str]
+    ) -> Iterable[Mapping[str, float]]:
+        """The fused score of each document, for each query in order.
+
+        Args:
+            runs: two or more.
+            query_ids: the queries of all runs; a run may lack some of them.
+        """
+
+
+@dataclass(frozen=True)
+class PointMethod(Method):
+    """A method that gives each row of a run points, and combines the points of each document."""
 
     @abstractmethod
     def points(self, run: Run, place: int) -> Floats:
@@ -49,13 +78,9 @@ class Method(ABC):
         total: Floats = points.sum(axis=1)
         return total
 
-    def settings(self) -> dict[str, Any]:
-        """Every parameter with its value."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
-class ReciprocalRank(Method):
+class ReciprocalRank(PointMethod):
     """Reciprocal rank fusion (Cormack, Clarke and Büttcher 2009): the sum of 1 / (k + rank).
 
     Ranks count from 1.
@@ -74,7 +99,7 @@ class ReciprocalRank(Method):
 
 
 @dataclass(frozen=True)
-class CombSUM(Method):
+class CombSUM(PointMethod):
     """The sum of normalised scores (Fox and Shaw 1994)."""
 
     name: ClassVar[str] = "combsum"
@@ -100,7 +125,7 @@ class CombMNZ(CombSUM):
 
 
 @dataclass(frozen=True)
-class Weighted(Method):
+class Weighted(PointMethod):
     """The weighted sum of normalised scores, with one finite weight for each run in order."""
 
     name: ClassVar[str] = "weighted"
@@ -122,7 +147,7 @@ class Weighted(Method):
         return self.weights[place] * normalised(run, self.normalise)
 
 
-METHODS: dict[str, type[Method]] = {
+METHODS: dict[str, type[PointMethod]] = {
     method.name: method for method in (ReciprocalRank, Weighted, CombSUM, CombMNZ)
 }
 

@@ -1,0 +1,295 @@
+"""ranx's methods of fusion by name, with checked settings.
+
+irtoolkit's own methods (rrf, weighted, combsum, combmnz) do not need ranx. Those that ranx trains on
+judgments estimate how good each rank of each run is, and add these estimates up.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.integrations.ranx_objects import (
+    load_ranx,
+    normalised_for_ranx,
+    threads_kept,
+    to_ranx,
+)
+from irtoolkit.ranking.fusion_methods import METHODS, Method, WholeRunMethod, method_named
+from irtoolkit.runs import Run
+
+PREFIX = "ranx:"
+# bayesfuse reads beyond the end of its table of ranks, without an error.
+_BAYES_DEPTH = 1000
+# Names of normalisations, here and in ranx.
+_NORMS = {"minmax": "min-max", "zscore": "zmuv", "sum": "sum", "max": "max", "rank": "rank",
+          "borda": "borda", "none": None}  # fmt: skip
+
+
+def _number(value: Any) -> float:
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        found = math.nan
+    return found
+
+
+@dataclass(frozen=True)
+class _Parameter:
+    """A number that a method takes.
+
+    Attributes:
+        name: its name in ranx.
+        valid: whether a value is possible.
+        says: what a value is.
+        default: of ranx; None where it has none.
+        whole: whether it is a whole number.
+    """
+
+    name: str
+    valid: Callable[[float], bool]
+    says: str
+    default: float | None = None
+    whole: bool = False
+
+    def of(self, value: Any) -> float:
+        found = _number(value)
+        if not math.isfinite(found) or not self.valid(found) or (self.whole and found % 1):
+            raise InputError(f"{self.name}={value} is not {self.says}")
+        # ranx has a k of 60, not of 60.0.
+        whole = self.whole or (isinstance(self.default, int) and found.is_integer())
+        return int(found) if whole else found
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What one of ranx's methods takes.
+
+    Attributes:
+        scores: whether it reads scores, which are normalised first, and not ranks only.
+        weights: whether it takes a weight for each run.
+        parameters: the numbers that it takes.
+        trained: the parameter that is estimated from judgments, if there is one.
+    """
+
+    scores: bool = False
+    weights: bool = False
+    parameters: tuple[_Parameter, ...] = ()
+    trained: str | None = None
+
+
+_K = _Parameter("k", lambda k: k >= 0, "a number of at least 0", 60)
+_GAMMA = _Parameter("gamma", lambda _: True, "a finite number")
+_SIGMA = _Parameter("sigma", lambda sigma: sigma > 0, "a number above 0", 0.01)
+_PHI = _Parameter("phi", lambda phi: 0 < phi < 1, "a number between 0 and 1")
+_SEGMENTS = _Parameter("n_segments", lambda n: n >= 1, "a whole number of at least 1", whole=True)
+_WINDOW = _Parameter("w", lambda w: w >= 0, "a whole number of at least 0", whole=True)
+KINDS: dict[str, _Kind] = {
+    **{name: _Kind(scores=True) for name in ("sum", "mnz", "anz", "max", "min", "med")},
+    "gmnz": _Kind(scores=True, parameters=(_GAMMA,)),
+    **{name: _Kind(scores=True, weights=True) for name in ("wsum", "wmnz", "mixed")},
+    "rrf": _Kind(parameters=(_K,)),
+    **{name: _Kind() for name in ("isr", "log_isr", "bordafuse", "condorcet")},
+    "logn_isr": _Kind(parameters=(_SIGMA,)),
+    "rbc": _Kind(parameters=(_PHI,)),
+    **{name: _Kind(weights=True) for name in ("w_bordafuse", "w_condorcet")},
+    "bayesfuse": _Kind(trained="log_odds"),
+    "mapfuse": _Kind(trained="map_scores"),
+    "posfuse": _Kind(trained="probs"),
+    "probfuse": _Kind(trained="probs", parameters=(_SEGMENTS,)),
+    "segfuse": _Kind(scores=True, trained="probs"),
+    "slidefuse": _Kind(trained="probs", parameters=(_WINDOW,)),
+}
+
+
+@dataclass(frozen=True)
+class RanxMethod(WholeRunMethod):
+    """A method of fusion that ranx computes.
+
+    Attributes:
+        method: its name in ranx.
+        parameters: its numbers by name.
+        weights: one for each run, where it takes weights.
+        normalise: how scores are normalised; None where it reads ranks only.
+        train: what says which documents are relevant, where it is trained.
+        train_runs: runs to train on, in the order of those to fuse; empty where they are the same.
+    """
+
+    name: ClassVar[str] = "ranx"
+
+    method: str
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    weights: tuple[float, ...] | None = None
+    normalise: str | None = None
+    train: Dataset | None = None
+    train_runs: tuple[Any, ...] = ()
+
+    @property
+    def tag(self) -> str:
+        return self.method
+
+    def settings(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"method": self.method, **self.parameters}
+        if self.weights is not None:
+            found["weights"] = list(self.weights)
+        if self.normalise is not None:
+            found["normalise"] = self.normalise
+        if self.train is not None:
+            found["train"] = self.train.id
+        if self.train_runs:
+            names = [run if isinstance(run, str) else Run.of(run).tag for run in self.train_runs]
+            found["train_runs"] = names
+        return found
+
+    def check(self, count: int) -> None:
+        for what, given in (("weights", self.weights), ("train_runs", self.train_runs or None)):
+            if given is not None and len(given) != count:
+                raise InputError(
+                    f"{len(given)} {what} for {count} runs", remedy="give one for each run"
+                )
+
+    @property
+    def module(self) -> str:
+        """The last part of the name of the module of ranx that has the method."""
+        return str(load_ranx().fusion.fusion_switch(self.method).__module__).rpartition(".")[2]
+
+    def seen(self, query_ids: Iterable[str]) -> int:
+        """How many of some queries it is trained on: figures on these say too much."""
+        known = set() if self.train is None else set(self.train.qrels.query_ids.tolist())
+        return len(known.intersection(query_ids))
+
+    def scores(
+        self, runs: Sequence[Run], query_ids: Sequence[str]
+    ) -> Iterator[Mapping[str, float]]:
+        ranx = load_ranx()
+        self._refuse(runs)
+        params: dict[str, Any] = dict(self.parameters)
+        if self.weights is not None:
+            params["weights"] = list(self.weights)
+        norm = None if self.normalise is None else _NORMS[self.normalise]
+        with threads_kept(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # numba's, on ranx's code
+            if self.train is not None:
+                params |= self._trained(ranx, runs)
+                params.pop(_SEGMENTS.name, None)  # which only training takes
+            theirs, left = normalised_for_ranx(runs, query_ids, norm)
+            fused = ranx.fuse(runs=theirs, norm=left, method=self.method, params=params)
+        for query_id in query_ids:
+            yield {str(doc): float(score) for doc, score in fused.run[query_id].items()}
+
+    def _refuse(self, runs: Sequence[Run]) -> None:
+        """Raises InputError for runs of which ranx would silently make nonsense."""
+        for run in runs:
+            counts = np.diff(run.offsets)
+            if self.method == "bayesfuse" and counts.max(initial=0) > _BAYES_DEPTH:
+                raise InputError(
+                    f"ranx's bayesfuse knows {_BAYES_DEPTH} ranks, and {run.tag} lists up to"
+                    f" {counts.max()}",
+                    remedy=f"give runs of at most {_BAYES_DEPTH} documents for each query",
+                )
+            filled = counts > 0
+            highest = run.scores[run.offsets[:-1][filled]]
+            if self.normalise == "max" and (highest <= 0).any():
+                query = run.query_ids[filled][np.argmax(highest <= 0)]
+                raise InputError(
+                    f"the highest score of {run.tag} for query {query} is not above 0, and max"
+                    " divides by it",
+                    remedy="use --normalise minmax",
+                )
+
+    def _trained(self, ranx: Any, runs: Sequence[Run]) -> dict[str, Any]:
+        """The parameter that ranx estimates, from training runs and judgments."""
+        assert self.train is not None
+        qrels = self.train.qrels
+        train_runs = [Run.of(run) for run in self.train_runs] or list(runs)
+        listed = set().union(*(run.query_ids.tolist() for run in train_runs))
+        shared = [query for query in qrels.query_ids if query in listed]
+        if not shared:
+            raise InputError(
+                f"the runs to train {self.method} on have no query that {self.train.id} judges",
+                remedy="name runs of its queries with --train-runs",
+            )
+        judged = to_ranx(qrels, shared)
+        given = [to_ranx(run, shared) for run in train_runs]
+        estimate = getattr(ranx.fusion, f"{self.method}_train")
+        own = {"n_segments": self.parameters["n_segments"]} if self.method == "probfuse" else {}
+        parameter = KINDS[self.method].trained
+        assert parameter is not None
+        return {parameter: estimate(judged, given, **own)}
+
+
+def fusion_method(name: str, settings: Mapping[str, Any]) -> Method:
+    """A method of fusion by name: irtoolkit's, or else ranx's.
+
+    Args:
+        name: one of irtoolkit's METHODS; or a name of ranx, which "ranx:" may precede.
+        settings: its parameters by name: numbers, `weights`, `normalise`; `train` (a dataset, or
+            what `Dataset.of` takes) and `train_runs` of those that are trained.
+
+    Raises:
+        InputError: there is no such method; a parameter is unknown, missing or has a wrong value;
+            ranx is not installed.
+    """
+    known = name.removeprefix(PREFIX)
+    if known not in KINDS or name in METHODS:
+        try:
+            return method_named(name, settings)
+        except InputError as error:
+            if name in METHODS:
+                raise
+            others = ", ".join(other for other in KINDS if other not in METHODS)
+            raise InputError(
+                error.found, remedy=f"there are {', '.join(METHODS)}, and with ranx {others}"
+            ) from None
+    load_ranx()
+    return _ranx_method(known, dict(settings))
+
+
+def _ranx_method(name: str, given: dict[str, Any]) -> RanxMethod:
+    kind = KINDS[name]
+    takes = [parameter.name for parameter in kind.parameters]
+    takes += ["weights"] * kind.weights + ["normalise"] * kind.scores
+    takes += ["train", "train_runs"] * (kind.trained is not None)
+    for key in given:
+        if key not in takes:
+            raise InputError(
+                f"method {name} takes no {key}",
+                remedy=f"it takes {', '.join(takes)}" if takes else "it takes no settings",
+            )
+    parameters: dict[str, float] = {}
+    for parameter in kind.parameters:
+        value = given.get(parameter.name, parameter.default)
+        if value is None:
+            raise InputError(f"method {name} needs {parameter.name}", remedy=parameter.says)
+        parameters[parameter.name] = parameter.of(value)
+    if kind.weights and "weights" not in given:
+        raise InputError(f"method {name} needs weights", remedy="one for each run")
+    if kind.trained is not None and given.get("train") is None:
+        raise InputError(
+            f"method {name} is trained on judgments", remedy="name a dataset with --train"
+        )
+    normalise = given.get("normalise", "minmax") if kind.scores else None
+    if normalise is not None and normalise not in _NORMS:
+        raise InputError(f"no normalisation {normalise!r}", remedy=f"there are {', '.join(_NORMS)}")
+    return RanxMethod(
+        name,
+        parameters,
+        tuple(map(_weight, given["weights"])) if kind.weights else None,
+        normalise,
+        None if kind.trained is None else Dataset.of(given["train"]),
+        tuple(given.get("train_runs") or ()),
+    )
+
+
+def _weight(value: Any) -> float:
+    weight = _number(value)
+    if not math.isfinite(weight):
+        raise InputError(f"weight {value} is not a finite number")
+    return weight
