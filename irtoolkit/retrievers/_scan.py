@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from threading import local
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,6 +18,10 @@ from irtoolkit.retrievers.base import ScoreMatrix
 _PART = 64
 # Fewer scores than this are not worth a second thread.
 _ALONE = 1 << 16
+# Slices for each core.
+_SLICES = 4
+T = TypeVar("T")
+_here = local()
 
 
 def first_unwritable(scores: ScoreMatrix) -> tuple[int, int] | None:
@@ -46,16 +52,32 @@ def standing(scores: ScoreMatrix, rows: Ints, places: Ints) -> tuple[Ints, Ints]
 
 
 def by_rows(
-    function: Callable[[slice], object], scores: ScoreMatrix, count: int | None = None
-) -> None:
-    """Calls a function with slices of so many rows, on all cores where that is worth it."""
+    function: Callable[[slice], T], scores: ScoreMatrix, count: int | None = None
+) -> list[T]:
+    """What a function makes of slices of so many rows, on all cores where that is worth it.
+
+    A function that calls this itself gets its rows in one slice: it is on one of the cores already.
+    """
     count = len(scores) if count is None else count
-    threads = min(os.cpu_count() or 1, count)
+    threads = 1 if _busy() else min(os.cpu_count() or 1, count)
     if threads <= 1 or scores.size < _ALONE:
-        function(slice(0, count))
-        return
-    bounds = np.linspace(0, count, threads + 1).astype(int)
-    list(_pool(os.getpid()).map(function, map(slice, bounds[:-1], bounds[1:])))
+        return [function(slice(0, count))]
+
+    def part(rows: slice) -> T:
+        _here.busy = True
+        try:
+            return function(rows)
+        finally:
+            _here.busy = False
+
+    # A core that other programs use too does fewer of them.
+    bounds = np.linspace(0, count, min(count, _SLICES * threads) + 1).astype(int)
+    return list(_pool(os.getpid()).map(part, map(slice, bounds[:-1], bounds[1:])))
+
+
+def _busy() -> bool:
+    """Whether this thread is at work on a slice."""
+    return getattr(_here, "busy", False)
 
 
 @cache

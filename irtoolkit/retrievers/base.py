@@ -132,6 +132,10 @@ class Retriever:
         """How many documents of a query it ranks at most; None where it ranks them all."""
         return None
 
+    def has_single_scores(self) -> bool:
+        """Whether scores are in single precision: of these the engine asks for more at once."""
+        return False
+
     def reads_corpus(self) -> bool:
         """Whether documents that are nobody's candidates take part in the scores."""
         return False

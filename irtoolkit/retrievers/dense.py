@@ -16,7 +16,7 @@ from irtoolkit.retrievers.base import Ask, Block, ScoreMatrix, Scorer, keep_last
 from irtoolkit.retrievers.neural import TwoSided
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import Segments
-from irtoolkit.retrievers.vectors import Similarity, Vectors, prepared, unit
+from irtoolkit.retrievers.vectors import Similarity, Vectors, prepared, repeated, unit
 
 # Pairs of sentences compared at once.
 _PAIRS = 1 << 25
@@ -59,6 +59,9 @@ class Dense(VectorRetriever):
 
     similarity: Similarity | None = None
 
+    def has_single_scores(self) -> bool:
+        return (self.similarity or self.preset().similarity) != "l2"
+
     def scorer(self, task: Task) -> Scorer:
         return self.prepare(task)(task)
 
@@ -70,9 +73,7 @@ class Dense(VectorRetriever):
         def compare(doc: Ints) -> Callable[[Vectors], ScoreMatrix]:
             distinct, which = docs[doc].distinct()
             compared = prepared(distinct.vectors(), similarity, self.device)
-            if len(distinct) == len(which):
-                return compared
-            return lambda vectors: compared(vectors)[:, which]
+            return compared if len(distinct) == len(which) else repeated(compared, which)
 
         kept = keep_last(compare)
 
@@ -111,9 +112,9 @@ class SentenceMax(VectorRetriever):
             rows, columns = _gather(doc_starts, doc)
             distinct, which = docs[rows].distinct()
             compared = prepared(distinct.vectors(), "cosine", self.device)
-            if len(distinct) == len(which):
-                return compared, columns, len(rows)
-            return lambda vectors: compared(vectors)[:, which], columns, len(rows)
+            if len(distinct) < len(which):
+                compared = repeated(compared, which)
+            return compared, columns, len(rows)
 
         def ask(other: Task) -> Scorer:
             asked, query_starts = _sentences(self.asked(other))

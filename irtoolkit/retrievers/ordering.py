@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from typing import Literal
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, Singles
@@ -21,6 +21,33 @@ Ties = Literal["trec", "pool"]
 _LOWEST = np.finfo(np.float32).min
 # Where so many times more candidates than are kept compete, most are dropped before they are sorted.
 _MANY = 32
+# Of fewer candidates all are sorted, unless very few are kept.
+_SOME = 1 << 9
+
+
+@dataclass(frozen=True, eq=False)
+class TieOrder:
+    """The order of equally scored candidates, found once for all queries that rank them.
+
+    Attributes:
+        names: (c,) place of each candidate's id in ascending order.
+        ties: "trec" for id descending or "pool" for position.
+    """
+
+    names: Ints
+    ties: Ties
+
+    @cached_property
+    def second(self) -> Ints:
+        """(c,) the candidates in this order."""
+        return np.arange(len(self.names)) if self.ties == "pool" else np.argsort(-self.names)
+
+    @cached_property
+    def at(self) -> NDArray[np.uint32]:
+        """(c,) where each candidate is in this order."""
+        found = np.empty(len(self.names), np.uint32)
+        found[self.second] = np.arange(len(self.names), dtype=np.uint32)
+        return found
 
 
 def best(
@@ -34,39 +61,73 @@ def best(
         ties: order of equally scored candidates, "trec" for id descending or "pool" for position.
         depth: how many to keep; None keeps all.
     """
+    yield from zip(*best_of(scores, TieOrder(names, ties), depth), strict=True)
+
+
+def best_of(scores: ScoreMatrix, tied: TieOrder, depth: int | None) -> tuple[Ints, Singles]:
+    """(q, k) positions of the best candidates of each query, and (q, k) the scores to write.
+
+    Args:
+        scores: (q, c) finite.
+        tied: the order of equally scored candidates.
+        depth: how many to keep; None keeps all.
+    """
     count = scores.shape[1]
-    if depth is None or depth * _MANY > count:
+    singles_alone = scores.dtype == np.float32 and count >= _SOME
+    if depth is None or depth * (2 if singles_alone else _MANY) > count:
         # All are sorted where most would be.
-        for order, single in zip(*_sorted(scores, names, ties), strict=True):
-            yield order[:depth], single[:depth]
-        return
+        order, single = _sorted(scores, tied)
+        return order[:, :depth], single[:, :depth]
     orders = np.empty((len(scores), depth), np.int64)
     singles = np.empty((len(scores), depth), np.float32)
     done = np.empty(len(scores), np.int64)
-    from irtoolkit.retrievers._compiled import DONE, leading
-
-    def part(rows: slice) -> None:
-        room = np.empty(parts_of(count, depth), scores.dtype), np.empty(count, np.int64)
-        out = orders[rows], singles[rows], done[rows]
-        leading(scores[rows], names, ties == "trec", room, out)
-
-    by_rows(part, scores)
-    for row, order, single, fate in zip(scores, orders, singles, done, strict=True):
-        if fate == DONE:
-            yield order, single
-        else:
-            (order,), (single,) = _sorted(row[None, :], names, ties)
-            yield order[:depth], single[:depth]
+    leading = _leading_singles if singles_alone else _leading
+    by_rows(
+        lambda rows: leading(scores[rows], tied, (orders[rows], singles[rows], done[rows])), scores
+    )
+    for row in np.flatnonzero(done):
+        order, single = _unusual(scores[row : row + 1], tied, depth)
+        orders[row], singles[row] = order[0], single[0]
+    return orders, singles
 
 
-def _sorted(scores: ScoreMatrix, names: Ints, ties: Ties) -> tuple[Ints, Singles]:
+def _leading_singles(scores: ScoreMatrix, tied: TieOrder, out: tuple[Any, ...]) -> None:
+    from irtoolkit.retrievers._select import leading_singles, room_of
+
+    room = room_of(scores.shape[1], out[0].shape[1])
+    leading_singles(scores, (tied.names, tied.at, tied.second), room, out)
+
+
+def _leading(scores: ScoreMatrix, tied: TieOrder, out: tuple[Any, ...]) -> None:
+    from irtoolkit.retrievers._compiled import leading
+
+    count = scores.shape[1]
+    room = np.empty(parts_of(count, out[0].shape[1]), scores.dtype), np.empty(count, np.int64)
+    leading(scores, tied.names, tied.ties == "trec", room, out)
+
+
+def _unusual(row: ScoreMatrix, tied: TieOrder, depth: int) -> tuple[Ints, Singles]:
+    """(1, k) of a row with many equal scores, say, which a faster way has given up."""
+    from irtoolkit.retrievers._compiled import DONE
+
+    if row.dtype == np.float32 and depth * _MANY <= row.shape[1]:
+        order, single = np.empty((1, depth), np.int64), np.empty((1, depth), np.float32)
+        done = np.empty(1, np.int64)
+        _leading(row, tied, (order, single, done))
+        if done[0] == DONE:
+            return order, single
+    order, single = _sorted(row, tied)
+    return order[:, :depth], single[:, :depth]
+
+
+def _sorted(scores: ScoreMatrix, tied: TieOrder) -> tuple[Ints, Singles]:
     """(q, c) positions of all candidates, best first, and (q, c) scores to write for them.
 
     A score in single precision and the place among ties make one whole number of 64 bits, which
     numpy sorts several times faster than it finds an order. Scores that only differ in double
     precision are put right afterwards: they are few, and next to each other.
     """
-    second = np.arange(len(names)) if ties == "pool" else np.argsort(-names)
+    second, names = tied.second, tied.names
     order = np.empty(scores.shape, np.int64)
     single = np.empty(scores.shape, np.float32)
     from irtoolkit.retrievers._compiled import CROWDED, DONE, finish, pack
@@ -84,12 +145,12 @@ def _sorted(scores: ScoreMatrix, names: Ints, ties: Ties) -> tuple[Ints, Singles
 
     # Few rows at a time stay in the processor's cache.
     step = max(1, (1 << 18) // max(1, len(names)))
-    parts = [slice(start, start + step) for start in range(0, len(scores), step)]
-    if len(parts) == 1:
-        fits = part(parts[0])
-    else:
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            fits = all(pool.map(part, parts))
+
+    def parts(rows: slice) -> bool:
+        starts = range(rows.start, rows.stop, step)
+        return all(part(slice(start, min(start + step, rows.stop))) for start in starts)
+
+    fits = all(by_rows(parts, scores))
     if not fits:
         raise InputError(
             f"scores near {_LOWEST} leave no room to tell tied documents apart",
@@ -112,7 +173,7 @@ def separate(scores: ScoreMatrix, names: Ints) -> Singles:
     Raises:
         InputError: a row would have to go below the lowest float32.
     """
-    _, singles = _sorted(np.asarray(scores, np.float64)[None, :], names, "pool")
+    _, singles = _sorted(np.asarray(scores, np.float64)[None, :], TieOrder(names, "pool"))
     single: Singles = singles[0]
     return single
 

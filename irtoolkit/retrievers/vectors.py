@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from threading import Lock
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.models.loading import torch_device
+from irtoolkit.retrievers._scan import by_rows
 
 Similarity = Literal["cosine", "dot", "l2"]
 Vectors = NDArray[np.floating[Any]]
@@ -58,7 +62,63 @@ def _product(docs: Vectors, device: str | None) -> Callable[[Vectors], Vectors]:
                 return found
 
             return on_device
-    return lambda queries: queries @ docs.T
+    if docs.dtype != np.float32:
+        return lambda queries: queries @ docs.T
+    room = Room()
+
+    def here(queries: Vectors) -> Vectors:
+        if queries.dtype != np.float32:
+            return queries @ docs.T
+        return np.matmul(queries, docs.T, out=room.take(len(queries), len(docs)))
+
+    return here
+
+
+class Room:
+    """Memory for block after block of scores.
+
+    New memory costs as much time as the products that fill it: the system hands it out page by page.
+    What has been taken is given again when no array refers to it any more.
+    """
+
+    def __init__(self) -> None:
+        self._memory: Singles = np.empty(0, np.float32)
+        self._lock = Lock()
+        self._alone = sys.getrefcount(self._memory)
+
+    def take(self, rows: int, columns: int) -> Singles:
+        """(rows, columns) of anything."""
+        with self._lock:
+            used = sys.getrefcount(self._memory) > self._alone
+            if used or len(self._memory) < rows * columns:
+                self._memory = np.empty(0, np.float32)
+                self._memory = np.empty(rows * columns, np.float32)
+            return self._memory[: rows * columns].reshape(rows, columns)
+
+
+def repeated(compare: Callable[[Vectors], Vectors], which: Ints) -> Callable[[Vectors], Vectors]:
+    """What compares queries with documents some of which are the same.
+
+    Args:
+        compare: compares queries with each of the distinct documents.
+        which: (c,) which of them each document is.
+    """
+    room = Room()
+
+    def compared(queries: Vectors) -> Vectors:
+        found = compare(queries)
+        if found.dtype != np.float32:
+            return found[:, which]
+        made = room.take(len(found), len(which))
+
+        def part(rows: slice) -> None:
+            for row in range(rows.start, rows.stop):
+                np.take(found[row], which, out=made[row], mode="clip")
+
+        by_rows(part, made)
+        return made
+
+    return compared
 
 
 def unit(vectors: Vectors) -> Vectors:

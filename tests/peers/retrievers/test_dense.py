@@ -25,7 +25,7 @@ from irtoolkit.retrievers.dense import Dense, SentenceMax
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.random import Random
 from irtoolkit.retrievers.task import load_task
-from irtoolkit.retrievers.vectors import prepared
+from irtoolkit.retrievers.vectors import Room, prepared, repeated
 from irtoolkit.runs import Qrels
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
 from tests import datasets
@@ -339,3 +339,28 @@ def test_a_real_encoder_beats_chance_on_the_sample() -> None:
 
     chance = [quality(Random(seed)) for seed in range(5)]
     assert quality(Dense(device="cpu", similarity="l2")) > np.mean(chance) + 0.05
+
+
+def test_memory_is_given_again_when_nobody_has_it() -> None:
+    room = Room()
+    first = room.take(3, 4)
+    first[:] = 1
+    part = first[1:2]
+    address = first.ctypes.data
+    del first
+    assert room.take(3, 4).ctypes.data != address  # a part of it is still in use
+    assert (part == 1).all()
+    again = room.take(2, 5)
+    address = again.ctypes.data
+    del again
+    assert room.take(2, 4).ctypes.data == address
+
+
+def test_repeated_documents_have_the_same_scores() -> None:
+    draw = np.random.default_rng(4)
+    docs, queries = draw.normal(size=(300, 8)), draw.normal(size=(400, 8))
+    docs, queries = docs.astype(np.float32), queries.astype(np.float32)
+    which = draw.integers(0, 300, 500)
+    compare = prepared(docs, "dot", "cpu")
+    found = repeated(compare, which)(queries)
+    assert (found == (queries @ docs.T)[:, which]).all()

@@ -1,0 +1,133 @@
+"""Exact dense ranking beside the bare matrix product, in one process with the same threads.
+
+    python benchmarks/dense.py                                  # some minutes on two cores
+    python benchmarks/dense.py --sizes 10000 --turns 1          # a quick look
+    python benchmarks/dense.py -o benchmarks/results/dense.json
+
+Ranking is all that `rank_and_locate` does with vectors that are there already: products, a search
+for scores that are not finite, the 1,000 best of each query in order, one exact rank for each query,
+and the run. The product alone is `queries @ docs.T` for all queries at once, which hands out memory
+for queries x documents; and the same into memory that is there already, in the blocks of the
+ranking. The sides take turns, and the fastest turn of each counts. The order is compared with
+numpy's stable sort of the products, and the script fails where they differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from irtoolkit.base.ids import id_array
+from irtoolkit.base.tables import TextTable
+from irtoolkit.retrievers.base import Retriever, Scorer
+from irtoolkit.retrievers.engine import rank_and_locate
+from irtoolkit.retrievers.task import Group, Task
+from irtoolkit.retrievers.vectors import prepared
+
+DIMENSIONS, DEPTH = 384, 1000
+# Queries of each size: products of some 10 to 80 GFLOP, and matrices of at most 800 MB.
+QUERIES = {10_000: 2000, 100_000: 1000, 1_000_000: 192}
+
+
+@dataclass(frozen=True)
+class Given(Retriever):
+    """Exact products of vectors that are there already."""
+
+    name: ClassVar[str] = "given"
+
+    queries: Any = None
+    docs: Any = None
+
+    def has_single_scores(self) -> bool:
+        return True
+
+    def prepare(self, task: Task) -> Any:
+        compare = prepared(self.docs, "dot", "cpu")
+        return lambda other: lambda doc: lambda query: compare(self.queries[query])
+
+    def scorer(self, task: Task) -> Scorer:
+        found: Scorer = self.prepare(task)(task)
+        return found
+
+
+def measure(size: int, count: int, turns: int) -> dict[str, Any]:
+    """Time for each query of a ranking and of the product, and what they are to each other."""
+    draw = np.random.default_rng(1)
+    docs = draw.standard_normal((size, DIMENSIONS), np.float32)
+    queries = draw.standard_normal((count, DIMENSIONS), np.float32)
+    names = id_array([f"q{i}" for i in range(count)]), id_array([f"{i:07}" for i in range(size)])
+    task = Task("benchmark", names[0], names[1], (Group(np.arange(count), np.arange(size)),))
+    wanted = {f"q{i}": [f"{i * 7919 % size:07}"] for i in range(count)}
+    retriever = Given(queries, docs)
+    rows = min(count, max(128, (1 << 25) // size))
+    kept = np.zeros((rows, size), np.float32)
+
+    def ranking() -> Any:
+        return rank_and_locate(task, retriever, wanted, depth=DEPTH, progress=False)
+
+    def blocks() -> None:
+        for start in range(0, count, rows):
+            part = queries[start : start + rows]
+            np.matmul(part, docs.T, out=kept[: len(part)])
+
+    sides: list[Callable[[], Any]] = [ranking, lambda: (queries @ docs.T)[:1], blocks]
+    best = [np.inf] * len(sides)
+    for turn in range(turns + 1):  # the first does not count
+        for i, side in enumerate(sides):
+            started = time.perf_counter()
+            answer = side()
+            if turn:
+                best[i] = min(best[i], time.perf_counter() - started)
+            if i == 0:
+                found = answer
+    check(found, queries, docs)
+    mine, whole, held = (1000 * seconds / count for seconds in best)
+    return {
+        "candidates": size, "queries": count, "ranking ms/query": mine,
+        "product ms/query": whole, "share of the product": whole / mine,
+        "product into kept memory ms/query": held, "share of that": held / mine,
+    }  # fmt: skip
+
+
+def check(found: Any, queries: Any, docs: Any) -> None:
+    """Refuses a run that is not numpy's order of the products, and a rank that is wrong."""
+    scores = queries[:20] @ docs.T
+    for row, mine in enumerate(scores):
+        # Ids ascend with places, and of equal scores the greater id comes first.
+        order = len(mine) - 1 - np.argsort(-mine[::-1], kind="stable")[:DEPTH]
+        rows = slice(found.run.offsets[row], found.run.offsets[row + 1])
+        gold = row * 7919 % len(docs)
+        rank = 1 + np.count_nonzero(mine > mine[gold])
+        listed = (found.run.doc_ids[found.run.docs[rows]]).tolist()
+        if listed != [f"{i:07}" for i in order] or found.ranks[f"q{row}"][f"{gold:07}"] != rank:
+            raise SystemExit(f"query {row}: the order or the rank is wrong")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Exact ranking beside the bare matrix product.")
+    parser.add_argument("--sizes", type=int, nargs="+", default=list(QUERIES))
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("-o", "--output", type=Path)
+    args = parser.parse_args(argv)
+    rows = [measure(size, QUERIES.get(size, 200), args.turns) for size in args.sizes]
+    device = f"{platform.machine()}, {os.cpu_count()} cores"
+    cells = [list(row.values()) for row in rows]
+    print(
+        TextTable(list(rows[0]), cells, title=f"depth {DEPTH}, {device}", places=3).render("text")
+    )
+    if args.output:
+        found = {"device": device, "dimensions": DIMENSIONS, "depth": DEPTH, "ranking": rows}
+        args.output.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

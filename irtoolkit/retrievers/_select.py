@@ -1,0 +1,189 @@
+"""The best of each row of single-precision scores in order, compiled: close to one pass of a row.
+
+A bound is found that somewhat more than the wanted scores reach. Those are put into order by
+buckets, in which few are left to be compared. A row that does not go this way, of many equal scores
+say, is reported, and sorted in another way.
+
+Import this module where it is needed and not before: numba takes long to import.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from irtoolkit.retrievers._compiled import DONE, LOW, peaks_of
+from irtoolkit.retrievers._scan import parts_of
+
+# The row is not of the usual kind: too few or too many scores reach the bound, or a bucket is full.
+UNUSUAL = 3
+# Of the sampled scores so many should be among the best, so that their share is known well enough.
+_SAMPLED = 64
+# Scores that a bucket may hold.
+_FULL = 48
+_BUCKETS = 512
+# Where so many times more candidates than are kept compete, whole parts of a row are passed over.
+_MANY = 32
+_FLIP = np.uint32(0x7FFFFFFF)
+_SIGN = np.uint32(31)
+_HALF = np.uint64(32)
+_ONE = np.uint32(1)
+
+
+def room_of(count: int, depth: int) -> tuple[Any, ...]:
+    """Memory to work in for rows of so many scores.
+
+    Scores to find a bound by; the places of scores that reach it, the scores and their buckets;
+    where the buckets begin; and sorted keys.
+    """
+    many = count >= _MANY * depth
+    sampled = parts_of(count, depth) if many else min(count, count * _SAMPLED // depth)
+    most = 2 * depth + 4 * _SAMPLED
+    return (
+        np.empty(sampled, np.float32), np.empty(count + 1, np.uint32), np.empty(most, np.float32),
+        np.empty(most, np.uint32), np.empty(4 * depth + 2, np.uint32), np.empty(most, np.uint64),
+    )  # fmt: skip
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def leading_singles(scores: Any, ties: Any, room: Any, out: Any) -> None:
+    """Finds the best of each row.
+
+    `ties` is (names, at, second): the name of each candidate, its place in the order of ties, and
+    the candidate at each such place. `out` is (order, single, done), to be filled.
+    """
+    names, at, second = ties
+    order, single, done = out
+    sample, places, values, buckets, begins, keys = room
+    depth = order.shape[1]
+    for row in range(len(scores)):
+        count = _contenders(scores[row], depth, sample, places)
+        done[row] = UNUSUAL
+        if depth <= count <= len(values):
+            for i in range(count):
+                values[i] = scores[row, places[i]] + np.float32(0)  # no -0
+            if _spread(values[:count], buckets, begins):
+                _sort(at, places, values[:count], (buckets, begins, keys), depth)
+                done[row] = _written(keys, names, second, order[row], single[row])
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _contenders(row: Any, depth: int, sample: Any, places: Any) -> int:
+    """Lists the places of scores among which the best are; rarely, too few."""
+    size, found = len(sample), np.uint32(0)
+    if len(row) >= _MANY * depth:
+        # As many parts of the row as are wanted have a score above this, so at least as many scores.
+        peaks_of(row, sample)
+        bound = _lower_bound(sample, depth)
+        for part in range(size):
+            if sample[part] >= bound:
+                line = row[part::size]
+                for place in range(len(line)):
+                    places[found] = part + place * size
+                    found = np.uint32(found + np.uint32(line[place] >= bound))
+        return int(found)
+    step = len(row) // size
+    for i in range(size):
+        sample[i] = row[i * step]
+    share = depth / len(row)
+    expected = share * size
+    wanted = int(expected + 3 * np.sqrt(expected * (1 - share)) + 2)
+    bound = _lower_bound(sample, min(wanted, size))
+    for place in range(np.uint32(len(row))):
+        places[found] = place
+        found = np.uint32(found + np.uint32(row[place] >= bound))
+    return int(found)
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _lower_bound(values: Any, wanted: int) -> Any:
+    """A number that so many values reach, and few more do."""
+    top, low = values[0], values[0]
+    for i in range(len(values)):
+        top, low = max(top, values[i]), min(low, values[i])
+    width = np.float64(top) - np.float64(low)
+    if not width > 0:
+        return low
+    counts = np.zeros(_BUCKETS + 1, np.int64)
+    scale = _BUCKETS / width
+    for i in range(len(values)):
+        counts[int((np.float64(values[i]) - np.float64(low)) * scale)] += 1
+    bucket, found = _BUCKETS, counts[_BUCKETS]
+    while found < wanted and bucket > 0:
+        bucket -= 1
+        found += counts[bucket]
+    # One bucket more: an edge is rounded.
+    return low if bucket < 2 else np.float32(np.float64(low) + (bucket - 1) / scale)
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _spread(values: Any, buckets: Any, begins: Any) -> bool:
+    """Puts scores into buckets from the highest on; False where too many share one.
+
+    Low scores are close together, as in the tail of a distribution: their buckets are narrow.
+    """
+    top, low = values[0], values[0]
+    for i in range(len(values)):
+        top, low = max(top, values[i]), min(low, values[i])
+    width, last = top - low, len(begins) - 2
+    if not width > 0:
+        return False
+    for i in range(len(values)):
+        below = (top - values[i]) / width
+        buckets[i] = min(last, np.int64(below * below * np.float32(last)))
+    begins[:] = 0
+    for i in range(len(values)):
+        begins[buckets[i] + _ONE] += _ONE
+    fullest, total = np.uint32(0), np.uint32(0)
+    for i in range(1, len(begins)):
+        fullest = max(fullest, begins[i])
+        total = np.uint32(total + begins[i])
+        begins[i] = total
+    return bool(fullest <= _FULL)
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _sort(at: Any, places: Any, values: Any, room: Any, depth: int) -> None:
+    """Keys that ascend as scores fall, and then in the order of ties; sorted as far as is wanted."""
+    buckets, begins, keys = room
+    bits = values.view(np.uint32)
+    for i in range(len(values)):
+        falling = bits[i]
+        if not falling >> _SIGN:
+            falling ^= _FLIP
+        bucket = buckets[i]
+        keys[begins[bucket]] = (np.uint64(falling) << _HALF) | np.uint64(at[places[i]])
+        begins[bucket] += _ONE
+    # A bucket's begin is now its end, and no key is in another's.
+    bucket = 0
+    while begins[bucket] < depth:
+        bucket += 1
+    for i in range(1, np.int64(begins[bucket])):
+        key, j = keys[i], i
+        while j and keys[j - 1] > key:
+            keys[j] = keys[j - 1]
+            j -= 1
+        keys[j] = key
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _written(keys: Any, names: Any, second: Any, order: Any, single: Any) -> int:
+    """Reads order and scores off sorted keys; lowers scores by the fewest steps that show it."""
+    bits = single.view(np.uint32)
+    for i in range(len(order)):
+        falling = np.uint32(keys[i] >> _HALF)
+        order[i] = second[np.uint32(keys[i])]
+        bits[i] = falling if falling >> _SIGN else falling ^ _FLIP
+    lowest = np.float32(-np.inf)
+    for i in range(1, len(order)):
+        above = single[i - 1]
+        if single[i] >= above:
+            # Among equals the later id would be put first.
+            after = names[order[i]] > names[order[i - 1]]
+            if single[i] > above or after:
+                single[i] = np.nextafter(above, lowest) if after else above
+                if single[i] == lowest:
+                    return LOW
+    return DONE
