@@ -24,7 +24,7 @@ _REMEMBERED = 1 << 16
 DOUBLE_UP_TO = 1 << 15
 
 
-class _Numbers(dict[str, int]):
+class Numbers(dict[str, int]):
     """Token to term number; -1 for a token that is stopped. New terms get the next number."""
 
     def __init__(self, analyze: Analyzer) -> None:
@@ -44,7 +44,7 @@ class Vocabulary:
 
     def __init__(self, analyze: Analyzer) -> None:
         self._split, self._lower = analyze.split, analyze.lower
-        self._numbers = _Numbers(analyze)
+        self._numbers = Numbers(analyze)
         self._known: dict[str, array[int]] = {}
 
     def __len__(self) -> int:
@@ -53,6 +53,10 @@ class Vocabulary:
     def items(self) -> Iterable[tuple[str, int]]:
         """Terms with their numbers."""
         return self._numbers.terms.items()
+
+    def number(self, term: str) -> int:
+        """The number of a term; a new one gets the next number."""
+        return self._numbers.terms.setdefault(term, len(self._numbers.terms))
 
     def count(self, texts: Iterable[Segments]) -> Any:
         """A (texts, terms) CSR matrix of term counts; its terms are those seen so far.
@@ -73,11 +77,7 @@ class Vocabulary:
         if stopped.any():
             gone = np.concatenate([[0], np.cumsum(stopped)])
             indices, indptr = indices[~stopped], indptr - gone[indptr]
-        matrix = csr_array(
-            (np.ones(len(indices)), indices, indptr), shape=(len(starts) - 1, max(1, len(self)))
-        )
-        matrix.sum_duplicates()
-        return matrix
+        return count_matrix(indices, indptr, len(self))
 
     def _terms(self, text: str) -> array[int]:
         return array("i", map(self._numbers.__getitem__, self._split(self._lower(text))))
@@ -89,6 +89,20 @@ class Vocabulary:
                 self._known.clear()
             known = self._known[segment] = self._terms(segment)
         return known
+
+
+def count_matrix(terms: Any, offsets: Ints, width: int) -> Any:
+    """A (texts, width) CSR matrix of term counts.
+
+    Args:
+        terms: (n,) numbers of the terms of all texts.
+        offsets: (texts + 1,) where each text's terms begin and end.
+        width: number of terms.
+    """
+    shape = (len(offsets) - 1, max(1, width))
+    matrix = csr_array((np.ones(len(terms)), terms, offsets), shape=shape)
+    matrix.sum_duplicates()
+    return matrix
 
 
 def widen(matrix: Any, width: int) -> Any:

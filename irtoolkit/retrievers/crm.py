@@ -14,9 +14,10 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
+from irtoolkit.retrievers._counts import Collection
 from irtoolkit.retrievers._terms import Vocabulary, widen
 from irtoolkit.retrievers.base import Block, ScoreMatrix, Scorer
-from irtoolkit.retrievers.lexical import TFIDF, Collection
+from irtoolkit.retrievers.lexical import TFIDF
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import view
 

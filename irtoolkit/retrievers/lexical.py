@@ -4,55 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from irtoolkit.base.analysis import Stemmer, StopWords, Tokenizer, analyzer, missing_tokenizer
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Floats, Ints
-from irtoolkit.retrievers._terms import (
-    TermScores,
-    Vocabulary,
-    document_frequencies,
-    widen,
-)
+from irtoolkit.base.ids import Ints
+from irtoolkit.retrievers._counts import Collection, Counts, TextCounts, counts_of
+from irtoolkit.retrievers._kept import Analysis
+from irtoolkit.retrievers._terms import TermScores, Vocabulary, widen
 from irtoolkit.retrievers.base import Ask, Block, Retriever, ScoreMatrix, Scorer, keep_last
 from irtoolkit.retrievers.bm25_forms import FORMS
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import Segments
 
 Statistics = Literal["candidates", "corpus"]
-
-
-class Collection(NamedTuple):
-    """What term weights take from a whole set of documents.
-
-    Attributes:
-        size: number of documents.
-        found: (terms,) number of documents in which each term occurs.
-        occurrences: (terms,) how often it does.
-    """
-
-    size: int
-    found: Ints
-    occurrences: Floats
-
-    @classmethod
-    def of(cls, counts: Any) -> Collection:
-        """The statistics of a (documents, terms) matrix of counts."""
-        total = np.asarray(counts.sum(axis=0), dtype=np.float64).ravel()
-        return cls(counts.shape[0], document_frequencies(counts), total)
-
-    def widened(self, width: int) -> Collection:
-        """The same with a zero for each term that was not yet seen."""
-        more = (0, max(1, width) - len(self.found))
-        return Collection(self.size, np.pad(self.found, more), np.pad(self.occurrences, more))
-
-    @property
-    def average(self) -> float:
-        """Mean document length, in terms."""
-        return float(self.occurrences.sum() / self.size) if self.size else 0.0
 
 
 # Scores (q, terms) counts of queries against a candidate set.
@@ -118,21 +85,26 @@ class Lexical(Retriever):
 
     def _matchers(self, task: Task, vocabulary: Vocabulary) -> Matchers:
         """Counts the documents, and returns what makes matchers of candidate sets."""
-        whole = None
-        fixed = None
+        counts = self._counts(task, vocabulary)
+        whole = fixed = None
         if self.statistics == "corpus":
             if task.ranks_corpus:
-                whole = vocabulary.count(self.rewritten(task.docs))
-            counted = vocabulary.count(self.rewritten(task.corpus())) if whole is None else whole
-            fixed = Collection.of(counted)
+                whole = counts.of(np.arange(len(task.doc_ids)))
+            fixed = counts.corpus() if whole is None else Collection.of(whole)
 
         def make(docs: Ints) -> tuple[Matcher, int]:
-            counts = vocabulary.count(self.rewritten(task.docs[docs])) if whole is None else whole
-            collection = fixed or Collection.of(counts)
+            counted = counts.of(docs) if whole is None else whole
+            collection = fixed or Collection.of(counted)
             width = len(vocabulary)
-            return self.matcher(widen(counts, width), collection.widened(width)), width
+            return self.matcher(widen(counted, width), collection.widened(width)), width
 
         return make
+
+    def _counts(self, task: Task, vocabulary: Vocabulary) -> Counts:
+        how = Analysis(self.tokenizer, self.stop, self.stem)
+        if type(self).rewritten is Lexical.rewritten:
+            return counts_of(task, vocabulary, how, self.reads_corpus())
+        return TextCounts(task, vocabulary, self.rewritten)
 
     def rewritten(self, texts: Iterable[Segments]) -> Iterable[Segments]:
         """The documents as they are indexed."""

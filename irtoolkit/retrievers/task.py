@@ -50,8 +50,9 @@ class TextSource(Protocol):
         """Id and text of every document of the collection, candidate or not."""
         ...
 
-    def docs_key(self) -> str | None:
-        """What changes with any change of the collection's documents; None where it is not known."""
+    @property
+    def dataset(self) -> Dataset | None:
+        """The dataset that the documents are from; None where they are given."""
         ...
 
 
@@ -110,7 +111,12 @@ class Task:
     @property
     def docs_key(self) -> str | None:
         """What changes with any change of the collection's documents; None where it is not known."""
-        return None if self.texts is None else self.texts.docs_key()
+        return None if self.dataset is None else self.dataset.docs_key
+
+    @property
+    def dataset(self) -> Dataset | None:
+        """The dataset that the documents are from; None where they are given."""
+        return None if self.texts is None else self.texts.dataset
 
     @property
     def ranks_corpus(self) -> bool:

@@ -128,9 +128,10 @@ class DatasetTexts:
         for ids, texts in text_batches(self._dataset, name):
             yield from zip(ids, texts, strict=True)
 
-    def docs_key(self) -> str | None:
-        """What changes with any change of the documents; see `Dataset.docs_key`."""
-        return self._dataset.docs_key
+    @property
+    def dataset(self) -> Dataset:
+        """The dataset that the documents are from."""
+        return self._dataset
 
 
 class GivenTexts:
@@ -156,8 +157,9 @@ class GivenTexts:
         """Numbers and texts of the task's documents, which are all there are."""
         return ((str(number), segments) for number, segments in enumerate(self._docs))
 
-    def docs_key(self) -> None:
-        """Nothing: only reading these texts tells."""
+    @property
+    def dataset(self) -> None:
+        """None: the documents are given."""
 
 
 def view(record: Any, name: str) -> Segments:
