@@ -139,7 +139,10 @@ def _reading(path: StrPath) -> Iterator[_Place]:
         yield place
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
-            f"damaged gzip data: {error}", file=path, line=place.line + 1, remedy="fetch it again"
+            f"damaged gzip data: {error}",
+            file=path,
+            line=place.line + 1,
+            remedy="copy or download the file again",
         ) from None
     except OSError as error:
         raise InputError(f"cannot read: {error.strerror or error}", file=path) from None

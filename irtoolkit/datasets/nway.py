@@ -92,7 +92,7 @@ def read_nway(dataset_id: str) -> list[NWayCandidates]:
             f"the candidates of {dataset_id} have not been picked on this machine",
             remedy=f"run: {command}",
         )
-    lines = read_jsonl(path)
+    lines = _rows(path, command)
     _, head = next(lines, (1, None))
     if not isinstance(head, dict) or head.get("data") != _judged(base_id):
         raise InputError(
@@ -112,6 +112,15 @@ def read_nway(dataset_id: str) -> list[NWayCandidates]:
             )
         picked.append(NWayCandidates(**row))
     return picked
+
+
+def _rows(path: Path, command: str) -> Iterator[tuple[int, Any]]:
+    try:
+        yield from read_jsonl(path)
+    except InputError as error:  # a file that irtoolkit made, and can make again
+        raise InputError(
+            error.found, file=path, line=error.line, remedy=f"run again: {command}"
+        ) from None
 
 
 def _is_query(row: Any, ways: int) -> bool:

@@ -21,14 +21,23 @@ def read_json_file(path: Path) -> Any:
         InputError: not UTF-8; not JSON, for example truncated; or an object has a key twice.
     """
     text = "\n".join(line for _, line in read_lines(path))
-    return _parse(text, path, 1)
+    return _parse(text, path, 1, TRUNCATED)
 
 
-def read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
-    """Yields (line number, value) of each line of a JSON lines file; skips blank lines."""
+def read_jsonl(path: Path, *, own: bool = False) -> Iterator[tuple[int, Any]]:
+    """Yields (line number, value) of each line of a JSON lines file; skips blank lines.
+
+    Args:
+        path: the file.
+        own: whether the user wrote it: a damaged line is to be edited then, not fetched again.
+
+    Raises:
+        InputError: not UTF-8; a line is not JSON, or an object has a key twice.
+    """
     for number, line in read_lines(path):
         if line.strip():
-            yield number, _parse(line, path, number)
+            remedy = f"edit line {number}: a line is one JSON object" if own else TRUNCATED
+            yield number, _parse(line, path, number, remedy)
 
 
 def read_members(path: Path, what: str) -> Iterator[tuple[int, str, Any]]:
@@ -126,7 +135,9 @@ class _Window:
             # A number at the end of the text that was read may continue: 1 with .5 or with e+9.
             if len(self._text) - end < _MARGIN and isinstance(value, int | float) and self._grow():
                 continue
-            _refuse_surrogates(self._text[self._at : end], value, self._path, self.line)
+            _refuse_surrogates(
+                self._text[self._at : end], value, (self._path, self.line, TRUNCATED)
+            )
             self.advance(end - self._at)
             return value
 
@@ -156,7 +167,7 @@ def line_of_key(path: Path, key: str, *, last: bool = False) -> int | None:
     return lines[-1 if last else 0] if lines else None
 
 
-def _parse(text: str, path: Path, line: int) -> Any:
+def _parse(text: str, path: Path, line: int, remedy: str) -> Any:
     try:
         value = json.loads(text, object_pairs_hook=_distinct)
     except json.JSONDecodeError as error:
@@ -164,7 +175,7 @@ def _parse(text: str, path: Path, line: int) -> Any:
             f"not JSON at column {error.colno}: {error.msg}",
             file=path,
             line=line + error.lineno - 1,
-            remedy=TRUNCATED,
+            remedy=remedy,
         ) from None
     except KeyError:
         down, key = _twin(text)
@@ -172,29 +183,34 @@ def _parse(text: str, path: Path, line: int) -> Any:
             f"the key {key!r} appears twice in one object",
             file=path,
             line=line + down,
-            remedy=TRUNCATED,
+            remedy=remedy,
         ) from None
     except (ValueError, RecursionError) as error:  # endless digits, endless nesting
-        raise InputError(
-            f"not usable JSON: {error}", file=path, line=line, remedy=TRUNCATED
-        ) from None
-    _refuse_surrogates(text, value, path, line)
+        raise InputError(f"not usable JSON: {error}", file=path, line=line, remedy=remedy) from None
+    _refuse_surrogates(text, value, (path, line, remedy))
     return value
 
 
-def _refuse_surrogates(text: str, value: Any, path: Path, line: int) -> None:
-    r"""Refuses half a character, such as "\ud800" alone: valid JSON, but not valid UTF-8."""
+def _refuse_surrogates(text: str, value: Any, where: tuple[Path, int, str]) -> None:
+    r"""Refuses half a character, such as "\ud800" alone: valid JSON, but not valid UTF-8.
+
+    Args:
+        text: the JSON.
+        value: what it is parsed to.
+        where: its file, its first line, and what to do.
+    """
     if _SURROGATE.search(text) is None:
         return
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         half = error.object[error.start : error.start + 1]
+        path, line, remedy = where
         raise InputError(
             f"half a surrogate pair, {ascii(half)[1:-1]}",
             file=path,
             line=line + _line_of_half(text),
-            remedy=TRUNCATED,
+            remedy=remedy,
         ) from None
 
 

@@ -204,7 +204,7 @@ def doc_fields(record: Mapping[str, Any], path: Path, line: int) -> tuple[str, s
 
 def json_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yields (line, object) of a JSON lines file."""
-    for line, record in read_jsonl(path):
+    for line, record in read_jsonl(path, own=True):
         if not isinstance(record, dict):
             raise InputError(
                 "not a JSON object", file=path, line=line, remedy="each line must be one object"

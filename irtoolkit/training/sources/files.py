@@ -8,7 +8,7 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.cache import content_hash
-from irtoolkit.datasets.strictjson import TRUNCATED, read_jsonl
+from irtoolkit.datasets.strictjson import read_jsonl
 
 
 def file_key(file: Path) -> str:
@@ -32,15 +32,10 @@ def records(file: Path, remedy: str) -> Iterator[tuple[int, dict[str, Any]]]:
     Raises:
         InputError: a line is not a JSON object, or the file cannot be read.
     """
-    try:
-        for line, record in read_jsonl(file):
-            if not isinstance(record, dict):
-                raise InputError("not a JSON object", file=file, line=line, remedy=remedy)
-            yield line, record
-    except InputError as error:
-        # The reader advises to fetch a truncated release again; this file is not of a release.
-        advice = remedy if error.remedy == TRUNCATED else error.remedy
-        raise InputError(error.found, file=file, line=error.line, remedy=advice) from None
+    for line, record in read_jsonl(file, own=True):
+        if not isinstance(record, dict):
+            raise InputError("not a JSON object", file=file, line=line, remedy=remedy)
+        yield line, record
 
 
 def no_rows(file: Path) -> InputError:

@@ -338,7 +338,7 @@ def damaged(path: Path) -> InputError:
     with pytest.raises(InputError, match="damaged gzip data") as caught:
         lines_of(path)
     assert caught.value.file == str(path)
-    assert caught.value.remedy == "fetch it again"
+    assert caught.value.remedy == "copy or download the file again"
     return caught.value
 
 

@@ -294,4 +294,4 @@ def test_pieces_of_a_truncated_gzip_file(write: Write) -> None:
     before = "".join(found)
     assert data.decode().startswith(before)
     assert caught.value.line == before.count("\n") + 1
-    assert caught.value.remedy == "fetch it again"
+    assert caught.value.remedy == "copy or download the file again"
