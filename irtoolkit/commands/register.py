@@ -8,23 +8,29 @@ file is which, and the command prints what it found. If several files fit, choos
 out. The command checks all ids, texts and grades, and that judged topics and documents exist.
 
 NAME is then an ir_datasets id, for every command and in Python after `import irtoolkit`, until you
-remove it with --remove. The files stay in their place and must not change. Without arguments, the
-command lists the registered collections.
+remove it with --remove. The files stay in their place and must not change. Where they have, NAME
+--replace registers the same files again, and NAME FOLDER --replace those of FOLDER; what was
+registered stays until the new files are checked. Without arguments, the command lists the
+registered collections.
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from irtoolkit.commands import add_format, note, print_json
+
+if TYPE_CHECKING:
+    from irtoolkit.datasets.local.registering import Registration
 
 HELP = "register a folder of documents, topics and qrels as a dataset"
 EXAMPLES = (
     "irtoolkit register npl data/npl --topics query-text.trec --lang en",
     "irtoolkit register scifact/test data/scifact --qrels qrels/test.tsv",
     "irtoolkit register mine data/mine --docs part1.jsonl.gz part2.jsonl.gz --qrels none",
+    "irtoolkit register npl --replace",
     "irtoolkit register",
     "irtoolkit register --remove npl",
 )
@@ -46,6 +52,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="accept judgments of documents that are not in the collection",
     )
+    parser.add_argument(
+        "--replace", action="store_true",
+        help="register the changed files of NAME again, or those of FOLDER in their place",
+    )  # fmt: skip
     parser.add_argument("--remove", metavar="NAME", help="unregister a collection; its files stay")
     add_format(parser)
 
@@ -55,7 +65,7 @@ def execute(args: argparse.Namespace) -> None:
 
     given = [
         f"--{name}"
-        for name in ("docs", "topics", "qrels", "lang", "lenient")
+        for name in ("docs", "topics", "qrels", "lang", "lenient", "replace")
         if getattr(args, name)
     ]
     if args.remove is not None:
@@ -68,6 +78,11 @@ def execute(args: argparse.Namespace) -> None:
         if given:
             raise InputError(f"{given[0]} without NAME and FOLDER")
         _list(args.format)
+    elif args.folder is None and args.replace:
+        others = [option for option in given if option not in ("--replace", "--lenient")]
+        if others:
+            raise InputError(f"{others[0]} without FOLDER", remedy="name the folder")
+        _replace(args)
     elif args.folder is None:
         raise InputError(
             f"no folder for {args.name}",
@@ -90,12 +105,22 @@ def _register(args: argparse.Namespace) -> None:
         },
         lang=args.lang,
         lenient=args.lenient,
+        replace=args.replace,
     )
+    _tell(args.name, registration)
+
+
+def _replace(args: argparse.Namespace) -> None:
+    from irtoolkit.datasets.local.registering import replace_collection
+
+    _tell(args.name, replace_collection(args.name, lenient=args.lenient))
+
+
+def _tell(name: str, registration: Registration) -> None:
     for line in registration.notes:
         note(line)
     counts = ", ".join(f"{part.count} {role}" for role, part in registration.entry.parts().items())
-    state = "registered" if registration.new else "was already registered and is unchanged"
-    note(f"{args.name} {state}: {counts}")
+    note(f"{name} {_STATES[registration.change]}: {counts}")
 
 
 def _remove(name: str) -> None:
@@ -136,4 +161,9 @@ def _list(form: str) -> None:
     print(TextTable(headers, rows).render(form))
 
 
+_STATES = {
+    "new": "registered",
+    "replaced": "registered in place of what had the name",
+    "unchanged": "was already registered and is unchanged",
+}
 _COUNTED = ("docs", "topics", "qrels")

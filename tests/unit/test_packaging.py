@@ -29,7 +29,7 @@ DISTRIBUTIONS = {
     "ir_measures": "ir-measures",
     "jnius": "pyserini",
     "jnius_config": "pyserini",
-    "numpy": "numpy",
+    "pytrec_eval": "ir-measures",  # which needs it
     "sentence_transformers": "sentence-transformers",
     "sklearn": "scikit-learn",
     "yaml": "pyyaml",

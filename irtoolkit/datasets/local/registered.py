@@ -149,7 +149,7 @@ class LocalCollection:
                 raise InputError(
                     f"this file has changed since {self._name} was registered",
                     file=path,
-                    remedy=f"run irtoolkit register --remove {self._name}, then register it again",
+                    remedy=f"run irtoolkit register {self._name} --replace",
                 )
         return paths
 

@@ -36,12 +36,12 @@ class Registration:
 
     Attributes:
         entry: the collection's record in the registry.
-        new: whether the collection was not registered before.
+        change: whether the collection is new, replaced another one of its name, or is unchanged.
         notes: lines that say which files were used and what else the user should know.
     """
 
     entry: CollectionRecord
-    new: bool
+    change: registry.Change
     notes: tuple[str, ...]
 
 
@@ -52,8 +52,11 @@ def register_collection(
     *,
     lang: str | None = None,
     lenient: bool = False,
+    replace: bool = False,
 ) -> Registration:
     """Checks a collection and registers it as an ir_datasets id, in this and all later processes.
+
+    What was registered stays as it was until all files are checked.
 
     Args:
         name: the id of the dataset.
@@ -61,6 +64,7 @@ def register_collection(
         given: the user's choice of files; see `irtoolkit.datasets.local.folder.find_role_files`.
         lang: the language code of documents and topics.
         lenient: whether to accept judgments of documents that are not in the collection.
+        replace: whether to replace the collection that is registered under the name.
 
     Raises:
         InputError: the name is not an id or is taken, or a file is invalid; the collection is not
@@ -75,14 +79,35 @@ def register_collection(
     folder = Path(os.path.abspath(folder))  # resolve() would replace a link by its target
     found = folders.find_role_files(folder, given or {})
     entry, notes = _examine(folder, found, lang, lenient=lenient)
-    new = registry.add_record(name, entry)
+    change = registry.add_record(name, entry, replace=replace)
+    if change == "replaced":
+        drop_from_ir_datasets(name)
     if owner_of(name) is None:
         add_to_ir_datasets(name, entry)
     lines = [_files_of(role, found.get(role)) for role in folders.ROLES]
     unused = folders.unused_fields(found["docs"])
     if unused:
         lines.append(f"fields of the documents that are not used: {', '.join(unused)}")
-    return Registration(entry, new, (*lines, *notes))
+    return Registration(entry, change, (*lines, *notes))
+
+
+def replace_collection(name: str, *, lenient: bool = False) -> Registration:
+    """Registers a collection again, with the same folder, files and language as before.
+
+    For files that have changed. See `register_collection`.
+
+    Raises:
+        InputError: no collection has the name; a file is gone or invalid, and what was registered
+            stays as it was.
+    """
+    known = registry.record_of(name)
+    parts = known.parts()
+    given = {
+        role: list(parts[role].files) if role in parts else [folders.NONE] for role in folders.ROLES
+    }
+    return register_collection(
+        name, known.folder, given, lang=known.lang, lenient=lenient, replace=True
+    )
 
 
 def remove_collection(name: str) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import ir_datasets
 
@@ -179,24 +179,53 @@ def read_registry(report: Callable[[InputError], None] = _refuse) -> dict[str, C
     return found
 
 
-def add_record(name: str, entry: CollectionRecord) -> bool:
-    """Adds a collection to the file; returns whether it is new.
+Change = Literal["new", "replaced", "unchanged"]
+
+
+def add_record(name: str, entry: CollectionRecord, *, replace: bool = False) -> Change:
+    """Adds a collection to the file; returns what it changed.
+
+    Args:
+        name: the id of the collection.
+        entry: its record.
+        replace: whether it takes the place of another collection of that name.
 
     Raises:
         InputError: another collection has the name, or the file is damaged.
     """
     with _locked():
         content = _content()
-        if name in content:
-            if content[name] == entry.to_json():
-                return False
+        known = content.get(name)
+        if known == entry.to_json():
+            return "unchanged"
+        if known is not None and not replace:
             raise InputError(
                 f"another collection is registered as {name}",
                 file=registry_path(),
-                remedy=f"run irtoolkit register --remove {name} first, or choose another name",
+                remedy="add --replace to put this one in its place, or choose another name",
             )
         _write({**content, name: entry.to_json()})
-        return True
+        return "new" if known is None else "replaced"
+
+
+def record_of(name: str) -> CollectionRecord:
+    """The record of a collection.
+
+    Raises:
+        InputError: no collection has the name, or the file is damaged.
+    """
+    known = read_registry()
+    if name not in known:
+        raise _unknown(name, known)
+    return known[name]
+
+
+def _unknown(name: str, known: Mapping[str, Any]) -> InputError:
+    listed = ", ".join(known) or "nothing"
+    return InputError(
+        f"no collection is registered as {name}",
+        remedy=f"{did_you_mean(name, known)}registered: {listed}",
+    )
 
 
 def drop_record(name: str) -> None:
@@ -208,11 +237,7 @@ def drop_record(name: str) -> None:
     with _locked():
         content = _content()
         if name not in content:
-            known = ", ".join(content) or "nothing"
-            raise InputError(
-                f"no collection is registered as {name}",
-                remedy=f"{did_you_mean(name, content)}registered: {known}",
-            )
+            raise _unknown(name, content)
         del content[name]
         _write(content)
 

@@ -780,10 +780,74 @@ def test_registering_again(small: Path, folder: Callable[..., Path], irtoolkit: 
         answer = irtoolkit("register", "t/x", *args)
         assert answer.status == 2
         assert (
-            "another collection is registered as t/x (run irtoolkit register --remove t/x"
+            "another collection is registered as t/x (add --replace to put this one in its place"
             in answer.err
         )
     assert registry.registry_path().read_bytes() == before
+
+
+def test_changed_files_take_the_place_of_the_old(
+    small: Path, folder: Callable[..., Path], irtoolkit: Command
+) -> None:
+    given = ("--docs", "docs.trec", "--topics", "topics.txt", "--lang", "en")
+    assert irtoolkit("register", "t/x", small, *given).status == 0
+    folder({"docs.trec": DOCS + "<DOC><DOCNO>D-3</DOCNO> a cat </DOC>", "other.topics": CLASSIC})
+    stale = irtoolkit("export", "t/x", "docs")
+    assert (stale.status, "run irtoolkit register t/x --replace" in stale.err) == (2, True)
+    answer = irtoolkit("register", "t/x", "--replace")
+    assert answer.status == 0, answer.err
+    assert answer.err.endswith(
+        "t/x registered in place of what had the name: 3 docs, 1 topics, 2 qrels\n"
+    )
+    assert registry.record_of("t/x").lang == "en"
+    assert len(irtoolkit("export", "t/x", "docs").out.splitlines()) == 3
+    assert "is unchanged" in irtoolkit("register", "t/x", "--replace").err
+    seen = python("import ir_datasets, irtoolkit; print(ir_datasets.load('t/x').docs_count())")
+    assert seen.stdout == "3\n"
+
+
+def test_another_folder_takes_the_place(
+    small: Path, folder: Callable[..., Path], irtoolkit: Command
+) -> None:
+    register_collection("t/x", small)
+    other = folder({"docs.tsv": "1\ta\n"}, "other")
+    answer = irtoolkit("register", "t/x", other, "--replace")
+    assert "in place of what had the name: 1 docs\n" in answer.err
+    assert not ir_datasets.load("t/x").has_queries()
+    assert [doc.text for doc in ir_datasets.load("t/x").docs_iter()] == ["a"]
+    assert irtoolkit("register", "t/new", other, "--replace").err.endswith("registered: 1 docs\n")
+
+
+def test_nothing_is_lost_where_the_new_files_are_bad(small: Path, irtoolkit: Command) -> None:
+    register_collection("t/x", small)
+    before = registry.registry_path().read_bytes()
+    (small / "docs.trec").write_text("<DOC>no end")
+    answer = irtoolkit("register", "t/x", "--replace")
+    assert (answer.status, "is not closed" in answer.err) == (2, True)
+    assert registry.registry_path().read_bytes() == before
+    assert registry.record_of("t/x").docs.count == 2
+    (small / "docs.trec").write_text(DOCS)
+    assert ir_datasets.load("t/x").docs_count() == 2
+
+
+def test_what_cannot_be_replaced(small: Path, irtoolkit: Command) -> None:
+    register_collection("t/x", small)
+    for args, said in (
+        (("t/y", "--replace"), "no collection is registered as t/y"),
+        (("--replace",), "--replace without NAME and FOLDER"),
+        (("t/x", "--replace", "--lang", "de"), "--lang without FOLDER"),
+        (("--remove", "t/x", "--replace"), "--remove takes no other argument"),
+    ):
+        answer = irtoolkit("register", *args)
+        assert (answer.status, said in answer.err) == (2, True), answer.err
+
+
+def test_a_damaged_line_is_to_be_edited(folder: Callable[..., Path], irtoolkit: Command) -> None:
+    path = folder({"docs.jsonl": '{"id": "1", "text": "a"}\n{"id": "2", "te'})
+    assert irtoolkit("register", "t/x", path).err.endswith(
+        "docs.jsonl:2: not JSON at column 13: Unterminated string starting at"
+        " (edit line 2: a line is one JSON object)\n"
+    )
 
 
 def test_what_was_taken_is_told(small: Path, irtoolkit: Command) -> None:
@@ -834,7 +898,9 @@ def test_removing(small: Path, irtoolkit: Command) -> None:
     assert (small / "docs.trec").exists()
     answer = irtoolkit("register", "--remove", "t/x")
     assert answer.status == 2
-    assert answer.err == "irtoolkit: no collection is registered as t/x (registered: t/y)\n"
+    assert answer.err == (
+        "irtoolkit: no collection is registered as t/x (did you mean t/y? registered: t/y)\n"
+    )
     assert irtoolkit("register", "t/x", small).status == 0
     assert (
         "no collection is registered as csfcube" in irtoolkit("register", "--remove", "csfcube").err
@@ -928,7 +994,7 @@ def test_a_changed_file(small: Path, name: str, use: Callable[[Any], object]) ->
         use(registered.collection_dataset("t/x", registry.read_registry()["t/x"]))
     assert caught.value.file == str(path)
     assert "changed since t/x was registered" in caught.value.found
-    assert "irtoolkit register --remove t/x, then register it again" in str(caught.value)
+    assert "run irtoolkit register t/x --replace" in str(caught.value)
     path.write_bytes(path.read_bytes()[:-1])
     use(registered.collection_dataset("t/x", registry.read_registry()["t/x"]))
 
