@@ -12,15 +12,13 @@ from irtoolkit.base.errors import InputError
 if TYPE_CHECKING:
     from irtoolkit.base.files import StrPath
     from irtoolkit.datasets.dataset import Dataset
+    from irtoolkit.datasets.replaced import Candidates
     from irtoolkit.ranking.index import Index
     from irtoolkit.ranking.systems import System
     from irtoolkit.runs import Run
     from irtoolkit.scoring.compare import Comparison
     from irtoolkit.scoring.score import Measures, Scores
     from irtoolkit.scoring.significance import Correction, PairedTest
-
-# Rows kept of a ranking of a whole corpus; candidate pools are ranked whole.
-CORPUS_DEPTH = 1000
 
 
 def load(
@@ -102,6 +100,7 @@ def retrieve(
     system: str | System = "bm25",
     *,
     depth: int | None = None,
+    candidates: Candidates | None = None,
     output: StrPath | None = None,
     progress: bool = True,
     **settings: Any,
@@ -114,19 +113,22 @@ def retrieve(
             by preset, folder or hub id.
         depth: documents kept for each query; by default candidate pools are ranked whole and a
             corpus to 1,000.
+        candidates: "pool" or "corpus", all documents; by default pools where the dataset has them.
         output: a file that the run is also written to, with its record, as the shell does.
         progress: whether to show a progress bar.
         settings: the system's, as `--set` takes them, e.g. k1=0.9, query="title".
 
     Raises:
-        InputError: no such dataset, system or setting; or what the system lacks to run here.
+        InputError: no such dataset, system, setting or pools; or what the system lacks to run here.
     """
+    from irtoolkit.datasets.replaced import with_candidates
+    from irtoolkit.ranking.candidates import usual_depth
     from irtoolkit.ranking.produce import produce, rank_dataset
     from irtoolkit.ranking.systems import system_of
 
-    dataset = load(data)
+    dataset = with_candidates(load(data), candidates)
     found = system_of(system, settings, dataset.parts)
-    kept = _depth(dataset, depth)
+    kept = usual_depth(dataset, depth)
     if output is not None:
         return produce(dataset, found, output, depth=kept, progress=progress)[0]
     relevant = dataset.relevant() if kept is not None and dataset.judgments_are_here else None
@@ -140,6 +142,7 @@ def rerank(
     *,
     depth: int = 100,
     keep_rest: bool = False,
+    candidates: Candidates | None = None,
     progress: bool = True,
     **settings: Any,
 ) -> Run:
@@ -151,6 +154,7 @@ def rerank(
         system: a cross-encoder by preset, folder or hub id; or any system, as for `retrieve`.
         depth: documents of each query that are ranked again.
         keep_rest: whether the documents below follow in their order.
+        candidates: see `retrieve`; "corpus" for a run of the whole corpus.
         progress: whether to show a progress bar.
         settings: the system's, as `--set` takes them.
 
@@ -159,11 +163,12 @@ def rerank(
     """
     from dataclasses import replace
 
+    from irtoolkit.datasets.replaced import with_candidates
     from irtoolkit.ranking.produce import Among, rank_dataset
     from irtoolkit.ranking.systems import system_of
     from irtoolkit.runs import Run
 
-    dataset = load(data)
+    dataset = with_candidates(load(data), candidates)
     found = replace(system_of(system, settings, dataset.parts, again=True), depth=depth)
     among = Among(Run.of(run), keep_rest)
     return rank_dataset(dataset, found, among=among, progress=progress).run
@@ -293,10 +298,3 @@ def report(
     scores = score(data, runs[0] if len(runs) == 1 else list(runs), measures, names=names)
     report_scores(scores, files, ReportOptions(**options))
     return [Path(path) for path in files]
-
-
-def _depth(dataset: Dataset, depth: int | None) -> int | None:
-    """Rows kept of each ranking; None keeps all."""
-    if depth is not None and depth < 1:
-        raise InputError(f"depth {depth} is not at least 1")
-    return CORPUS_DEPTH if depth is None and not dataset.has("scoreddocs") else depth

@@ -7,37 +7,27 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import irtoolkit
 from irtoolkit import commands
 from irtoolkit.base import plugins
 from irtoolkit.base.discovery import modules
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.near import did_you_mean
+from irtoolkit.commands._parsing import BAD_INPUT, CommandParser, naming_flags
 
-BAD_INPUT = 2
 INTERRUPTED = 130
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        """One line in place of argparse's usage."""
-        print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
-        sys.exit(BAD_INPUT)
-
-
-def build_parser() -> _Parser:
+def build_parser() -> CommandParser:
     """The parser of `irtoolkit` with every command module's own."""
-    shared = _Parser(add_help=False)
-    shared.add_argument(
-        "--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks of errors"
-    )
-    parser = _Parser(
+    parser = CommandParser(
         prog="irtoolkit",
         description="Retrieval where words do not overlap: benchmarks, retrievers, TREC runs, measures.",
-        parents=[shared],
+        epilog="irtoolkit help COMMAND shows a command with examples.",
     )
-    parser.add_argument("--version", action="version", version=f"irtoolkit {irtoolkit.__version__}")
+    _add_shared(parser, version=None)
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, module in _commands():
         sub = subparsers.add_parser(
@@ -46,11 +36,24 @@ def build_parser() -> _Parser:
             description=module.__doc__,
             epilog="examples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES),
             formatter_class=argparse.RawDescriptionHelpFormatter,
-            parents=[shared],
         )
+        _add_shared(sub, version=argparse.SUPPRESS)
         module.configure(sub)
         sub.set_defaults(execute=module.execute)
+    for sub in subparsers.choices.values():
+        sub.set_defaults(parsers={"": parser, **subparsers.choices})
     return parser
+
+
+def _add_shared(parser: CommandParser, version: str | None) -> None:
+    """The arguments that `irtoolkit` and every command have."""
+    parser.add_argument(
+        "--version", action="version", version=f"irtoolkit {irtoolkit.__version__}",
+        help=version or "show the version and exit",
+    )  # fmt: skip
+    parser.add_argument(
+        "--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks of errors"
+    )
 
 
 def _commands() -> Iterator[tuple[str, Any]]:
@@ -63,21 +66,24 @@ def _commands() -> Iterator[tuple[str, Any]]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs a command.
+    """Runs a command; without one, prints the help.
 
     Returns:
         Exit status: 0; 2 on bad input, with one line on standard error; 130 when interrupted.
     """
-    args = build_parser().parse_args(argv)
-    debug = getattr(args, "debug", False)
+    words = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in words
+    args = argparse.Namespace()
+    parser = build_parser()
     try:
+        args = _parsed(parser, words or ["--help"])
         status: int | None = args.execute(args)
         sys.stdout.flush()
         return status or 0
     except InputError as error:
         if debug:
             traceback.print_exc()
-        print(f"irtoolkit: {error}", file=sys.stderr)
+        print(f"irtoolkit: {naming_flags(error, args, _flags_of(args, words))}", file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:
         # The reader went away, as `| head` does; nothing more can be said to it.
@@ -93,3 +99,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("irtoolkit: interrupted; nothing half-written was left", file=sys.stderr)
         return INTERRUPTED
+
+
+def _parsed(parser: CommandParser, words: list[str]) -> argparse.Namespace:
+    """The arguments; a command that does not exist is answered with the nearest ones."""
+    known = [name for name, _ in _commands()]
+    command = _command_in(words)
+    if command is not None and command not in known:
+        parser.error(f"no command {command!r}; {did_you_mean(command, known)}".rstrip("; "))
+    return parser.parse_args(words)
+
+
+def _command_in(words: Sequence[str]) -> str | None:
+    """The first word that is no flag: the flags before a command have no values."""
+    return next((word for word in words if not word.startswith("-")), None)
+
+
+def _flags_of(args: argparse.Namespace, words: Sequence[str]) -> list[str]:
+    """The flags of the command that was given."""
+    parser = getattr(args, "parsers", {}).get(_command_in(words))
+    return [] if parser is None else list(parser.flags())

@@ -75,6 +75,35 @@ def _text(raw: IO[bytes]) -> TextIO:
     return io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
 
 
+def refuse_unwritable(path: StrPath, *, folder: bool = False) -> None:
+    """Refuses a target that cannot be written, before the work whose result goes there.
+
+    Args:
+        path: a file, which need not exist, nor its folder.
+        folder: whether a folder is wanted in place of a file.
+
+    Raises:
+        InputError: a folder where a file is wanted or the reverse, a folder on the way that is a
+            file, or no permission.
+    """
+    target, name = Path(path), os.fspath(path)
+    if not folder and (name.endswith(("/", os.sep)) or target.is_dir()):
+        raise InputError(
+            "cannot write: a folder, not a file",
+            file=name,
+            remedy=f"name a file in it, such as {os.path.join(name, 'name')}",
+        )
+    if folder and target.exists() and not target.is_dir():
+        raise InputError("cannot write: a file, not a folder", file=name)
+    place = target if folder or (target.exists() and not target.is_file()) else target.parent
+    while not place.exists():
+        place = place.parent
+    if place.is_file():
+        raise InputError(f"cannot write: {place} is a file, not a folder", file=name)
+    if not os.access(place, os.W_OK):
+        raise InputError(f"cannot write: no permission to write to {place}", file=name)
+
+
 def read_lines(path: StrPath) -> Iterator[tuple[int, str]]:
     """Yields (line number from 1, line without its end) of a UTF-8 text file, plain or .gz.
 

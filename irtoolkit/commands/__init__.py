@@ -28,24 +28,86 @@ def add_format(parser: argparse.ArgumentParser) -> None:
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
-    """The --set argument of commands that run a system."""
+    """The --set argument of commands that run a system; `--key value` is the same."""
     parser.add_argument(
         "--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", dest="settings",
-        help="settings of the system; query, doc, self and ties are taken by all",
+        help="settings of the system, also written --KEY VALUE; all take query, doc, self and ties",
     )  # fmt: skip
 
 
-def add_measures(parser: argparse.ArgumentParser) -> None:
-    """The --measures argument of commands that score; see `measures_of`."""
+def add_output(
+    parser: argparse.ArgumentParser, said: str = "TREC text, .gz or .parquet, by its name",
+    *, required: bool = True,
+) -> None:  # fmt: skip
+    """The -o argument of commands that write a file, which is refused early if it cannot be."""
+    parser.add_argument(
+        "-o", "--output", type=output_file, required=required, metavar="FILE", help=said
+    )
+
+
+def output_file(name: str) -> str:
+    """The type of an argument that names a file to write.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    from irtoolkit.base.files import refuse_unwritable
+
+    refuse_unwritable(name)
+    return name
+
+
+def output_folder(name: str) -> str:
+    """The type of an argument that names a folder to write to; errors as for `output_file`."""
+    from irtoolkit.base.files import refuse_unwritable
+
+    refuse_unwritable(name, folder=True)
+    return name
+
+
+def add_run_form(parser: argparse.ArgumentParser) -> None:
+    """The --output-format argument of commands that write a run."""
+    parser.add_argument(
+        "--output-format", choices=("trec", "msmarco"), default="trec",
+        help="of text: trec, or msmarco (query id, document id and rank); default: trec",
+    )  # fmt: skip
+
+
+def add_measures(parser: argparse.ArgumentParser, default: str = "the dataset's own") -> None:
+    """The -m and --measures arguments of commands that score; see `measures_of`."""
+    parser.add_argument(
+        "-m", action="append", dest="measures", metavar="M",
+        help="a measure by its name in ir_measures (nDCG@10) or trec_eval (ndcg_cut.10, map, P.5,10);"
+        f" may be repeated; default: {default}",
+    )  # fmt: skip
     parser.add_argument(
         "--measures", nargs="+", action="extend", metavar="M",
-        help='ir_measures names, e.g. nDCG@10 "AP(rel=2)"; default: the dataset\'s own',
+        help='several measures: --measures nDCG@10 "AP(rel=2)" P.5,10',
     )  # fmt: skip
+    add_hidden(parser, "--measure", of="--measures")
 
 
 def measures_of(args: argparse.Namespace) -> str | None:
-    """The measures that were asked for, or None for the dataset's own."""
-    return None if args.measures is None else " ".join(args.measures)
+    """The measures that were asked for, or None for the dataset's own.
+
+    Says on standard error what a group of trec_eval's measures has and ir_measures lacks.
+    """
+    if args.measures is None:
+        return None
+    from irtoolkit.scoring.measure_names import not_computed
+
+    words = " ".join(args.measures)
+    for word in words.split():
+        lacking = not_computed(word)
+        if lacking:
+            note(f"note: {word} is shown without {', '.join(lacking)}, which ir_measures lacks")
+    return words
+
+
+def add_hidden(parser: argparse.ArgumentParser, flag: str, *, of: str) -> None:
+    """Another spelling of a flag, which help does not show."""
+    (shown,) = (action for action in parser._actions if of in action.option_strings)
+    parser._option_string_actions[flag] = shown
 
 
 def pass_on(parser: argparse.ArgumentParser) -> None:

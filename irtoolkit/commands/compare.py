@@ -15,8 +15,13 @@ import argparse
 import warnings
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from irtoolkit.commands import add_format, note, print_json
+from irtoolkit.commands import add_format, add_measures, measures_of, note, print_json
+from irtoolkit.commands._datasets import add_judged, judged_dataset
+
+if TYPE_CHECKING:
+    from irtoolkit.datasets.dataset import Dataset
 
 HELP = "test runs against a baseline for significance"
 EXAMPLES = (
@@ -27,9 +32,8 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("runs", nargs="+", metavar="RUN")
-    parser.add_argument("--measure", required=True, metavar="M")
+    add_judged(parser)
+    add_measures(parser, default="the first of the dataset's own")
     parser.add_argument("--baseline", metavar="RUN", help="default: the first run")
     parser.add_argument("--test", choices=("student", "fisher", "wilcoxon"), default="student")
     parser.add_argument("--correction", choices=("holm", "bonferroni", "none"), default="holm")
@@ -47,34 +51,38 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.errors import InputError
     from irtoolkit.scoring.compare import compare
+    from irtoolkit.scoring.evaluation import parse_measures
     from irtoolkit.scoring.score import score
 
-    baseline = args.baseline or args.runs[0]
+    dataset, runs = judged_dataset(args)
+    baseline = args.baseline or runs[0]
     # The same file may be spelled in two ways.
-    same = [run for run in args.runs if Path(run).resolve() == Path(baseline).resolve()]
+    same = [run for run in runs if Path(run).resolve() == Path(baseline).resolve()]
     baseline = same[0] if same else baseline
-    paths = args.runs if same else [baseline, *args.runs]
+    paths = runs if same else [baseline, *runs]
     if len(paths) < 2:
         raise InputError("one run cannot be compared", remedy="name at least two")
     if args.engine == "ranx":
-        _by_ranx(args, paths)
+        _by_ranx(args, dataset, paths)
         return
     if args.max_p is not None:
         raise InputError("--max-p is ranx's", remedy="add --engine ranx")
-    scores = score(args.dataset, paths, args.measure)
-    if len(scores.measures) != 1:
-        raise InputError(f"--measure takes one measure, not {len(scores.measures)}")
+    asked = measures_of(args)
+    measures = parse_measures(dataset.protocol.measures[:1] if asked is None else asked)
+    if len(measures) != 1:
+        raise InputError(f"compare takes one measure, not {len(measures)}")
+    scores = score(dataset, paths, measures)
     (measure,) = scores.measures
     for line in scores.notes:
         note(str(line))
     found = compare(
         scores.evaluations, measure, baseline=baseline, test=args.test,
-        correction=args.correction, title=f"{args.dataset}: {scores.averaging}",
+        correction=args.correction, title=f"{dataset.id}: {scores.averaging}",
     )  # fmt: skip
     if args.format == "json":
         print_json(
                 {
-                    "dataset": args.dataset, "measure": measure, "baseline": baseline,
+                    "dataset": dataset.id, "measure": measure, "baseline": baseline,
                     "test": args.test, "correction": args.correction,
                     "systems": [asdict(row) for row in found],
                 })  # fmt: skip
@@ -82,7 +90,7 @@ def execute(args: argparse.Namespace) -> None:
     print(found.table(exact=args.format == "csv").render(args.format))
 
 
-def _by_ranx(args: argparse.Namespace, paths: list[str]) -> None:
+def _by_ranx(args: argparse.Namespace, dataset: Dataset, paths: list[str]) -> None:
     """Prints ranx's report."""
     from irtoolkit.base.errors import InputError
     from irtoolkit.integrations.ranx import compare_with_ranx, ranx_name
@@ -93,9 +101,11 @@ def _by_ranx(args: argparse.Namespace, paths: list[str]) -> None:
         raise InputError("ranx has no report as CSV", remedy="use --format json")
     if args.max_p is not None and not 0 <= args.max_p <= 1:
         raise InputError(f"--max-p {args.max_p} is not a probability")
-    measures = [ranx_name(name) for name in args.measure.split()]
+    if args.measures is None:
+        raise InputError("ranx's report has no usual measure", remedy="name one, as -m ndcg@10")
+    measures = [ranx_name(name) for name in " ".join(args.measures).split()]
     # Any measure: what it reads and notes of the runs is the same for all.
-    scores = score(args.dataset, paths, "P@1")
+    scores = score(dataset, paths, "P@1")
     for line in scores.notes:
         note(str(line))
     slow = slow_at_first("get_hit_lists")

@@ -1,12 +1,14 @@
 """Score runs on a dataset's judgments.
 
-DATASET is one of ours, any ir_datasets id, or a TREC qrels file. Without --measures the dataset's
-own measures are used, and figures are averaged as its protocol says (for CSFCube, the mean of the
-means of its two test folds). As in trec_eval, only judged queries count, a judged query missing
-from the run counts as zero, and documents are ordered by score, then by id descending.
+DATASET is one of ours, any ir_datasets id, or a TREC qrels file; --qrels gives other judgments for
+it. Measures have the names of ir_measures or trec_eval. Without any the dataset's own are used.
+Figures are averaged as its protocol says (for CSFCube, the mean of the means of its two test folds).
+As in trec_eval, only judged queries count, a judged query missing from the run counts as zero, and
+documents are ordered by score, then by id descending.
 
-With --by, each part of the queries has a row of its own, without folds: csfcube has parts by
-facet, relic by book and length, quoter by frequency, plotretrieval by book.
+With -q, the values of each query and the figures are printed as trec_eval -q prints them. With --by,
+each part of the queries has a row of its own, without folds: csfcube has parts by facet, relic by
+book and length, quoter by frequency, plotretrieval by book.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from irtoolkit.commands import add_format, add_measures, note, print_json
+from irtoolkit.commands import add_format, add_measures, note, output_file, print_json
+from irtoolkit.commands._datasets import add_judged, judged_dataset
 
 if TYPE_CHECKING:
     from irtoolkit.scoring.score import Scores
@@ -25,29 +28,44 @@ EXAMPLES = (
     'irtoolkit eval csfcube/sample/method runs/bm25.run --measures "nDCGp(p=20)" "AP(rel=2)"',
     "irtoolkit eval csfcube/sample runs/*.run --format json --per-query per-query.tsv",
     "irtoolkit eval csfcube/sample runs/bm25.run --by facet",
+    "irtoolkit eval -q -m map -m P.5,10 -m ndcg_cut.10 csfcube/sample runs/bm25.run",
 )
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("runs", nargs="+", metavar="RUN")
+    add_judged(parser)
     add_measures(parser)
     parser.add_argument(
-        "--per-query", metavar="FILE", help="write run, query, measure, value lines to FILE"
+        "-q", action="store_true", dest="each_query",
+        help="print the values of each query and the figures in trec_eval's form",
+    )  # fmt: skip
+    parser.add_argument(
+        "--per-query",
+        metavar="FILE",
+        type=output_file,
+        help="write run, query, measure, value lines to FILE",
     )
     parser.add_argument("--by", metavar="NAME", help="break the figures down, e.g. by facet")
     add_format(parser)
 
 
 def execute(args: argparse.Namespace) -> None:
+    from irtoolkit.base.errors import InputError
     from irtoolkit.commands import measures_of
     from irtoolkit.scoring.score import score
+    from irtoolkit.scoring.trec_eval import trec_eval_lines
 
-    scores = score(args.dataset, args.runs, measures_of(args))
+    if args.each_query and (args.by is not None or args.format != "text"):
+        raise InputError("-q has a form of its own", remedy="leave --by and --format out")
+    dataset, runs = judged_dataset(args)
+    scores = score(dataset, runs, measures_of(args))
     if args.per_query:
         _write_per_query(scores, args.per_query)
     for line in scores.notes:
         note(str(line))
+    if args.each_query:
+        print("\n".join(trec_eval_lines(scores)))
+        return
     if args.format == "json":
         print_json(scores.figures() if args.by is None else scores.by(args.by))
         return

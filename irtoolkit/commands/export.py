@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from irtoolkit.commands import add_output
+
 HELP = "write the docs, topics, qrels or pools of a dataset"
 EXAMPLES = (
     "irtoolkit export csfcube/sample qrels",
@@ -23,7 +25,7 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", metavar="DATASET")
     parser.add_argument("what", choices=tuple(LINES), help="what to write")
-    parser.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
+    add_output(parser, "default: standard output", required=False)
 
 
 def execute(args: argparse.Namespace) -> None:

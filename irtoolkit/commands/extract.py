@@ -13,7 +13,7 @@ import argparse
 import sys
 from typing import Any
 
-from irtoolkit.commands import note
+from irtoolkit.commands import add_output, note
 
 HELP = "extract exemplifying units from text"
 EXAMPLES = (
@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="most tokens on each side; default: 256",
     )
     parser.add_argument("--tokenizer", default="whitespace", metavar="NAME", help="default: words")
-    parser.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
+    add_output(parser, "default: standard output", required=False)
 
 
 def execute(args: argparse.Namespace) -> None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import argparse
 
-from irtoolkit.commands import note, parse_pairs, shown
+from irtoolkit.commands import add_output, add_run_form, note, parse_pairs, shown
 
 HELP = "fuse runs into one"
 EXAMPLES = (
@@ -33,13 +33,8 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     # Each parameter's default is its method's own.
     parser.add_argument("runs", nargs="+", metavar="RUN")
-    parser.add_argument(
-        "-o",
-        "--output",
-        required=True,
-        metavar="FILE",
-        help="TREC text, .gz or .parquet, by its name",
-    )
+    add_output(parser)
+    add_run_form(parser)
     parser.add_argument(
         "--method", default="rrf", metavar="M",
         help="rrf, weighted, combsum, combmnz or a method of ranx; default: rrf",
@@ -63,7 +58,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--train-runs", nargs="+", metavar="RUN",
         help="runs to train on, in the order of RUN; default: those that are fused",
     )  # fmt: skip
-    parser.add_argument("--depth", type=int, metavar="N", help="rows per query; default: all")
+    parser.add_argument(
+        "--depth", "--hits", type=int, metavar="N", help="rows per query; default: all"
+    )
     parser.add_argument("--tag", metavar="T", help="run tag; default: the method's name")
 
 
@@ -87,6 +84,7 @@ def execute(args: argparse.Namespace) -> None:
         note(slow)
     run = fuse_files(
         args.runs, args.output, method, depth=args.depth, tag=args.tag,
+        form=args.output_format,
         report=lambda line: note(f"note: {line}"),
     )  # fmt: skip
     if isinstance(method, RanxMethod) and (seen := method.seen(run.query_ids.tolist())):

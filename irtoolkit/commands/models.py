@@ -30,9 +30,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     from dataclasses import asdict
 
+    from irtoolkit.base.errors import InputError
+    from irtoolkit.base.near import did_you_mean
     from irtoolkit.base.tables import TextTable
-    from irtoolkit.models.presets import find_preset, missing_weights, presets
+    from irtoolkit.models.presets import find_preset, missing_weights, preset_name, presets
 
+    for name in args.model:
+        if preset_name(name) is None and "/" not in name and missing_weights(find_preset(name)):
+            raise InputError(
+                f"no model {name!r}",
+                remedy=f"{did_you_mean(name, presets())}irtoolkit models lists those with a name;"
+                " others are given by folder or hub id",
+            )
     names = [
         name
         for name in args.model or presets()

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import argparse
 
-from irtoolkit.commands import add_measures, note
+from irtoolkit.commands import add_measures, note, output_file, output_folder
+from irtoolkit.commands._datasets import add_judged, judged_dataset
 
 HELP = "write a comparison of runs as a page, tables and pictures"
 EXAMPLES = (
@@ -28,14 +29,16 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("runs", nargs="+", metavar="RUN")
+    add_judged(parser)
     parser.add_argument(
-        "-o", "--output", action="append", default=[], metavar="FILE",
+        "-o", "--output", action="append", default=[], metavar="FILE", type=output_file,
         help="a file that ends in .html, .tex or .md; may be repeated",
     )  # fmt: skip
     parser.add_argument(
-        "--figures", metavar="FOLDER", help="draw the charts as PDF and SVG files in this folder"
+        "--figures",
+        metavar="FOLDER",
+        type=output_folder,
+        help="draw the charts as PDF and SVG files in this folder",
     )
     add_measures(parser)
     parser.add_argument(
@@ -75,7 +78,8 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError(f"--texts {args.texts} is below 0")
     if args.figures is not None:
         _need_matplotlib()
-    scored = score(args.dataset, args.runs, measures_of(args))
+    dataset, runs = judged_dataset(args)
+    scored = score(dataset, runs, measures_of(args))
     for line in scored.notes:
         note(str(line))
     options = ReportOptions(

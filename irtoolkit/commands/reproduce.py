@@ -13,7 +13,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irtoolkit.commands import add_format, note, print_json
+from irtoolkit.commands import add_format, add_hidden, note, output_folder, print_json
 
 if TYPE_CHECKING:
     from irtoolkit.base.tables import TextTable
@@ -31,7 +31,11 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("experiment", metavar="EXPERIMENT")
     parser.add_argument("--systems", nargs="+", default=[], metavar="S", help="default: all rows")
-    parser.add_argument("--out", default="runs", metavar="FOLDER", help="default: runs/")
+    parser.add_argument(
+        "-o", "--output", default="runs", metavar="FOLDER", type=output_folder, dest="out",
+        help="folder of the runs; default: runs/",
+    )  # fmt: skip
+    add_hidden(parser, "--out", of="--output")
     data = parser.add_mutually_exclusive_group()
     data.add_argument("--sample", action="store_true", help="use the invented sample collection")
     data.add_argument(

@@ -9,7 +9,15 @@ from __future__ import annotations
 
 import argparse
 
-from irtoolkit.commands import add_settings, note, parse_pairs, written
+from irtoolkit.commands import (
+    add_output,
+    add_run_form,
+    add_settings,
+    note,
+    parse_pairs,
+    written,
+)
+from irtoolkit.commands._datasets import add_ranked, ranked_dataset
 
 HELP = "rank the best documents of a run again"
 EXAMPLES = (
@@ -23,20 +31,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", metavar="DATASET")
     parser.add_argument("run", metavar="RUN", help="TREC text or Parquet")
     parser.add_argument("system", metavar="SYSTEM")
-    parser.add_argument("-o", "--output", required=True, metavar="FILE")
+    add_output(parser)
+    add_run_form(parser)
     parser.add_argument(
-        "--depth", type=int, default=100, metavar="N", help="documents ranked again; default: 100"
-    )
+        "--depth", "--hits", type=int, default=100, metavar="N",
+        help="documents ranked again; default: 100",
+    )  # fmt: skip
     parser.add_argument(
         "--rest", choices=("drop", "keep"), default="drop",
         help="what becomes of documents below the depth; default: drop",
     )  # fmt: skip
+    add_ranked(parser)
     add_settings(parser)
 
 
 def execute(args: argparse.Namespace) -> None:
     from dataclasses import replace
 
+    from irtoolkit.ranking.output import Output
     from irtoolkit.ranking.produce import Among, is_helper, produce
     from irtoolkit.ranking.systems import find_reranker
 
@@ -44,7 +56,8 @@ def execute(args: argparse.Namespace) -> None:
     system = replace(system, depth=args.depth)
     keep = args.rest == "keep"
     among = Among.read(args.run, keep_rest=keep)
-    run, _ = produce(args.dataset, system, args.output, among=among)
+    output = Output(args.output, args.output_format, say=note)
+    run, _ = produce(ranked_dataset(args), system, output, among=among)
     if is_helper():
         return
     note(written(args.output, run, system))

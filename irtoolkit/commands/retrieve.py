@@ -3,20 +3,34 @@
 SYSTEM is a retriever (bm25, ql, tfidf, crm, lucene, doct5query, deepct, word2vec, dense, sentence-max,
 late, sparse, cross-encoder, faiss, generated-query, random), a system of a paper by the paper's name for
 it (fabs_bm25, BM25-4-4, CRM, ...), or a model by name, folder or hub id (see `irtoolkit models`). DATASET
-is one of ours or any ir_datasets id: its scoreddocs are the candidates where it has them, else its whole
-corpus. Under torchrun, processes share what a model has to encode.
+is one of ours, any ir_datasets id, or a .jsonl, .tsv or .trec file of documents.
+
+A query ranks the dataset's candidates for it (scoreddocs) where there are some, else the whole corpus;
+--candidates chooses, and a line says which and how many. Pools are ranked whole, a corpus to depth 1,000.
+The list of an official first stage, as msmarco-passage/trec-dl-2019 has it, is then ranked again. With
+--topics, the queries of a file rank the whole corpus. Settings of the system are flags: --k1 0.9 --b 0.4.
+Under torchrun, processes share what a model has to encode.
 """
 
 from __future__ import annotations
 
 import argparse
 
-from irtoolkit.commands import add_settings, note, parse_pairs, written
+from irtoolkit.commands import (
+    add_output,
+    add_run_form,
+    add_settings,
+    note,
+    parse_pairs,
+    written,
+)
+from irtoolkit.commands._datasets import add_ranked, ranked_dataset
 
 HELP = "rank a dataset with a system and write a TREC run"
 EXAMPLES = (
     "irtoolkit retrieve csfcube/sample fabs_bm25 -o runs/bm25.run",
-    "irtoolkit retrieve csfcube/sample bm25 -o runs/k1.run.gz --depth 10 --set k1=1.2 b=0.5",
+    "irtoolkit retrieve csfcube/sample bm25 -o runs/k1.run.gz --hits 10 --k1 1.2 --b 0.5",
+    "irtoolkit retrieve csfcube/sample bm25 -o corpus.run --candidates corpus",
     "irtoolkit retrieve csfcube/sample tfidf -o runs/tfidf.run --set query=facet_sentences self=drop",
     "irtoolkit retrieve relic/sample/test bm25 -o relic-test.run --depth 100",
     "irtoolkit retrieve relic/sample/val bm25 -o relic-val.run --set form=okapi doc=sentences",
@@ -26,23 +40,26 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", metavar="DATASET")
     parser.add_argument("system", metavar="SYSTEM")
+    add_output(parser)
+    add_run_form(parser)
     parser.add_argument(
-        "-o",
-        "--output",
-        required=True,
-        metavar="FILE",
-        help="TREC text, .gz or .parquet, by its name",
-    )
-    parser.add_argument("--depth", type=int, metavar="N", help="rows per query; default: all")
+        "--depth", "--hits", type=int, metavar="N",
+        help="rows per query; default: all of a pool, 1,000 of a corpus",
+    )  # fmt: skip
+    add_ranked(parser)
     add_settings(parser)
 
 
 def execute(args: argparse.Namespace) -> None:
+    from irtoolkit.ranking.candidates import usual_depth
+    from irtoolkit.ranking.output import Output
     from irtoolkit.ranking.produce import is_helper, produce
     from irtoolkit.ranking.systems import find_system
 
     system = find_system(args.system, parse_pairs(args.settings), args.dataset)
-    run, _ = produce(args.dataset, system, args.output, depth=args.depth)
+    dataset = ranked_dataset(args)
+    output = Output(args.output, args.output_format, say=note)
+    run, _ = produce(dataset, system, output, depth=usual_depth(dataset, args.depth))
     if is_helper():
         return
     note(written(args.output, run, system))

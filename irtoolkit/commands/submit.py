@@ -51,11 +51,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.errors import InputError
+    from irtoolkit.base.files import refuse_unwritable
 
     form = args.form or _form(args.dataset)
+    pools = [str(path).endswith(".json") for path in args.runs]
+    refuse_unwritable(args.output, folder=form == "csfcube" and not all(pools))
     if form != "trec" and (args.metadata != "none" or args.about):
         raise InputError(f"the form {form} has no room for metadata", remedy="use --form trec")
-    pools = [str(path).endswith(".json") for path in args.runs]
     if len(args.runs) > 1 and not all(pools):
         raise InputError(f"{len(args.runs)} runs", remedy="submit one at a time")
     if form == "csfcube":

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 
-from irtoolkit.commands import note, parse_pairs, print_json
+from irtoolkit.commands import note, output_folder, parse_pairs, print_json
 
 HELP = "train a model by a recipe"
 EXAMPLES = (
@@ -25,7 +25,7 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recipe", nargs="?", metavar="RECIPE")
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER",
+        "-o", "--output", metavar="FOLDER", type=output_folder,
         help="folder of the model; default: where `irtoolkit reproduce` looks for it",
     )  # fmt: skip
     parser.add_argument(

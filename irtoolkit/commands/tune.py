@@ -11,7 +11,17 @@ from __future__ import annotations
 
 import argparse
 
-from irtoolkit.commands import add_format, add_settings, note, parse_pairs, print_json, shown
+from irtoolkit.commands import (
+    add_format,
+    add_measures,
+    add_output,
+    add_settings,
+    measures_of,
+    note,
+    parse_pairs,
+    print_json,
+    shown,
+)
 
 HELP = "grid search for a system's settings"
 EXAMPLES = (
@@ -27,9 +37,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--grid", nargs="+", action="extend", required=True, metavar="KEY=VALUES",
         help="settings with their values",
     )  # fmt: skip
-    parser.add_argument("--measures", metavar="M", help="default: the dataset's own")
-    parser.add_argument("--depth", type=int, default=1000, metavar="N", help="default: 1000")
-    parser.add_argument("-o", "--output", metavar="FILE", help="keep the points here, as JSON")
+    add_measures(parser)
+    parser.add_argument(
+        "--depth", "--hits", type=int, default=1000, metavar="N", help="default: 1000"
+    )
+    add_output(parser, "keep the points here, as JSON", required=False)
     add_settings(parser)
     add_format(parser)
 
@@ -41,7 +53,7 @@ def execute(args: argparse.Namespace) -> None:
     grid = parse_grid(parse_pairs(args.grid))
     points = tune(
         args.dataset, args.system, grid, fixed=parse_pairs(args.settings),
-        measures=args.measures, depth=args.depth, log=args.output,
+        measures=measures_of(args), depth=args.depth, log=args.output,
     )  # fmt: skip
     note(f"best: --set {shown(points[0].settings)}")
     if args.format == "json":

@@ -18,6 +18,7 @@ from irtoolkit.datasets.benchmark import DEFAULT_MEASURES, Benchmark, Evaluation
 from irtoolkit.datasets.books import Passages
 from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, docs_key
 from irtoolkit.datasets.identity import DatasetId
+from irtoolkit.datasets.local.judgments import read_qrels
 from irtoolkit.runs import Qrels
 
 
@@ -32,11 +33,14 @@ class Dataset:
         parts: the id in its parts.
         source: the ir_datasets dataset.
         in_memory: whether it was made from texts or a file and has no ir_datasets id.
+        replaced: what it has in place of the id's own: topics and qrels with the name of a file,
+            candidates=corpus; see `irtoolkit.datasets.replaced`.
     """
 
     def __init__(self, dataset_id: str, source: Any, *, in_memory: bool = False) -> None:
         self.id, self.source, self.in_memory = dataset_id, source, in_memory
         self.parts = DatasetId.parse(dataset_id)
+        self.replaced: dict[str, str] = {}
 
     @classmethod
     def load(cls, dataset_id: str) -> Dataset:
@@ -59,8 +63,8 @@ class Dataset:
         """The dataset that something names or is.
 
         Args:
-            data: a Dataset, an ir_datasets id, the path of a TREC qrels file, an ir_datasets
-                dataset, or judgments of any kind that `Qrels.of` takes.
+            data: a Dataset, an ir_datasets id, the path of a qrels file (TREC's or BEIR's), an
+                ir_datasets dataset, or judgments of any kind that `Qrels.of` takes.
 
         Raises:
             InputError: no such dataset or file, or an invalid qrels file.
@@ -70,7 +74,7 @@ class Dataset:
         if isinstance(data, str | Path):
             name = str(data)
             if name not in {*dataset_ids(), *ir_datasets.registry} and Path(name).is_file():
-                return cls.of_qrels(Qrels.read(name), name)
+                return cls.of_qrels(read_qrels(name), name)
             return cls.load(name)
         if hasattr(data, "docs_iter") or hasattr(data, "queries_iter"):
             return cls(getattr(data, "_dataset_id", None) or "dataset", data, in_memory=True)
@@ -180,7 +184,7 @@ class Dataset:
     @property
     def judgments_are_here(self) -> bool:
         """Whether reading qrels needs no download and no permission: ours, and those in memory."""
-        return self.in_memory or self.about is not None
+        return self.in_memory or self.about is not None or "qrels" in self.replaced
 
     @property
     def published(self) -> int | None:
@@ -216,7 +220,9 @@ class Dataset:
         A run made for csfcube may be scored on csfcube/method.
         """
         known = set(self.query_ids())
-        if self.in_memory:
+        if "qrels" in self.replaced:
+            known.update(self.qrels.query_ids.tolist())
+        if self.in_memory or "topics" in self.replaced:
             return known
         for ancestor in list(self.parts.ancestors())[1:]:
             if str(ancestor) not in ir_datasets.registry:

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.files import sha256
+from irtoolkit.base.near import did_you_mean
 
 Kind = Literal["dense", "late", "sparse", "cross", "writer", "weigher"]
 Side = Literal["query", "document"]
@@ -133,11 +134,13 @@ def missing_weights(preset: Preset) -> str | None:
         return f"there is no model in {absent[0]}"
     if _may_download():
         return None
-    return (
+    guess = "" if preset.name else did_you_mean(preset.id, presets())
+    said = (
         f"the weights of {absent[0]} are not here: run `hf download {absent[0]}`, set"
         " IRTOOLKIT_DOWNLOAD=1 to let irtoolkit fetch them, or give a folder as"
         f" {'weights' if preset.name else 'model'}=PATH"
     )
+    return f"{said}; {guess}".rstrip("; ")
 
 
 def require_kind(preset: Preset, kind: Kind) -> None:

@@ -29,6 +29,7 @@ from irtoolkit.ranking.fusion_methods import Method, PointMethod, WholeRunMethod
 from irtoolkit.retrievers.ordering import best, untied
 from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.exact_ranks import remove_ranks
+from irtoolkit.runs.storage import RunForm, refuse_other_form
 
 # Pairs of document and run held at once: 2^21 doubles stay near the processor's cache.
 _CELLS = 1 << 21
@@ -217,6 +218,7 @@ def fuse_files(
     *,
     depth: int | None = None,
     tag: str | None = None,
+    form: RunForm = "trec",
     progress: bool = True,
     report: Callable[[str], object] = lambda _: None,
     **settings: Any,
@@ -226,6 +228,7 @@ def fuse_files(
     Args:
         paths: runs in TREC text, .gz or Parquet; weights are in the same order.
         output: the file of the fused run; may be one of `paths`.
+        form: of the file, see `Run.write`.
         method, depth, tag, progress, settings: see `fuse`.
         report: called with each sign that the runs are not of one dataset.
 
@@ -233,6 +236,7 @@ def fuse_files(
         InputError: see `fuse` and `Run.read`; a file is given twice, or one shares no query with
             the others.
     """
+    refuse_other_form(output, form)
     if len({Path(path).resolve() for path in paths}) != len(paths):
         raise InputError("a run is given twice", remedy="give it a greater weight")
     chosen = _method_of(method, settings)
@@ -249,7 +253,7 @@ def fuse_files(
     with suppress(OSError):  # the writer refuses an impossible path, with the reason
         provenance.metadata_path(output).unlink()
     remove_ranks(output)
-    fused.write(output)
+    fused.write(output, form)
     if Path(output).is_file():  # a pipe or device keeps nothing that could be described
         made = {
             "dataset": dataset, "system": fused.tag, "retriever": chosen.name,

@@ -18,6 +18,8 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, sha256
 from irtoolkit.base.ids import encode
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.ranking.candidates import candidates_line
+from irtoolkit.ranking.output import Output
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers import engine
 from irtoolkit.retrievers.base import Retriever
@@ -108,7 +110,7 @@ def refuse_missing(system: System) -> None:
 def produce(
     data: Dataset | str,
     system: System,
-    path: StrPath,
+    output: StrPath | Output,
     *,
     depth: int | None = None,
     progress: bool = True,
@@ -120,7 +122,7 @@ def produce(
     Args:
         data: a Dataset, or an ir_datasets id.
         system: what ranks.
-        path: where the run goes; TREC text, .gz or Parquet by its name.
+        output: where the run goes; see `Output`.
         depth, among, progress: see `rank_dataset`.
         reuse: whether to take the run that is already there when its record says that it came
             from the same data, system, settings and version, and its content is still what was written.
@@ -131,8 +133,14 @@ def produce(
         ranks of the relevant documents; see `irtoolkit.runs.exact_ranks`.
     """
     dataset = Dataset.of(data)
+    target = output if isinstance(output, Output) else Output(output)
+    path = target.path
     refuse_missing(system)
     task = system.load(dataset)
+    if target.say is not None and not is_helper():
+        if among is not None:  # a run on something else is refused before anything is said
+            task.among(among.run, system.depth)
+        target.say(candidates_line(dataset, task, system, depth, among.run if among else None))
     # A run that is cut no longer shows where its relevant documents are; the engine still can.
     relevant = dataset.relevant() if depth is not None and dataset.judgments_are_here else {}
     made = {
@@ -140,6 +148,7 @@ def produce(
         **_stage(dataset, system, among),
         "depth": depth,
         "golds": _digest(str(relevant)) if relevant else None,
+        **dataset.replaced,
     }
     if reuse and _unchanged(path, made):
         return Run.read(path), True
@@ -147,7 +156,8 @@ def produce(
     ranking = _rank(dataset, task, system, depth, among, relevant, progress)
     seconds = time.monotonic() - started
     if not is_helper():
-        publish(ranking.run, path, made, seconds, ranking.ranks if relevant else None)
+        ranks = ranking.ranks if relevant else None
+        publish(ranking.run, path, made, seconds, ranks, form=target.form)
     return ranking.run, False
 
 

@@ -170,7 +170,7 @@ class Task:
                     raise InputError(
                         f"document {self.doc_ids[pools[query][np.argmax(strange)]]} of the run"
                         f" {run.tag} is no candidate of query {self.query_ids[query]}",
-                        remedy="it is a run on other candidates",
+                        remedy="it is a run on other candidates; candidates=corpus takes all documents",
                     )
         pools = [pool[:depth] for pool in pools]
         kept, places = np.unique(np.concatenate(pools), return_inverse=True)

@@ -11,6 +11,7 @@ from irtoolkit.base.files import StrPath, sha256
 from irtoolkit.runs import provenance
 from irtoolkit.runs.exact_ranks import Ranks, remove_ranks, write_ranks
 from irtoolkit.runs.run import Run
+from irtoolkit.runs.storage import RunForm
 
 
 def publish(
@@ -19,6 +20,8 @@ def publish(
     made: Mapping[str, Any],
     seconds: float,
     ranks: Ranks | None = None,
+    *,
+    form: RunForm = "trec",
 ) -> None:
     """Writes a run, its exact ranks and its record; no run is ever beside another run's record.
 
@@ -27,6 +30,7 @@ def publish(
         path: TREC text, .gz or Parquet by its name; a pipe or device gets the run alone.
         made: everything that decided the run.
         seconds: time the ranking took.
+        form: see `Run.write`.
         ranks: exact ranks of relevant documents; none are written when None or empty.
 
     Raises:
@@ -36,7 +40,7 @@ def publish(
     with suppress(OSError):  # the writer refuses an impossible path and says why
         provenance.metadata_path(path).unlink()
     remove_ranks(path)
-    run.write(path)
+    run.write(path, form)
     if not Path(path).is_file():  # a pipe or device
         return
     if ranks:

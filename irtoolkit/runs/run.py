@@ -270,19 +270,19 @@ class Run:
 
     # -- writing ------------------------------------------------------------------------------
 
-    def write(self, path: StrPath) -> None:
+    def write(self, path: StrPath, form: storage.RunForm = "trec") -> None:
         """Writes TREC text or Parquet, by the file's name; the file appears only when complete.
 
-        Scores are the shortest decimals that read back to the same float32.
+        Scores are the shortest decimals that read back to the same float32. The form "msmarco" of
+        text is query id, tab, document id, tab, rank.
 
         Raises:
-            InputError: an id that is empty or holds white space, in TREC text; or the disk refuses.
+            InputError: an id that is empty or holds white space, in text; or the disk refuses.
         """
         table = storage.RunTable(
             self.query_ids, self.queries, self.doc_ids, self.docs, self.scores, self.ranks, self.tag
         )
-        write = storage.write_parquet if is_parquet(path) else storage.write_trec_text
-        write(path, table)
+        storage.write(path, table, form)
 
 
 def _refuse_tag(tag: str) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, atomic_path, atomic_text
+from irtoolkit.base.files import StrPath, atomic_path, atomic_text, is_parquet
 from irtoolkit.base.ids import Floats, Ids, Ints, id_array, is_word
 
+# The forms of a run in text.
+RunForm = Literal["trec", "msmarco"]
 # Lines that are made at once.
 _LINES = 1 << 20
 
@@ -39,9 +41,25 @@ class RunTable:
     tag: str
 
 
-def write_trec_text(path: StrPath, table: RunTable) -> None:
-    """Writes `qid Q0 docid rank score tag` lines; the file appears only when complete.
+def write(path: StrPath, table: RunTable, form: RunForm = "trec") -> None:
+    """Writes Parquet where the name of the file says so, else text in a form."""
+    refuse_other_form(path, form)
+    if is_parquet(path):
+        write_parquet(path, table)
+    else:
+        write_text(path, table, form)
 
+
+def refuse_other_form(path: StrPath, form: RunForm) -> None:
+    """Raises InputError for Parquet in a form of text."""
+    if is_parquet(path) and form != "trec":
+        raise InputError(f"{form} is a form of text, not of Parquet", file=path)
+
+
+def write_text(path: StrPath, table: RunTable, form: RunForm = "trec") -> None:
+    """Writes lines of text; the file appears only when complete.
+
+    Lines are `qid Q0 docid rank score tag`, or in the form "msmarco" qid, tab, docid, tab, rank.
     Scores are the shortest decimals that read back to the same float32.
 
     Raises:
@@ -59,19 +77,21 @@ def write_trec_text(path: StrPath, table: RunTable) -> None:
 
     from irtoolkit.base import arrow
 
-    queries = arrow.texts([f"{name} Q0" for name in table.query_ids])
+    trec = form == "trec"
+    queries = arrow.texts([f"{name} Q0" if trec else name for name in table.query_ids])
     docs = arrow.texts(table.doc_ids)
+    most = int(table.ranks.max(initial=0))
+    ranks = arrow.texts([str(rank) if trec else f"{rank}\n" for rank in range(most + 1)])
     # Scalars of arrays, as one of a str would import pandas.
-    tag, space = arrow.texts([f"{table.tag}\n", " "])
+    tag, space = arrow.texts([f"{table.tag}\n", " " if trec else "\t"])
     with atomic_text(path) as out:
         for start in range(0, len(table.docs), _LINES):
             rows = slice(start, start + _LINES)
             lines = pc.binary_join_element_wise(
                 queries.take(arrow.numbers(table.queries[rows])),
                 docs.take(arrow.numbers(table.docs[rows])),
-                arrow.numbers(table.ranks[rows]).cast(pa.string()),
-                arrow.numbers(table.scores[rows]).cast(pa.string()),
-                tag,
+                ranks.take(arrow.numbers(table.ranks[rows])),
+                *([arrow.numbers(table.scores[rows]).cast(pa.string()), tag] if trec else []),
                 space,
             )
             # The lines lie end to end in the array's memory: no str is made of them.

@@ -46,7 +46,8 @@ def check_documents(file: RunFile, dataset: Dataset) -> None:
             file.report_row(
                 row,
                 f"document {name} is outside the pool of query {columns.query_ids[query]}",
-                f"rank only candidates: irtoolkit export {dataset.id} pools",
+                f"rank only candidates: irtoolkit export {dataset.id} pools; eval --candidates"
+                " corpus scores runs of all documents",
             )
 
 

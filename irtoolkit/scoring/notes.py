@@ -13,14 +13,15 @@ class Note:
     Attributes:
         system: the system, by the name it is scored under.
         kind: "missing" where judged queries are missing from the run; "shallow" where it lists
-            less than the candidate pool and a measure takes the listed documents for the pool.
+            less than the candidate pool and a measure takes the listed documents for the pool;
+            "corpus" where it is scored with the whole corpus as candidates in place of pools.
         queries: the queries that it concerns, in order.
         judged: number of judged queries.
         measures: the measures that it concerns; empty where it concerns all.
     """
 
     system: str
-    kind: Literal["missing", "shallow"]
+    kind: Literal["missing", "shallow", "corpus"]
     queries: tuple[str, ...]
     judged: int
     measures: tuple[str, ...] = ()
@@ -32,6 +33,11 @@ class Note:
             return (
                 f"lacks {len(self.queries)} of {self.judged} judged queries, the first"
                 f" {min(self.queries)}; they count as zero"
+            )
+        if self.kind == "corpus":
+            return (
+                f"is scored with the corpus as candidates: {' and '.join(self.measures)} take the"
+                " listed documents for the pool, and are not comparable with figures on pools"
             )
         return (
             f"lists less than the pool for {len(self.queries)} queries, the first"

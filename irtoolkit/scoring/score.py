@@ -197,6 +197,8 @@ def _notes(
         )
     if lacking:
         yield Note(name, "missing", tuple(q for q in judged if q in lacking), len(judged))
+    if whole and dataset.replaced.get("candidates") == "corpus":
+        yield Note(name, "corpus", (), len(judged), whole)
     shallow = shallow_queries(run, dataset) if whole else []
     if shallow:
         yield Note(name, "shallow", tuple(shallow), len(judged), whole)

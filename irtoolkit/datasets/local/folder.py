@@ -218,7 +218,7 @@ def _shown(folder: Path, files: Sequence[Path]) -> str:
 def _with_format(role: Role, files: Sequence[Path]) -> RoleFiles:
     if role != "docs" and len(files) > 1:
         raise InputError(f"{len(files)} files for --{role}", file=files[1], remedy="give one file")
-    forms = {path: _form(role, path) for path in files}
+    forms = {path: find_format(role, path) for path in files}
     for path, form in forms.items():
         if form != forms[files[0]]:
             raise InputError(
@@ -229,8 +229,12 @@ def _with_format(role: Role, files: Sequence[Path]) -> RoleFiles:
     return RoleFiles(forms[files[0]], tuple(files))
 
 
-def _form(role: Role, path: Path) -> str:
-    """The format of a file, recognised by its first line."""
+def find_format(role: Role, path: Path) -> str:
+    """The format of a file, recognised by its first line.
+
+    Raises:
+        InputError: the file cannot be read, is empty, or has no known format.
+    """
     number, line = next(_peek(path), (0, ""))
     if not line:
         raise InputError("an empty file", file=path, remedy=f"name another with --{role}")

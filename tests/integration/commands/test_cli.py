@@ -221,7 +221,6 @@ def test_version(irtoolkit: Command) -> None:
 @pytest.mark.parametrize(
     ("args", "found"),
     [
-        ([], "COMMAND"),
         (["rank"], "'rank'"),
         (["--loud", "datasets"], "--loud"),
         (["datasets", "--loud"], "--loud"),
@@ -230,7 +229,6 @@ def test_version(irtoolkit: Command) -> None:
         (["eval", "csfcube/sample"], "RUN"),
         (["retrieve", "csfcube/sample", "bm25"], "--output"),
         (["retrieve", "csfcube/sample", "bm25", "-o", "x.run", "--depth", "ten"], "'ten'"),
-        (["compare", "csfcube/sample", "a.run", "b.run"], "--measure"),
         (["compare", "x", "a", "b", "--measure", "AP", "--test", "sign"], "'sign'"),
         (["compare", "x", "a", "b", "--measure", "AP", "--correction", "fdr"], "'fdr'"),
         (["check"], "RUN"),

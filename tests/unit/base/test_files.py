@@ -29,6 +29,7 @@ from irtoolkit.base.files import (
     git_blob_id,
     is_gzip,
     read_lines,
+    refuse_unwritable,
     sha256,
 )
 from irtoolkit.base.ids import encode, id_array, offsets_of, rank_ids, translate
@@ -662,3 +663,38 @@ def test_a_folder_is_no_record(tmp_path: Path) -> None:
 def test_a_damaged_record_is_no_record(write: Write, data: bytes) -> None:
     path = write("x.run.ir-metadata.yml", data)
     assert provenance.read_metadata(str(path).removesuffix(".ir-metadata.yml")) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "folder", "said"),
+    [
+        ("folder/", False, "a folder, not a file"),
+        ("folder", False, "name a file in it, such as .*folder/name"),
+        ("new/", False, "a folder, not a file"),
+        ("file/x", False, "file is a file, not a folder"),
+        ("file/deep/x", True, "file is a file, not a folder"),
+        ("file", True, "a file, not a folder"),
+    ],
+)
+def test_a_target_that_cannot_be_written_is_refused(
+    tmp_path: Path, name: str, folder: bool, said: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=said):
+        refuse_unwritable(f"{tmp_path}/{name}", folder=folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [("file", False), ("new", False), ("new/deep/x", False), ("folder", True), ("new/", True)],
+)
+def test_a_target_that_can_be_written_is_left_as_it_is(
+    tmp_path: Path, name: str, folder: bool
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("kept")
+    refuse_unwritable(f"{tmp_path}/{name}", folder=folder)
+    refuse_unwritable("/dev/null")
+    assert {path.name for path in tmp_path.rglob("*")} == {"folder", "file"}
+    assert (tmp_path / "file").read_text() == "kept"

@@ -198,7 +198,9 @@ def test_a_document_outside_the_pool(write: Write, dataset: str) -> None:
     path = write("x.run", text([(Q1, D1), (Q1, OUTSIDE), (Q2, OUTSIDE)]))
     error = refused(path, dataset, 2)
     assert error.found == f"document {OUTSIDE} is outside the pool of query {Q1}"
-    assert error.remedy == f"rank only candidates: irtoolkit export {dataset} pools"
+    assert (error.remedy or "").startswith(
+        f"rank only candidates: irtoolkit export {dataset} pools"
+    )
 
 
 def test_every_document_outside_a_pool_is_reported(write: Write) -> None:

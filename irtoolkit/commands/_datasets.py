@@ -1,0 +1,87 @@
+"""The dataset of a command: an id or a file, perhaps with other topics, judgments or candidates."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from irtoolkit.base.errors import InputError
+
+if TYPE_CHECKING:
+    from irtoolkit.datasets.dataset import Dataset
+
+
+def add_ranked(parser: argparse.ArgumentParser) -> None:
+    """The arguments of commands that rank: --candidates, --topics and --qrels."""
+    _add_candidates(parser, "rank the dataset's candidates for each query, or all documents")
+    parser.add_argument(
+        "--topics", metavar="FILE",
+        help="queries in place of the dataset's: id, tab, text; TREC topics; or JSON lines",
+    )  # fmt: skip
+    _add_qrels(parser)
+
+
+def add_judged(parser: argparse.ArgumentParser) -> None:
+    """The arguments of commands that score: DATASET, RUN, --qrels and --candidates."""
+    parser.add_argument("dataset", metavar="DATASET")
+    parser.add_argument("runs", nargs="+", metavar="RUN")
+    _add_qrels(parser)
+    _add_candidates(parser, "score runs of the dataset's candidates, or of all documents")
+
+
+def _add_qrels(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--qrels", metavar="FILE", help="judgments in place of the dataset's: TREC qrels, or BEIR's"
+    )
+
+
+def _add_candidates(parser: argparse.ArgumentParser, said: str) -> None:
+    parser.add_argument(
+        "--candidates", choices=("pool", "corpus"),
+        help=f"{said}; default: the candidates where it has them",
+    )  # fmt: skip
+
+
+def ranked_dataset(args: argparse.Namespace) -> Dataset:
+    """The dataset that a command ranks; see `add_ranked`.
+
+    Raises:
+        InputError: no such dataset or file, no queries, or no candidates where they are wanted.
+    """
+    from irtoolkit.datasets.dataset import Dataset
+    from irtoolkit.datasets.memory import dataset_of_texts, is_text_file
+    from irtoolkit.datasets.replaced import with_candidates, with_qrels, with_topics
+
+    if is_text_file(args.dataset) and Path(args.dataset).is_file():
+        dataset = dataset_of_texts(args.dataset, name=args.dataset)
+    else:
+        dataset = Dataset.load(args.dataset)
+    if args.topics is not None:
+        pools = args.candidates == "pool"
+        dataset = with_topics(dataset, args.topics, pools=pools)
+    elif not dataset.has("queries"):
+        raise InputError(f"{args.dataset} has no queries", remedy="--topics FILE gives some")
+    if args.qrels is not None:
+        dataset = with_qrels(dataset, args.qrels)
+    return with_candidates(dataset, args.candidates)
+
+
+def judged_dataset(args: argparse.Namespace) -> tuple[Dataset, list[str]]:
+    """The dataset whose judgments a command scores runs on, and the runs.
+
+    With --qrels and several runs, DATASET can be left out: the first argument is then a run.
+
+    Raises:
+        InputError: no such dataset or file.
+    """
+    from irtoolkit.datasets.dataset import Dataset
+    from irtoolkit.datasets.local.judgments import read_qrels
+    from irtoolkit.datasets.replaced import with_candidates, with_qrels
+
+    if args.qrels is None:
+        return with_candidates(Dataset.of(args.dataset), args.candidates), args.runs
+    if Path(args.dataset).is_file():
+        return Dataset.of_qrels(read_qrels(args.qrels), args.qrels), [args.dataset, *args.runs]
+    judged = with_qrels(Dataset.load(args.dataset), args.qrels)
+    return with_candidates(judged, args.candidates), args.runs

@@ -1,0 +1,108 @@
+"""The parser of a command: unknown flags are settings of a system, and near misses are named."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.near import did_you_mean
+
+BAD_INPUT = 2
+# Where the settings that were written as flags are kept: the setting to the flag as written.
+FLAGS = "setting_flags"
+
+_NUMBER = re.compile(r"-\.?[0-9].*")
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A parser whose errors are one line.
+
+    Where a command takes settings (`--set`), `--key value` and `--key=value` are settings too, if
+    the command has no such flag; - in a key is _.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "allow_abbrev": False})
+
+    def error(self, message: str) -> NoReturn:
+        """Prints one line in place of argparse's usage, and exits."""
+        print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Arguments, of which none is left unknown."""
+        words = list(sys.argv[1:] if args is None else args)
+        flags: dict[str, str] = {}
+        pairs: list[str] = []
+        if any(action.dest == "settings" for action in self._actions):
+            words, flags, pairs = self._without_settings(words)
+        found, rest = super().parse_known_args(words, namespace)
+        if rest:
+            self._refuse(rest[0])
+        if pairs:
+            found.settings = [*found.settings, *pairs]
+            setattr(found, FLAGS, flags)
+        return found, rest
+
+    def flags(self) -> list[str]:
+        """The flags of the command, without hidden ones."""
+        return [
+            flag
+            for action in self._actions
+            if action.help != argparse.SUPPRESS
+            for flag in action.option_strings
+        ]
+
+    def _without_settings(self, words: list[str]) -> tuple[list[str], dict[str, str], list[str]]:
+        """The words without settings, the flags of the settings by name, and the settings."""
+        kept: list[str] = []
+        flags: dict[str, str] = {}
+        pairs: list[str] = []
+        rest = iter(words)
+        for word in rest:
+            flag, equals, value = word.partition("=")
+            if word == "--" or not flag.startswith("--") or flag in self._option_string_actions:
+                kept.append(word)
+                if word == "--":
+                    kept.extend(rest)
+                continue
+            if not equals:
+                value = next(rest, "--")
+                if value.startswith("-") and not _NUMBER.fullmatch(value):
+                    self._refuse(flag)
+            key = flag[2:].replace("-", "_")
+            flags[key] = flag
+            pairs.append(f"{key}={value}")
+        return kept, flags, pairs
+
+    def _refuse(self, word: str) -> NoReturn:
+        if not word.startswith("-"):
+            self.error(f"one argument too many: {word!r}")
+        flag = word.partition("=")[0]
+        self.error(f"no flag {flag}; {did_you_mean(flag, self.flags())}".rstrip("; "))
+
+
+def naming_flags(error: InputError, args: argparse.Namespace, flags: Sequence[str]) -> InputError:
+    """The error for a setting that does not exist, if it was written as a flag; else the error.
+
+    Args:
+        error: any error of a command.
+        args: the arguments of the command.
+        flags: the flags that the command has.
+    """
+    written: Mapping[str, str] = getattr(args, FLAGS, {})
+    key = getattr(error, "key", None)
+    if key is None or key not in written:
+        return error
+    known: Sequence[str] = getattr(error, "known", ())
+    settings = ", ".join(known)
+    guess = did_you_mean(written[key], [*flags, *(f"--{name}" for name in known)])
+    return InputError(
+        f"no flag {written[key]}, and {error.found}", remedy=f"{guess}settings: {settings}"
+    )

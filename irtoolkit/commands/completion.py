@@ -1,0 +1,125 @@
+"""Print a script that completes commands, flags and names in a shell.
+
+Bash reads the script from ~/.local/share/bash-completion/completions/irtoolkit, fish from
+~/.config/fish/completions/irtoolkit.fish; zsh evaluates it in ~/.zshrc, after compinit. The script holds
+the names of datasets, systems, models and experiments that are known now; print it again after an
+upgrade.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from collections.abc import Iterator
+
+HELP = "print a script that completes commands and flags in a shell"
+EXAMPLES = ("irtoolkit completion bash", "irtoolkit completion fish")
+
+# Words that a shell takes as they are.
+_PLAIN = re.compile(r"[\w.,/+@%-]+")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=tuple(SCRIPTS), metavar="SHELL", help="bash, zsh or fish")
+
+
+def execute(args: argparse.Namespace) -> None:
+    parsers = {name: parser for name, parser in args.parsers.items() if name}
+    print("\n".join(SCRIPTS[args.shell](parsers)))
+
+
+def _bash(parsers: dict[str, argparse.ArgumentParser]) -> Iterator[str]:
+    names = _names(list(parsers))
+    yield "_irtoolkit() {"
+    yield '    local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}"'
+    yield "    local command= flags='--help --version --debug' words= word"
+    yield '    for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do'
+    yield '        case "$word" in -*) ;; *) command="$word"; break ;; esac'
+    yield "    done"
+    yield '    case "$command" in'
+    yield f"        '') words={shlex.quote(' '.join(parsers))} ;;"
+    for name, parser in parsers.items():
+        flags, words = " ".join(_flags(parser)), " ".join(_words(parser, names))
+        yield f"        {name}) flags={shlex.quote(flags)} words={shlex.quote(words)} ;;"
+    yield "    esac"
+    yield '    case "$command $previous" in'
+    for name, parser in parsers.items():
+        for flag, choices in _choices(parser):
+            yield f"        '{name} {flag}') words={shlex.quote(' '.join(choices))} ;;"
+    yield "    esac"
+    yield '    if [[ "$current" == -* ]]; then words="$flags"; fi'
+    yield '    COMPREPLY=($(compgen -W "$words" -- "$current"))'
+    yield '    if [[ -n "$command" && "$current" != -* ]]; then'
+    yield '        COMPREPLY+=($(compgen -f -- "$current"))'
+    yield "    fi"
+    yield "}"
+    yield "complete -o filenames -F _irtoolkit irtoolkit"
+
+
+def _zsh(parsers: dict[str, argparse.ArgumentParser]) -> Iterator[str]:
+    yield "autoload -U +X bashcompinit && bashcompinit"
+    yield from _bash(parsers)
+
+
+def _fish(parsers: dict[str, argparse.ArgumentParser]) -> Iterator[str]:
+    names = _names(list(parsers))
+    for name, parser in parsers.items():
+        said = shlex.quote((parser.description or "").strip().partition("\n")[0])
+        yield f"complete -c irtoolkit -n __fish_use_subcommand -f -a {name} -d {said}"
+        here = f"-n '__fish_seen_subcommand_from {name}'"
+        choices = dict(_choices(parser))
+        for flag in _flags(parser):
+            kind = f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}"
+            given = f" -x -a {shlex.quote(' '.join(choices[flag]))}" if flag in choices else ""
+            yield f"complete -c irtoolkit {here} {kind}{given}"
+        words = _words(parser, names)
+        if words:
+            yield f"complete -c irtoolkit {here} -a {shlex.quote(' '.join(words))}"
+
+
+SCRIPTS = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+
+
+def _flags(parser: argparse.ArgumentParser) -> list[str]:
+    return [
+        flag
+        for action in parser._actions
+        if action.help != argparse.SUPPRESS
+        for flag in action.option_strings
+    ]
+
+
+def _choices(parser: argparse.ArgumentParser) -> Iterator[tuple[str, list[str]]]:
+    """The flags that take one of a few words."""
+    for action in parser._actions:
+        if action.choices is not None:
+            yield from ((flag, list(map(str, action.choices))) for flag in action.option_strings)
+
+
+def _words(parser: argparse.ArgumentParser, names: dict[str, list[str]]) -> list[str]:
+    """What may be written in place of the positional arguments, but for files."""
+    found: list[str] = []
+    for action in parser._actions:
+        if action.option_strings:
+            continue
+        given = names.get(str(action.metavar), []) if action.choices is None else action.choices
+        found += map(str, given)
+    return [word for word in dict.fromkeys(found) if _PLAIN.fullmatch(word)]
+
+
+def _names(commands: list[str]) -> dict[str, list[str]]:
+    """Known names by what arguments are called in help."""
+    from irtoolkit.datasets import dataset_ids
+    from irtoolkit.experiments.catalogue import tables
+    from irtoolkit.models.presets import presets
+    from irtoolkit.retrievers import retrievers
+    from irtoolkit.training.recipe_files import recipe_names
+
+    rows = [row.system for table in tables().values() for row in table.rows]
+    return {
+        "COMMAND": commands, "DATASET": sorted(dataset_ids()), "ID": sorted(dataset_ids()),
+        "SYSTEM": sorted({*retrievers(), *rows, *presets()}), "MODEL": sorted(presets()),
+        "EXPERIMENT": sorted(tables()), "RECIPE": list(recipe_names()),
+        "SHELL": list(SCRIPTS),
+    }  # fmt: skip

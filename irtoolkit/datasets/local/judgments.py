@@ -1,0 +1,21 @@
+"""Judgments of a file in either of their usual forms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from irtoolkit.base.files import StrPath, read_lines
+from irtoolkit.datasets.local.topics import BEIR_HEADER, QREL_FORMATS
+from irtoolkit.runs import Qrels
+
+
+def read_qrels(path: StrPath) -> Qrels:
+    """The judgments of a file: TREC qrels, or BEIR's below their header.
+
+    Raises:
+        InputError: no such file, or one that has neither form.
+    """
+    first = next((line for _, line in read_lines(path) if line.strip()), "")
+    if first.split("\t") != BEIR_HEADER:
+        return Qrels.read(path)
+    return Qrels.from_rows(row[:3] for row in QREL_FORMATS["beir"](Path(path)))

@@ -1,0 +1,142 @@
+"""A dataset with other queries, judgments or candidates than its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import ir_datasets
+from ir_datasets.formats import GenericQuery
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath
+from irtoolkit.base.ids import is_word
+from irtoolkit.base.records import Qrel
+from irtoolkit.datasets.benchmark import EvaluationProtocol
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.handlers import QrelsHandler, QueriesHandler
+from irtoolkit.datasets.local.folder import find_format
+from irtoolkit.datasets.local.judgments import read_qrels
+from irtoolkit.datasets.local.topics import TOPIC_FORMATS
+
+# Which documents a query ranks: the dataset's candidates of the query, or all documents.
+Candidates = Literal["pool", "corpus"]
+
+
+class _Without:
+    """An ir_datasets dataset without some of its parts."""
+
+    def __init__(self, source: Any, hidden: tuple[str, ...]) -> None:
+        self._source, self._hidden = source, hidden
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("_", *self._hidden)):
+            raise AttributeError(name)
+        return getattr(self._source, name)
+
+
+# The beginnings of the names of what belongs to each part.
+_POOLS = ("scoreddocs", "candidate_groups")
+_QUERIES = ("queries", "irtoolkit")  # our record of a benchmark is on its own queries
+_QRELS = ("qrels",)
+
+
+def with_candidates(data: Dataset, candidates: Candidates | str | None) -> Dataset:
+    """The dataset, whose queries rank their pools or the whole corpus.
+
+    Args:
+        data: a dataset.
+        candidates: "pool" or "corpus"; None keeps the dataset's own: pools where it has them.
+
+    Raises:
+        InputError: another word, or "pool" for a dataset without pools.
+    """
+    if candidates not in (None, "pool", "corpus"):
+        raise InputError(f"no candidates {candidates!r}", remedy="they are pool or corpus")
+    has_pools = data.has("scoreddocs")
+    if candidates == "pool" and not has_pools:
+        raise InputError(
+            f"dataset {data.id} has no candidate pools",
+            remedy="its queries rank the whole corpus: leave candidates out",
+        )
+    if candidates != "corpus" or not has_pools:
+        return data
+    return _made(data, _POOLS, (), "candidates", "corpus")
+
+
+def with_topics(data: Dataset, path: StrPath, *, pools: bool = False) -> Dataset:
+    """The documents of a dataset with the queries of a file, and without judgments.
+
+    Args:
+        data: a dataset with documents.
+        path: id, tab, text; TREC topics; or JSON lines; the first line shows which.
+        pools: whether a query ranks the candidates that the dataset has for its id, not the corpus.
+
+    Raises:
+        InputError: no such file; an id twice or not one word; a topic without text, or without
+            candidates where they are wanted.
+    """
+    queries = _read_topics(path)
+    handler = QueriesHandler(lambda: queries, GenericQuery, data.id, None)
+    if not pools:
+        return _made(data, (*_POOLS, *_QUERIES, *_QRELS), (handler,), "topics", str(path))
+    known = with_candidates(data, "pool").pools()
+    lacking = next((query.query_id for query in queries if query.query_id not in known), None)
+    if lacking is not None:
+        raise InputError(
+            f"dataset {data.id} has no candidates for topic {lacking}",
+            file=path,
+            remedy="--candidates corpus ranks all documents",
+        )
+    return _made(data, (*_QUERIES, *_QRELS), (handler,), "topics", str(path))
+
+
+def with_qrels(data: Dataset, path: StrPath) -> Dataset:
+    """The dataset with the judgments of a file.
+
+    Its measures remain, and its folds where all of their queries are judged.
+
+    Args:
+        data: a dataset.
+        path: TREC qrels, or BEIR's tab-separated ones; the first line shows which.
+
+    Raises:
+        InputError: no such file, or no qrels; see `Qrels.read`.
+    """
+    qrels = read_qrels(path)
+    handler = QrelsHandler(lambda: qrels, Qrel, {})
+    changed = _made(data, _QRELS, (handler,), "qrels", str(path))
+    changed.qrels = qrels
+    judged = set(qrels.query_ids)
+    if not all(judged.issuperset(fold) for fold in data.protocol.folds):
+        changed.protocol = EvaluationProtocol(data.protocol.measures)
+    return changed
+
+
+def _made(
+    data: Dataset, hidden: tuple[str, ...], handlers: tuple[Any, ...], part: str, by: str
+) -> Dataset:
+    source = ir_datasets.Dataset(*handlers, _Without(data.source, hidden))
+    made = Dataset(data.id, source, in_memory=data.in_memory)
+    made.replaced = {**data.replaced, part: by}
+    return made
+
+
+def _read_topics(path: StrPath) -> list[GenericQuery]:
+    queries: dict[str, GenericQuery] = {}
+    for topic in TOPIC_FORMATS[find_format("topics", Path(path))](Path(path)):
+        text = topic.title or topic.description
+        problem = None
+        if not is_word(topic.query_id):
+            problem = f"the topic id {topic.query_id!r} is not one word"
+        elif topic.query_id in queries:
+            problem = f"topic {topic.query_id} appears twice"
+        elif not text:
+            problem = f"topic {topic.query_id} has no text"
+        if problem is not None:
+            remedy = "give every topic an id of its own and a text"
+            raise InputError(problem, file=path, line=topic.line, remedy=remedy)
+        queries[topic.query_id] = GenericQuery(topic.query_id, text)
+    if not queries:
+        raise InputError("no topics", file=path, remedy="give another file")
+    return list(queries.values())

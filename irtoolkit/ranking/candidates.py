@@ -1,0 +1,66 @@
+"""Which documents the queries of a dataset rank, and how many of them are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.ranking.systems import System
+from irtoolkit.retrievers.task import Task
+from irtoolkit.runs import Run
+
+# Rows kept of a ranking of a whole corpus; candidate pools are ranked whole.
+CORPUS_DEPTH = 1000
+
+
+def usual_depth(data: Dataset, depth: int | None) -> int | None:
+    """Rows kept of each ranking of a dataset; None keeps all.
+
+    Args:
+        data: the dataset.
+        depth: the depth that was asked for; None if none was.
+
+    Raises:
+        InputError: a depth below 1.
+    """
+    if depth is not None and depth < 1:
+        raise InputError(f"depth {depth} is not at least 1")
+    return CORPUS_DEPTH if depth is None and not data.has("scoreddocs") else depth
+
+
+def candidates_line(
+    data: Dataset, task: Task, system: System, depth: int | None, run: Run | None = None
+) -> str:
+    """One line that says which candidates are ranked, how many, and to what depth.
+
+    Args:
+        data: the dataset.
+        task: its task, before another run or a first stage narrows it.
+        system: what ranks.
+        depth: rows kept for each query; None keeps all.
+        run: the run whose best documents are ranked again, if any.
+    """
+    if run is not None:
+        sizes = np.minimum(np.diff(run.offsets), system.depth).tolist()
+        return f"candidates: the best documents of the run {run.tag}, {_counted(sizes)} per query"
+    sizes = [len(group.docs) for group in task.groups]
+    cut = f", ranked to depth {depth:,}" if depth and depth < max(sizes, default=0) else ""
+    if system.first is not None:
+        cut = f"; the best {system.depth:,} by {system.first.name} are ranked again{cut}"
+    if not task.pooled:
+        return f"candidates: the corpus, {len(task.doc_ids):,} documents{cut}"
+    # The scoreddocs of other packages are the list of a first stage.
+    if data.about is not None or data.in_memory:
+        return f"candidates: the dataset's pools, {_counted(sizes)} per query{cut}"
+    return (
+        f"candidates: the list of documents that comes with {data.id}, {_counted(sizes)} per query,"
+        f" which is ranked again{cut}; --candidates corpus ranks all documents"
+    )
+
+
+def _counted(sizes: Sequence[int]) -> str:
+    least, most = min(sizes, default=0), max(sizes, default=0)
+    return f"{most:,}" if least == most else f"{least:,}-{most:,}"

@@ -1,0 +1,34 @@
+"""Scores as trec_eval prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from irtoolkit.scoring.score import Scores
+
+# Columns of a measure's name.
+_NAME = 22
+
+
+def trec_eval_lines(scores: Scores) -> Iterator[str]:
+    """The lines of `trec_eval -q`: name, query or all, value; one run after the other.
+
+    The values for all are the figures of the dataset's protocol.
+    """
+    for system, evaluation in scores.evaluations.items():
+        for place, query_id in enumerate(evaluation.query_ids):
+            for measure in scores.measures:
+                value = float(evaluation.per_query(measure)[place])
+                yield _line(measure, str(query_id), value, _counts(scores, measure))
+        yield f"{'runid':<{_NAME}}\tall\t{scores.runs[system].tag}"
+        for measure, value in evaluation.figures().items():
+            yield _line(measure, "all", value, _counts(scores, measure))
+
+
+def _counts(scores: Scores, measure: str) -> bool:
+    """Whether a measure counts something, as num_rel_ret does."""
+    return str(scores.measures[measure].NAME).startswith("Num")
+
+
+def _line(measure: str, query_id: str, value: float, whole: bool) -> str:
+    return f"{measure:<{_NAME}}\t{query_id}\t{value:.{0 if whole else 4}f}"

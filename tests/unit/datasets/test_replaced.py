@@ -1,0 +1,147 @@
+"""Datasets with other queries, judgments or candidates than their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import ir_datasets
+import pytest
+
+import irtoolkit as ir
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.local.judgments import read_qrels
+from irtoolkit.datasets.replaced import with_candidates, with_qrels, with_topics
+from irtoolkit.ranking.candidates import CORPUS_DEPTH, candidates_line, usual_depth
+from irtoolkit.ranking.systems import find_system
+from tests.datasets import Candidates, Docs, Queries
+
+Write = Callable[..., Path]
+SAMPLE = "csfcube/sample"
+
+
+def sample() -> Dataset:
+    return Dataset.load(SAMPLE)
+
+
+def test_the_corpus_in_place_of_pools() -> None:
+    corpus = with_candidates(sample(), "corpus")
+    assert not corpus.has("scoreddocs")
+    assert corpus.replaced == {"candidates": "corpus"}
+    assert sample().has("scoreddocs")
+    ((queries, docs),) = corpus.candidates()
+    assert (len(queries), len(docs)) == (6, 48)
+    # What the dataset says of itself remains.
+    assert corpus.protocol == sample().protocol
+    assert corpus.breakdown("facet") == sample().breakdown("facet")
+    assert corpus.qrels.as_dict() == sample().qrels.as_dict()
+    assert corpus.judgments_are_here
+
+
+def test_the_usual_candidates_change_nothing() -> None:
+    data = sample()
+    assert with_candidates(data, None) is data
+    assert with_candidates(data, "pool") is data
+    plain = ir.load(["a", "b"], queries=["a"])
+    assert with_candidates(plain, "corpus") is plain
+    with pytest.raises(InputError, match="has no candidate pools"):
+        with_candidates(plain, "pool")
+    with pytest.raises(InputError, match="no candidates 'pools'"):
+        with_candidates(data, "pools")
+
+
+def test_topics_rank_the_corpus_or_the_pools_of_their_ids(write: Write) -> None:
+    name = sample().query_ids()[0]
+    path = write("topics.jsonl", f'{{"_id": "{name}", "text": "parsing"}}\n')
+    corpus = with_topics(sample(), path)
+    assert [(q.query_id, q.default_text()) for q in corpus.queries()] == [(name, "parsing")]
+    assert len(corpus.pools()[name]) == 48
+    assert not corpus.has("qrels")
+    assert corpus.about is None
+    pooled = with_topics(sample(), path, pools=True)
+    assert pooled.pools()[name] == sample().pools()[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("t.tsv", "q 1\ttext\n", "topics.*is not one word|not one word"),
+        ("t.tsv", "q1\ta\nq1\tb\n", "t.tsv:2: topic q1 appears twice"),
+        ("t.tsv", "q1\t\n", "t.tsv:1: topic q1 has no text"),
+        ("t.txt", "no tab\n", "unknown format"),
+        ("t.tsv", "", "empty file"),
+    ],
+)
+def test_topics_that_cannot_be_asked(write: Write, name: str, text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        with_topics(sample(), write(name, text))
+
+
+def test_trec_topics(write: Write) -> None:
+    top = "<top>\n<num> Number: 7\n<title> a coat\n<desc> Description:\nwhose?\n</top>\n"
+    (query,) = with_topics(sample(), write("topics.301", top)).queries()
+    assert (query.query_id, query.text) == ("7", "a coat")
+
+
+def test_other_judgments_keep_folds_that_they_cover(write: Write) -> None:
+    rows = [f"{q.query_id} 0 {q.doc_id} {q.relevance}" for q in sample().qrels_iter()]
+    whole = with_qrels(sample(), write("all.qrels", "\n".join(rows) + "\n"))
+    assert whole.protocol == sample().protocol
+    few = with_qrels(sample(), write("few.qrels", rows[0] + "\n"))
+    assert few.protocol.folds == ()
+    assert few.protocol.measures == sample().protocol.measures
+    assert few.relevant().keys() <= {rows[0].split()[0]}
+    new = with_qrels(sample(), write("new.qrels", "other 0 910000001 1\n"))
+    assert "other" in new.known_queries()
+
+
+def test_both_forms_of_judgments(write: Write) -> None:
+    trec = read_qrels(write("a", "\nq1 0 d1 2\n"))
+    beir = read_qrels(write("b.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t2\n"))
+    assert trec.as_dict() == beir.as_dict() == {"q1": {"d1": 2}}
+    assert Dataset.of(write("c.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t2\n")).qrels.as_dict()
+
+
+# -- what is said, and how deep ------------------------------------------------------------------
+
+
+def line(data: Dataset, depth: int | None = None) -> str:
+    system = find_system("bm25", {})
+    return candidates_line(data, system.load(data), system, depth)
+
+
+def test_pools_and_corpora_are_named_with_their_sizes() -> None:
+    assert line(sample()) == "candidates: the dataset's pools, 17-21 per query"
+    assert (
+        line(sample(), 20) == "candidates: the dataset's pools, 17-21 per query, ranked to depth 20"
+    )
+    assert line(with_candidates(sample(), "corpus"), 100) == "candidates: the corpus, 48 documents"
+
+
+def test_the_list_of_a_first_stage_is_named() -> None:
+    docs = {f"d{i}": "text" for i in range(5)}
+    source = ir_datasets.Dataset(
+        Docs(docs), Queries({"q": "text"}), Candidates({"q": ["d1", "d2", "d3"]})
+    )
+    # As a dataset of another package under an id, such as msmarco-passage/trec-dl-2019.
+    data = Dataset("other/trec-dl-2019", source)
+    assert line(data) == (
+        "candidates: the list of documents that comes with other/trec-dl-2019, 3 per query, which is"
+        " ranked again; --candidates corpus ranks all documents"
+    )
+    assert line(with_candidates(data, "corpus")) == "candidates: the corpus, 5 documents"
+
+
+def test_a_corpus_has_a_usual_depth_and_pools_none() -> None:
+    assert usual_depth(sample(), None) is None
+    assert usual_depth(with_candidates(sample(), "corpus"), None) == CORPUS_DEPTH == 1000
+    assert usual_depth(sample(), 7) == 7
+    with pytest.raises(InputError, match="depth 0 is not at least 1"):
+        usual_depth(sample(), 0)
+
+
+def test_python_ranks_the_corpus_too() -> None:
+    run = ir.retrieve(SAMPLE, "bm25", candidates="corpus", progress=False)
+    assert len(run) == 6 * 48
+    assert len(ir.retrieve(SAMPLE, "bm25", candidates="pool", progress=False)) == 120
