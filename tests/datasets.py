@@ -22,7 +22,8 @@ from ir_datasets.formats import (
 from ir_datasets.indices import Docstore
 
 from irtoolkit.datasets.handlers import DocsHandler
-from irtoolkit.models.shards import Encodings, Output, Store, key_of, write_shard
+from irtoolkit.models.shards import Encodings, Output, key_of, write_shard
+from irtoolkit.models.store import Store
 from irtoolkit.retrievers.base import Hits, Retriever
 from irtoolkit.retrievers.task import Task, load_task
 

@@ -21,7 +21,8 @@ from irtoolkit.models.batches import Batches
 from irtoolkit.models.loading import Precision
 from irtoolkit.models.opening import AdapterSettings, load_adapter
 from irtoolkit.models.presets import Kind, Side
-from irtoolkit.models.shards import Encodings, Output, Store, key_of, write_shard
+from irtoolkit.models.shards import Encodings, Output, key_of, write_shard
+from irtoolkit.models.store import Store
 
 Stored = Literal["fp32", "fp16", "int8"]
 

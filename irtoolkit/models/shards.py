@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,14 +22,13 @@ from numpy.typing import NDArray
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
 from irtoolkit.base.ids import Ints
-from irtoolkit.base.locks import locked
 
 # A text's key: the first bytes of a hash.
 KEY_BYTES = 16
 # The arrays that a model makes of one text: a (d,) vector; (t, d) vectors of its tokens; or (n,) term
 # numbers with their (n,) weights.
 Output = tuple[NDArray[Any], ...]
-_SUFFIX = ".arrow"
+SUFFIX = ".arrow"
 
 
 def key_of(text: str) -> bytes:
@@ -66,6 +65,11 @@ class Shard:
     def keys(self) -> Any:
         """(n,) Arrow array of the texts' keys."""
         return self._table["key"].chunk(0)
+
+    def words(self) -> NDArray[np.uint64]:
+        """(n, 2) the keys as numbers of the same order."""
+        found = np.frombuffer(self.keys.buffers()[1], ">u8").reshape(-1, 2)
+        return found[: len(self.keys)].astype(np.uint64)
 
     @cached_property
     def lengths(self) -> Ints:
@@ -128,13 +132,13 @@ def write_shard(
         columns[f"values{number}"] = pa.LargeListArray.from_arrays(pa.array(starts), pa.array(flat))
         widths.append(first.shape[1] if first.ndim == 2 else None)
     table = pa.table(columns).replace_schema_metadata({"widths": json.dumps(widths)})
-    name = _name(keys)
-    temporary = folder / f".{_name(chunk or keys)}.tmp"
+    name = name_of(keys)
+    temporary = folder / f".{name_of(chunk or keys)}.tmp"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_file(sink, table.schema) as out:
             out.write_table(table, max_chunksize=len(keys))
-        made = folder / f"{name}-{sha256(temporary)[:32]}{_SUFFIX}"
+        made = folder / f"{name}-{sha256(temporary)[:32]}{SUFFIX}"
         temporary.replace(made)
     except OSError as error:
         raise InputError(f"cannot write: {error.strerror or error}", file=folder) from None
@@ -144,69 +148,9 @@ def write_shard(
     return Shard(made)
 
 
-def _name(keys: Sequence[bytes]) -> str:
+def name_of(keys: Sequence[bytes]) -> str:
+    """A name for a file or a lock of some texts."""
     return hashlib.sha256(b"".join(keys)).hexdigest()[:32]
-
-
-class Store:
-    """The shards of one folder: what one model under one set of parameters made of texts."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._shards: list[Shard] = []
-        self._known: set[str] = set()
-        self._sound: set[int] = set()
-        # Key to the number of a shard and a row of it, in one whole number.
-        self._places: dict[bytes, int] = {}
-        self.refresh()
-
-    def refresh(self) -> None:
-        """Takes in the shards that have been written since."""
-        for path in sorted(self.folder.glob(f"*{_SUFFIX}")):
-            if path.name not in self._known:
-                self.add(Shard(path))
-
-    def add(self, shard: Shard) -> None:
-        """Takes in a shard; of two that hold a text the first counts."""
-        try:
-            keys = shard.keys.to_pylist()
-        except Exception:  # Arrow has many for a damaged file: nothing of it can be used
-            if shard.is_sound():
-                raise
-            shard.path.unlink(missing_ok=True)
-            return
-        number = len(self._shards)
-        self._known.add(shard.path.name)
-        self._shards.append(shard)
-        for row, key in enumerate(keys):
-            self._places.setdefault(key, number << 32 | row)
-
-    def has(self, keys: Sequence[bytes]) -> list[bool]:
-        """Whether each key's output is here and sound. Shards that are damaged are deleted."""
-        places = (self._places.get(key) for key in keys)
-        for number in {place >> 32 for place in places if place is not None} - self._sound:
-            if self._shards[number].is_sound():
-                self._sound.add(number)
-            else:
-                self._forget(number)
-        return [key in self._places for key in keys]
-
-    def rows(self, keys: Iterable[bytes]) -> Encodings:
-        """The outputs of texts, every one of which is here."""
-        places = np.fromiter((self._places[key] for key in keys), np.int64)
-        return Encodings(tuple(self._shards), places >> 32, places & 0xFFFFFFFF)
-
-    def _forget(self, number: int) -> None:
-        self._places = {key: at for key, at in self._places.items() if at >> 32 != number}
-        path = self._shards[number].path
-        self._known.discard(path.name)
-        path.unlink(missing_ok=True)
-
-    @contextmanager
-    def locked(self, keys: Sequence[bytes], wait: bool) -> Iterator[bool]:
-        """Whether this process alone may now make the outputs of these texts; see `locked`."""
-        with locked(self.folder / f"{_name(keys)}.lock", wait, remove=True) as mine:
-            yield mine
 
 
 @dataclass(frozen=True)

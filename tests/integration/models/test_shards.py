@@ -179,7 +179,7 @@ def test_two_processes_share_the_work(models: list[Counting], how: EncoderSettin
     assert one["lengths"] == two["lengths"]
     assert one["digest"] == two["digest"] == Encoder(how).encode(many).digest()
     assert not models[0].seen
-    assert {Path(name).suffix for name in files(tmp_path)} == {".arrow"}
+    assert {Path(name).suffix for name in files(tmp_path)} <= {".arrow", ".keys"}
     assert Counter(keys_in(tmp_path)) == Counter(map(key_of, many))
 
 
@@ -194,4 +194,4 @@ def test_three_processes_with_lists_that_overlap(models: list[Counting], how: En
     union = sorted({text for part in lists for text in part})
     assert Encoder(how).encode(union).vectors().tolist() == vectors_of(union)
     assert not models[0].seen
-    assert {Path(name).suffix for name in files(tmp_path)} == {".arrow"}
+    assert {Path(name).suffix for name in files(tmp_path)} <= {".arrow", ".keys"}

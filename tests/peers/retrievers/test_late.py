@@ -17,7 +17,8 @@ from sentence_transformers import MultiVectorEncoder, SentenceTransformer
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.models import adapters as applied
-from irtoolkit.models.shards import Encodings, Store, key_of, write_shard
+from irtoolkit.models.shards import Encodings, key_of, write_shard
+from irtoolkit.models.store import Store
 from irtoolkit.retrievers import late
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.late import Late, _Tokens, maxsim, tokens

@@ -21,7 +21,8 @@ from irtoolkit.models import shards
 from irtoolkit.models.encoder import Encoder, EncoderSettings
 from irtoolkit.models.opening import AdapterSettings
 from irtoolkit.models.presets import Kind, Side
-from irtoolkit.models.shards import KEY_BYTES, Output, Store, key_of, write_shard
+from irtoolkit.models.shards import KEY_BYTES, Output, key_of, write_shard
+from irtoolkit.models.store import Store
 
 SMALL = 4
 TEXTS = [f"text {'x ' * (i % 7)}number {i}" for i in range(23)]
