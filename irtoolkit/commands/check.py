@@ -57,7 +57,7 @@ def execute(args: argparse.Namespace) -> int:
         print(line, file=sys.stderr)
     if found.problems:
         count = len(found.problems)
-        print(f"irtoolkit: {args.run}: {count} problem{'s' * (count > 1)}", file=sys.stderr)
+        print(f"irtoolkit: {args.run}: {count:,} problem{'s' * (count > 1)}", file=sys.stderr)
         return 2
     print(f"{args.run}: {found.topics} topics, {found.rows} rows, no problems")
     return 0

@@ -148,12 +148,16 @@ def _check_against(file: RunFile, dataset: Dataset, whole_pool: bool) -> None:
 def grouped(problems: Sequence[InputError], most: int) -> list[str]:
     """Lines for problems, of which those of one kind are abridged.
 
-    Problems of one kind have the same remedy. The first `most` of each kind are followed by a line
-    that counts the others.
+    Problems of one kind have the same remedy and concern the same thing, such as documents. The
+    first `most` of each kind are followed by a line that counts the others.
     """
-    kinds: dict[str, list[InputError]] = {}
+    kinds: dict[tuple[str, str], list[InputError]] = {}
     for problem in problems:
-        kinds.setdefault(problem.remedy or problem.found, []).append(problem)
+        subject, _, _ = problem.found.partition(" ")
+        # A word, and not a number or an id.
+        subject = subject if subject.isalpha() else ""
+        key = (subject, problem.remedy) if problem.remedy else (problem.found, "")
+        kinds.setdefault(key, []).append(problem)
     lines: list[str] = []
     for alike in kinds.values():
         lines += map(str, alike[:most])

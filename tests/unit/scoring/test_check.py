@@ -567,3 +567,22 @@ def test_checking_for_a_dataset_without_documents_is_an_answer(write: Write) -> 
     assert (3, f"topic q2 is not one of {dataset}") in [
         (problem.line, problem.found) for problem in check_run(path, dataset)
     ]
+
+
+def test_unknown_topics_and_documents_are_counted_apart(
+    irtoolkit: Callable[..., Answer], write: Write
+) -> None:
+    rows = [f"t{q} Q0 d{q}{d} {d} {-d} tag" for q in range(5) for d in range(1, 4)]
+    path = write("x.run", "\n".join(rows) + "\n")
+    answer = irtoolkit("check", path, "--dataset", "csfcube/sample")
+    assert answer.status == 2
+    lines = [line.removeprefix(f"{path}:") for line in answer.err.splitlines()]
+    shown = [line.partition(" is not")[0] for line in lines]
+    assert shown[:-2] == [
+        "1: topic t0", "4: topic t1", "7: topic t2", "... and 2 more like this",
+        "1: document d01", "2: document d02", "3: document d03", "... and 12 more like this",
+    ]  # fmt: skip
+    assert lines[-2].startswith("15: 6 topics of csfcube/sample are missing")
+    assert lines[-1] == f"irtoolkit: {path}: 21 problems"
+    every = irtoolkit("check", path, "--dataset", "csfcube/sample", "--all")
+    assert (every.status, len(every.err.splitlines())) == (2, 22)
