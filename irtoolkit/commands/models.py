@@ -7,6 +7,9 @@ list says what to do; nothing is downloaded.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
 
 from irtoolkit.commands import add_format, print_json
 
@@ -16,12 +19,25 @@ EXAMPLES = (
     "irtoolkit models ColBERTv2 Contriever",
     "irtoolkit models --kind cross --format json",
 )
+# Kinds of models and what they make of a text, in the order of the list.
+KINDS = {
+    "dense": "dense: one vector for each text",
+    "late": "late: one vector for each token",
+    "sparse": "sparse: a weight for each term of a vocabulary",
+    "cross": "cross: one score for query and document together",
+    "writer": "writer: queries that a document answers",
+    "weigher": "weigher: a weight for each term of a text",
+}
+_HERE, _ON_HUB = "weights on this machine", "weights not on this machine"
+_NOWHERE = "no published weights that can be loaded: give a folder"
+# Columns before a value.
+_INDENT = 16
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", nargs="*", metavar="MODEL", help="default: a list of all")
     parser.add_argument(
-        "--kind", choices=("dense", "late", "sparse", "cross", "writer", "weigher"),
+        "--kind", choices=tuple(KINDS),
         help="only models that make this of a text",
     )  # fmt: skip
     add_format(parser)
@@ -53,14 +69,8 @@ def execute(args: argparse.Namespace) -> None:
     }
     if args.format == "json":
         print_json(facts)
-    elif args.model and args.format == "text":
-        for name, known in facts.items():
-            print(name)
-            for key, value in known.items():
-                if value not in (None, "", " "):
-                    print(f"  {key.replace('_', ' '):13} {value}")
-            if known["missing"] is None:
-                print("  weights       here")
+    elif args.format == "text":
+        (_print_all if args.model else _print_groups)(facts)
     else:
         headers = ("model", "kind", "weights", "id", "licence")
         rows = [
@@ -68,5 +78,63 @@ def execute(args: argparse.Namespace) -> None:
              known["licence"])
             for name, known in facts.items()
         ]  # fmt: skip
-        notes = () if args.format != "text" else ("irtoolkit models NAME says where from and how.",)
-        print(TextTable(headers, rows, notes=notes).render(args.format), end="\n")
+        print(TextTable(headers, rows).render(args.format))
+
+
+def _print_all(facts: Mapping[str, Mapping[str, Any]]) -> None:
+    """Everything that is known of some models."""
+    from irtoolkit.base.tables import terminal_width
+    from irtoolkit.base.textwidth import wrap
+
+    for name, known in facts.items():
+        print(name)
+        shown = {key: value for key, value in known.items() if value not in (None, "", " ")}
+        if known["missing"] is None:
+            shown["weights"] = "here"
+        for key, value in shown.items():
+            first, *others = wrap(str(value), terminal_width() - _INDENT, cut=False)
+            print(f"  {key.replace('_', ' '):{_INDENT - 3}} {first}")
+            for line in others:
+                print(" " * _INDENT + line)
+
+
+def _print_groups(facts: Mapping[str, Mapping[str, Any]]) -> None:
+    """The list for a terminal, by kind, with the models whose weights are here first."""
+    from irtoolkit.base.errors import needs_extra
+    from irtoolkit.base.tables import terminal_width
+    from irtoolkit.base.textwidth import pad, shorten, wrap
+    from irtoolkit.datasets.benchmark import NOT_STATED
+
+    width = terminal_width()
+    name_width = max(map(len, facts), default=0)
+    id_width = max((len(known["id"]) for known in facts.values()), default=0)
+    for kind, title in KINDS.items():
+        states: dict[str, list[str]] = {}
+        for name, known in facts.items():
+            if known["kind"] == kind:
+                states.setdefault(_state(known), []).append(name)
+        if not states:
+            continue
+        print(title)
+        for state in (_HERE, _ON_HUB):
+            if state in states:
+                print(f"  {state}")
+            for name in states.get(state, ()):
+                known = facts[name]
+                licence = "" if known["licence"] == NOT_STATED else known["licence"]
+                cells = pad(name, name_width), pad(known["id"], id_width), licence
+                print(shorten(f"    {'  '.join(cells)}".rstrip(), width))
+        if _NOWHERE in states:
+            print(f"  {_NOWHERE}")
+            for line in wrap(", ".join(states[_NOWHERE]), width - 4, cut=False):
+                print(f"    {line}")
+        print()
+    if find_spec("sentence_transformers") is None:
+        print(needs_extra("sentence-transformers", "neural"))
+    print("irtoolkit models NAME says where a model comes from and how to get its weights.")
+
+
+def _state(known: Mapping[str, Any]) -> str:
+    if known["missing"] is None:
+        return _HERE
+    return _NOWHERE if known["unpublished"] else _ON_HUB

@@ -1,0 +1,56 @@
+"""The list of models: as wide as a terminal, by kind, with the weights that are here first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from irtoolkit.commands.models import KINDS
+from irtoolkit.models import presets as known
+from tests.conftest import Answer
+
+Command = Callable[..., Answer]
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_the_list_fits_a_terminal_and_lacks_no_model(
+    irtoolkit: Command, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    out = irtoolkit("models").out
+    assert max(map(len, out.splitlines())) <= columns
+    words = set(out.replace(",", " ").split())
+    assert set(known.presets()) <= words
+    headings = [line for line in out.splitlines() if not line.startswith(" ") and ": " in line]
+    assert headings == list(KINDS.values())
+
+
+def test_what_is_here_comes_first(irtoolkit: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        known, "missing_weights", lambda preset: None if preset.name == "ColBERTv2" else "no"
+    )
+    lines = irtoolkit("models", "--kind", "late").out.splitlines()
+    assert [line.split()[0] for line in lines[1:5]] == [
+        "weights", "ColBERTv2", "weights", "ColBERTv1.9",
+    ]  # fmt: skip
+
+
+def test_one_model_fits_a_terminal(irtoolkit: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = irtoolkit("models", "ColBERTv2").out.splitlines()
+    assert lines[:2] == ["ColBERTv2", "  id            colbert-ir/colbertv2.0"]
+    assert max(map(len, lines)) <= 80
+
+
+def test_json_keeps_everything(irtoolkit: Command) -> None:
+    found = json.loads(irtoolkit("models", "--format", "json").out)
+    assert list(found) == list(known.presets())
+    assert {"id", "licence", "missing", "unpublished", "source"} <= set(found["SIM"])
+
+
+def test_datasets_fit_a_terminal(irtoolkit: Command) -> None:
+    out = irtoolkit("datasets").out
+    assert max(map(len, out.splitlines())) <= 100
+    assert "variants of these, such as relic/" in out
