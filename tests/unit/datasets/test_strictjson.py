@@ -150,7 +150,8 @@ def test_cut_off_anywhere(tmp_path: Path, size: int) -> None:
         ('{"a":\n 1.}', 2, "not a comma or closing brace"),
         ('{"a":\n +1}', 2, "not JSON: Expecting value"),
         ('{"a":\n}', 2, "not JSON: Expecting value"),
-        ('{"a": [1,\n2,\n]}', 3, "not JSON"),
+        # Python 3.13 names the comma, and not what follows it.
+        ('{"a": [1,\n2,\n]}', 3 if sys.version_info < (3, 13) else 2, "not JSON"),
         ('{"a": [1,\n2 3]}', 2, "not JSON: Expecting ',' delimiter"),
         ('{"a": {"b":\n1,\n\n2: 3}}', 4, "not JSON"),
         ('{"a": "x\ny"}', 1, "not JSON: Invalid control character"),

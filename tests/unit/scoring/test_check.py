@@ -17,7 +17,7 @@ import pytest
 from irtoolkit.base.errors import InputError
 from irtoolkit.runs import Run
 from irtoolkit.scoring.check import check_run, read_run, shallow_queries
-from tests.conftest import SAMPLE
+from tests.conftest import SAMPLE, Answer
 from tests.datasets import Candidates, Docs, Queries, register_parts
 
 Write = Callable[..., Path]
