@@ -1,6 +1,7 @@
 # make demo   installs into .venv and measures the CSFCube paper's tables again
 # make check  installs into .venv and runs ruff, mypy and the unit tests, in about a minute
 # make test   installs into .venv and runs ruff, mypy and all tests
+# make lanes  runs the unit tests with every Python that irtoolkit supports; make lane-3.12 with one
 # make docs   installs into .venv and builds the pages into site/, checking every link
 
 PYTHON ?= python3
@@ -15,7 +16,12 @@ export IRTOOLKIT_DATA
 export HF_HUB_OFFLINE := 1
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: demo check test lint docs clean
+# Pythons that irtoolkit supports, what is installed for each, and the tests that are run.
+LANES := 3.11 3.12 3.13
+EXTRAS ?= dev
+TESTS ?= tests/unit
+
+.PHONY: demo check test lanes $(LANES:%=lane-%) lint docs clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -35,6 +41,17 @@ check: lint
 test: lint
 	$(BIN)/pytest
 
+lanes: $(LANES:%=lane-%)
+
+# uv finds a Python in PATH, or downloads one. constraints.txt says what differs between them.
+$(BIN)/uv: $(VENV)/installed
+	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt uv
+
+$(LANES:%=lane-%): lane-%: $(BIN)/uv
+	$(BIN)/uv venv -q --allow-existing --python $* .venv-$*
+	$(BIN)/uv pip install -q --python .venv-$*/bin/python -c constraints.txt -e '.[$(EXTRAS)]'
+	env -u IRTOOLKIT_DATA .venv-$*/bin/python -m pytest $(TESTS)
+
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -45,4 +62,4 @@ docs: $(VENV)/installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(LANES:%=.venv-%) site .mypy_cache .ruff_cache .pytest_cache
