@@ -16,7 +16,7 @@ LEVELS = (
     ("base",),
     ("runs",),
     ("datasets", "measures"),
-    ("models",),
+    ("indexes", "models"),
     ("retrievers",),
     ("ranking", "scoring"),
     ("training", "building"),

@@ -1,0 +1,369 @@
+"""The compiled loops that search postings.
+
+Scores are whole numbers: each term's weight in a document is rounded to a fixed point. Sums of whole
+numbers do not depend on the order in which terms, windows or shards are visited, so pruned and
+exhaustive search agree in every score and every tie.
+
+A shard is (starts, documents, classes, live), a table the weight of each class of postings; see
+`postings.PostingsShard`.
+A query is (terms, scales, bounds), its terms in ascending order of bounds, the most that each adds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+# Documents whose scores are added up at once; they stay in the processor's cache.
+WINDOW, FIRST = 1 << 14, 1 << 10
+# Places within a window: damaged postings must not lead out of it.
+MASK = WINDOW - 1
+# More documents compete than there is room for.
+CROWDED = -1
+
+
+@numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
+def _part(weight: Any, scale: Any) -> Any:
+    # Never nothing: a sum of 0 says that a document has not been met.
+    return np.int64(weight * scale + 1.0)
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _reach(docs: Any, first: int, last: int, doc: int) -> int:
+    """The first place from `first` on whose document is not before `doc`."""
+    step = 1
+    low = first
+    while low + step < last and docs[low + step] < doc:
+        low += step
+        step *= 2
+    high = min(low + step, last)
+    if low < last and docs[low] < doc:
+        low += 1
+    while low < high:
+        middle = (low + high) // 2
+        if docs[middle] < doc:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _greatest(values: Any, count: int, depth: int) -> Any:
+    """The value at a depth from above, by quickselect; the values are moved."""
+    low, high, wanted = 0, count - 1, count - depth
+    while low < high:
+        pivot = values[(low + high) // 2]
+        left, right = low, high
+        while left <= right:
+            while values[left] < pivot:
+                left += 1
+            while values[right] > pivot:
+                right -= 1
+            if left <= right:
+                values[left], values[right] = values[right], values[left]
+                left += 1
+                right -= 1
+        if wanted <= right:
+            high = right
+        elif wanted >= left:
+            low = left
+        else:
+            break
+    return values[wanted]
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _kept(found: Any, scores: Any, count: int, depth: int) -> tuple[int, Any]:
+    """Drops what is below the best `depth`; how many are left, and the least of them."""
+    least = _greatest(scores[:count].copy(), count, depth)
+    left = 0
+    for at in range(count):
+        if scores[at] >= least:
+            found[left], scores[left] = found[at], scores[at]
+            left += 1
+    return left, least
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def collect(
+    shard: Any, table: Any, query: Any, depth: int, least: Any, room: Any, out: Any
+) -> tuple[int, Any]:
+    """Collects all documents that may be among the best `depth`, by MaxScore over windows.
+
+    Terms whose bounds together do not reach the least score of the best so far only confirm
+    documents that other terms have found (Turtle and Flood 1995).
+
+    Args:
+        shard, table, query: see above.
+        depth: how many are wanted.
+        least: what a document must score at least.
+        room: (sums, touched, cursors), memory to work in; sums and cursors are zero.
+        out: (documents, scores), to be filled.
+
+    Returns:
+        The number of documents, or CROWDED, and what a document must score at least.
+    """
+    # Arrays of a tuple are counted anew wherever they are taken out of it: not within a loop.
+    starts, docs, classes, live = shard
+    terms, scales, bounds = query
+    sums, touched, cursors = room
+    found, scores = out
+    count, known = 0, len(terms)
+    size = len(live)
+    reached = np.empty(known, np.int64)  # of the first terms together
+    total = np.int64(0)
+    for t in range(known):
+        total += bounds[t]
+        reached[t] = total
+        cursors[t] = starts[terms[t]]
+    required = 0
+    low, step = 0, FIRST
+    while low < size:
+        while required < known and reached[required] < least:
+            required += 1
+        if required == known:
+            break
+        # The next window with a document that a required term has.
+        following = size
+        for t in range(required, known):
+            if cursors[t] < starts[terms[t] + 1]:
+                following = min(following, np.int64(docs[cursors[t]]))
+        if following >= size:
+            break
+        low = max(low, following)
+        # Small windows soon give a score that others must reach.
+        high = min(size, low + step)
+        step = min(WINDOW, 4 * step)
+        expected = 0
+        for t in range(required, known):
+            expected += starts[terms[t] + 1] - starts[terms[t]]
+        # Where most documents are met anyway, adding up everything is faster than confirming.
+        few = 8 * expected < size
+        needed = required if few else 0
+        seen = 0
+        for t in range(known - 1, needed - 1, -1):
+            at, end, scale = cursors[t], starts[terms[t] + 1], scales[t]
+            if t < required:  # it may have been left behind
+                at = _reach(docs, at, end, low)
+            last = _reach(docs, at, end, high)
+            cursors[t] = last
+            if few:
+                for at in range(at, last):
+                    doc = (docs[at] - low) & MASK
+                    if sums[doc] == 0:
+                        touched[seen] = doc
+                        seen += 1
+                    sums[doc] += _part(table[classes[at]], scale)
+            else:
+                for at in range(at, last):
+                    sums[(docs[at] - low) & MASK] += _part(table[classes[at]], scale)
+        if not few:
+            enough = max(np.int64(1), least)
+            for doc in range(high - low):
+                if sums[doc] >= enough:
+                    touched[seen] = doc
+                    seen += 1
+                else:
+                    sums[doc] = 0
+        if needed:
+            seen = _confirmed(shard, table, query, needed, reached, least, low, high, seen, room)
+        for i in range(seen):
+            doc = np.int64(touched[i])
+            score = sums[doc]
+            sums[doc] = 0
+            if score < least or score == 0 or not live[low + doc]:
+                continue
+            if count == len(found):
+                if count < 2 * depth:
+                    return CROWDED, least
+                count, least = _kept(found, scores, count, depth)
+                if 2 * count > len(found):
+                    return CROWDED, least
+                if score < least:
+                    continue
+            found[count], scores[count] = low + doc, score
+            count += 1
+        low = high
+    if count > depth:
+        count, least = _kept(found, scores, count, depth)
+    return count, least
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _confirmed(
+    shard: Any, table: Any, query: Any, required: int, reached: Any, least: Any, low: int,
+    high: int, seen: int, room: Any,
+) -> int:  # fmt: skip
+    """Adds the terms that are not required to the documents of a window that may still compete."""
+    starts, docs, classes, _ = shard
+    terms, scales, _ = query
+    sums, touched, cursors = room
+    for t in range(required - 1, -1, -1):
+        left = 0
+        for i in range(seen):
+            doc = touched[i]
+            if sums[doc] != 0 and sums[doc] + reached[t] >= least:
+                touched[left] = doc
+                left += 1
+            else:
+                sums[doc] = 0
+        seen = left
+        if seen == 0:
+            return 0
+        end = starts[terms[t] + 1]
+        first = _reach(docs, cursors[t], end, low)
+        last = _reach(docs, first, end, high)
+        cursors[t] = last
+        scale = scales[t]
+        if (last - first) < 8 * seen:
+            for at in range(first, last):
+                doc = (docs[at] - low) & MASK
+                if sums[doc] != 0:
+                    sums[doc] += _part(table[classes[at]], scale)
+        else:
+            for i in range(seen):
+                doc = touched[i]
+                at = _reach(docs, first, last, low + doc)
+                if at < last and docs[at] == low + doc:
+                    sums[doc] += _part(table[classes[at]], scale)
+    return seen
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def add_up(
+    shard: Any, table: Any, query: Any, low: int, high: int, cursors: Any, sums: Any
+) -> None:
+    """Adds up the scores of a window of documents; cursors move on to the next."""
+    starts, docs, classes, _ = shard
+    terms, scales, _ = query
+    for t in range(len(terms)):
+        scale, first = scales[t], cursors[t]
+        cursors[t] = _reach(docs, first, starts[terms[t] + 1], high)
+        for at in range(first, cursors[t]):
+            sums[(docs[at] - low) & MASK] += _part(table[classes[at]], scale)
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def standing(
+    shard: Any, table: Any, query: Any, wanted: Any, names: Any, room: Any, out: Any
+) -> None:
+    """Counts the documents before some others: greater scores, and equal ones with a later id.
+
+    Args:
+        wanted: (scores, names): of each wanted document its score, and how many ids of the shard are
+            not after its own.
+        names: place of each document's id among the shard's, ascending.
+        room: (sums, cursors) to work in.
+        out: documents before each wanted one, which are added to.
+    """
+    starts, _, _, live = shard
+    scores, places = wanted
+    sums, cursors = room
+    for t in range(len(query[0])):
+        cursors[t] = starts[query[0][t]]
+    size = len(live)
+    for low in range(0, size, WINDOW):
+        high = min(size, low + WINDOW)
+        sums[:] = 0
+        add_up(shard, table, query, low, high, cursors, sums)
+        for i in range(len(scores)):
+            before = 0
+            for doc in range(high - low):
+                if live[low + doc] and (
+                    sums[doc] > scores[i]
+                    or (sums[doc] == scores[i] and names[low + doc] >= places[i])
+                ):
+                    before += 1
+            out[i] += before
+    sums[:] = 0
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def score_of(shard: Any, table: Any, query: Any, doc: int) -> Any:
+    """The score of one document."""
+    starts, docs, classes, _ = shard
+    terms, scales, _ = query
+    total = np.int64(0)
+    for t in range(len(terms)):
+        end = starts[terms[t] + 1]
+        at = _reach(docs, starts[terms[t]], end, doc)
+        if at < end and docs[at] == doc:
+            total += _part(table[classes[at]], scales[t])
+    return total
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _without(found: Any, scores: Any, count: int, depth: int, names: Any) -> int:
+    """Drops the earliest ids of the documents that tie at the last place; how many are left."""
+    least = scores[0]
+    for at in range(count):
+        least = min(least, scores[at])
+    tied = np.empty(count, np.int64)
+    above, known = 0, 0
+    for at in range(count):
+        if scores[at] > least:
+            above += 1
+        else:
+            tied[known] = names[found[at]]
+            known += 1
+    latest = _greatest(tied, known, depth - above)
+    left = 0
+    for at in range(count):
+        if scores[at] > least or names[found[at]] >= latest:
+            found[left], scores[left] = found[at], scores[at]
+            left += 1
+    return left
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def settle(docs: Any, scores: Any, counts: Any, names: Any) -> None:
+    """Puts documents of equal scores, which are next to each other, in descending order of ids."""
+    for row in range(len(docs)):
+        for i in range(1, counts[row]):
+            j = i
+            doc = docs[row, i]
+            while (
+                j and scores[row, j - 1] == scores[row, i] and names[docs[row, j - 1]] < names[doc]
+            ):
+                docs[row, j] = docs[row, j - 1]
+                j -= 1
+            docs[row, j] = doc
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def search(
+    shard: Any, table: Any, queries: Any, asked: Any, names: Any, room: Any, out: Any
+) -> None:
+    """The best documents of several queries, in any order.
+
+    Args:
+        queries: (starts, terms, scales, bounds), the terms of all queries end to end.
+        asked: (q,) numbers of the queries to search for.
+        names: place of each document's id among the shard's, ascending.
+        room: (sums, touched, cursors, documents, scores) to work in.
+        out: (counts, documents, scores, least), rows by query; a count is CROWDED where more documents
+            tie than the room holds.
+    """
+    begins, terms, scales, bounds = queries
+    sums, touched, cursors, found, values = room
+    counts, docs, scores, least = out
+    depth = docs.shape[1]
+    for number in asked:
+        part = slice(begins[number], begins[number + 1])
+        query = terms[part], scales[part], bounds[part]
+        count, _ = collect(
+            shard, table, query, depth, least[number], (sums, touched, cursors), (found, values)
+        )
+        if count == CROWDED:
+            sums[:] = 0
+            counts[number] = CROWDED
+            continue
+        if count > depth:  # some tie at the last place
+            count = _without(found, values, count, depth, names)
+        counts[number] = count
+        docs[number, :count] = found[:count]
+        scores[number, :count] = values[:count]
+        scores[number, count:] = 0

@@ -1,0 +1,283 @@
+"""The compiled loops that turn text into postings: tokenize, count, invert."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+# How bytes of ASCII are split. In SPLIT text tokens are separated by
+# a byte that UTF-8 does not have.
+WORD, STANDARD, WHITESPACE, SPLIT = 0, 1, 2, 3
+SEPARATOR = 255
+# Classes of bytes.
+_NONE, _LETTER, _DIGIT, _UNDERSCORE = 0, 1, 2, 3
+# A document that the loops leave to Python; and the longest token of "standard".
+HARD = -1
+_LONGEST = 255
+_OFFSET, _PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)
+
+
+@numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
+def _kind(byte: Any) -> int:
+    if 97 <= byte <= 122 or 65 <= byte <= 90:
+        return _LETTER
+    if 48 <= byte <= 57:
+        return _DIGIT
+    return _UNDERSCORE if byte == 95 else _NONE
+
+
+@numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
+def _punctuation(text: Any, at: int, end: int) -> int:
+    """The last byte of a dash, curly quote or ellipsis (U+2013 to U+2026), or 0 for another character."""
+    if at + 2 < end and text[at] == 0xE2 and text[at + 1] == 0x80:
+        last = text[at + 2]
+        if last == 0x93 or last == 0x94 or 0x98 <= last <= 0x9D or last == 0xA6:
+            return int(last)
+    return 0
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _end(text: Any, at: int, end: int, mode: int) -> tuple[int, bool]:
+    """Where the token that begins here ends, and whether it is one; -1 leaves the document to Python."""
+    if mode == SPLIT:
+        while at < end and text[at] != SEPARATOR:
+            at += 1
+        return at, True
+    if mode == WHITESPACE:
+        while at < end and not (9 <= text[at] <= 13 or 28 <= text[at] <= 32):
+            if text[at] >= 128:
+                if not _punctuation(text, at, end):
+                    return HARD, False
+                at += 2
+            at += 1
+        return at, True
+    first = at
+    sound = False
+    while True:
+        while at < end and _kind(text[at]) != _NONE:
+            sound = sound or text[at] != 95
+            at += 1
+        if at < end and text[at] >= 128 and not _punctuation(text, at, end):
+            return HARD, False
+        if mode == WORD:
+            return at, at - first > 1
+        if not sound:
+            return at, False
+        # Letters may be joined by an apostrophe, full stop or colon, digits by other marks.
+        wide = 1
+        mark = int(text[at]) if at < end else 0
+        if mark >= 128:
+            mark, wide = 39 if 0x98 <= _punctuation(text, at, end) <= 0x99 else 0, 3
+        if mark == 0 or at + wide >= end:
+            return at, True
+        left, right = _kind(text[at - 1]), _kind(text[at + wide])
+        letters = left == _LETTER and right == _LETTER and (mark == 39 or mark == 46 or mark == 58)
+        digits = (
+            left == _DIGIT and right == _DIGIT
+            and (mark == 39 or mark == 44 or mark == 46 or mark == 59)
+        )  # fmt: skip
+        if not (letters or digits):
+            return at, True
+        at += wide
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _number(text: Any, first: int, last: int, table: Any, used: Any, lower: bool) -> int:
+    """The number of a token, which gets the next one where it is new; -1 where the table is full."""
+    slots, hashes, starts, arena = table
+    code = _OFFSET
+    for at in range(first, last):
+        byte = text[at]
+        if lower and 65 <= byte <= 90:
+            byte += np.uint8(32)
+        code = (code ^ np.uint64(byte)) * _PRIME
+    code ^= code >> np.uint64(32)
+    mask = np.uint64(len(slots) - 1)
+    slot = code & mask
+    while slots[slot] >= 0:
+        number = slots[slot]
+        begin = starts[number]
+        if hashes[number] == code and starts[number + 1] - begin == last - first:
+            same = True
+            for at in range(last - first):
+                byte = text[first + at]
+                if lower and 65 <= byte <= 90:
+                    byte += np.uint8(32)
+                if arena[begin + at] != byte:
+                    same = False
+                    break
+            if same:
+                return int(number)
+        slot = (slot + np.uint64(1)) & mask
+    count = used[0]
+    begin = starts[count]
+    if 2 * (count + 1) > len(slots) or count + 2 > len(starts):
+        return HARD
+    if begin + last - first > len(arena):
+        return HARD
+    for at in range(last - first):
+        byte = text[first + at]
+        if lower and 65 <= byte <= 90:
+            byte += np.uint8(32)
+        arena[begin + at] = byte
+    slots[slot] = count
+    hashes[count] = code
+    starts[count + 1] = begin + last - first
+    used[0] = count + 1
+    return int(count)
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def tokenize(text: Any, starts: Any, first: int, mode: int, table: Any, used: Any, out: Any) -> int:
+    """Writes the token numbers of texts end to end, from text `first` on.
+
+    `table` is (slots, hashes, starts, arena) of the known tokens and `used` their number. `out` is
+    (tokens, begins, ends), begins and ends by text; a text that is left to Python ends at HARD.
+
+    Returns:
+        The text at which the table was full, or the number of texts.
+    """
+    tokens, begins, ends = out
+    place = 0 if first == 0 else begins[first]
+    for doc in range(first, len(starts) - 1):
+        at, end = starts[doc], starts[doc + 1]
+        begins[doc] = place
+        written = place
+        hard = False
+        while at < end:
+            byte = text[at]
+            if mode == SPLIT:
+                outside = byte == SEPARATOR
+            elif mode == WHITESPACE:
+                outside = 9 <= byte <= 13 or 28 <= byte <= 32
+            else:
+                outside = byte < 128 and _kind(byte) == _NONE
+                if byte >= 128:
+                    if not _punctuation(text, at, end):
+                        hard = True
+                        break
+                    at += 3
+                    continue
+            if outside:
+                at += 1
+                continue
+            last, is_token = _end(text, at, end, mode)
+            if last == HARD or (mode == STANDARD and last - at > _LONGEST):
+                hard = True
+                break
+            if is_token:
+                number = _number(text, at, last, table, used, mode != SPLIT)
+                if number == HARD:
+                    return doc
+                tokens[written] = number
+                written += 1
+            at = last
+        if hard:
+            ends[doc] = HARD
+        else:
+            ends[doc] = written
+            place = written
+        if doc + 1 < len(begins):
+            begins[doc + 1] = place
+    return len(starts) - 1
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def count(tokens: Any, begins: Any, ends: Any, terms: Any, room: Any, out: Any) -> int:
+    """Counts the terms of each text.
+
+    Args:
+        tokens, begins, ends: what `tokenize` wrote.
+        terms: token number to term number, -1 for one that is stopped.
+        room: (stamps, places), memory for as many terms as there are; stamps begin at -1.
+        out: (terms, counts, ends, lengths): terms of all texts end to end with their counts, where each
+            text's end, and its number of terms with repetitions.
+
+    Returns:
+        The number of distinct terms of all texts together.
+    """
+    stamps, places = room
+    found, counts, found_ends, lengths = out
+    place = 0
+    for doc in range(len(begins)):
+        length = 0
+        for at in range(begins[doc], ends[doc]):
+            term = terms[tokens[at]]
+            if term < 0:
+                continue
+            length += 1
+            if stamps[term] == doc:
+                counts[places[term]] += 1
+            else:
+                stamps[term] = doc
+                places[term] = place
+                found[place] = term
+                counts[place] = 1
+                place += 1
+        found_ends[doc] = place
+        lengths[doc] = length
+    return place
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def mark(counts: Any, ends: Any, count_codes: Any, length_codes: Any, grid: Any) -> None:
+    """Marks each pair of a term's count and its text's length that occurs in a grid of their codes."""
+    at = 0
+    for doc in range(len(ends)):
+        length = length_codes[doc]
+        while at < ends[doc]:
+            grid[count_codes[counts[at]], length] = 1
+            at += 1
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def invert(first: int, counted: Any, order: Any, codes: Any, cursors: Any, out: Any) -> None:
+    """Appends the postings of texts, whose numbers begin at `first`, to those of their terms.
+
+    Args:
+        first: number of the first text.
+        counted: (terms, counts, ends); see `count`.
+        order: term number to place among the shard's terms.
+        codes: (count codes, length codes, grid of classes); see `mark`.
+        cursors: where each term's next posting goes.
+        out: (documents, classes).
+    """
+    terms, counts, ends = counted
+    count_codes, length_codes, grid = codes
+    docs, classes = out
+    at = 0
+    for doc in range(len(ends)):
+        length = length_codes[doc]
+        while at < ends[doc]:
+            term = order[terms[at]]
+            place = cursors[term]
+            docs[place] = first + doc
+            classes[place] = grid[count_codes[counts[at]], length]
+            cursors[term] = place + 1
+            at += 1
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def extremes(starts: Any, classes: Any, counts: Any, lengths: Any, bounds: Any) -> None:
+    """What bounds the weight of each term: the shortest length of documents that have it once, twice,
+    more often, or 0; and its greatest count. Counts and lengths are by class."""
+    for term in range(len(starts) - 1):
+        bounds[term] = 0
+        for at in range(starts[term], starts[term + 1]):
+            count, length = counts[classes[at]], lengths[classes[at]]
+            which = min(count, 3) - 1
+            if bounds[term, which] == 0 or length < bounds[term, which]:
+                bounds[term, which] = length
+            bounds[term, 3] = max(bounds[term, 3], count)
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def hash_each(data: Any, starts: Any, out: Any) -> None:
+    """A number of 64 bits for each text."""
+    for text in range(len(out)):
+        code = _OFFSET
+        for at in range(starts[text], starts[text + 1]):
+            code = (code ^ np.uint64(data[at])) * _PRIME
+        out[text] = code ^ (code >> np.uint64(32))

@@ -1,0 +1,119 @@
+"""The documents of a shard: their ids, texts and the order of their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints
+from irtoolkit.indexes.strings import Strings, StringsWriter, mapped
+
+# Ids up to so many bytes are sorted as rows of an array.
+_SHORT = 64
+
+Hashes = NDArray[np.uint64]
+
+
+class Documents:
+    """The documents of a shard, mapped from a folder; see `DocumentsWriter`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @cached_property
+    def ids(self) -> Strings:
+        """Their ids."""
+        return Strings.load(self._folder, "ids")
+
+    @cached_property
+    def texts(self) -> Strings | None:
+        """Their texts, or None where the index keeps none."""
+        kept = (self._folder / "texts.bin").is_file()
+        return Strings.load(self._folder, "texts") if kept else None
+
+    @cached_property
+    def order(self) -> NDArray[np.int32]:
+        """(d,) the documents in ascending order of their ids."""
+        return mapped(self._folder / "order.npy")
+
+    @cached_property
+    def hashes(self) -> Hashes:
+        """(d,) a hash of each id, in ascending order."""
+        return mapped(self._folder / "hashes.npy")
+
+    def place(self, doc_id: str) -> int | None:
+        """The number of a document, or None."""
+        return self.ids.place(doc_id, self.order)
+
+
+class DocumentsWriter:
+    """Writes the documents of a shard as they come.
+
+    Args:
+        folder: of the shard.
+        texts: whether texts are kept.
+    """
+
+    def __init__(self, folder: Path, texts: bool) -> None:
+        self._folder = folder
+        self._ids = StringsWriter(folder, "ids")
+        self._texts = StringsWriter(folder, "texts") if texts else None
+        self._parts: list[Strings] = []
+
+    def add(self, ids: Sequence[str], texts: Sequence[str]) -> None:
+        """Appends some documents."""
+        part = Strings.of(ids)
+        self._ids.add(part)
+        self._parts.append(part)
+        if self._texts is not None:
+            self._texts.add(Strings.of(texts))
+
+    def close(self) -> None:
+        """Ends the columns.
+
+        Raises:
+            InputError: an id that occurs twice.
+        """
+        self._ids.close()
+        if self._texts is not None:
+            self._texts.close()
+        ids = Strings.joined(self._parts)
+        order = sorted_ids(ids)
+        _refuse_twins(ids, order)
+        np.save(self._folder / "order.npy", order)
+        np.save(self._folder / "hashes.npy", np.sort(hashes(ids)))
+
+
+def hashes(ids: Strings) -> Hashes:
+    """(n,) a hash of each id."""
+    from irtoolkit.indexes._compiled_tokens import hash_each
+
+    found = np.empty(len(ids), np.uint64)
+    hash_each(ids.data, ids.starts, found)
+    return found
+
+
+def sorted_ids(ids: Strings) -> NDArray[np.int32]:
+    """The numbers of ids in ascending order of their bytes."""
+    widths = np.diff(ids.starts)
+    longest = int(widths.max(initial=1))
+    if longest > _SHORT or (np.asarray(ids.data) == 0).any():
+        return np.array(sorted(range(len(ids)), key=ids.at), np.int32)
+    rows = np.zeros((len(ids), longest), np.uint8)
+    rows[np.arange(longest) < widths[:, None]] = ids.data
+    return np.argsort(rows.view(f"S{longest}").ravel(), kind="stable").astype(np.int32)
+
+
+def _refuse_twins(ids: Strings, order: NDArray[np.int32]) -> None:
+    codes: Ints = hashes(ids)[order].view(np.int64)
+    for at in np.flatnonzero(codes[1:] == codes[:-1]).tolist():
+        if ids.at(int(order[at])) == ids.at(int(order[at + 1])):
+            raise InputError(
+                f"document {ids[int(order[at])]} occurs twice",
+                remedy="give each document an id of its own",
+            )

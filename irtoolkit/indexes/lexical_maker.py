@@ -1,0 +1,79 @@
+"""Shards of postings, made of texts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import Future
+from pathlib import Path
+
+from irtoolkit.base.analysis import Stemmer, StopWords, Tokenizer, analyzer
+from irtoolkit.indexes.postings import PostingsBuilder
+from irtoolkit.indexes.tokens import Counted, Counter
+
+# Bytes that a byte of text and a document take while their shard is made.
+_TEXT, _DOCUMENT = 4, 128
+# Terms after which a vocabulary begins anew with the next shard.
+_TERMS = 1 << 21
+# Memory for a shard that is made, in bytes.
+MEMORY = 1 << 30
+
+
+class PostingsMaker:
+    """Makes shards of postings.
+
+    Args:
+        tokenizer, stop, stem: see `irtoolkit.base.analysis`.
+        memory: bytes that a shard may take while it is made.
+        threads: how many tokenize; by default all cores.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        stop: StopWords,
+        stem: Stemmer,
+        *,
+        memory: int = MEMORY,
+        threads: int | None = None,
+    ) -> None:
+        self._analysis = tokenizer, stop, stem
+        self._memory, self._threads = memory, threads or os.cpu_count() or 1
+        self._counter = self._made_counter()
+
+    def _made_counter(self) -> Counter:
+        return Counter(self._analysis[0], analyzer(*self._analysis), self._threads)
+
+    def begin(self, folder: Path) -> None:
+        """Begins a shard in a folder."""
+        if len(self._counter.terms) > _TERMS:
+            self._counter.close()
+            self._counter = self._made_counter()
+        self._folder, self._builder = folder, PostingsBuilder()
+        self._ahead: list[Future[Counted]] = []
+        self._bytes = 0
+
+    def add(self, texts: Sequence[Sequence[str]]) -> None:
+        """Takes in the texts of the next documents."""
+        # Terms never reach across segments, nor across lines.
+        lines = ["\n".join(segments) for segments in texts]
+        # Of the texts alone, so that a shard ends after the same document however fast threads are.
+        self._bytes += _TEXT * sum(map(len, lines)) + _DOCUMENT * len(lines)
+        self._ahead.append(self._counter.count(lines))
+        if len(self._ahead) > self._threads:
+            self._builder.add(self._ahead.pop(0).result())
+
+    def is_full(self) -> bool:
+        """Whether the shard takes as much memory as it may."""
+        return self._bytes >= self._memory
+
+    def end(self) -> None:
+        """Writes the postings of the shard."""
+        for future in self._ahead:
+            self._builder.add(future.result())
+        self._ahead.clear()
+        self._builder.made(self._counter.terms.list()).save(self._folder)
+
+    def close(self) -> None:
+        """Ends the threads."""
+        self._counter.close()

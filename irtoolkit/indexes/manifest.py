@@ -1,0 +1,155 @@
+"""The manifest of an index: what it holds, and which files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import atomic_text, sha256
+
+# Raised by hand when the files of an index mean something else.
+FORMAT = 1
+NAME = "manifest.json"
+_SHARD = "shard.json"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Documents that were put into an index.
+
+    Attributes:
+        name: where they come from: a dataset's id, a file.
+        content: a hash that changes with the documents, or None where it is not known.
+        documents: how many are in.
+        complete: whether all are.
+    """
+
+    name: str
+    content: str | None = None
+    documents: int = 0
+    complete: bool = False
+
+    def is_same(self, other: Source) -> bool:
+        """Whether these are the same documents."""
+        return (self.name, self.content) == (other.name, other.content)
+
+
+@dataclass(frozen=True)
+class ShardEntry:
+    """A shard as the manifest lists it.
+
+    Attributes:
+        name: of its folder under shards/.
+        documents: how many it holds.
+        sha256: the hash of its list of files.
+        deleted: the file under deleted/ that lists deleted documents, or None.
+    """
+
+    name: str
+    documents: int
+    sha256: str
+    deleted: str | None = None
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What an index holds.
+
+    Attributes:
+        kind: of shards: "postings" or "vectors".
+        retriever: the name of the retriever that it was made for, with its settings.
+        settings: what was done to the documents: tokenizer, model, lengths.
+        sources: where the documents come from.
+        shards: their shards, in order.
+    """
+
+    kind: str
+    retriever: str
+    settings: Mapping[str, Any]
+    sources: tuple[Source, ...] = ()
+    shards: tuple[ShardEntry, ...] = ()
+    format: int = field(default=FORMAT)
+
+    @classmethod
+    def read(cls, folder: Path) -> Manifest:
+        """The manifest of an index.
+
+        Raises:
+            InputError: there is none, it is damaged, or of another format.
+        """
+        path = folder / NAME
+        if not path.is_file():
+            raise InputError(
+                f"{folder} is not an index", remedy="make one with irtoolkit index DATASET bm25"
+            )
+        try:
+            content = json.loads(path.read_text("utf-8"))
+            number = content["format"]
+            if number == FORMAT:
+                shards = tuple(ShardEntry(**entry) for entry in content.pop("shards"))
+                sources = tuple(Source(**entry) for entry in content.pop("sources"))
+                return cls(**content, shards=shards, sources=sources)
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise InputError(
+                f"damaged: {error}", file=path, remedy="build the index again with --replace"
+            ) from None
+        raise InputError(
+            f"format {number} is not {FORMAT}, which this version reads", file=path,
+            remedy="build the index again with --replace",
+        )  # fmt: skip
+
+    def write(self, folder: Path) -> None:
+        """Writes the manifest, whole or not at all."""
+        with atomic_text(folder / NAME) as out:
+            json.dump(asdict(self), out, indent=1, ensure_ascii=False)
+            out.write("\n")
+
+    def with_source(self, source: Source) -> Manifest:
+        """The same with another last source."""
+        return replace(self, sources=(*self.sources[:-1], source))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all documents of all sources are in."""
+        return all(source.complete for source in self.sources)
+
+
+def seal(folder: Path, documents: int) -> str:
+    """Lists the files of a finished shard with their sizes and hashes; the hash of the list."""
+    files = {
+        path.name: {"bytes": path.stat().st_size, "sha256": sha256(path)}
+        for path in sorted(folder.iterdir())
+        if path.name != _SHARD
+    }
+    with atomic_text(folder / _SHARD) as out:
+        json.dump({"documents": documents, "files": files}, out, indent=1)
+    return sha256(folder / _SHARD)
+
+
+def check_shard(folder: Path, entry: ShardEntry, *, content: bool = False) -> None:
+    """Refuses a shard whose files are not those that were written.
+
+    Args:
+        folder: of the shard.
+        entry: what the manifest says of it.
+        content: whether all bytes are read; else only sizes are looked at.
+
+    Raises:
+        InputError: names the file.
+    """
+    remedy = "build the index again with --replace"
+    listing = folder / _SHARD
+    if not listing.is_file() or sha256(listing) != entry.sha256:
+        raise InputError("missing or damaged", file=listing, remedy=remedy)
+    for name, known in json.loads(listing.read_text("utf-8"))["files"].items():
+        path = folder / name
+        if not path.is_file() or path.stat().st_size != known["bytes"]:
+            raise InputError("missing or truncated", file=path, remedy=remedy)
+        if content and sha256(path) != known["sha256"]:
+            raise InputError(
+                "damaged: its bytes are not what was written", file=path, remedy=remedy
+            )

@@ -1,0 +1,145 @@
+"""A shard of postings: which documents have a term, how often, and how long documents are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints
+from irtoolkit.indexes.strings import Strings, mapped
+from irtoolkit.indexes.tokens import Counted
+
+ARRAYS = ("starts", "documents", "classes", "class-counts", "class-lengths", "lengths", "bounds")
+# Cells of the grid in which pairs of count and length are numbered.
+_GRID = 1 << 27
+
+
+class PostingsShard:
+    """The postings of some documents, mapped from a folder.
+
+    Attributes:
+        terms: the terms that occur, in byte order.
+        starts: (t+1,) where the postings of each term begin.
+        documents: (p,) numbers of documents, ascending for each term.
+        classes: (p,) class of each posting. Postings of one class have the same count and a
+            document of the same length, and so the same weight but for the term's own.
+        class_counts, class_lengths: how often a term of a class occurs, and in how long a document.
+        lengths: (d,) length of each document, in terms with repetitions.
+        bounds: (t, 4) what bounds a term's weight: the shortest length of documents that have it
+            once, twice, more often, or 0; and its greatest count.
+    """
+
+    def __init__(self, terms: Strings, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.terms = terms
+        self.starts: Ints = arrays["starts"]
+        self.documents: NDArray[np.int32] = arrays["documents"]
+        self.classes: NDArray[np.unsignedinteger[Any]] = arrays["classes"]
+        self.class_counts: Ints = arrays["class-counts"]
+        self.class_lengths: Ints = arrays["class-lengths"]
+        self.lengths: NDArray[np.int32] = arrays["lengths"]
+        self.bounds: NDArray[np.int32] = arrays["bounds"]
+        self._places: dict[str, int] = {}
+
+    @classmethod
+    def load(cls, folder: Path) -> PostingsShard:
+        """The shard of a folder, mapped."""
+        arrays = {name: mapped(folder / f"{name}.npy") for name in ARRAYS}
+        return cls(Strings.load(folder, "terms"), arrays)
+
+    def save(self, folder: Path) -> None:
+        """Writes the arrays to a folder."""
+        self.terms.save(folder, "terms")
+        for name in ARRAYS:
+            np.save(folder / f"{name}.npy", getattr(self, name.replace("-", "_")))
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def places(self, terms: Iterable[str]) -> Ints:
+        """(n,) the number of each term, or -1."""
+        known = self._places
+        for term in terms:
+            if term not in known:
+                place = self.terms.place(term)
+                known[term] = -1 if place is None else place
+        return np.fromiter((known[term] for term in terms), np.int64)
+
+
+class PostingsBuilder:
+    """Term counts of documents as they come, and the shard that they make."""
+
+    def __init__(self) -> None:
+        self._parts: list[Counted] = []
+        self.postings = 0
+
+    def add(self, counted: Counted) -> None:
+        """Takes in the counts of the next documents."""
+        self._parts.append(counted)
+        self.postings += len(counted.terms)
+
+    def made(self, terms: Sequence[str]) -> PostingsShard:
+        """The shard of all that was added; `terms` are the terms by number."""
+        from irtoolkit.indexes._compiled_tokens import extremes, invert
+
+        frequencies = np.zeros(len(terms), np.int64)
+        for part in self._parts:
+            frequencies += np.bincount(part.terms, minlength=len(terms))
+        present = np.flatnonzero(frequencies).tolist()
+        present.sort(key=terms.__getitem__)
+        order = np.full(len(terms), -1, np.int64)
+        order[present] = np.arange(len(present))
+        starts = np.concatenate([[0], np.cumsum(frequencies[present])]).astype(np.int64)
+        lengths = np.concatenate([np.empty(0, np.int32), *(part.lengths for part in self._parts)])
+        classes = _Classes(self._parts, lengths)
+        out = np.empty(self.postings, np.int32), np.empty(self.postings, classes.kind)
+        cursors, first = starts[:-1].copy(), 0
+        for part in self._parts:
+            last = first + len(part.ends)
+            codes = classes.count_codes, classes.length_codes[first:last], classes.grid
+            invert(first, part[:3], order, codes, cursors, out)
+            first = last
+        self._parts.clear()
+        bounds = np.empty((len(present), 4), np.int32)
+        extremes(starts, out[1], classes.counts, classes.lengths, bounds)
+        return PostingsShard(
+            Strings.of([terms[number] for number in present]),
+            {
+                "starts": starts, "documents": out[0], "classes": out[1], "lengths": lengths,
+                "class-counts": classes.counts, "class-lengths": classes.lengths, "bounds": bounds,
+            },
+        )  # fmt: skip
+
+
+class _Classes:
+    """Numbers for the pairs of count and length that occur, in ascending order."""
+
+    def __init__(self, parts: Sequence[Counted], lengths: NDArray[np.int32]) -> None:
+        from irtoolkit.indexes._compiled_tokens import mark
+
+        greatest = max((int(part.counts.max(initial=0)) for part in parts), default=0)
+        seen = np.zeros(greatest + 1, bool)
+        for part in parts:
+            seen[part.counts] = True
+        counts = np.flatnonzero(seen)
+        self.count_codes = np.cumsum(seen) - 1
+        values, self.length_codes = np.unique(lengths, return_inverse=True)
+        if len(counts) * len(values) > _GRID:
+            raise InputError(
+                f"documents of {len(values)} lengths with {len(counts)} counts are too many at once",
+                remedy="index with less memory, which makes smaller shards",
+            )
+        self.grid = np.zeros((len(counts), len(values)), np.int32)
+        first = 0
+        for part in parts:
+            last = first + len(part.ends)
+            mark(part.counts, part.ends, self.count_codes, self.length_codes[first:last], self.grid)
+            first = last
+        rows, columns = np.nonzero(self.grid)
+        self.grid[rows, columns] = np.arange(len(rows))
+        self.counts, self.lengths = counts[rows], values[columns].astype(np.int64)
+        self.kind = np.uint16 if len(rows) <= 1 << 16 else np.uint32

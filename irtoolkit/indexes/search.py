@@ -1,0 +1,411 @@
+"""Search over shards of postings: the best documents of each query, and exact ranks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.ids import Floats, Ints, id_array, rank_ids
+from irtoolkit.indexes.postings import PostingsShard
+from irtoolkit.indexes.strings import Strings
+
+# Binary digits behind the point of a score, and of the greatest score altogether.
+_DIGITS, _GREATEST = 40, 61
+# Documents that may tie at the last place before a query is searched again with more room.
+_ROOM = 1 << 10
+
+# The terms of a query, each with how often it occurs there.
+QueryTerms = Mapping[str, int]
+
+
+class Weighting(Protocol):
+    """A formula whose scores are sums of idf · weight over the terms that query and document share."""
+
+    def idf(self, size: int, found: Ints, all_found: Callable[[], Ints]) -> Floats:
+        """(t,) weight of terms that occur in `found` of `size` documents; `all_found` has all terms'."""
+        ...
+
+    def weights(self, counts: Ints, lengths: Ints, average: float) -> Floats:
+        """(n,) weight of a term that occurs so often in a document of such a length, none negative.
+
+        It grows with the count and falls with the length.
+        """
+        ...
+
+
+class TopDocuments(NamedTuple):
+    """The best documents of some queries.
+
+    Attributes:
+        offsets: (q+1,) where the rows of each query begin.
+        documents: (n,) numbers of documents, best first; ties are in descending order of ids.
+        scores: (n,) their scores.
+    """
+
+    offsets: Ints
+    documents: Ints
+    scores: Floats
+
+
+class ShardDocuments(NamedTuple):
+    """The documents of a shard.
+
+    Attributes:
+        ids: their ids.
+        order: (d,) the documents in ascending order of their ids.
+        deleted: numbers of those that were deleted, ascending.
+    """
+
+    ids: Strings
+    order: NDArray[np.int32]
+    deleted: Ints
+
+
+class _Part:
+    """A shard that is searched."""
+
+    def __init__(self, shard: PostingsShard, docs: ShardDocuments) -> None:
+        self.shard, self.docs = shard, docs
+        self._table: tuple[Any, float, Floats] | None = None
+
+    @cached_property
+    def live(self) -> NDArray[np.uint8]:
+        live = np.ones(len(self.shard), np.uint8)
+        live[self.docs.deleted] = 0
+        return live
+
+    @cached_property
+    def names(self) -> NDArray[np.int32]:
+        """(d,) place of each document's id in ascending order."""
+        names = np.empty(len(self.shard), np.int32)
+        names[self.docs.order] = np.arange(len(self.shard), dtype=np.int32)
+        return names
+
+    @cached_property
+    def arrays(self) -> tuple[Any, ...]:
+        return self.shard.starts, self.shard.documents, self.shard.classes, self.live
+
+    def table(self, weighting: Weighting, average: float) -> Floats:
+        """The weight of each class."""
+        if self._table is None or self._table[:2] != (weighting, average):
+            shard = self.shard
+            # As many as the numbers of classes can say, so that damage does not lead out of them.
+            made = np.zeros(max(len(shard.class_counts), 1 << 16))
+            made[: len(shard.class_counts)] = weighting.weights(
+                shard.class_counts, shard.class_lengths, average
+            )
+            self._table = weighting, average, made
+        return self._table[2]
+
+    def frequencies(self, places: Ints) -> Ints:
+        """(t,) number of documents that have each term."""
+        starts = self.shard.starts
+        known = np.maximum(places, 0)
+        found = np.where(places >= 0, starts[known + 1] - starts[known], 0)
+        if len(self.docs.deleted):
+            for at in np.flatnonzero(found).tolist():
+                own = self.shard.documents[starts[places[at]] : starts[places[at] + 1]]
+                found[at] = int(self.live[own].sum())
+        return found
+
+    @cached_property
+    def tokens(self) -> int:
+        lengths = self.shard.lengths
+        return int(lengths.sum(dtype=np.int64) - lengths[self.docs.deleted].sum(dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Queries as the compiled loops take them, for one shard."""
+
+    starts: Ints
+    terms: Ints
+    scales: Floats
+    bounds: Ints
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        return self.starts, self.terms, self.scales, self.bounds
+
+    def query(self, number: int) -> tuple[Any, Any, Any]:
+        part = slice(self.starts[number], self.starts[number + 1])
+        return self.terms[part], self.scales[part], self.bounds[part]
+
+
+class PostingsSearch:
+    """Shards of postings that are searched as one.
+
+    Scores do not depend on how documents are split into shards: they are sums of whole numbers, and
+    statistics are sums over shards.
+
+    Args:
+        shards: the postings of each shard, and its documents.
+    """
+
+    def __init__(self, shards: Sequence[tuple[PostingsShard, ShardDocuments]]) -> None:
+        self._parts = [_Part(shard, docs) for shard, docs in shards]
+        self._bases = np.cumsum([0, *(len(part.shard) for part in self._parts)]).astype(np.int64)
+
+    @cached_property
+    def size(self) -> int:
+        """Number of documents that were not deleted."""
+        return sum(len(part.shard) - len(part.docs.deleted) for part in self._parts)
+
+    @cached_property
+    def average(self) -> float:
+        """Mean length of a document, in terms."""
+        return sum(part.tokens for part in self._parts) / self.size if self.size else 0.0
+
+    def frequencies(self, terms: Sequence[str]) -> Ints:
+        """(t,) number of documents that have each term."""
+        total = np.zeros(len(terms), np.int64)
+        for part in self._parts:
+            total += part.frequencies(part.shard.places(terms))
+        return total
+
+    def all_frequencies(self) -> Ints:
+        """Number of documents of every term, in the order of the terms."""
+        if len(self._parts) == 1 and not len(self._parts[0].docs.deleted):
+            return np.diff(self._parts[0].shard.starts)
+        found: dict[str, int] = {}
+        for part in self._parts:
+            counts = part.frequencies(np.arange(len(part.shard.terms)))
+            for term, count in zip(part.shard.terms, counts.tolist(), strict=True):
+                found[term] = found.get(term, 0) + count
+        return np.array([found[term] for term in sorted(found) if found[term]], np.int64)
+
+    def ids(self, documents: Ints) -> list[str]:
+        """The ids of some documents."""
+        which = np.searchsorted(self._bases, documents, side="right") - 1
+        own = documents - self._bases[which]
+        return [
+            self._parts[part].docs.ids[place]
+            for part, place in zip(which.tolist(), own.tolist(), strict=True)
+        ]
+
+    def search(
+        self, queries: Sequence[QueryTerms], weighting: Weighting, depth: int
+    ) -> TopDocuments:
+        """The best documents of each query, among those that share a term with it.
+
+        Args:
+            queries: the terms of each query.
+            weighting: the formula.
+            depth: documents of each query, at most.
+        """
+        depth = max(1, min(depth, self.size))
+        asked = _Asked(self, queries, weighting)
+        least = np.zeros(len(queries), np.int64)
+        rows: list[tuple[Ints, Ints, Ints]] = []
+        best = np.zeros((len(queries), 0), np.int64)
+        for number, part in enumerate(self._parts):
+            found = _found(part, asked.batch(part), asked.table(part), depth, least)
+            counts, documents, scores = found
+            filled = np.arange(depth) < counts[:, None]
+            query, _ = np.nonzero(filled)
+            rows.append((query, documents[filled] + self._bases[number], scores[filled]))
+            if number + 1 < len(self._parts):
+                best = np.concatenate([best, np.where(filled, scores, 0)], axis=1)
+                best = -np.partition(-best, min(depth, best.shape[1]) - 1, axis=1)[:, :depth]
+                least = best.min(axis=1) if best.shape[1] == depth else least
+        return self._merged(rows, len(queries), depth, asked.unit)
+
+    def _merged(
+        self, rows: list[tuple[Ints, Ints, Ints]], count: int, depth: int, unit: float
+    ) -> TopDocuments:
+        query, documents, scores = (
+            np.concatenate([row[i] for row in rows] or [np.empty(0, np.int64)]) for i in range(3)
+        )
+        if len(rows) > 1:  # of one shard they are in order
+            distinct, which = np.unique(documents, return_inverse=True)
+            names = rank_ids(id_array(self.ids(distinct)))[which]
+            order = np.lexsort((-names, -scores, query))
+            query, documents, scores = query[order], documents[order], scores[order]
+        starts = np.searchsorted(query, np.arange(count + 1))
+        place = np.arange(len(query)) - starts[query] if len(query) else query
+        kept = place < depth
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(query[kept], minlength=count))])
+        return TopDocuments(offsets, documents[kept], scores[kept] * unit)
+
+    def scores(self, query: QueryTerms, weighting: Weighting) -> Floats:
+        """(d,) the score of every document, deleted ones too, by adding up all postings."""
+        from irtoolkit.indexes._compiled_search import WINDOW, add_up
+
+        asked = _Asked(self, [query], weighting)
+        sums: list[Ints] = [np.zeros(0, np.int64)]
+        for part in self._parts:
+            terms, scales, bounds = asked.batch(part).query(0)
+            cursors, size = part.shard.starts[terms].astype(np.int64), len(part.shard)
+            for low in range(0, size, WINDOW):
+                own, high = np.zeros(WINDOW, np.int64), min(size, low + WINDOW)
+                add_up(
+                    part.arrays, asked.table(part), (terms, scales, bounds), low, high, cursors, own
+                )
+                sums.append(own[: high - low])
+        return np.concatenate(sums) * asked.unit
+
+    def ranks(
+        self,
+        queries: Sequence[QueryTerms],
+        weighting: Weighting,
+        wanted: Sequence[Sequence[int]],
+    ) -> list[list[int]]:
+        """The exact rank, from 1, of some documents of each query among all documents.
+
+        Documents that share no term with the query score 0 and are ranked too, by descending id.
+        """
+        asked = _Asked(self, queries, weighting)
+        work = [number for number, docs in enumerate(wanted) if docs]
+        return _in_threads(lambda number: asked.ranks(number, wanted[number]), work, len(wanted))
+
+
+class _Asked:
+    """Queries under a formula, with the statistics of all shards."""
+
+    def __init__(
+        self, searched: PostingsSearch, queries: Sequence[QueryTerms], weighting: Weighting
+    ) -> None:
+        self._searched, self._weighting = searched, weighting
+        numbers: dict[str, int] = {}
+        starts, flat, counts = [0], [], []
+        for query in queries:
+            for term, count in query.items():
+                flat.append(numbers.setdefault(term, len(numbers)))
+                counts.append(count)
+            starts.append(len(flat))
+        self._terms = list(numbers)
+        found = searched.frequencies(self._terms)
+        known = found > 0
+        idf = np.zeros(len(found))
+        if known.any():
+            idf[known] = weighting.idf(searched.size, found[known], searched.all_frequencies)
+        self._starts, self._flat = np.array(starts), np.array(flat, np.int64)
+        scales = idf[self._flat] * np.array(counts, np.float64)
+        self._query = np.repeat(np.arange(len(queries)), np.diff(self._starts))
+        greatest = float(np.bincount(self._query, scales).max(initial=0)) * self._heaviest()
+        digits = _DIGITS
+        if greatest >= 1 << (_GREATEST - _DIGITS):
+            digits = _GREATEST - int(np.ceil(np.log2(greatest)))
+        self.unit = 2.0**-digits
+        self._scales = scales / self.unit
+
+    def _heaviest(self) -> float:
+        """The weight of the greatest count in the shortest document."""
+        shards = [part.shard for part in self._searched._parts if len(part.shard.documents)]
+        count = max((int(shard.class_counts[-1]) for shard in shards), default=1)
+        length = min((int(shard.class_lengths.min()) for shard in shards), default=1)
+        average = self._searched.average
+        return float(self._weighting.weights(np.array([count]), np.array([length]), average)[0])
+
+    def table(self, part: _Part) -> Floats:
+        return part.table(self._weighting, self._searched.average)
+
+    def batch(self, part: _Part) -> _Batch:
+        """The queries with the term numbers of a shard, each in ascending order of bounds."""
+        places = part.shard.places(self._terms)[self._flat]
+        here = np.flatnonzero((places >= 0) & (self._scales > 0))
+        terms, scales, query = places[here], self._scales[here], self._query[here]
+        bounds = self._bounds(part, terms, scales)
+        order = np.lexsort((bounds, query))
+        starts = np.searchsorted(query, np.arange(len(self._starts)))
+        return _Batch(starts, terms[order], scales[order], bounds[order])
+
+    def _bounds(self, part: _Part, terms: Ints, scales: Floats) -> Ints:
+        """(t,) the most that a term adds to a score."""
+        known = part.shard.bounds[terms].astype(np.int64)
+        most = np.zeros(len(terms))
+        for which, counts in enumerate(
+            (np.full(len(terms), 1), np.full(len(terms), 2), known[:, 3])
+        ):
+            have = known[:, which] > 0
+            weights = self._weighting.weights(
+                counts[have], known[have, which], self._searched.average
+            )
+            most[have] = np.maximum(most[have], weights)
+        # As the compiled loops round.
+        return (most * scales + 1).astype(np.int64)
+
+    def ranks(self, number: int, documents: Sequence[int]) -> list[int]:
+        from irtoolkit.indexes._compiled_search import WINDOW, score_of, standing
+
+        parts, bases = self._searched._parts, self._searched._bases
+        which = (np.searchsorted(bases, documents, side="right") - 1).tolist()
+        queries = [self.batch(part).query(number) for part in parts]
+        scores = np.array(
+            [
+                score_of(parts[at].arrays, self.table(parts[at]), queries[at], doc - int(bases[at]))
+                for doc, at in zip(documents, which, strict=True)
+            ],
+            np.int64,
+        )
+        before = np.zeros(len(documents), np.int64)
+        for at, part in enumerate(parts):
+            ids = part.docs.ids
+            # Of equal scores, later ids come first; a document is not before itself.
+            places = [
+                int(part.names[doc - bases[at]]) + 1
+                if at == own
+                else ids.below(parts[own].docs.ids.at(doc - int(bases[own])), part.docs.order)
+                for doc, own in zip(documents, which, strict=True)
+            ]
+            room = np.zeros(WINDOW, np.int64), np.zeros(len(queries[at][0]), np.int64)
+            wanted = scores, np.array(places, np.int64)
+            standing(part.arrays, self.table(part), queries[at], wanted, part.names, room, before)
+        return (before + 1).tolist()
+
+
+def _found(
+    part: _Part, batch: _Batch, table: Floats, depth: int, least: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """(q,) counts, (q, depth) documents and (q, depth) scores of the best of a shard."""
+    from irtoolkit.indexes._compiled_search import CROWDED, WINDOW, search, settle
+
+    count = len(least)
+    docs, scores = np.empty((count, depth), np.int64), np.empty((count, depth), np.int64)
+    counts = np.zeros(count, np.int64)
+    longest = int(np.diff(batch.starts).max(initial=0))
+
+    def some(numbers: Ints, room: int) -> None:
+        memory = (
+            np.zeros(WINDOW, np.int64), np.empty(2 * WINDOW, np.int32),
+            np.zeros(longest, np.int64), np.empty(room, np.int64), np.empty(room, np.int64),
+        )  # fmt: skip
+        out = counts, docs, scores, least
+        search(part.arrays, table, batch.arrays, numbers, part.names, memory, out)
+        order = np.argsort(-scores[numbers], axis=1)
+        sorted_docs = np.take_along_axis(docs[numbers], order, axis=1)
+        sorted_scores = np.take_along_axis(scores[numbers], order, axis=1)
+        settle(sorted_docs, sorted_scores, counts[numbers], part.names)
+        docs[numbers], scores[numbers] = sorted_docs, sorted_scores
+
+    room, left = max(4 * depth, _ROOM), np.arange(count)
+    while len(left):
+        threads = min(os.cpu_count() or 1, len(left))
+        if threads > 1:
+            # Queries side by side are often alike in length: dealt out in turn, threads end together.
+            _in_threads(lambda at: some(left[at::threads], room), list(range(threads)), threads)  # noqa: B023
+        else:
+            some(left, room)
+        left = np.flatnonzero(counts == CROWDED)
+        room *= 8
+    return counts, docs, scores
+
+
+def _in_threads(work: Callable[[int], Any], numbers: Iterable[int], count: int) -> list[Any]:
+    """What some work gives for each number, on all cores; an empty list for the other numbers."""
+    found: list[Any] = [[] for _ in range(count)]
+    chosen = list(numbers)
+    if len(chosen) == 1:
+        found[chosen[0]] = work(chosen[0])
+        return found
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for number, result in zip(chosen, pool.map(work, chosen), strict=True):
+            found[number] = result
+    return found

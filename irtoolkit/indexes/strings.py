@@ -1,0 +1,154 @@
+"""Columns of text in memory-mapped arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints
+
+Bytes = NDArray[np.uint8]
+
+
+class Strings(Sequence[str]):
+    """Texts end to end.
+
+    Attributes:
+        data: (b,) UTF-8 of all texts.
+        starts: (n+1,) where each text begins.
+    """
+
+    def __init__(self, data: Bytes, starts: Ints) -> None:
+        self.data, self.starts = data, starts
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Strings:
+        """The texts of a sequence.
+
+        Raises:
+            InputError: one that UTF-8 cannot hold.
+        """
+        coded = list(map(encoded, texts))
+        starts = np.zeros(len(coded) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, coded), np.int64, len(coded)), out=starts[1:])
+        return cls(np.frombuffer(b"".join(coded), np.uint8), starts)
+
+    @classmethod
+    def joined(cls, parts: Iterable[Strings]) -> Strings:
+        """The texts of several columns, one after the other."""
+        kept = list(parts)
+        ends = np.cumsum([0, *(len(part.data) for part in kept)])
+        starts = [part.starts[1:] + end for part, end in zip(kept, ends, strict=False)]
+        data = [part.data for part in kept]
+        return cls(
+            np.concatenate(data) if data else np.empty(0, np.uint8),
+            np.concatenate([np.zeros(1, np.int64), *starts]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @overload
+    def __getitem__(self, key: int) -> str: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[str]: ...
+    def __getitem__(self, key: int | slice) -> str | list[str]:
+        if isinstance(key, slice):
+            return [self[place] for place in range(*key.indices(len(self)))]
+        return self.at(key).decode()
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.__getitem__, range(len(self)))
+
+    def at(self, place: int) -> bytes:
+        """The UTF-8 of one text."""
+        return self.data[int(self.starts[place]) : int(self.starts[place + 1])].tobytes()
+
+    def chosen(self, places: Ints) -> list[str]:
+        """Some texts, in the order of their places."""
+        return [self[place] for place in places.tolist()]
+
+    def below(self, text: bytes, order: Ints | None = None) -> int:
+        """How many texts are before one in byte order; `order` sorts them, else they are sorted."""
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            if self.at(middle if order is None else int(order[middle])) < text:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def place(self, text: str, order: Ints | None = None) -> int | None:
+        """Where a text is, or None; see `below`."""
+        coded = text.encode(errors="surrogatepass")
+        low = self.below(coded, order)
+        if low == len(self):
+            return None
+        found = low if order is None else int(order[low])
+        return found if self.at(found) == coded else None
+
+    def save(self, folder: Path, name: str) -> None:
+        """Writes the column as two files."""
+        with StringsWriter(folder, name) as out:
+            out.add(self)
+
+    @classmethod
+    def load(cls, folder: Path, name: str) -> Strings:
+        """The column of a name, mapped."""
+        path = folder / f"{name}.bin"
+        data = np.memmap(path, np.uint8, "r") if path.stat().st_size else np.empty(0, np.uint8)
+        return cls(np.asarray(data), mapped(folder / f"{name}-starts.npy"))
+
+
+class StringsWriter:
+    """Writes a column to a folder, piece by piece."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._place = folder / f"{name}-starts.npy"
+        self._file = open(folder / f"{name}.bin", "wb")  # noqa: SIM115 closed by close
+        self._starts, self._end = [np.zeros(1, np.int64)], 0
+
+    def add(self, texts: Strings) -> None:
+        """Appends some texts."""
+        self._file.write(np.ascontiguousarray(texts.data).data)
+        self._starts.append(texts.starts[1:] + self._end)
+        self._end += len(texts.data)
+
+    def close(self) -> None:
+        """Ends the column."""
+        self._file.close()
+        np.save(self._place, np.concatenate(self._starts))
+
+    def __enter__(self) -> StringsWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def mapped(path: Path) -> NDArray[Any]:
+    """An array of a file, read when it is touched."""
+    try:
+        return np.asarray(np.load(path, mmap_mode="r"))
+    except ValueError:  # an empty array cannot be mapped
+        return np.asarray(np.load(path))
+
+
+def encoded(text: str) -> bytes:
+    """The UTF-8 of a text.
+
+    Raises:
+        InputError: half a surrogate pair.
+    """
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"half a surrogate pair at character {error.start + 1} of the text {text[:60]!r}"
+        ) from None

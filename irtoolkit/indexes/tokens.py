@@ -1,0 +1,194 @@
+"""Texts to counted terms, in compiled code on all cores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.analysis import Analyzer, Tokenizer
+from irtoolkit.base.ids import Ints
+from irtoolkit.indexes.strings import Strings
+
+# Texts that a core handles at once.
+BLOCK = 1 << 13
+# A table of tokens begins with so many slots, and bytes for each; it doubles when it is full.
+_SLOTS, _TOKEN_BYTES = 1 << 18, 12
+
+
+class Counted(NamedTuple):
+    """Term counts of some texts.
+
+    Attributes:
+        terms: (p,) numbers of the distinct terms of all texts, end to end.
+        counts: (p,) how often each occurs in its text.
+        ends: (n,) where the terms of each text end.
+        lengths: (n,) terms of each text, with repetitions.
+    """
+
+    terms: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    ends: Ints
+    lengths: NDArray[np.int32]
+
+
+class Terms:
+    """Terms by number, in order of appearance, for all threads."""
+
+    def __init__(self, analyze: Analyzer) -> None:
+        self._analyze, self._lock = analyze, Lock()
+        self._numbers: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def list(self) -> list[str]:
+        """The terms by number."""
+        return list(self._numbers)
+
+    def numbers(self, tokens: Iterable[str]) -> list[int]:
+        """The term of each token; -1 for one that is stopped."""
+        terms = [self._analyze.term(token) for token in tokens]
+        with self._lock:
+            return [
+                -1 if term is None else self._numbers.setdefault(term, len(self._numbers))
+                for term in terms
+            ]
+
+
+class _Table:
+    """The tokens that one thread knows, and their terms."""
+
+    def __init__(self, mode: int | None, analyze: Analyzer, terms: Terms) -> None:
+        """`mode` is how compiled code splits ASCII; None leaves every text to Python."""
+        self._mode, self._analyze, self._terms = mode, analyze, terms
+        self._slots = np.full(_SLOTS, -1, np.int32)
+        self._hashes = np.empty(_SLOTS // 2 + 2, np.uint64)
+        self._starts = np.zeros(_SLOTS // 2 + 2, np.int64)
+        self._arena = np.empty(_SLOTS * _TOKEN_BYTES, np.uint8)
+        self._used = np.zeros(1, np.int64)
+        self._of = np.empty(0, np.int32)
+
+    def count(self, texts: Sequence[str]) -> Counted:
+        """The term counts of some texts."""
+        from irtoolkit.indexes._compiled_tokens import HARD, SPLIT
+
+        if self._mode is None:
+            tokens = np.empty(0, np.int32)
+            begins, ends = np.zeros(len(texts), np.int64), np.full(len(texts), HARD, np.int64)
+        else:
+            tokens, begins, ends = self._tokens(Strings.of(texts), self._mode)
+        hard = np.flatnonzero(ends == HARD)
+        if len(hard):
+            # What is beyond ASCII is split by Python, and only numbered here.
+            split, lower = self._analyze.split, self._analyze.lower
+            apart = [
+                b"\xff".join(t.encode() for t in split(lower(texts[i]))) for i in hard.tolist()
+            ]
+            starts = np.cumsum([0, *map(len, apart)])
+            rest = Strings(np.frombuffer(b"".join(apart), np.uint8), starts)
+            more, first, last = self._tokens(rest, SPLIT)
+            begins[hard], ends[hard] = first + len(tokens), last + len(tokens)
+            tokens = np.concatenate([tokens, more])
+        return self._counted(tokens, begins, ends)
+
+    def _tokens(self, texts: Strings, mode: int) -> tuple[Any, Ints, Ints]:
+        from irtoolkit.indexes._compiled_tokens import tokenize
+
+        tokens = np.empty(len(texts.data) + 1, np.int32)
+        out = tokens, np.zeros(len(texts), np.int64), np.zeros(len(texts), np.int64)
+        done = 0
+        while done < len(texts):
+            table = self._slots, self._hashes, self._starts, self._arena
+            done = tokenize(texts.data, texts.starts, done, mode, table, self._used, out)
+            if done < len(texts):
+                longest = int(texts.starts[done + 1] - texts.starts[done])
+                self._grow(longest)
+        written = int(max(out[2].max(initial=0), out[1].max(initial=0)))
+        return tokens[:written], out[1], out[2]
+
+    def _grow(self, bytes_more: int) -> None:
+        """Makes room for twice as many tokens."""
+        used = int(self._used[0])
+        size = 2 * len(self._slots)
+        slots = np.full(size, -1, np.int32)
+        # The same places as the compiled loop would choose.
+        for number, place in enumerate((self._hashes[:used] & np.uint64(size - 1)).tolist()):
+            while slots[place] >= 0:
+                place = (place + 1) & (size - 1)
+            slots[place] = number
+        self._slots = slots
+        self._hashes = np.resize(self._hashes, size // 2 + 2)
+        self._starts = np.concatenate(
+            [self._starts[: used + 1], np.zeros(size // 2 + 1 - used, np.int64)]
+        )
+        arena = np.empty(2 * len(self._arena) + bytes_more, np.uint8)
+        arena[: self._starts[used]] = self._arena[: self._starts[used]]
+        self._arena = arena
+
+    def _counted(self, tokens: Any, begins: Ints, ends: Ints) -> Counted:
+        from irtoolkit.indexes._compiled_tokens import count
+
+        used = int(self._used[0])
+        known = Strings(self._arena, self._starts[: used + 1])
+        if used > len(self._of):
+            fresh = self._terms.numbers(known[len(self._of) :])
+            self._of = np.concatenate([self._of, np.array(fresh, np.int32)])
+        most = len(self._terms)
+        room = np.full(most, -1, np.int64), np.empty(most, np.int64)
+        out = Counted(
+            np.empty(len(tokens), np.int32), np.empty(len(tokens), np.int32),
+            np.empty(len(begins), np.int64), np.empty(len(begins), np.int32),
+        )  # fmt: skip
+        written = count(tokens, begins, ends, self._of, room, tuple(out))
+        return out._replace(terms=out.terms[:written].copy(), counts=out.counts[:written].copy())
+
+
+class Counter:
+    """Counts the terms of texts on all cores; what comes out is in the order of what went in."""
+
+    def __init__(self, tokenizer: Tokenizer, analyze: Analyzer, threads: int | None = None) -> None:
+        from irtoolkit.indexes import _compiled_tokens as compiled
+
+        modes = {
+            "word": compiled.WORD, "standard": compiled.STANDARD,
+            "whitespace": compiled.WHITESPACE,
+        }  # fmt: skip
+        self.terms = Terms(analyze)
+        mode = modes.get(tokenizer)
+        self._threads = threads or os.cpu_count() or 1
+        self._tables: SimpleQueue[_Table] = SimpleQueue()
+        for _ in range(self._threads):
+            self._tables.put(_Table(mode, analyze, self.terms))
+        self._pool = ThreadPoolExecutor(self._threads)
+
+    def count(self, texts: Sequence[str]) -> Future[Counted]:
+        """The term counts of some texts, as soon as a core has made them."""
+        return self._pool.submit(self._count, texts)
+
+    def _count(self, texts: Sequence[str]) -> Counted:
+        table = self._tables.get()
+        try:
+            return table.count(texts)
+        finally:
+            self._tables.put(table)
+
+    def close(self) -> None:
+        """Ends the threads."""
+        self._pool.shutdown()
+
+    def each(self, blocks: Iterable[Sequence[str]]) -> Iterator[Counted]:
+        """The counts of blocks of texts, some of which are counted ahead."""
+        ahead: list[Future[Counted]] = []
+        for block in blocks:
+            ahead.append(self.count(block))
+            if len(ahead) > self._threads:
+                yield ahead.pop(0).result()
+        for future in ahead:
+            yield future.result()
