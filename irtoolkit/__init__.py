@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from irtoolkit.api import fuse as fuse
     from irtoolkit.api import index as index
     from irtoolkit.api import load as load
+    from irtoolkit.api import open_index as open_index
     from irtoolkit.api import report as report
     from irtoolkit.api import rerank as rerank
     from irtoolkit.api import retrieve as retrieve
@@ -46,7 +47,17 @@ except metadata.PackageNotFoundError:  # a source tree that is not installed
 # Name to the module that has it.
 _FRONT = {
     **dict.fromkeys(
-        ("load", "index", "retrieve", "rerank", "fuse", "evaluate", "compare", "report"),
+        (
+            "load",
+            "index",
+            "open_index",
+            "retrieve",
+            "rerank",
+            "fuse",
+            "evaluate",
+            "compare",
+            "report",
+        ),
         "irtoolkit.api",
     ),
     "Dataset": "irtoolkit.datasets.dataset",

@@ -68,8 +68,10 @@ def load(
 def index(
     data: Any,
     system: str | System = "bm25",
+    path: StrPath | None = None,
     *,
     ids: Sequence[str] | None = None,
+    replace: bool = False,
     progress: bool = True,
     **settings: Any,
 ) -> Index:
@@ -78,21 +80,49 @@ def index(
         index = ir.index(["a text", "another"], "bm25")
         index.search("which text?", k=10)
 
+    The index of a dataset is kept in irtoolkit's cache folder where its retriever can keep one, and
+    found again; that of texts in memory is kept only under a `path`.
+
     Args:
         data: a dataset or its id, or documents, as `load` takes them.
         system: a retriever, a system of a paper, or a model.
+        path: a folder to keep the index in.
         ids: with a list of strings: the ids of the documents.
+        replace: whether another index under the path is replaced.
         progress: whether to show a progress bar.
         settings: the system's, as `--set` takes them.
 
     Raises:
-        InputError: see `load`; no such system or setting; or what the system lacks to run here.
+        InputError: see `load`; no such system or setting; what the system lacks to run here; or the
+            path holds something else.
     """
-    from irtoolkit.ranking.index import Index
+    from irtoolkit.ranking import kept
+    from irtoolkit.ranking.index import SessionIndex
     from irtoolkit.ranking.systems import system_of
 
     dataset = load(data, ids=ids)
-    return Index(dataset, system_of(system, settings, dataset.parts), progress=progress)
+    found = system_of(system, settings, dataset.parts)
+    if path is None and (dataset.docs_key is None or found.retriever.kept() is None):
+        return SessionIndex(dataset, found)
+    return kept.build(
+        dataset, found, None if path is None else Path(path), replace=replace, progress=progress
+    )
+
+
+def open_index(path: StrPath, **settings: Any) -> Index:
+    """An index that is kept in a folder.
+
+    Args:
+        path: the folder.
+        settings: of the search, such as k1, in place of those the index was built with.
+
+    Raises:
+        InputError: there is no index, or it is damaged, of another format or only partly built; or a
+            setting that concerns documents, which needs another index.
+    """
+    from irtoolkit.ranking.kept import KeptIndex
+
+    return KeptIndex(Path(path), settings)
 
 
 def retrieve(

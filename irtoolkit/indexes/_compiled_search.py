@@ -145,20 +145,20 @@ def collect(
         needed = required if few else 0
         seen = 0
         for t in range(known - 1, needed - 1, -1):
-            at, end, scale = cursors[t], starts[terms[t] + 1], scales[t]
+            first, end, scale = cursors[t], starts[terms[t] + 1], scales[t]
             if t < required:  # it may have been left behind
-                at = _reach(docs, at, end, low)
-            last = _reach(docs, at, end, high)
+                first = _reach(docs, first, end, low)
+            last = _reach(docs, first, end, high)
             cursors[t] = last
             if few:
-                for at in range(at, last):
+                for at in range(first, last):
                     doc = (docs[at] - low) & MASK
                     if sums[doc] == 0:
                         touched[seen] = doc
                         seen += 1
                     sums[doc] += _part(table[classes[at]], scale)
             else:
-                for at in range(at, last):
+                for at in range(first, last):
                     sums[(docs[at] - low) & MASK] += _part(table[classes[at]], scale)
         if not few:
             enough = max(np.int64(1), least)

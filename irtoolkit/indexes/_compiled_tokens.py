@@ -281,3 +281,51 @@ def hash_each(data: Any, starts: Any, out: Any) -> None:
         for at in range(starts[text], starts[text + 1]):
             code = (code ^ np.uint64(data[at])) * _PRIME
         out[text] = code ^ (code >> np.uint64(32))
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def live_postings(starts: Any, docs: Any, places: Any, out: Any) -> None:
+    """How many postings of each term have a document that is kept."""
+    for term in range(len(starts) - 1):
+        count = 0
+        for at in range(starts[term], starts[term + 1]):
+            count += places[docs[at]] >= 0
+        out[term] = count
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def live_classes(docs: Any, classes: Any, places: Any, out: Any) -> None:
+    """Which classes documents have that are kept."""
+    for at in range(len(docs)):
+        if places[docs[at]] >= 0:
+            out[classes[at]] = 1
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def copy_postings(
+    shard: Any, places: Any, targets: Any, numbers: Any, cursors: Any, out: Any
+) -> None:
+    """Appends the postings of a shard to those of their terms among the terms of all shards.
+
+    Args:
+        shard: (starts, documents, classes).
+        places: the new number of each document, or -1.
+        targets: the place of each term among all, or -1.
+        numbers: the new number of each class.
+        cursors: where each term's next posting goes.
+        out: (documents, classes).
+    """
+    starts, docs, classes = shard
+    new_docs, new_classes = out
+    for term in range(len(starts) - 1):
+        target = targets[term]
+        if target < 0:
+            continue
+        cursor = cursors[target]
+        for at in range(starts[term], starts[term + 1]):
+            place = places[docs[at]]
+            if place >= 0:
+                new_docs[cursor] = place
+                new_classes[cursor] = numbers[classes[at]]
+                cursor += 1
+        cursors[target] = cursor

@@ -23,28 +23,28 @@ class Documents:
     """The documents of a shard, mapped from a folder; see `DocumentsWriter`."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
 
     @cached_property
     def ids(self) -> Strings:
         """Their ids."""
-        return Strings.load(self._folder, "ids")
+        return Strings.load(self.folder, "ids")
 
     @cached_property
     def texts(self) -> Strings | None:
         """Their texts, or None where the index keeps none."""
-        kept = (self._folder / "texts.bin").is_file()
-        return Strings.load(self._folder, "texts") if kept else None
+        kept = (self.folder / "texts.bin").is_file()
+        return Strings.load(self.folder, "texts") if kept else None
 
     @cached_property
     def order(self) -> NDArray[np.int32]:
         """(d,) the documents in ascending order of their ids."""
-        return mapped(self._folder / "order.npy")
+        return mapped(self.folder / "order.npy")
 
     @cached_property
     def hashes(self) -> Hashes:
         """(d,) a hash of each id, in ascending order."""
-        return mapped(self._folder / "hashes.npy")
+        return mapped(self.folder / "hashes.npy")
 
     def place(self, doc_id: str) -> int | None:
         """The number of a document, or None."""

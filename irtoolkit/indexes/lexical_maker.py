@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -18,6 +18,9 @@ _TERMS = 1 << 21
 # Memory for a shard that is made, in bytes.
 MEMORY = 1 << 30
 
+Segments = tuple[str, ...]
+Rewrite = Callable[[Iterable[Segments]], Iterable[Segments]]
+
 
 class PostingsMaker:
     """Makes shards of postings.
@@ -25,6 +28,7 @@ class PostingsMaker:
     Args:
         tokenizer, stop, stem: see `irtoolkit.base.analysis`.
         memory: bytes that a shard may take while it is made.
+        rewritten: what is indexed of some texts, such as a model's version of each.
         threads: how many tokenize; by default all cores.
     """
 
@@ -36,9 +40,11 @@ class PostingsMaker:
         *,
         memory: int = MEMORY,
         threads: int | None = None,
+        rewritten: Rewrite | None = None,
     ) -> None:
         self._analysis = tokenizer, stop, stem
         self._memory, self._threads = memory, threads or os.cpu_count() or 1
+        self._rewritten = rewritten
         self._counter = self._made_counter()
 
     def _made_counter(self) -> Counter:
@@ -55,6 +61,8 @@ class PostingsMaker:
 
     def add(self, texts: Sequence[Sequence[str]]) -> None:
         """Takes in the texts of the next documents."""
+        if self._rewritten is not None:
+            texts = list(self._rewritten(map(tuple, texts)))
         # Terms never reach across segments, nor across lines.
         lines = ["\n".join(segments) for segments in texts]
         # Of the texts alone, so that a shard ends after the same document however fast threads are.

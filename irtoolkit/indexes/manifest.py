@@ -61,7 +61,9 @@ class Manifest:
 
     Attributes:
         kind: of shards: "postings" or "vectors".
-        retriever: the name of the retriever that it was made for, with its settings.
+        retriever: the name of the retriever that it was made for.
+        parameters: the settings of that retriever, which searches take by default.
+        view: the fields of documents that are indexed.
         settings: what was done to the documents: tokenizer, model, lengths.
         sources: where the documents come from.
         shards: their shards, in order.
@@ -69,6 +71,8 @@ class Manifest:
 
     kind: str
     retriever: str
+    parameters: Mapping[str, Any]
+    view: str
     settings: Mapping[str, Any]
     sources: tuple[Source, ...] = ()
     shards: tuple[ShardEntry, ...] = ()

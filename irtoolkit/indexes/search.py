@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Floats, Ints, id_array, rank_ids
+from irtoolkit.indexes.documents import Documents
 from irtoolkit.indexes.postings import PostingsShard
-from irtoolkit.indexes.strings import Strings
 
 # Binary digits behind the point of a score, and of the greatest score altogether.
 _DIGITS, _GREATEST = 40, 61
@@ -26,7 +26,14 @@ QueryTerms = Mapping[str, int]
 
 
 class Weighting(Protocol):
-    """A formula whose scores are sums of idf · weight over the terms that query and document share."""
+    """A formula whose scores are sums of idf · weight over the terms that query and document share.
+
+    Attributes:
+        absent: what a term adds to all documents, whether they have it or not, times its idf.
+    """
+
+    @property
+    def absent(self) -> float: ...
 
     def idf(self, size: int, found: Ints, all_found: Callable[[], Ints]) -> Floats:
         """(t,) weight of terms that occur in `found` of `size` documents; `all_found` has all terms'."""
@@ -58,13 +65,11 @@ class ShardDocuments(NamedTuple):
     """The documents of a shard.
 
     Attributes:
-        ids: their ids.
-        order: (d,) the documents in ascending order of their ids.
+        documents: their ids and the order of these.
         deleted: numbers of those that were deleted, ascending.
     """
 
-    ids: Strings
-    order: NDArray[np.int32]
+    documents: Documents
     deleted: Ints
 
 
@@ -85,7 +90,7 @@ class _Part:
     def names(self) -> NDArray[np.int32]:
         """(d,) place of each document's id in ascending order."""
         names = np.empty(len(self.shard), np.int32)
-        names[self.docs.order] = np.arange(len(self.shard), dtype=np.int32)
+        names[self.docs.documents.order] = np.arange(len(self.shard), dtype=np.int32)
         return names
 
     @cached_property
@@ -186,7 +191,7 @@ class PostingsSearch:
         which = np.searchsorted(self._bases, documents, side="right") - 1
         own = documents - self._bases[which]
         return [
-            self._parts[part].docs.ids[place]
+            self._parts[part].docs.documents.ids[place]
             for part, place in zip(which.tolist(), own.tolist(), strict=True)
         ]
 
@@ -215,10 +220,10 @@ class PostingsSearch:
                 best = np.concatenate([best, np.where(filled, scores, 0)], axis=1)
                 best = -np.partition(-best, min(depth, best.shape[1]) - 1, axis=1)[:, :depth]
                 least = best.min(axis=1) if best.shape[1] == depth else least
-        return self._merged(rows, len(queries), depth, asked.unit)
+        return self._merged(rows, len(queries), depth, asked)
 
     def _merged(
-        self, rows: list[tuple[Ints, Ints, Ints]], count: int, depth: int, unit: float
+        self, rows: list[tuple[Ints, Ints, Ints]], count: int, depth: int, asked: _Asked
     ) -> TopDocuments:
         query, documents, scores = (
             np.concatenate([row[i] for row in rows] or [np.empty(0, np.int64)]) for i in range(3)
@@ -232,7 +237,9 @@ class PostingsSearch:
         place = np.arange(len(query)) - starts[query] if len(query) else query
         kept = place < depth
         offsets = np.concatenate([[0], np.cumsum(np.bincount(query[kept], minlength=count))])
-        return TopDocuments(offsets, documents[kept], scores[kept] * unit)
+        return TopDocuments(
+            offsets, documents[kept], scores[kept] * asked.unit + asked.everywhere[query[kept]]
+        )
 
     def scores(self, query: QueryTerms, weighting: Weighting) -> Floats:
         """(d,) the score of every document, deleted ones too, by adding up all postings."""
@@ -249,7 +256,7 @@ class PostingsSearch:
                     part.arrays, asked.table(part), (terms, scales, bounds), low, high, cursors, own
                 )
                 sums.append(own[: high - low])
-        return np.concatenate(sums) * asked.unit
+        return np.concatenate(sums) * asked.unit + asked.everywhere[0]
 
     def ranks(
         self,
@@ -289,7 +296,9 @@ class _Asked:
         self._starts, self._flat = np.array(starts), np.array(flat, np.int64)
         scales = idf[self._flat] * np.array(counts, np.float64)
         self._query = np.repeat(np.arange(len(queries)), np.diff(self._starts))
-        greatest = float(np.bincount(self._query, scales).max(initial=0)) * self._heaviest()
+        totals = np.bincount(self._query, scales, len(queries))
+        self.everywhere = totals * weighting.absent
+        greatest = float(totals.max(initial=0)) * self._heaviest()
         digits = _DIGITS
         if greatest >= 1 << (_GREATEST - _DIGITS):
             digits = _GREATEST - int(np.ceil(np.log2(greatest)))
@@ -347,12 +356,14 @@ class _Asked:
         )
         before = np.zeros(len(documents), np.int64)
         for at, part in enumerate(parts):
-            ids = part.docs.ids
+            docs = part.docs.documents
             # Of equal scores, later ids come first; a document is not before itself.
             places = [
                 int(part.names[doc - bases[at]]) + 1
                 if at == own
-                else ids.below(parts[own].docs.ids.at(doc - int(bases[own])), part.docs.order)
+                else docs.ids.below(
+                    parts[own].docs.documents.ids.at(doc - int(bases[own])), docs.order
+                )
                 for doc, own in zip(documents, which, strict=True)
             ]
             room = np.zeros(WINDOW, np.int64), np.zeros(len(queries[at][0]), np.int64)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from irtoolkit.indexes.strings import mapped
 Segments = Sequence[str]
 SHARDS, DELETED = "shards", "deleted"
 _HALF = ".unfinished"
+# Documents copied at once.
+_COPIED = 1 << 13
 
 
 class DocumentBlock(NamedTuple):
@@ -31,6 +33,15 @@ class DocumentBlock(NamedTuple):
 
     ids: Sequence[str]
     texts: Sequence[Segments]
+
+
+class OpenDocuments(Protocol):
+    """The documents of a shard, and the numbers of deleted ones."""
+
+    @property
+    def documents(self) -> Documents: ...
+    @property
+    def deleted(self) -> Ints: ...
 
 
 class ShardMaker(Protocol):
@@ -267,3 +278,57 @@ def clean(folder: Path, manifest: Manifest) -> None:
     for path in (folder / DELETED).glob("*"):
         if path.name not in lists:
             path.unlink(missing_ok=True)
+
+
+def check_deleted(folder: Path, entry: ShardEntry) -> None:
+    """Refuses a list of deleted documents that is not what was written."""
+    gone = deleted(folder, entry)
+    digest = hashlib.sha256(np.ascontiguousarray(gone).tobytes()).hexdigest()[:12]
+    if entry.deleted is not None and digest not in entry.deleted:
+        raise InputError(
+            "damaged: its bytes are not what was written", file=folder / DELETED / entry.deleted,
+            remedy="build the index again with --replace",
+        )  # fmt: skip
+
+
+def merge(
+    folder: Path,
+    manifest: Manifest,
+    shards: Sequence[OpenDocuments],
+    arrays: Callable[[Sequence[Any], Sequence[Ints], Path], None],
+) -> Manifest:
+    """Makes one shard of all, without deleted documents.
+
+    Args:
+        folder: the index.
+        manifest: of the index.
+        shards: documents of each shard, and the deleted ones.
+        arrays: writes the arrays of the one shard, given the new numbers of each shard's documents.
+    """
+    clean(folder, manifest)
+    if len(shards) == 1 and not len(shards[0].deleted):
+        return manifest
+    half = folder / SHARDS / _HALF
+    half.mkdir(parents=True)
+    columns = DocumentsWriter(half, all(shard.documents.texts is not None for shard in shards))
+    places, count = [], 0
+    for shard in shards:
+        live = np.ones(len(shard.documents.ids), bool)
+        live[shard.deleted] = False
+        kept = np.flatnonzero(live)
+        place = np.full(len(live), -1, np.int64)
+        place[kept] = np.arange(count, count + len(kept))
+        places.append(place)
+        count += len(kept)
+        texts = shard.documents.texts
+        for start in range(0, len(kept), _COPIED):
+            part = kept[start : start + _COPIED]
+            own = texts.chosen(part) if texts is not None else []
+            columns.add(shard.documents.ids.chosen(part), own)
+    columns.close()
+    arrays(shards, places, half)
+    entry = _kept(folder, 0, count, ())
+    manifest = replace(manifest, shards=(entry,))
+    manifest.write(folder)
+    clean(folder, manifest)
+    return manifest

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.base.near import did_you_mean
+from irtoolkit.indexes.form import KeptForm
 from irtoolkit.retrievers.task import Task
 
 ScoreMatrix = NDArray[np.floating[Any]]
@@ -111,6 +112,10 @@ class Retriever:
         By default everything is prepared again for each set of queries.
         """
         return self.scorer
+
+    def kept(self) -> KeptForm | None:
+        """How its prepared documents are kept on disk, or None where they are not."""
+        return None
 
     def zero_is_no_match(self) -> bool:
         """Whether a score of 0 or less says that a document has nothing of the query."""

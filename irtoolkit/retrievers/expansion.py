@@ -48,6 +48,9 @@ class Rewritten(BM25, ABC):
         answers.fill(joined, self.ask, self.batch_size)
         return (self.apply(text, answers[text]) for text in joined)
 
+    def rewriting(self) -> dict[str, Any]:
+        return {"by": self.name, **self.parameters(), "model": self.fingerprint()}
+
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """Every setting that the model's answers depend on."""

@@ -11,6 +11,7 @@ import numpy as np
 from irtoolkit.base.analysis import Stemmer, StopWords, Tokenizer, analyzer, missing_tokenizer
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
+from irtoolkit.indexes.form import KeptForm
 from irtoolkit.retrievers._counts import Collection, Counts, TextCounts, counts_of
 from irtoolkit.retrievers._kept import Analysis
 from irtoolkit.retrievers._terms import TermScores, Vocabulary, widen
@@ -110,6 +111,10 @@ class Lexical(Retriever):
         """The documents as they are indexed."""
         return texts
 
+    def rewriting(self) -> dict[str, Any]:
+        """What decides how documents are rewritten, for an index that is kept."""
+        return {}
+
     def matcher(self, counts: Any, collection: Collection) -> Matcher:
         """What scores (q, terms) counts of queries against (c, terms) counts of candidates."""
         raise NotImplementedError
@@ -160,6 +165,11 @@ class BM25(Lexical):
 
     def zero_is_no_match(self) -> bool:
         return not FORMS[self.form].absent(1.0, 1.0)
+
+    def kept(self) -> KeptForm:
+        from irtoolkit.retrievers.kept import BM25Index
+
+        return BM25Index(self)
 
     def matcher(self, counts: Any, collection: Collection) -> Matcher:
         form, constants = FORMS[self.form], self._constants()

@@ -1,0 +1,95 @@
+"""Index the documents of a dataset, for searches in any later process.
+
+DATASET is one of ours, any ir_datasets id, or a .jsonl, .tsv or .trec file of documents. SYSTEM is a
+retriever that keeps its documents, such as bm25 (the default), or a model. The index is a folder: by
+default in irtoolkit's cache, where `search` and `retrieve` find it again by dataset and system. To
+continue an index that was interrupted, rerun the same command.
+
+With --info, --verify, --merge or --delete, DATASET is the folder of an index, or a dataset whose index
+is in the cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.commands import add_settings, note, parse_pairs
+
+if TYPE_CHECKING:
+    from irtoolkit.ranking.kept import KeptIndex
+
+HELP = "index documents once, for searches in any later process"
+EXAMPLES = (
+    "irtoolkit index csfcube/sample bm25",
+    "irtoolkit index csfcube/sample bm25 -o indexes/papers",
+    "irtoolkit index relic/sample/test bm25 -o indexes/papers --add",
+    "irtoolkit index indexes/papers --info",
+    "irtoolkit index indexes/papers --merge",
+    "irtoolkit index indexes/papers --verify",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dataset", metavar="DATASET")
+    parser.add_argument("system", metavar="SYSTEM", nargs="?", default="bm25")
+    parser.add_argument("-o", "--output", metavar="FOLDER", help="default: irtoolkit's cache")
+    parser.add_argument(
+        "--memory", type=int, default=1024, metavar="MIB",
+        help="memory for the postings of a shard while it is built; default: 1024",
+    )  # fmt: skip
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument(
+        "--replace", action="store_true", help="build it again in place of the one that is there"
+    )
+    action.add_argument(
+        "--add", action="store_true", help="add the documents to the index that is there"
+    )
+    action.add_argument("--delete", nargs="+", metavar="ID", help="delete documents")
+    action.add_argument(
+        "--merge", action="store_true", help="make one shard, without deleted documents"
+    )
+    action.add_argument("--info", action="store_true", help="say what the index holds")
+    action.add_argument("--verify", action="store_true", help="read every byte of it")
+    add_settings(parser)
+
+
+def execute(args: argparse.Namespace) -> None:
+    import irtoolkit as ir
+    from irtoolkit.ranking.kept import build, open_kept
+    from irtoolkit.ranking.systems import find_system
+
+    if args.memory < 1:
+        raise InputError(f"--memory {args.memory} is not at least 1")
+    settings, memory = parse_pairs(args.settings), args.memory << 20
+    if args.delete or args.merge or args.info or args.verify:
+        index = open_kept(args.dataset, args.system, settings)
+        if args.verify:
+            note(f"{index.verify()} files are as they were written")
+            return
+        if args.delete:
+            index = index.delete(args.delete)
+        elif args.merge:
+            index = index.merge()
+    else:
+        data = ir.load(args.dataset)
+        if args.add:
+            if args.output is None:
+                raise InputError("--add needs the index", remedy="name it with --output FOLDER")
+            index = open_kept(args.output, args.system, settings).add(data, memory=memory)
+        else:
+            system = find_system(args.system, settings, data.parts)
+            index = build(data, system, args.output, memory=memory, replace=args.replace)
+    _tell(index)
+
+
+def _tell(index: KeptIndex) -> None:
+    """What an index holds, on a few lines."""
+    kept, size = index.manifest, index.bytes()
+    print(index.folder)
+    print(f"  {len(index):,} documents in {len(kept.shards)} shards, {size / 1e6:,.1f} MB")
+    for source in kept.sources:
+        print(f"  from {source.name}: {source.documents:,}")
+    settings = " ".join(f"{key}={value}" for key, value in kept.settings.items())
+    print(f"  for {kept.retriever}: {settings}")

@@ -1,0 +1,67 @@
+"""What a retriever has to offer so that its prepared documents can be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from irtoolkit.base.ids import Ints
+from irtoolkit.indexes.documents import Documents
+from irtoolkit.indexes.search import TopDocuments
+from irtoolkit.indexes.writer import Segments, ShardMaker
+
+
+class OpenShard(NamedTuple):
+    """A shard of an index that is open.
+
+    Attributes:
+        documents: its documents; their folder holds the arrays too.
+        deleted: numbers of deleted documents, ascending.
+    """
+
+    documents: Documents
+    deleted: Ints
+
+
+class Searcher(Protocol):
+    """Shards that are searched as one."""
+
+    def search(self, queries: Sequence[Segments], depth: int) -> TopDocuments:
+        """The best documents of each query."""
+        ...
+
+    def ranks(
+        self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]
+    ) -> list[list[int]]:
+        """The exact rank of some documents of each query among all documents, from 1."""
+        ...
+
+    def matched(self, query: Segments, text: str) -> list[tuple[int, int]]:
+        """Where a text matches a query: first and last + 1 character of each match."""
+        ...
+
+
+class KeptForm(Protocol):
+    """How a retriever keeps its prepared documents.
+
+    Attributes:
+        kind: the kind of its shards.
+        settings: everything that was done to the documents; a change needs another index.
+    """
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def settings(self) -> Mapping[str, Any]: ...
+
+    def maker(self, memory: int) -> ShardMaker:
+        """Makes shards of documents that come in blocks, each in so many bytes of memory."""
+        ...
+
+    def open(self, shards: Sequence[OpenShard]) -> Searcher:
+        """Searches shards."""
+        ...
+
+    def merge(self, shards: Sequence[OpenShard], places: Sequence[Ints], folder: Any) -> None:
+        """Writes the arrays of one shard of all documents; `places` are their new numbers, or -1."""
+        ...

@@ -1,0 +1,107 @@
+"""Several shards of postings as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import merge
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib.format import open_memmap
+
+from irtoolkit.base.ids import Ints
+from irtoolkit.indexes.postings import PostingsShard
+from irtoolkit.indexes.strings import Strings
+
+
+def merge_postings(shards: Sequence[PostingsShard], places: Sequence[Ints], folder: Path) -> None:
+    """Writes the postings of all documents as one shard.
+
+    Memory is that of the terms and of the numbers of documents; postings are copied on disk.
+
+    Args:
+        shards: the shards.
+        places: (d,) of each shard: the new number of each document, ascending; -1 leaves it out.
+        folder: where the arrays go.
+    """
+    from irtoolkit.indexes._compiled_tokens import copy_postings, extremes, live_postings
+
+    lives = [np.empty(len(shard.terms), np.int64) for shard in shards]
+    for shard, place, live in zip(shards, places, lives, strict=True):
+        live_postings(shard.starts, shard.documents, place, live)
+    terms, targets = _union(shards, lives)
+    frequencies = np.zeros(len(terms), np.int64)
+    for live, target in zip(lives, targets, strict=True):
+        frequencies[target[target >= 0]] += live[target >= 0]
+    starts = np.concatenate([[0], np.cumsum(frequencies)]).astype(np.int64)
+    counts, lengths, classes = _classes(shards, places)
+    kind: Any = np.uint16 if len(counts) <= 1 << 16 else np.uint32
+    total = int(starts[-1])
+    out = [
+        open_memmap(folder / f"{name}.npy", "w+", dtype, (total,)) if total else np.empty(0, dtype)
+        for name, dtype in (("documents", np.dtype(np.int32)), ("classes", np.dtype(kind)))
+    ]
+    cursors = starts[:-1].copy()
+    for shard, place, target, known in zip(shards, places, targets, classes, strict=True):
+        copy_postings(
+            (shard.starts, shard.documents, shard.classes), place, target, known, cursors,
+            (out[0], out[1]),
+        )  # fmt: skip
+    bounds = np.empty((len(terms), 4), np.int32)
+    extremes(starts, out[1], counts, lengths, bounds)
+    Strings.of(terms).save(folder, "terms")
+    whole = [shard.lengths[place >= 0] for shard, place in zip(shards, places, strict=True)]
+    arrays = {
+        "starts": starts, "class-counts": counts, "class-lengths": lengths, "bounds": bounds,
+        "lengths": np.concatenate([np.empty(0, np.int32), *whole]),
+    }  # fmt: skip
+    if not total:
+        arrays |= {"documents": out[0], "classes": out[1]}
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array)
+    for array in out:
+        if isinstance(array, np.memmap):
+            array.flush()
+
+
+def _union(shards: Sequence[PostingsShard], lives: Sequence[Ints]) -> tuple[list[str], list[Ints]]:
+    """All terms that some document still has, and the place of each shard's terms there, or -1."""
+    terms: list[str] = []
+    targets = [np.full(len(shard.terms), -1, np.int64) for shard in shards]
+    columns = (
+        [(term, number, at) for at, term in enumerate(shard.terms) if live[at]]
+        for number, (shard, live) in enumerate(zip(shards, lives, strict=True))
+    )
+    for term, number, at in merge(*columns):
+        if not terms or terms[-1] != term:
+            terms.append(term)
+        targets[number][at] = len(terms) - 1
+    return terms, targets
+
+
+def _classes(
+    shards: Sequence[PostingsShard], places: Sequence[Ints]
+) -> tuple[Ints, Ints, list[Ints]]:
+    """Counts and lengths of the classes of all shards, and the new number of each shard's classes."""
+    from irtoolkit.indexes._compiled_tokens import live_classes
+
+    used = [np.zeros(len(shard.class_counts), np.uint8) for shard in shards]
+    for shard, place, own in zip(shards, places, used, strict=True):
+        live_classes(shard.documents, shard.classes, place, own)
+    pairs = [
+        np.stack([shard.class_counts, shard.class_lengths], axis=1)[own > 0]
+        for shard, own in zip(shards, used, strict=True)
+    ]
+    distinct, which = np.unique(
+        np.concatenate([np.empty((0, 2), np.int64), *pairs]), axis=0, return_inverse=True
+    )
+    numbers, first = [], 0
+    for own, pair in zip(used, pairs, strict=True):
+        number = np.full(len(own), -1, np.int64)
+        number[own > 0] = which.ravel()[first : first + len(pair)]
+        numbers.append(number)
+        first += len(pair)
+    return (
+        np.ascontiguousarray(distinct[:, 0]), np.ascontiguousarray(distinct[:, 1]), numbers,
+    )  # fmt: skip

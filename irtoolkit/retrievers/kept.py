@@ -1,0 +1,143 @@
+"""BM25 over kept postings: how its documents are prepared, and how queries are matched."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtoolkit.base import analysis
+from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.indexes.form import OpenShard
+from irtoolkit.indexes.lexical_maker import PostingsMaker
+from irtoolkit.indexes.merging import merge_postings
+from irtoolkit.indexes.postings import PostingsShard
+from irtoolkit.indexes.search import PostingsSearch, QueryTerms, ShardDocuments, TopDocuments
+from irtoolkit.indexes.writer import Segments
+from irtoolkit.retrievers.bm25_forms import FORMS
+
+if TYPE_CHECKING:
+    from irtoolkit.retrievers.lexical import BM25
+
+
+@dataclass(frozen=True)
+class BM25Weighting:
+    """A form of BM25 as a weight of each term and one of each count in a document of some length.
+
+    Attributes:
+        form, k1, b, delta, epsilon: see `irtoolkit.retrievers.lexical.BM25`.
+    """
+
+    form: str
+    k1: float
+    b: float
+    delta: float
+    epsilon: float
+
+    @property
+    def absent(self) -> float:
+        """What a term adds to documents that lack it, times its idf."""
+        return FORMS[self.form].absent(self.k1, self.delta)
+
+    def idf(self, size: int, found: Ints, all_found: Callable[[], Ints]) -> Floats:
+        """(t,) weight of terms that occur in `found` of `size` documents."""
+        idf = FORMS[self.form].idf
+        own = idf(size, found.astype(float), self.epsilon)
+        if self.form == "okapi" and (found > size / 2).any():
+            # A negative idf becomes a share of the mean over all terms.
+            frequencies = all_found()
+            every = idf(size, frequencies.astype(float), self.epsilon)
+            known = dict(zip(frequencies.tolist(), every.tolist(), strict=True))
+            own = np.array([known[count] for count in found.tolist()])
+        return own
+
+    def weights(self, counts: Ints, lengths: Ints, average: float) -> Floats:
+        """(n,) weight of a term that occurs so often in a document of such a length."""
+        norm = 1 - self.b + self.b * lengths / (average or 1.0)
+        made = FORMS[self.form].weight(counts.astype(float), norm, self.k1, self.delta)
+        return np.maximum(0.0, made - self.absent)
+
+
+class BM25Index:
+    """How BM25 keeps its documents; a `KeptForm`."""
+
+    kind = "postings"
+
+    def __init__(self, retriever: BM25) -> None:
+        self._retriever = retriever
+
+    @cached_property
+    def settings(self) -> Mapping[str, Any]:
+        """What was done to the documents."""
+        own = self._retriever
+        return {
+            "tokenizer": own.tokenizer, "stop": own.stop, "stem": own.stem,
+            "analysis": analysis.FORMAT, **own.rewriting(),
+        }  # fmt: skip
+
+    def maker(self, memory: int) -> PostingsMaker:
+        """Makes shards of postings."""
+        own = self._retriever
+        return PostingsMaker(
+            own.tokenizer, own.stop, own.stem, memory=memory, rewritten=own.rewritten
+        )
+
+    def open(self, shards: Sequence[OpenShard]) -> BM25Searcher:
+        """Searches shards of postings."""
+        return BM25Searcher(self._retriever, shards)
+
+    def merge(self, shards: Sequence[OpenShard], places: Sequence[Ints], folder: Any) -> None:
+        """Writes the postings of all documents as one shard."""
+        merge_postings(
+            [PostingsShard.load(shard.documents.folder) for shard in shards], places, folder
+        )
+
+
+class BM25Searcher:
+    """Searches kept postings with BM25; a `Searcher`."""
+
+    def __init__(self, retriever: BM25, shards: Sequence[OpenShard]) -> None:
+        own = retriever.settings()
+        names = ("form", "k1", "b", "delta", "epsilon")
+        self._weighting = BM25Weighting(**{name: own[name] for name in names})
+        self._analyze = analysis.analyzer(retriever.tokenizer, retriever.stop, retriever.stem)
+        self._shards = PostingsSearch(
+            [
+                (PostingsShard.load(docs.folder), ShardDocuments(docs, deleted))
+                for docs, deleted in shards
+            ]
+        )
+
+    def search(self, queries: Sequence[Segments], depth: int) -> TopDocuments:
+        """The best documents of each query, among those that share a term with it."""
+        return self._shards.search(self._terms(queries), self._weighting, depth)
+
+    def ranks(
+        self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]
+    ) -> list[list[int]]:
+        """The exact rank of some documents of each query among all documents, from 1."""
+        return self._shards.ranks(self._terms(queries), self._weighting, wanted)
+
+    def matched(self, query: Segments, text: str) -> list[tuple[int, int]]:
+        """Where words of a text have a term of the query."""
+        wanted = set(self._terms([query])[0])
+        lower = self._analyze.lower(text)
+        found, at = [], 0
+        for token in self._analyze.split(lower):
+            at = lower.find(token, at)
+            if at < 0:  # the tokens are not parts of the text
+                return []
+            if self._analyze.term(token) in wanted:
+                found.append((at, at + len(token)))
+            at += 1
+        return found if len(lower) == len(text) else []
+
+    def _terms(self, queries: Iterable[Segments]) -> list[QueryTerms]:
+        return [
+            Counter(term for segment in segments for term in self._analyze(segment))
+            for segments in queries
+        ]
