@@ -153,12 +153,15 @@ def retrieve(
     """
     from irtoolkit.datasets.replaced import with_candidates
     from irtoolkit.ranking.candidates import usual_depth
+    from irtoolkit.ranking.from_index import can_rank, rank_corpus
     from irtoolkit.ranking.produce import produce, rank_dataset
     from irtoolkit.ranking.systems import system_of
 
     dataset = with_candidates(load(data), candidates)
     found = system_of(system, settings, dataset.parts)
     kept = usual_depth(dataset, depth)
+    if kept is not None and can_rank(dataset, found, kept):
+        return rank_corpus(dataset, found, kept, output, progress=progress)
     if output is not None:
         return produce(dataset, found, output, depth=kept, progress=progress)[0]
     relevant = dataset.relevant() if kept is not None and dataset.judgments_are_here else None

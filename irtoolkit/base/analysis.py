@@ -146,12 +146,9 @@ def _sklearn_stop_words() -> frozenset[str]:
 def _stemmer(name: Stemmer) -> Callable[[str], str]:
     if name == "none":
         return str
-    from nltk.stem.porter import PorterStemmer
+    from irtoolkit.base.porter import stem
 
-    # With the departures that its author made later, and Lucene after him: short words are left
-    # alone, -bli and -logi are suffixes.
-    porter = PorterStemmer(PorterStemmer.MARTIN_EXTENSIONS)
-    return lambda token: porter.stem(token, to_lowercase=False)
+    return stem
 
 
 def _tokenizer(name: Tokenizer) -> Callable[[str], list[str]]:

@@ -52,6 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.ranking.candidates import usual_depth
+    from irtoolkit.ranking.from_index import can_rank, rank_corpus
     from irtoolkit.ranking.output import Output
     from irtoolkit.ranking.produce import is_helper, produce
     from irtoolkit.ranking.systems import find_system
@@ -59,7 +60,11 @@ def execute(args: argparse.Namespace) -> None:
     system = find_system(args.system, parse_pairs(args.settings), args.dataset)
     dataset = ranked_dataset(args)
     output = Output(args.output, args.output_format, say=note)
-    run, _ = produce(dataset, system, output, depth=usual_depth(dataset, args.depth))
+    depth = usual_depth(dataset, args.depth)
+    if depth is not None and can_rank(dataset, system, depth):
+        run = rank_corpus(dataset, system, depth, output)
+    else:
+        run, _ = produce(dataset, system, output, depth=depth)
     if is_helper():
         return
     note(written(args.output, run, system))

@@ -120,20 +120,25 @@ def collect(
         reached[t] = total
         cursors[t] = starts[terms[t]]
     required = 0
-    low, step = 0, FIRST
+    low: Any = 0
+    step = FIRST
+    following: Any = 0
     while low < size:
         while required < known and reached[required] < least:
             required += 1
         if required == known:
             break
         # The next window with a document that a required term has.
-        following = size
+        following = np.int64(size)
         for t in range(required, known):
             if cursors[t] < starts[terms[t] + 1]:
-                following = min(following, np.int64(docs[cursors[t]]))
+                first = np.int64(docs[cursors[t]])
+                if first < following:
+                    following = first
         if following >= size:
             break
-        low = max(low, following)
+        if following > low:
+            low = following
         # Small windows soon give a score that others must reach.
         high = min(size, low + step)
         step = min(WINDOW, 4 * step)

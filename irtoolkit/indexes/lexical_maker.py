@@ -80,7 +80,7 @@ class PostingsMaker:
         for future in self._ahead:
             self._builder.add(future.result())
         self._ahead.clear()
-        self._builder.made(self._counter.terms.list()).save(self._folder)
+        self._builder.made(self._counter.terms.by_number()).save(self._folder)
 
     def close(self) -> None:
         """Ends the threads."""

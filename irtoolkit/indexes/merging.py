@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.format import open_memmap
+from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Ints
 from irtoolkit.indexes.postings import PostingsShard
@@ -52,7 +53,7 @@ def merge_postings(shards: Sequence[PostingsShard], places: Sequence[Ints], fold
     extremes(starts, out[1], counts, lengths, bounds)
     Strings.of(terms).save(folder, "terms")
     whole = [shard.lengths[place >= 0] for shard, place in zip(shards, places, strict=True)]
-    arrays = {
+    arrays: dict[str, NDArray[Any]] = {
         "starts": starts, "class-counts": counts, "class-lengths": lengths, "bounds": bounds,
         "lengths": np.concatenate([np.empty(0, np.int32), *whole]),
     }  # fmt: skip

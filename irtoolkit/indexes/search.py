@@ -256,7 +256,8 @@ class PostingsSearch:
                     part.arrays, asked.table(part), (terms, scales, bounds), low, high, cursors, own
                 )
                 sums.append(own[: high - low])
-        return np.concatenate(sums) * asked.unit + asked.everywhere[0]
+        total: Floats = np.concatenate(sums) * asked.unit + asked.everywhere[0]
+        return total
 
     def ranks(
         self,

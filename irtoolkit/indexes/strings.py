@@ -13,6 +13,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 
 Bytes = NDArray[np.uint8]
+Order = NDArray[np.integer[Any]]
 
 
 class Strings(Sequence[str]):
@@ -73,7 +74,7 @@ class Strings(Sequence[str]):
         """Some texts, in the order of their places."""
         return [self[place] for place in places.tolist()]
 
-    def below(self, text: bytes, order: Ints | None = None) -> int:
+    def below(self, text: bytes, order: Order | None = None) -> int:
         """How many texts are before one in byte order; `order` sorts them, else they are sorted."""
         low, high = 0, len(self)
         while low < high:
@@ -84,7 +85,7 @@ class Strings(Sequence[str]):
                 high = middle
         return low
 
-    def place(self, text: str, order: Ints | None = None) -> int | None:
+    def place(self, text: str, order: Order | None = None) -> int | None:
         """Where a text is, or None; see `below`."""
         coded = text.encode(errors="surrogatepass")
         low = self.below(coded, order)

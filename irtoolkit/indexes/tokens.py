@@ -48,8 +48,8 @@ class Terms:
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def list(self) -> list[str]:
-        """The terms by number."""
+    def by_number(self) -> list[str]:
+        """The terms, in the order of their numbers."""
         return list(self._numbers)
 
     def numbers(self, tokens: Iterable[str]) -> list[int]:

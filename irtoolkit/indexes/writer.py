@@ -70,12 +70,12 @@ class Reading(NamedTuple):
     Attributes:
         source: where they come from.
         blocks: the documents from a number on, in blocks that begin at multiples of a block's size.
-        count: how many there are, or None.
+        total: how many there are, or None.
     """
 
     source: Source
     blocks: Callable[[int], Iterable[DocumentBlock]]
-    count: int | None = None
+    total: int | None = None
 
 
 @contextmanager
@@ -119,7 +119,7 @@ def put(
     known = _known(folder, manifest)
     done = manifest.sources[-1].documents
     with tqdm(
-        total=reading.count, initial=done, desc="indexing", unit="doc",
+        total=reading.total, initial=done, desc="indexing", unit="doc",
         disable=None if progress else True,
     ) as bar:  # fmt: skip
         for part in _shards(folder, reading.blocks(done), maker, texts, bar.update):

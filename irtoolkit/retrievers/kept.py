@@ -58,7 +58,9 @@ class BM25Weighting:
     def weights(self, counts: Ints, lengths: Ints, average: float) -> Floats:
         """(n,) weight of a term that occurs so often in a document of such a length."""
         norm = 1 - self.b + self.b * lengths / (average or 1.0)
-        made = FORMS[self.form].weight(counts.astype(float), norm, self.k1, self.delta)
+        made = FORMS[self.form].weight(
+            counts.astype(np.float64), np.asarray(norm, np.float64), self.k1, self.delta
+        )
         return np.maximum(0.0, made - self.absent)
 
 
