@@ -111,9 +111,9 @@ class _Part:
 
     def frequencies(self, places: Ints) -> Ints:
         """(t,) number of documents that have each term."""
-        starts = self.shard.starts
-        known = np.maximum(places, 0)
-        found = np.where(places >= 0, starts[known + 1] - starts[known], 0)
+        starts, known = self.shard.starts, places >= 0
+        found = np.zeros(len(places), np.int64)
+        found[known] = starts[places[known] + 1] - starts[places[known]]
         if len(self.docs.deleted):
             for at in np.flatnonzero(found).tolist():
                 own = self.shard.documents[starts[places[at]] : starts[places[at] + 1]]

@@ -1,0 +1,234 @@
+"""Pruned search beside adding up every posting, and shards beside one index of everything."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from irtoolkit.base.ids import Ints
+from irtoolkit.indexes.documents import Documents, DocumentsWriter
+from irtoolkit.indexes.merging import merge_postings
+from irtoolkit.indexes.postings import PostingsBuilder, PostingsShard
+from irtoolkit.indexes.search import PostingsSearch, QueryTerms, ShardDocuments
+from irtoolkit.indexes.tokens import Counted
+from irtoolkit.retrievers.kept import BM25Weighting
+
+FORMS = ("lucene", "okapi", "atire", "bm25l", "bm25+", "rank-bm25l")
+Texts = list[list[int]]
+
+
+def shard_of(texts: Texts, vocabulary: int) -> PostingsShard:
+    """The postings of documents whose words are numbers."""
+    rows = [Counter(text) for text in texts]
+    flat = [pair for row in rows for pair in row.items()]
+    builder = PostingsBuilder()
+    builder.add(
+        Counted(
+            np.array([term for term, _ in flat], np.int32),
+            np.array([count for _, count in flat], np.int32),
+            np.cumsum([len(row) for row in rows]).astype(np.int64),
+            np.array([len(text) for text in texts], np.int32),
+        )
+    )
+    return builder.made([f"t{number}" for number in range(vocabulary)])
+
+
+class Collection:
+    """Random documents in shards, some of them deleted."""
+
+    def __init__(self, folder: Path, seed: int, shards: int) -> None:
+        draw = np.random.default_rng(seed)
+        self.vocabulary = int(draw.integers(1, 40))
+        size = int(draw.integers(1, 400))
+        skew = 1 / np.arange(1, self.vocabulary + 1) ** draw.uniform(0, 2)
+        longest = int(draw.choice([2, 8, 60]))
+        words = draw.choice(self.vocabulary, (size, longest), p=skew / skew.sum())
+        lengths = draw.integers(0, longest + 1, size)
+        self.texts = [row[:n].tolist() for row, n in zip(words, lengths, strict=True)]
+        self.ids = [f"d{number}" for number in draw.permutation(size * 3)[:size]]
+        gone = draw.random(size) < draw.choice([0.0, 0.2])
+        self.gone = {self.ids[i] for i in np.flatnonzero(gone)} if not gone.all() else set()
+        self.live = [i for i, name in enumerate(self.ids) if name not in self.gone]
+        which = np.random.default_rng(shards).integers(0, shards, size)
+        parts = []
+        for number in range(shards):
+            own = np.flatnonzero(which == number).tolist()
+            place = folder / str(number)
+            place.mkdir()
+            writer = DocumentsWriter(place, texts=False)
+            writer.add([self.ids[i] for i in own], [])
+            writer.close()
+            deleted = [at for at, i in enumerate(own) if self.ids[i] in self.gone]
+            shard = shard_of([self.texts[i] for i in own], self.vocabulary)
+            parts.append((shard, ShardDocuments(Documents(place), np.array(deleted, np.int64))))
+        self.parts = parts
+        self.search = PostingsSearch(parts)
+        self.queries = [
+            Counter(f"t{t}" for t in draw.integers(0, self.vocabulary + 2, draw.integers(0, 12)))
+            for _ in range(3)
+        ]
+        self.depth = int(draw.choice([1, 3, 10, 100, 1000]))
+        form = str(draw.choice(FORMS))
+        k1, b = float(draw.choice([0, 0.9, 1.2, 100])), float(draw.choice([0, 0.4, 1]))
+        self.weighting = BM25Weighting(form, k1, b, 0.5, 0.25)
+
+    def found(self, search: PostingsSearch) -> list[list[tuple[str, float]]]:
+        top = search.search(self.queries, self.weighting, self.depth)
+        names = search.ids(top.documents)
+        rows = list(zip(names, top.scores.tolist(), strict=True))
+        return [
+            rows[a:b] for a, b in zip(top.offsets[:-1].tolist(), top.offsets[1:].tolist(), strict=True)
+        ]
+
+    def exhaustive(self, query: QueryTerms) -> list[tuple[str, float]]:
+        """All documents with a term of the query, best first."""
+        scores = self.search.scores(query, self.weighting)
+        names = self.search.ids(np.arange(len(scores)))
+        matching = {
+            name
+            for name, text in zip(self.ids, self.texts, strict=True)
+            if name not in self.gone and any(f"t{word}" in query for word in text)
+        }
+        rows = [
+            (name, score)
+            for name, score in zip(names, scores.tolist(), strict=True)
+            if name in matching
+        ]
+        return sorted(rows, key=lambda row: (row[1], row[0]), reverse=True)
+
+
+def matters(collection: Collection, query: QueryTerms) -> bool:
+    """Whether every term that occurs weighs something; an idf of 0 or less matches nothing."""
+    terms = list(query)
+    found = collection.search.frequencies(terms)
+    known = found[found > 0]
+    if not len(known):
+        return True
+    idf = collection.weighting.idf(
+        collection.search.size, known, collection.search.all_frequencies
+    )
+    return bool((idf > 0).all())
+
+
+@settings(
+    max_examples=300, deadline=None, database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)  # fmt: skip
+@given(seed=st.integers(0, 2**32), shards=st.sampled_from([1, 1, 2, 5]))
+def test_pruned_search_is_exhaustive_search(seed: int, shards: int) -> None:
+    with TemporaryDirectory() as folder:
+        collection = Collection(Path(folder), seed, shards)
+        for query, found in zip(
+            collection.queries, collection.found(collection.search), strict=True
+        ):
+            if matters(collection, query):
+                assert found == collection.exhaustive(query)[: collection.depth]
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(seed=st.integers(0, 2**32))
+def test_shards_change_nothing(seed: int) -> None:
+    with TemporaryDirectory() as folder:
+        runs, ranks = [], []
+        for shards in (1, 3, 17):
+            place = Path(folder, str(shards))
+            place.mkdir()
+            collection = Collection(place, seed, shards)
+            runs.append(collection.found(collection.search))
+            ranks.append(exact_ranks(collection, collection.search))
+        assert runs[0] == runs[1] == runs[2]
+        assert ranks[0] == ranks[1] == ranks[2]
+
+
+def exact_ranks(collection: Collection, search: PostingsSearch) -> list[dict[str, int]]:
+    """The ranks of all documents for each query."""
+    names = search.ids(np.arange(int(search._bases[-1])))
+    live = [number for number, name in enumerate(names) if name not in collection.gone]
+    wanted = [live for _ in collection.queries]
+    found = search.ranks(collection.queries, collection.weighting, wanted)
+    return [
+        {names[number]: rank for number, rank in zip(live, own, strict=True)} for own in found
+    ]
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(seed=st.integers(0, 2**32), shards=st.sampled_from([1, 4]))
+def test_exact_ranks_count_what_is_before(seed: int, shards: int) -> None:
+    with TemporaryDirectory() as folder:
+        collection = Collection(Path(folder), seed, shards)
+        names = collection.search.ids(np.arange(len(collection.ids)))
+        ranks = exact_ranks(collection, collection.search)
+        for query, own in zip(collection.queries, ranks, strict=True):
+            scores = collection.search.scores(query, collection.weighting).tolist()
+            rows = [
+                row for row in zip(scores, names, strict=True) if row[1] not in collection.gone
+            ]
+            order = [name for _, name in sorted(rows, reverse=True)]
+            assert own == {name: place for place, name in enumerate(order, 1)}
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(seed=st.integers(0, 2**32))
+def test_scores_are_the_formulas(seed: int) -> None:
+    with TemporaryDirectory() as folder:
+        collection = Collection(Path(folder), seed, 3)
+        weighting, search = collection.weighting, collection.search
+        by_name = dict(zip(collection.ids, collection.texts, strict=True))
+        lengths = np.array([len(collection.texts[i]) for i in collection.live])
+        assert search.size == len(lengths)
+        assert search.average == pytest.approx(lengths.mean())
+        names = search.ids(np.arange(len(collection.ids)))
+        for query in collection.queries:
+            if not matters(collection, query):
+                continue
+            scores = search.scores(query, weighting)
+            expected = np.zeros(len(names))
+            for term, times in query.items():
+                count = search.frequencies([term])
+                if not count[0]:
+                    continue
+                idf = weighting.idf(search.size, count, search.all_frequencies)[0]
+                for at, name in enumerate(names):
+                    text = by_name[name]
+                    tf = text.count(int(term[1:]))
+                    weight = weighting.absent
+                    if tf:
+                        weight += weighting.weights(
+                            np.array([tf]), np.array([len(text)]), search.average
+                        )[0]
+                    expected[at] += times * idf * weight
+            np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(seed=st.integers(0, 2**32))
+def test_merged_shards_are_the_index_of_what_is_left(seed: int) -> None:
+    with TemporaryDirectory() as folder:
+        collection = Collection(Path(folder), seed, 4)
+        place = Path(folder, "merged")
+        place.mkdir()
+        writer = DocumentsWriter(place, texts=False)
+        places: list[Ints] = []
+        count = 0
+        for shard, docs in collection.parts:
+            live = np.ones(len(shard), bool)
+            live[docs.deleted] = False
+            numbers = np.full(len(shard), -1, np.int64)
+            numbers[live] = np.arange(count, count + live.sum())
+            count += int(live.sum())
+            places.append(numbers)
+            writer.add(docs.documents.ids.chosen(np.flatnonzero(live)), [])
+        writer.close()
+        merge_postings([shard for shard, _ in collection.parts], places, place)
+        nothing = np.empty(0, np.int64)
+        merged = PostingsSearch(
+            [(PostingsShard.load(place), ShardDocuments(Documents(place), nothing))]
+        )
+        assert collection.found(merged) == collection.found(collection.search)
+        assert merged.all_frequencies().tolist() == collection.search.all_frequencies().tolist()
