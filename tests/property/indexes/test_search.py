@@ -83,7 +83,8 @@ class Collection:
         names = search.ids(top.documents)
         rows = list(zip(names, top.scores.tolist(), strict=True))
         return [
-            rows[a:b] for a, b in zip(top.offsets[:-1].tolist(), top.offsets[1:].tolist(), strict=True)
+            rows[a:b]
+            for a, b in zip(top.offsets[:-1].tolist(), top.offsets[1:].tolist(), strict=True)
         ]
 
     def exhaustive(self, query: QueryTerms) -> list[tuple[str, float]]:
@@ -110,9 +111,7 @@ def matters(collection: Collection, query: QueryTerms) -> bool:
     known = found[found > 0]
     if not len(known):
         return True
-    idf = collection.weighting.idf(
-        collection.search.size, known, collection.search.all_frequencies
-    )
+    idf = collection.weighting.idf(collection.search.size, known, collection.search.all_frequencies)
     return bool((idf > 0).all())
 
 
@@ -152,9 +151,7 @@ def exact_ranks(collection: Collection, search: PostingsSearch) -> list[dict[str
     live = [number for number, name in enumerate(names) if name not in collection.gone]
     wanted = [live for _ in collection.queries]
     found = search.ranks(collection.queries, collection.weighting, wanted)
-    return [
-        {names[number]: rank for number, rank in zip(live, own, strict=True)} for own in found
-    ]
+    return [{names[number]: rank for number, rank in zip(live, own, strict=True)} for own in found]
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -166,9 +163,7 @@ def test_exact_ranks_count_what_is_before(seed: int, shards: int) -> None:
         ranks = exact_ranks(collection, collection.search)
         for query, own in zip(collection.queries, ranks, strict=True):
             scores = collection.search.scores(query, collection.weighting).tolist()
-            rows = [
-                row for row in zip(scores, names, strict=True) if row[1] not in collection.gone
-            ]
+            rows = [row for row in zip(scores, names, strict=True) if row[1] not in collection.gone]
             order = [name for _, name in sorted(rows, reverse=True)]
             assert own == {name: place for place, name in enumerate(order, 1)}
 
