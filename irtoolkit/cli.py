@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 import traceback
@@ -18,6 +19,8 @@ from irtoolkit.base.near import did_you_mean
 from irtoolkit.commands._parsing import BAD_INPUT, CommandParser, naming_flags
 
 INTERRUPTED = 130
+# Python's names of the encoding.
+_UTF8 = ("utf-8", "utf8")
 
 
 def build_parser() -> CommandParser:
@@ -71,6 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         Exit status: 0; 2 on bad input, with one line on standard error; 130 when interrupted.
     """
+    _speak_utf8()
     words = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in words
     args = argparse.Namespace()
@@ -99,6 +103,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("irtoolkit: interrupted; nothing half-written was left", file=sys.stderr)
         return INTERRUPTED
+
+
+def _speak_utf8() -> None:
+    """Makes the output UTF-8, as the files are: a pipe on Windows has another encoding."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() not in _UTF8:
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
 
 
 def _parsed(parser: CommandParser, words: list[str]) -> argparse.Namespace:

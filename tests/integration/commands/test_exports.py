@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -81,3 +85,18 @@ def test_the_reference_run_scores_alike_against_ids_and_files(
         for answer in (by_id, by_file)
     ]
     assert values[0] == pytest.approx(values[1], abs=1e-12)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_what_is_printed_is_utf8_whatever_the_pipe_is(encoding: str) -> None:
+    """A pipe on Windows has the encoding of the system, in which Chinese cannot be written."""
+    done = subprocess.run(
+        [sys.executable, "-m", "irtoolkit", "export", "quoter/sample/zh/test", "docs"],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        cwd=ROOT,
+    )
+    assert done.returncode == 0, done.stderr
+    texts = [json.loads(line)["text"] for line in done.stdout.decode("utf-8").splitlines()]
+    assert len(texts) == 33
+    assert any("\u4e00" <= character <= "\u9fff" for character in texts[0])
