@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,6 +32,8 @@ CACHE_VARIABLE = "IRTOOLKIT_CACHE"
 # file racy), so its hash is not remembered.
 _SETTLED_SECONDS = 2.0
 _BATCH_ROWS = 1 << 13
+# Windows neither moves nor removes files that are mapped.
+_MAPPED_STAY = sys.platform == "win32"
 _BATCH_CHARACTERS = 1 << 24
 
 Schemas = Mapping[str, Mapping[str, pa.DataType]]
@@ -133,11 +136,16 @@ def parsed(
     if tables is None:
         with _scratch(folder) as scratch:
             _fill(scratch, schemas, parse)
-            # Map before moving: another process may replace the folder with its own.
-            tables = _open(scratch, schemas)
+            if _MAPPED_STAY:
+                _keep(scratch, folder)
+                tables = _open(folder, schemas)
+            if tables is None:
+                # Map before moving: another process may replace the folder with its own.
+                tables = _open(scratch, schemas)
             if tables is None:
                 raise OSError(f"cannot read back the columns written to {scratch}")
-            _keep(scratch, folder)
+            if not _MAPPED_STAY:
+                _keep(scratch, folder)
     tables.key = folder.name
     return tables
 

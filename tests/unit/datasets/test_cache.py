@@ -300,6 +300,26 @@ def test_columns_that_cannot_be_moved_to_their_place(
     assert (read.calls, folders(home)) == (2, [])
 
 
+def test_where_mapped_files_cannot_be_moved_they_are_moved_first(
+    home: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Windows, where no columns would be kept otherwise."""
+    mapped: list[Path] = []
+    really = cache._open
+
+    def watched(folder: Path, schemas: Any) -> Any:
+        found = really(folder, schemas)
+        mapped.extend([folder] if found is not None else [])
+        return found
+
+    monkeypatch.setattr(cache, "_MAPPED_STAY", True)
+    monkeypatch.setattr(cache, "_open", watched)
+    read = Parser(path)
+    assert read() == read() == ["one", "two", "three"]
+    assert read.calls == 1
+    assert [folder.name for folder in mapped] == folders(home) * 2
+
+
 # ---- a parse that fails --------------------------------------------------------------------------
 
 
