@@ -663,7 +663,7 @@ def test_a_heap_that_is_no_size_is_refused(monkeypatch: pytest.MonkeyPatch, heap
 def test_starting_java(before: str, expected: str) -> None:
     """In a process of its own: Java starts once."""
     code = (
-        f"{before}\nimport os\nfrom irtoolkit.retrievers import _java\nhome = os.environ.get('JAVA_HOME')\n"
+        f"{before}\nimport os\nfrom irtoolkit.retrievers.lucene import java as _java\nhome = os.environ.get('JAVA_HOME')\n"
         "try:\n    runtime = _java.java_class('java.lang.Runtime').getRuntime()\n"
         "    print(runtime.maxMemory() // 2**20)\nexcept Exception as e:\n    print(type(e).__name__, e)\n"
         "assert os.environ.get('JAVA_HOME') == home"
