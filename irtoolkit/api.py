@@ -96,15 +96,15 @@ def index(
         InputError: see `load`; no such system or setting; what the system lacks to run here; or the
             path holds something else.
     """
-    from irtoolkit.ranking import kept
-    from irtoolkit.ranking.index import SessionIndex
+    from irtoolkit.ranking.build_index import build
+    from irtoolkit.ranking.session_index import SessionIndex
     from irtoolkit.ranking.systems import system_of
 
     dataset = load(data, ids=ids)
     found = system_of(system, settings, dataset.parts)
     if path is None and (dataset.docs_key is None or found.retriever.kept() is None):
         return SessionIndex(dataset, found)
-    return kept.build(
+    return build(
         dataset, found, None if path is None else Path(path), replace=replace, progress=progress
     )
 

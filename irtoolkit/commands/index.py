@@ -57,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     import irtoolkit as ir
-    from irtoolkit.ranking.kept import build, open_kept
+    from irtoolkit.ranking.build_index import build, open_kept
     from irtoolkit.ranking.systems import find_system
 
     if args.memory < 1:

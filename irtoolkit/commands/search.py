@@ -40,11 +40,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.ranking.kept import open_kept
-
     if args.hits < 1:
         raise InputError(f"--hits {args.hits} is not at least 1")
-    index = open_kept(args.index, args.system, parse_pairs(args.settings), build_missing=True)
+    index = _opened(args)
     if args.text is not None:
         _show(index, args.text, args)
         return
@@ -60,6 +58,17 @@ def execute(args: argparse.Namespace) -> None:
             break
         if line.strip():
             _show(index, line.strip(), args)
+
+
+def _opened(args: argparse.Namespace) -> KeptIndex:
+    from irtoolkit.ranking.kept import KeptIndex, is_index
+
+    settings = parse_pairs(args.settings)
+    if is_index(args.index):
+        return KeptIndex(args.index, settings)
+    from irtoolkit.ranking.build_index import open_kept
+
+    return open_kept(args.index, args.system, settings, build_missing=True)
 
 
 def _show(index: KeptIndex, text: str, args: argparse.Namespace) -> None:

@@ -10,13 +10,12 @@ from pathlib import Path
 from irtoolkit.base.analysis import Stemmer, StopWords, Tokenizer, analyzer
 from irtoolkit.indexes.postings import PostingsBuilder
 from irtoolkit.indexes.tokens import Counted, Counter
+from irtoolkit.indexes.writer import MEMORY
 
 # Bytes that a byte of text and a document take while their shard is made.
 _TEXT, _DOCUMENT = 4, 128
 # Terms after which a vocabulary begins anew with the next shard.
 _TERMS = 1 << 21
-# Memory for a shard that is made, in bytes.
-MEMORY = 1 << 30
 
 Segments = tuple[str, ...]
 Rewrite = Callable[[Iterable[Segments]], Iterable[Segments]]

@@ -24,6 +24,8 @@ from irtoolkit.indexes.strings import mapped
 Segments = Sequence[str]
 SHARDS, DELETED = "shards", "deleted"
 _HALF = ".unfinished"
+# Bytes that the postings of a shard may take while they are made.
+MEMORY = 1 << 30
 # Documents copied at once.
 _COPIED = 1 << 13
 

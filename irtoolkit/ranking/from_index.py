@@ -13,7 +13,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.ids import id_array
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.ranking.kept import build
+from irtoolkit.ranking.build_index import build
 from irtoolkit.ranking.output import Output
 from irtoolkit.ranking.produce import formats
 from irtoolkit.ranking.systems import System

@@ -1,38 +1,31 @@
-"""Indexes that are kept on disk: built once, opened in milliseconds, added to."""
+"""Indexes that are kept on disk: opened in milliseconds, searched, added to."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import id_array
-from irtoolkit.datasets.cache import cache_home
-from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes import writer
 from irtoolkit.indexes.documents import Documents
 from irtoolkit.indexes.form import KeptForm, OpenShard, Searcher
-from irtoolkit.indexes.manifest import Manifest, Source
+from irtoolkit.indexes.manifest import Manifest
 from irtoolkit.indexes.search import TopDocuments
-from irtoolkit.ranking.index import Index, refuse_unindexable
-from irtoolkit.ranking.produce import refuse_missing
-from irtoolkit.ranking.systems import System, TaskSettings, find_system
-from irtoolkit.ranking.texts import Asked
+from irtoolkit.ranking.index import Index
 from irtoolkit.retrievers.ordering import untied
-from irtoolkit.retrievers.registry import create_retriever
-from irtoolkit.retrievers.texts import BLOCK_DOCS, Segments, text_batches
 from irtoolkit.runs import Run
 
-# Bytes that a shard may take while it is made.
-MEMORY = 1 << 30
+if TYPE_CHECKING:
+    from irtoolkit.retrievers.base import Retriever
+
+Segments = Sequence[str]
 
 
 class KeptIndex(Index):
@@ -58,11 +51,12 @@ class KeptIndex(Index):
                 " in",
                 remedy="rerun the same command to continue",
             )
-        parameters = {**self.manifest.parameters, **(settings or {})}
-        retriever = create_retriever(self.manifest.retriever, parameters)
-        self.system = System(retriever.name, retriever, TaskSettings(doc=self.manifest.view))
-        self._form = form_of(self.system)
-        _refuse_other(self.manifest, self._form, self.folder)
+        self.searched_by = self.manifest.retriever
+        self._settings = dict(settings or {})
+        # What postings find shares a term with the query.
+        self.skips_zero = False
+        if self._settings:
+            refuse_other(self.manifest, self._form, self.folder)
 
     @cached_property
     def _shards(self) -> list[OpenShard]:
@@ -78,17 +72,37 @@ class KeptIndex(Index):
         return np.cumsum([0, *(entry.documents for entry in self.manifest.shards)])
 
     @cached_property
+    def retriever(self) -> Retriever:
+        """The retriever that searches."""
+        from irtoolkit.retrievers.registry import create_retriever
+
+        return create_retriever(
+            self.manifest.retriever, {**self.manifest.parameters, **self._settings}
+        )
+
+    @property
+    def _form(self) -> KeptForm:
+        form = self.retriever.kept()
+        if form is None:
+            raise InputError(f"the retriever {self.manifest.retriever} keeps no index")
+        return form
+
+    @cached_property
     def searcher(self) -> Searcher:
         """What searches the shards."""
+        if self.manifest.kind == "postings" and not self._settings:
+            # The first result of a new process waits for no more than this needs.
+            from irtoolkit.retrievers.kept import BM25Searcher
+
+            return BM25Searcher(self.manifest.parameters, self._shards)
         return self._form.open(self._shards)
 
     def __len__(self) -> int:
         gone = sum(len(shard.deleted) for shard in self._shards)
         return sum(entry.documents for entry in self.manifest.shards) - gone
 
-    def _rank(self, asked: Sequence[Asked], depth: int) -> Run:
-        texts: list[Segments] = [(query.text,) for query in asked]
-        return self.run(id_array([query.query_id for query in asked]), texts, depth)
+    def _rank(self, asked: Mapping[str, str], depth: int) -> Run:
+        return self.run(id_array(list(asked)), [(text,) for text in asked.values()], depth)
 
     def run(self, query_ids: Any, queries: Sequence[Segments], depth: int) -> Run:
         """The best documents of some queries, given as segments, as a run without ties."""
@@ -96,7 +110,7 @@ class KeptIndex(Index):
         numbers, docs = np.unique(found.documents, return_inverse=True)
         made = Run.ordered(
             query_ids, found.offsets, id_array(self._ids(numbers)), docs.astype(np.int32),
-            found.scores.astype(np.float32), self.system.name,
+            found.scores.astype(np.float32), self.searched_by,
         )  # fmt: skip
         return untied(made)
 
@@ -166,173 +180,38 @@ class KeptIndex(Index):
         """
         with writer.writing(self.folder):
             writer.delete(self.folder, doc_ids)
-        return self._again()
-
-    def add(self, data: Dataset, *, memory: int = MEMORY, progress: bool = True) -> KeptIndex:
-        """The index with the documents of another dataset.
-
-        Raises:
-            InputError: a document whose id is in the index, or what `build` raises.
-        """
-        with writer.writing(self.folder):
-            _put(data, self.folder, self.manifest.view, self._form, memory, progress)
-        return self._again()
+        return self.reopened()
 
     def merge(self) -> KeptIndex:
         """The index as one shard, without deleted documents."""
         with writer.writing(self.folder):
-            current = KeptIndex(self.folder, self.manifest.parameters)
+            current = self.reopened()
             writer.merge(self.folder, current.manifest, current._shards, self._form.merge)
-        return self._again()
+        return self.reopened()
 
-    def _again(self) -> KeptIndex:
-        return KeptIndex(self.folder, self.system.retriever.settings())
+    def add(self, data: Any, *, memory: int = writer.MEMORY, progress: bool = True) -> KeptIndex:
+        """The index with the documents of a dataset, too.
 
+        Args:
+            data: a Dataset.
+            memory: bytes for postings while a shard is built.
+            progress: whether to show a bar on a terminal.
 
-def open_kept(
-    index: str, system: str, settings: Mapping[str, Any], *, build_missing: bool = False
-) -> KeptIndex:
-    """The index of a folder, or that of a dataset and a system in irtoolkit's cache.
+        Raises:
+            InputError: a document whose id is in the index; other documents are only partly in.
+        """
+        from irtoolkit.ranking.build_index import put_documents
 
-    Args:
-        index: the folder, or a dataset's id.
-        system: the name of the system, for a dataset.
-        settings: of the search.
-        build_missing: whether the index of a dataset is built where it is not there.
+        with writer.writing(self.folder):
+            put_documents(data, self.folder, self.manifest.view, self._form, memory, progress)
+        return self.reopened()
 
-    Raises:
-        InputError: there is no such index.
-    """
-    if (Path(index) / manifests.NAME).is_file():
-        return KeptIndex(Path(index), settings)
-    if Path(index).is_dir():
-        Manifest.read(Path(index))
-    data = Dataset.of(index)
-    found = find_system(system, settings, data.parts)
-    place = kept_folder(data, found)
-    if build_missing:
-        return build(data, found)
-    if not (place / manifests.NAME).is_file():
-        raise InputError(
-            f"{index} has no index for {system}", remedy=f"irtoolkit index {index} {system}"
-        )
-    return KeptIndex(place, found.retriever.settings())
+    def reopened(self) -> KeptIndex:
+        """The index as it is on disk now."""
+        return KeptIndex(self.folder, self._settings)
 
 
-def build(
-    data: Dataset, system: System, folder: Path | str | None = None, *, memory: int = MEMORY,
-    replace: bool = False, progress: bool = True,
-) -> KeptIndex:  # fmt: skip
-    """The index of a dataset's documents, built where it is not there yet.
-
-    Args:
-        data: the documents.
-        system: what will search them.
-        folder: where the index goes; by default irtoolkit's cache folder, under a name that says
-            what was indexed and how.
-        memory: bytes that are used for postings while a shard is built; sets the size of shards.
-        replace: whether another index in the folder is replaced.
-        progress: whether to show a bar on a terminal.
-
-    Raises:
-        InputError: the retriever keeps no index, or cannot run here; the folder holds something
-            else, or another index; or what the documents raise.
-    """
-    refuse_unindexable(data, system)
-    refuse_missing(system)
-    form = form_of(system)
-    place = kept_folder(data, system) if folder is None else Path(folder)
-    made = Manifest(
-        form.kind, system.retriever.name, system.retriever.settings(), system.task.doc,
-        dict(form.settings),
-    )  # fmt: skip
-    _refuse_foreign(place)
-    with writer.writing(place):
-        if replace:
-            for part in (writer.SHARDS, writer.DELETED):
-                shutil.rmtree(place / part, ignore_errors=True)
-            (place / manifests.NAME).unlink(missing_ok=True)
-        if (place / manifests.NAME).is_file():
-            known = Manifest.read(place)
-            _refuse_other(known, form, place)
-            _refuse_changed(known, data, place)
-        else:
-            made.write(place)
-        begun = Manifest.read(place)
-        if not begun.sources or not begun.is_complete:
-            _put(data, place, system.task.doc, form, memory, progress)
-    return KeptIndex(place, system.retriever.settings())
-
-
-def _put(
-    data: Dataset, folder: Path, view: str, form: KeptForm, memory: int, progress: bool
-) -> None:
-    """Puts the documents of a dataset into an index whose manifest is there."""
-
-    def blocks(start: int) -> Iterator[writer.DocumentBlock]:
-        for ids, texts in text_batches(data, view, start, BLOCK_DOCS):
-            yield writer.DocumentBlock(ids, texts)
-
-    count: Callable[[], int] | None = getattr(data, "docs_count", None)
-    reading = writer.Reading(
-        Source(data.id, data.docs_key), blocks, None if count is None else count()
-    )
-    writer.put(folder, reading, form.maker(memory), progress=progress)
-
-
-def form_of(system: System) -> KeptForm:
-    """How a system's retriever keeps its documents.
-
-    Raises:
-        InputError: it does not.
-    """
-    form = system.retriever.kept()
-    if form is None:
-        raise InputError(
-            f"the retriever {system.retriever.name} keeps no index",
-            remedy="irtoolkit retrieve ranks with it",
-        )
-    return form
-
-
-def kept_folder(data: Dataset, system: System) -> Path:
-    """Where the index of a dataset is kept unless another place is named.
-
-    Raises:
-        InputError: the documents are in memory only, so that the index could not be found again.
-    """
-    key = data.docs_key
-    if key is None:
-        raise InputError(
-            f"nothing says whether the documents of {data.id} have changed since they were indexed",
-            remedy="name a folder for the index",
-        )
-    form = form_of(system)
-    decides = [
-        manifests.FORMAT, form.kind, dict(form.settings), system.task.doc, data.id, key,
-        system.retriever.format,
-    ]  # fmt: skip
-    name = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:32]
-    return cache_home() / "indexes" / name
-
-
-def _refuse_foreign(folder: Path) -> None:
-    """Refuses a folder with something else in it, and a file."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file", remedy="name a folder for the index")
-    if folder.is_dir() and not (folder / manifests.NAME).is_file():
-        others = [path.name for path in folder.iterdir() if path.name not in _OWN]
-        if others:
-            raise InputError(
-                f"the folder {folder} holds {others[0]}, which is no part of an index",
-                remedy="name an empty folder or a new one",
-            )
-
-
-_OWN = {"lock", writer.SHARDS, writer.DELETED, manifests.NAME}
-
-
-def _refuse_other(known: Manifest, form: KeptForm, folder: Path) -> None:
+def refuse_other(known: Manifest, form: KeptForm, folder: Path) -> None:
     """Refuses an index of other settings of documents."""
     own = json.loads(json.dumps(dict(form.settings)))
     kept = dict(known.settings)
@@ -345,12 +224,6 @@ def _refuse_other(known: Manifest, form: KeptForm, folder: Path) -> None:
         )
 
 
-def _refuse_changed(known: Manifest, data: Dataset, folder: Path) -> None:
-    if known.sources and not any(
-        source.is_same(Source(data.id, data.docs_key)) for source in known.sources
-    ):
-        raise InputError(
-            f"the index {folder} holds other documents: {known.sources[0].name}"
-            f"{', changed since' if known.sources[0].name == data.id else ''}",
-            remedy="--replace builds it again, --add adds to it",
-        )
+def is_index(place: str | Path) -> bool:
+    """Whether a folder holds an index."""
+    return (Path(place) / manifests.NAME).is_file()

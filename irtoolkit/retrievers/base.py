@@ -6,10 +6,12 @@ import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import (
+    TYPE_CHECKING,
     Any,
     ClassVar,
     Literal,
     Self,
+    TypeAlias,
     TypeVar,
     Union,
     get_args,
@@ -24,7 +26,9 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.indexes.form import KeptForm
-from irtoolkit.retrievers.task import Task
+
+if TYPE_CHECKING:
+    from irtoolkit.retrievers.task import Task
 
 ScoreMatrix = NDArray[np.floating[Any]]
 
@@ -67,7 +71,7 @@ Block = Callable[[Ints], ScoreMatrix | Hits]
 Scorer = Callable[[Ints], Block]
 
 # Takes a task with other queries over the documents that were prepared.
-Ask = Callable[[Task], Scorer]
+Ask: TypeAlias = "Callable[[Task], Scorer]"
 T = TypeVar("T")
 
 

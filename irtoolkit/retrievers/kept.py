@@ -13,14 +13,13 @@ import numpy as np
 from irtoolkit.base import analysis
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes.form import OpenShard
-from irtoolkit.indexes.lexical_maker import PostingsMaker
-from irtoolkit.indexes.merging import merge_postings
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.search import PostingsSearch, QueryTerms, ShardDocuments, TopDocuments
 from irtoolkit.indexes.writer import Segments
 from irtoolkit.retrievers.bm25_forms import FORMS
 
 if TYPE_CHECKING:
+    from irtoolkit.indexes.lexical_maker import PostingsMaker
     from irtoolkit.retrievers.lexical import BM25
 
 
@@ -83,6 +82,8 @@ class BM25Index:
 
     def maker(self, memory: int) -> PostingsMaker:
         """Makes shards of postings."""
+        from irtoolkit.indexes.lexical_maker import PostingsMaker
+
         own = self._retriever
         return PostingsMaker(
             own.tokenizer, own.stop, own.stem, memory=memory, rewritten=own.rewritten
@@ -90,23 +91,29 @@ class BM25Index:
 
     def open(self, shards: Sequence[OpenShard]) -> BM25Searcher:
         """Searches shards of postings."""
-        return BM25Searcher(self._retriever, shards)
+        return BM25Searcher(self._retriever.settings(), shards)
 
     def merge(self, shards: Sequence[OpenShard], places: Sequence[Ints], folder: Any) -> None:
         """Writes the postings of all documents as one shard."""
+        from irtoolkit.indexes.merging import merge_postings
+
         merge_postings(
             [PostingsShard.load(shard.documents.folder) for shard in shards], places, folder
         )
 
 
 class BM25Searcher:
-    """Searches kept postings with BM25; a `Searcher`."""
+    """Searches kept postings with BM25; a `Searcher`.
 
-    def __init__(self, retriever: BM25, shards: Sequence[OpenShard]) -> None:
-        own = retriever.settings()
+    Args:
+        settings: of the retriever; see `irtoolkit.retrievers.lexical.BM25`.
+        shards: the postings.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], shards: Sequence[OpenShard]) -> None:
         names = ("form", "k1", "b", "delta", "epsilon")
-        self._weighting = BM25Weighting(**{name: own[name] for name in names})
-        self._analyze = analysis.analyzer(retriever.tokenizer, retriever.stop, retriever.stem)
+        self._weighting = BM25Weighting(**{name: settings[name] for name in names})
+        self._analyze = analysis.analyzer(settings["tokenizer"], settings["stop"], settings["stem"])
         self._shards = PostingsSearch(
             [
                 (PostingsShard.load(docs.folder), ShardDocuments(docs, deleted))

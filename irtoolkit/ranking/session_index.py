@@ -1,0 +1,72 @@
+"""Documents prepared in this process, and searched by text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import ir_datasets
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.ranking.index import Index
+from irtoolkit.ranking.session import Session
+from irtoolkit.ranking.systems import System
+from irtoolkit.ranking.texts import Asked
+from irtoolkit.retrievers.texts import view
+from irtoolkit.runs import Run
+
+
+class SessionIndex(Index):
+    """Documents that are prepared in this process and held in memory.
+
+    The whole corpus is searched, whatever candidates a dataset has for its own queries.
+
+    Args:
+        data: a dataset; its queries and judgments are not used.
+        system: what searches.
+
+    Raises:
+        InputError: no documents; a first stage, which an index has none of; or what the system
+            lacks to run here.
+    """
+
+    def __init__(self, data: Dataset, system: System) -> None:
+        refuse_unindexable(data, system)
+        corpus = ir_datasets.Dataset(data.docs_handler())
+        self.system, self.name, self.searched_by = system, data.id, system.name
+        self.skips_zero = system.retriever.zero_is_no_match()
+        self._store = data.docs_store()
+        self._ready = Session(system, Dataset(data.id, corpus, in_memory=True))
+        self._ready.prepare()
+
+    def __len__(self) -> int:
+        return len(self._ready)
+
+    def _rank(self, asked: Mapping[str, str], depth: int) -> Run:
+        found = self._ready.rank([Asked(*query) for query in asked.items()], depth=depth)
+        return Run.from_rows(
+            (
+                (query_id, str(doc_id), score)
+                for query_id, one in zip(asked, found, strict=True)
+                for doc_id, score in zip(one.doc_ids, one.scores.tolist(), strict=True)
+            ),
+            self.system.name,
+        )
+
+    def _texts(self, doc_ids: Sequence[str]) -> Mapping[str, str]:
+        name = self.system.task.doc
+        return {
+            record.doc_id: " ".join(view(record, name))
+            for record in self._store.get_many_iter(doc_ids)
+        }
+
+
+def refuse_unindexable(data: Dataset, system: System) -> None:
+    """Raises InputError for a system with a first stage, or a dataset without documents."""
+    if system.first is not None:
+        raise InputError(
+            f"system {system.name} ranks again what {system.first.name} has found",
+            remedy="index with one of the two retrievers",
+        )
+    if not data.has("docs"):
+        raise InputError(f"dataset {data.id} has no documents to index")
