@@ -219,6 +219,8 @@ class Encodings:
             if made is None:
                 made = np.empty((len(self), width), np.float32)
             made[here] = flat.reshape(-1, width)[self.row[here]]
+            if flat.dtype == np.int8:
+                made[here] *= shard.column(1)[0][self.row[here], None]
         return np.empty((0, 0), np.float32) if made is None else made
 
     def ragged(self, number: int) -> tuple[NDArray[Any], Ints]:

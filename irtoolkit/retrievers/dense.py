@@ -31,15 +31,17 @@ class VectorRetriever(TwoSided):
         pooling: how the token vectors of a plain transformer become one: their first ("cls"),
             mean, max, the one at [MASK], or what the model itself pools ("pooler"). A
             sentence-transformers model says it itself; by default the preset's.
-        stored: precision of the vectors kept on disk.
+        stored: precision of the vectors kept on disk; "int8" has a scale for each vector. Queries
+            are kept in full.
     """
 
     model: str = "all-MiniLM-L6-v2"
     pooling: Literal["cls", "mean", "max", "mask", "pooler"] | None = None
-    stored: Literal["fp32", "fp16"] = "fp32"
+    stored: Literal["fp32", "fp16", "int8"] = "fp32"
 
     def encoding(self, side: Side) -> dict[str, Any]:
-        return {**super().encoding(side), "pooling": self.pooling, "stored": self.stored}
+        stored = self.stored if side == "document" else "fp32"
+        return {**super().encoding(side), "pooling": self.pooling, "stored": stored}
 
 
 @dataclass(frozen=True)

@@ -364,3 +364,22 @@ def test_repeated_documents_have_the_same_scores() -> None:
     compare = prepared(docs, "dot", "cpu")
     found = repeated(compare, which)(queries)
     assert (found == (queries @ docs.T)[:, which]).all()
+
+
+@pytest.mark.parametrize(("stored", "bound"), [("fp16", 2**-11), ("int8", 1 / 127)])
+@pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
+def test_vectors_in_fewer_bits_are_close(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored: Any, bound: float, similarity: Any
+) -> None:
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    bert = str(save(tmp_path / "bert"))
+    folder = str(sentence_model(tmp_path / "model", Transformer(bert), Pooling(DIMENSIONS, "mean")))
+    exact = datasets.table(datasets.register(), Dense(folder, similarity=similarity, device="cpu"))
+    found = datasets.table(
+        datasets.register(), Dense(folder, similarity=similarity, device="cpu", stored=stored)
+    )
+    encoder = Encoder(EncoderSettings(folder, "dense", "document", device="cpu"))
+    longest = np.linalg.norm(encoder.encode(list(datasets.DOCS.values())).vectors(), axis=1).max()
+    assert found != exact
+    for pair, score in exact.items():
+        assert abs(found[pair] - score) <= 2 * bound * max(1, longest) ** 2 * DIMENSIONS**0.5

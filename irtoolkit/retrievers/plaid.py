@@ -1,0 +1,178 @@
+"""Late interaction over whole corpora: candidates from a compressed index, then exact MaxSim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.base.locks import locked
+from irtoolkit.datasets.cache import cache_home
+from irtoolkit.models.loading import torch_device
+from irtoolkit.models.presets import Kind
+from irtoolkit.models.shards import Encodings
+from irtoolkit.retrievers import residuals
+from irtoolkit.retrievers.base import Ask, Block, Hits, Scorer, keep_last
+from irtoolkit.retrievers.late import Late, maxsim, tokens
+from irtoolkit.retrievers.residuals import Compression, Residuals
+from irtoolkit.retrievers.task import Task
+
+
+@dataclass(frozen=True)
+class Plaid(Late):
+    """MaxSim over a corpus, of the documents that a compressed index finds.
+
+    The stages are PLAID's (Santhanam et al. 2022, CIKM, §4), without pruning (§4.3). Documents with a
+    token in one of the `probes` centroids nearest to a token of the query are scored by the centroids
+    of their tokens. The `candidates` best are scored by compressed vectors, and the `hits` best of
+    those by the exact MaxSim of the vectors in the store. A document that is found has the score that
+    `late` gives it; some that `late` ranks are not found. Ranks are of the documents found.
+    An index is kept in irtoolkit's cache folder.
+
+    Attributes:
+        nbits: bits for each dimension of a compressed vector, beside its centroid.
+        centroids: by default 16·√t of t token vectors, rounded down to a power of two.
+        probes: centroids searched for each token of a query.
+        candidates: documents scored by compressed vectors.
+        hits: documents found for each query, at most.
+        seed: of the centroids' training.
+    """
+
+    name: ClassVar[str] = "plaid"
+    applies: ClassVar[Kind | None] = None
+
+    nbits: Literal[1, 2, 4] = 2
+    centroids: int | None = None
+    probes: int = 4
+    candidates: int = 4096
+    hits: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for key, least in {
+            "centroids": 1,
+            "probes": 1,
+            "candidates": 1,
+            "hits": 1,
+            "seed": 0,
+        }.items():
+            value = getattr(self, key)
+            if value is not None and not least <= value < 1 << 31:
+                raise InputError(f"setting {key}={value} is not in {least}..{(1 << 31) - 1}")
+        if self.nbits not in (1, 2, 4):
+            raise InputError(f"setting nbits={self.nbits} is not 1 or 2 or 4")
+
+    def missing(self) -> str | None:
+        if find_spec("faiss") is None:
+            return str(needs_extra("faiss-cpu", "neural"))
+        return super().missing()
+
+    def most(self) -> int | None:
+        return self.hits
+
+    def prepare(self, task: Task) -> Ask:
+        asking, shown = self.encoder("query"), self.encoder("document")
+        docs = shown.encode(map(shown.text, task.docs), what="documents", count=len(task.docs))
+        average = asking.similarity_of_model == "meanmaxsim"
+        indexed = keep_last(lambda doc: (docs[doc], self._index(docs[doc])))
+
+        def ask(other: Task) -> Scorer:
+            asked = self.asked(other)
+            queries = asking.encode(map(asking.text, asked), what="queries", count=len(asked))
+
+            def candidates(doc: Ints) -> Block:
+                own, index = indexed(doc)
+
+                def score(query: Ints) -> Hits:
+                    found = Hits(
+                        np.full((len(query), self.hits), -1), np.zeros((len(query), self.hits))
+                    )
+                    for row, one in enumerate(query):
+                        vectors, starts = tokens(queries[np.array([one])])
+                        if not len(vectors):
+                            raise InputError("a query without a token cannot be compared")
+                        places = self._found(index, vectors)
+                        scores = self._exact(own[places], vectors, starts)
+                        found.places[row, : len(places)] = places
+                        found.scores[row, : len(places)] = (
+                            scores / np.float32(len(vectors)) if average else scores
+                        )
+                    return found
+
+                return score
+
+            return candidates
+
+        return ask
+
+    def _index(self, docs: Encodings) -> Residuals:
+        """The index of some documents, from disk where it has been made before."""
+        how = Compression(self.nbits, self.centroids, self.seed)
+        folder = cache_home() / "plaid" / residuals.name_of(docs, how)
+        with locked(folder.with_suffix(".lock"), remove=True):
+            if not folder.is_dir():
+                residuals.write(folder, docs, how)
+        return residuals.opened(folder)
+
+    def _found(self, index: Residuals, query: Singles) -> Ints:
+        """The documents to be scored exactly, given (t, d) vectors of one query's tokens."""
+        near = np.ascontiguousarray((query @ index.centroids.T).T)  # (k, t)
+        probes = min(self.probes, len(near))
+        probed = np.unique(np.argpartition(-near, probes - 1, axis=0)[:probes])
+        parts = [index.lists[index.bounds[c] : index.bounds[c + 1]] for c in probed]
+        places = np.unique(np.concatenate(parts)).astype(np.int64)
+        scores = np.empty(len(places), np.float32)
+        _kernel()(near, index.codes, index.starts, places, scores)
+        places = _best(places, scores, self.candidates)
+        if len(places) <= self.hits:
+            return places
+        vectors, starts = index.vectors(places)
+        approximate = np.empty((1, len(places)), np.float32)
+        maxsim(vectors, starts, query, np.array([0, len(query)]), "cpu", approximate)
+        return _best(places, approximate[0], self.hits)
+
+    def _exact(self, docs: Encodings, query: Singles, starts: Ints) -> Singles:
+        """The scores of some documents; equal documents have equal ones."""
+        distinct, which = docs.distinct()
+        vectors, begins = tokens(distinct)
+        scores = np.empty((1, len(distinct)), np.float32)
+        if len(distinct):
+            maxsim(vectors, begins, query, starts, torch_device(self.device), scores)
+        exact: Singles = scores[0, which]
+        return exact
+
+
+def _best(places: Ints, scores: Singles, count: int) -> Ints:
+    """The places of the best scores in ascending order; of equal ones the first."""
+    chosen = np.argsort(-scores, kind="stable")[:count]
+    return np.sort(places[chosen])
+
+
+@cache
+def _kernel() -> Callable[..., None]:
+    import numba
+
+    @numba.njit(nogil=True, cache=True, parallel=False)  # type: ignore[untyped-decorator]
+    def interact(near: Any, codes: Any, starts: Any, places: Any, scores: Any) -> None:
+        """For each query token the nearest of a document's centroids, summed (PLAID, §4.2)."""
+        best = np.empty(near.shape[1], np.float32)
+        for i in range(len(places)):
+            first, last = starts[places[i]], starts[places[i] + 1]
+            best[:] = near[codes[first]]
+            for token in range(first + 1, last):
+                line = near[codes[token]]
+                for column in range(len(best)):
+                    best[column] = max(best[column], line[column])
+            total = np.float32(0)
+            for column in range(len(best)):
+                total += best[column]
+            scores[i] = total
+
+    made: Callable[..., None] = interact
+    return made

@@ -1,0 +1,239 @@
+"""A compressed index of token vectors: the nearest centroid of each, and what remains in a few bits.
+
+The form is ColBERTv2's (Santhanam et al. 2022, NAACL, §3.3): a vector is the number of its nearest
+centroid and, for each dimension, one of 2, 4 or 16 values for the rest. Lists of the documents of each
+centroid are PLAID's (Santhanam et al. 2022, CIKM, §4.1).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import sha256
+from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.models.shards import Encodings
+from irtoolkit.retrievers.late import tokens
+
+# Raised by hand when the same vectors give another index.
+FORMAT = 1
+# Tokens that are compressed at once, and that centroids are trained on: 512 MB and 1 GB in fp32 at
+# 128 dimensions.
+_PART = 1 << 20
+_TRAINED = 1 << 21
+# Vectors for each centroid that k-means is given at most, and at least.
+_MOST, _LEAST = 64, 4
+_ITERATIONS = 10
+
+
+@dataclass(frozen=True)
+class Compression:
+    """How token vectors are compressed.
+
+    Attributes:
+        nbits: bits for each dimension of what remains, 1, 2 or 4.
+        centroids: how many there are; None for ColBERTv2's choice by the number of vectors.
+        seed: of the sample and of k-means.
+    """
+
+    nbits: int
+    centroids: int | None
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """A compressed index, mapped from disk.
+
+    Attributes:
+        centroids: (k, d).
+        values: (2 ** nbits,) what a code of one dimension means.
+        codes: (t,) the centroid of each token.
+        rest: (t, d * nbits / 8) codes of the dimensions, packed.
+        starts: (n+1,) where each document's tokens begin.
+        lists, bounds: documents of each centroid end to end, and (k+1,) where each list begins.
+    """
+
+    centroids: Singles
+    values: Singles
+    codes: NDArray[np.int32]
+    rest: NDArray[np.uint8]
+    starts: Ints
+    lists: NDArray[np.int32]
+    bounds: Ints
+
+    def vectors(self, docs: Ints) -> tuple[Singles, Ints]:
+        """Approximate token vectors of some documents end to end, and where each document's begin."""
+        counts = self.starts[docs + 1] - self.starts[docs]
+        begins = np.concatenate([[0], np.cumsum(counts)])
+        rows = np.repeat(self.starts[docs] - begins[:-1], counts) + np.arange(begins[-1])
+        nbits = len(self.values).bit_length() - 1
+        made = self.centroids[self.codes[rows]] + self._table(nbits)[self.rest[rows]].reshape(
+            len(rows), self.centroids.shape[1]
+        )
+        return made, begins
+
+    def _table(self, nbits: int) -> Singles:
+        """(256, 8 / nbits) the values that each packed byte holds."""
+        shifts = np.arange(0, 8, nbits)
+        table: Singles = self.values[np.arange(256)[:, None] >> shifts & ((1 << nbits) - 1)]
+        return table
+
+
+_ARRAYS = tuple(Residuals.__annotations__)
+
+
+def name_of(docs: Encodings, how: Compression) -> str:
+    """What an index depends on, hashed."""
+    import faiss
+
+    settings = [FORMAT, how.nbits, how.centroids, how.seed, faiss.__version__, docs.digest()]
+    return hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:32]
+
+
+def opened(folder: Path) -> Residuals:
+    """The index of a folder.
+
+    Raises:
+        InputError: it is damaged.
+    """
+    try:
+        sums = json.loads((folder / "sums.json").read_text())
+        for name in _ARRAYS:
+            if sha256(folder / f"{name}.npy") != sums[name]:
+                raise ValueError(f"{name}.npy is not what was written")
+        arrays = [np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS]
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"damaged index: {error}", file=folder, remedy="delete it") from None
+    return Residuals(*arrays)
+
+
+def write(folder: Path, docs: Encodings, how: Compression) -> None:
+    """Compresses the token vectors of documents into a folder, which appears when it is complete.
+
+    Raises:
+        InputError: no token at all, dimensions that do not fill bytes, more centroids than tokens,
+            or the disk refuses.
+    """
+    temporary = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    try:
+        temporary.mkdir(parents=True)
+        _fill(temporary, docs, how)
+        sums = {name: sha256(temporary / f"{name}.npy") for name in _ARRAYS}
+        (temporary / "sums.json").write_text(json.dumps(sums))
+        temporary.replace(folder)
+    except OSError as error:
+        raise InputError(f"cannot write: {error.strerror or error}", file=folder) from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _fill(folder: Path, docs: Encodings, how: Compression) -> None:
+    import faiss
+
+    from irtoolkit.base.progress import tqdm
+
+    starts = np.concatenate([[0], np.cumsum(docs.counts)])
+    total = int(starts[-1])
+    sample = _sample(docs, starts, how)
+    width = sample.shape[1]
+    if width * how.nbits % 8:
+        raise InputError(f"{width} dimensions of nbits={how.nbits} do not fill whole bytes")
+    count = _centroids(total, len(sample), how)
+    kmeans = faiss.Kmeans(
+        width, count, niter=_ITERATIONS, seed=how.seed, max_points_per_centroid=_MOST,
+        min_points_per_centroid=1,
+    )  # fmt: skip
+    kmeans.train(sample)
+    centroids: Any = kmeans.centroids
+    nearest: Any = faiss.IndexFlatL2(width)
+    nearest.add(centroids)
+    left = (sample - centroids[nearest.search(sample, 1)[1][:, 0]]).ravel()
+    # Each code stands for as many of the sample's numbers (§3.3 of ColBERTv2 leaves this open).
+    cuts = np.quantile(left, np.arange(1, 1 << how.nbits) / (1 << how.nbits)).astype(np.float32)
+    middles = (np.arange(1 << how.nbits) + 0.5) / (1 << how.nbits)
+    values = np.quantile(left, middles).astype(np.float32)
+    codes = _open_for_writing(folder / "codes.npy", np.int32, (total,))
+    rest = _open_for_writing(folder / "rest.npy", np.uint8, (total, width * how.nbits // 8))
+    with tqdm(total=len(docs), desc="plaid index", unit="text", disable=None) as bar:
+        for first, last in _parts(starts):
+            vectors, _ = tokens(docs[np.arange(first, last)])
+            rows = slice(starts[first], starts[last])
+            codes[rows] = nearest.search(vectors, 1)[1][:, 0]
+            left = vectors - centroids[codes[rows]]
+            rest[rows] = _packed(np.searchsorted(cuts, left), how.nbits)
+            bar.update(last - first)
+    lists, bounds = _lists(codes, starts, count)
+    codes.flush()
+    rest.flush()
+    arrays = {
+        "centroids": centroids, "values": values, "starts": starts, "lists": lists, "bounds": bounds,
+    }  # fmt: skip
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array)
+
+
+def _open_for_writing(path: Path, kind: type, shape: tuple[int, ...]) -> Any:
+    return np.lib.format.open_memmap(path, "w+", kind, shape)
+
+
+def _sample(docs: Encodings, starts: Ints, how: Compression) -> Singles:
+    """Token vectors of some documents, drawn at random."""
+    if not starts[-1]:
+        raise InputError("documents without a token cannot be indexed")
+    order = np.random.default_rng(how.seed).permutation(len(docs))
+    reached = np.searchsorted(np.cumsum(docs.counts[order]), _TRAINED) + 1
+    vectors, _ = tokens(docs[np.sort(order[:reached])])
+    return np.ascontiguousarray(vectors)
+
+
+def _centroids(total: int, sampled: int, how: Compression) -> int:
+    """16·√t rounded down to a power of two, as in ColBERTv2's code, if so many can be trained."""
+    if how.centroids is None:
+        wanted = 1 << int(np.log2(16 * np.sqrt(total)))
+        return max(1, min(wanted, sampled // _LEAST))
+    if how.centroids > sampled:
+        raise InputError(f"setting centroids={how.centroids} is more than the {sampled} tokens")
+    return how.centroids
+
+
+def _packed(codes: Any, nbits: int) -> NDArray[np.uint8]:
+    """(t, d * nbits / 8) codes of one dimension after another, the first in the lowest bits."""
+    per = 8 // nbits
+    groups = codes.astype(np.uint8).reshape(len(codes), -1, per)
+    packed: NDArray[np.uint8] = np.bitwise_or.reduce(
+        groups << np.arange(0, 8, nbits, dtype=np.uint8), axis=2
+    )
+    return packed
+
+
+def _lists(codes: Any, starts: Ints, count: int) -> tuple[NDArray[np.int32], Ints]:
+    """Documents of each centroid, each once, end to end; and where each list begins."""
+    keys = []
+    for first, last in _parts(starts):
+        own = np.repeat(np.arange(first, last), np.diff(starts[first : last + 1]))
+        keys.append(np.unique(codes[starts[first] : starts[last]].astype(np.int64) << 32 | own))
+    every = np.sort(np.concatenate(keys))
+    bounds = np.searchsorted(every, np.arange(count + 1, dtype=np.int64) << 32)
+    return (every & 0xFFFFFFFF).astype(np.int32), bounds
+
+
+def _parts(starts: Ints) -> Iterator[tuple[int, int]]:
+    """Runs of documents, (first, past the last), of at most so many tokens, or of one document."""
+    first, count = 0, len(starts) - 1
+    while first < count:
+        last = int(np.searchsorted(starts, starts[first] + _PART, side="right")) - 1
+        last = min(count, max(first + 1, last))
+        yield first, last
+        first = last

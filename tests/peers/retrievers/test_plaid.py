@@ -1,0 +1,239 @@
+"""Late interaction from a compressed index, against exact comparison of the same vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sentence_transformers import MultiVectorEncoder
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.retrievers import residuals
+from irtoolkit.retrievers.engine import rank, rank_and_locate
+from irtoolkit.retrievers.late import Late
+from irtoolkit.retrievers.plaid import Plaid
+from irtoolkit.retrievers.residuals import Compression, Residuals
+from irtoolkit.retrievers.task import Task, load_task
+from tests.datasets import Known, register, table
+from tests.tiny import save_colbert
+
+WIDTH, DOCS, ASKED, TOPICS = 16, 600, 25, 50
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "plaid"
+
+
+@pytest.fixture
+def task_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Task]:
+    """Makes token vectors a task: task_of(queries, docs, pools)."""
+
+    def make(queries: Any, docs: Any, pools: Any = None, how: str = "MaxSim") -> Task:
+        made = {f"query {i}": (vectors,) for i, vectors in enumerate(queries)}
+        made |= {f"doc {i}": (vectors,) for i, vectors in enumerate(docs)}
+        encoder = Known(tmp_path / "vectors", made, how)
+        monkeypatch.setattr(Late, "encoder", lambda self, side: encoder)
+        asked = {f"q{i}": f"query {i}" for i in range(len(queries))}
+        return load_task(register({f"d{i}": f"doc {i}" for i in range(len(docs))}, asked, pools))
+
+    return make
+
+
+def unit(vectors: Any) -> Any:
+    scaled = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return scaled.astype(np.float32)
+
+
+def planted(seed: int = 0) -> tuple[list[Any], list[Any]]:
+    """Documents of tokens near the centres of topics, and queries near tokens of one document."""
+    draw = np.random.default_rng(seed)
+    centres = draw.normal(size=(TOPICS, WIDTH))
+    docs = []
+    for _ in range(DOCS):
+        own = draw.choice(TOPICS, 4)[draw.integers(0, 4, draw.integers(3, 20))]
+        docs.append(unit(centres[own] + 0.4 * draw.normal(size=(len(own), WIDTH))))
+    queries = [
+        unit(doc[:5] + 0.1 * draw.normal(size=(min(5, len(doc)), WIDTH))) for doc in docs[:ASKED]
+    ]
+    return queries, docs
+
+
+def ranked(task: Task, retriever: Any, depth: int) -> dict[str, list[tuple[str, float]]]:
+    run = rank(task, retriever, depth=depth, progress=False)
+    return {q: [(row.doc_id, row.score) for row in run.ranking(q)] for q in run.query_ids}
+
+
+def recall(exact: Any, found: Any) -> float:
+    shares = [
+        len({d for d, _ in exact[q]} & {d for d, _ in found[q]}) / len(exact[q]) for q in exact
+    ]
+    return float(np.mean(shares))
+
+
+@pytest.mark.parametrize(("nbits", "least"), [(1, 0.85), (2, 0.9), (4, 0.95)])
+def test_most_of_the_best_are_found_with_their_exact_scores(
+    task_of: Callable[..., Task], nbits: Any, least: float
+) -> None:
+    task = task_of(*planted())
+    exact = ranked(task, Late(device="cpu"), 10)
+    retriever = Plaid(nbits=nbits, probes=16, candidates=60, hits=15, device="cpu")
+    found = ranked(task, retriever, 10)
+    assert recall(exact, found) >= least
+    every = ranked(task, Late(device="cpu"), DOCS)
+    for query, rows in found.items():
+        scores = dict(every[query])
+        assert [score for _, score in rows] == pytest.approx([scores[doc] for doc, _ in rows])
+
+
+def test_more_bits_and_more_probes_find_more(task_of: Callable[..., Task]) -> None:
+    task = task_of(*planted(1))
+    exact = ranked(task, Late(device="cpu"), 10)
+
+    def of(**settings: Any) -> float:
+        return recall(exact, ranked(task, Plaid(device="cpu", hits=10, **settings), 10))
+
+    # With so few hits the compressed scores alone decide which they are.
+    assert of(nbits=1) < of(nbits=4)
+    # With so few candidates the centroids alone do.
+    assert of(nbits=4, candidates=10) < of(nbits=4, candidates=100)
+    assert of(nbits=4, centroids=64, probes=1) < of(nbits=4, centroids=64, probes=8)
+
+
+def test_all_centroids_and_all_documents_are_late(task_of: Callable[..., Task]) -> None:
+    queries, docs = planted()
+    docs[5] = docs[6] = docs[7]  # equal documents have equal scores
+    task = task_of(queries, docs)
+    settings = {"centroids": 30, "probes": 30, "candidates": DOCS, "hits": DOCS}
+    exact = rank_and_locate(task, Late(device="cpu"), {"q1": ["d7"]}, progress=False)
+    found = rank_and_locate(task, Plaid(device="cpu", **settings), {"q1": ["d7"]}, progress=False)
+    assert found.ranks == exact.ranks
+    for a, b in zip(exact.run.query_ids, found.run.query_ids, strict=True):
+        mine, theirs = found.run.ranking(b), exact.run.ranking(a)
+        assert [row.doc_id for row in mine] == [row.doc_id for row in theirs]
+        assert [r.score for r in mine] == pytest.approx([r.score for r in theirs], rel=1e-6)
+
+
+def test_pools_have_an_index_each(task_of: Callable[..., Task], cache: Path) -> None:
+    pools = {"q0": [f"d{i}" for i in range(40)], "q1": ["d5", "d1"], "q2": [], "q3": ["d5", "d1"]}
+    queries, docs = planted()
+    task = task_of(queries[:4], docs[:40], pools)
+    exact, found = (ranked(task, r, 5) for r in (Late(device="cpu"), Plaid(device="cpu")))
+    assert {q: [d for d, _ in rows] for q, rows in found.items()} == {
+        q: [d for d, _ in rows] for q, rows in exact.items()
+    }
+    assert len(list(cache.iterdir())) == 2
+
+
+def test_an_index_is_made_once(
+    task_of: Callable[..., Task], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = task_of(*planted())
+    first = ranked(task, Plaid(device="cpu"), 10)
+    (folder,) = cache.iterdir()
+    monkeypatch.setattr(residuals, "write", None)
+    again = Plaid(device="cpu", probes=4, hits=1000)
+    assert ranked(task, again, 10) == first
+    data = (folder / "codes.npy").read_bytes()
+    (folder / "codes.npy").write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    with pytest.raises(
+        InputError, match=r"damaged index: codes\.npy is not what was written"
+    ) as caught:
+        ranked(task, again, 10)
+    assert caught.value.remedy == "delete it"
+
+
+def test_an_index_that_is_not_finished_is_not_kept(
+    task_of: Callable[..., Task], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = task_of(*planted())
+
+    def full(*args: Any) -> Any:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(residuals, "_lists", full)
+        with pytest.raises(InputError, match="cannot write: No space left on device"):
+            ranked(task, Plaid(device="cpu"), 10)
+    assert not list(cache.iterdir())
+    assert ranked(task, Plaid(device="cpu"), 10)
+    assert len(list(cache.iterdir())) == 1
+
+
+def test_parts_change_nothing(
+    task_of: Callable[..., Task], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = task_of(*planted())
+    first = ranked(task, Plaid(device="cpu", hits=20), 20)
+    (folder,) = cache.iterdir()
+    sums = (folder / "sums.json").read_bytes()
+    folder.rename(cache.parent / "moved")
+    monkeypatch.setattr(residuals, "_PART", 30)
+    assert ranked(task, Plaid(device="cpu", hits=20), 20) == first
+    assert (folder / "sums.json").read_bytes() == sums
+
+
+@pytest.mark.parametrize("nbits", [1, 2, 4])
+def test_codes_come_back_as_the_values_they_stand_for(nbits: int) -> None:
+    draw = np.random.default_rng(2)
+    codes = draw.integers(0, 1 << nbits, (30, WIDTH))
+    values = draw.normal(size=1 << nbits).astype(np.float32)
+    centroids = draw.normal(size=(4, WIDTH)).astype(np.float32)
+    nearest = draw.integers(0, 4, 30).astype(np.int32)
+    starts = np.array([0, 10, 10, 30])
+    index = Residuals(
+        centroids, values, nearest, residuals._packed(codes, nbits), starts,
+        np.empty(0, np.int32), np.empty(0, np.int64),
+    )  # fmt: skip
+    assert index.rest.shape == (30, WIDTH * nbits // 8)
+    vectors, begins = index.vectors(np.array([2, 1, 0]))
+    assert begins.tolist() == [0, 20, 20, 30]
+    rows = [*range(10, 30), *range(10)]
+    assert (vectors == centroids[nearest[rows]] + values[codes[rows]]).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"nbits": 3}, "setting nbits=3 is not 1 or 2 or 4"),
+        ({"probes": 0}, "setting probes=0 is not in 1"),
+        ({"centroids": 10**6}, "setting centroids=1000000 is more than the"),
+    ],
+)
+def test_settings_that_cannot_be(task_of: Callable[..., Task], settings: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        ranked(task_of(*planted()), Plaid(device="cpu", **settings), 10)
+
+
+def test_documents_without_tokens_are_not_found(task_of: Callable[..., Task]) -> None:
+    queries, docs = planted()
+    docs[3] = docs[4] = np.empty((0, WIDTH), np.float32)
+    found = ranked(task_of(queries, docs), Plaid(device="cpu"), 1000)
+    assert not any(doc in ("d3", "d4") for rows in found.values() for doc, _ in rows)
+    with pytest.raises(InputError, match="documents without a token cannot be indexed"):
+        ranked(task_of(queries, docs, {"q0": ["d3", "d4"]}), Plaid(device="cpu"), 1000)
+
+
+def test_compression_names_an_index(task_of: Callable[..., Task], tmp_path: Path) -> None:
+    task_of(*planted())
+    rows = Known(tmp_path / "other", {"a": (np.ones((2, 8), np.float32),)}, "MaxSim").encode(["a"])
+    hows = [Compression(2, None, 0), Compression(4, None, 0), Compression(2, 5, 0), Compression(2, None, 1)]  # fmt: skip
+    assert len({residuals.name_of(rows, how) for how in hows}) == len(hows)
+
+
+@pytest.mark.parametrize("how", ["MaxSim", "meanmaxsim"])
+@pytest.mark.parametrize("stored", ["fp16", "int8"])
+def test_a_tiny_colbert_ranks_as_late_does(tmp_path: Path, how: str, stored: Any) -> None:
+    folder = str(save_colbert(tmp_path / "colbert"))
+    if how == "meanmaxsim":
+        model = MultiVectorEncoder(folder, device="cpu")
+        model.similarity_fn_name = how
+        folder = str(tmp_path / "saved")
+        model.save(folder)
+    exact = table(register(), Late(folder, stored=stored, device="cpu"))
+    found = table(register(), Plaid(folder, stored=stored, device="cpu", probes=1 << 10))
+    assert found == pytest.approx(exact, rel=1e-5)
