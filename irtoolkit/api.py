@@ -221,7 +221,8 @@ def fuse(
         settings: the method's: k of rrf, weights, normalise.
 
     Raises:
-        InputError: no such method or setting, or fewer than two runs.
+        InputError: no such method or setting; fewer than two runs, or one that shares no query with
+            the others.
     """
     from irtoolkit.integrations.ranx_fusion import fusion_method
     from irtoolkit.ranking.fusion import fuse
@@ -229,7 +230,8 @@ def fuse(
 
     listed = runs[0] if len(runs) == 1 and isinstance(runs[0], list | tuple) else runs
     chosen = fusion_method(method, settings)
-    return untied(fuse(listed, chosen, depth=depth, tag=tag, progress=False))
+    fused = fuse(listed, chosen, depth=depth, tag=tag, progress=False, related=True)
+    return untied(fused)
 
 
 def evaluate(

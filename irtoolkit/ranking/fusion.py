@@ -24,7 +24,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, sha256
 from irtoolkit.base.ids import Floats, Ids, Ints, encode, id_array, translate
 from irtoolkit.base.progress import tqdm
-from irtoolkit.ranking.fusion_inputs import check_together, datasets_named
+from irtoolkit.ranking.fusion_inputs import check_together, datasets_named, refuse_strangers
 from irtoolkit.ranking.fusion_methods import Method, PointMethod, WholeRunMethod, method_named
 from irtoolkit.retrievers.ordering import best, untied
 from irtoolkit.runs import Run, provenance
@@ -42,6 +42,7 @@ def fuse(
     depth: int | None = None,
     tag: str | None = None,
     progress: bool = True,
+    related: bool = False,
     **settings: Any,
 ) -> Run:
     """Fuses runs into one.
@@ -56,6 +57,7 @@ def fuse(
         depth: rows kept for each query; None keeps all.
         tag: run tag; by default the method's.
         progress: whether to show a progress bar on a terminal.
+        related: whether to refuse a run that shares no query with the others.
         **settings: parameters of the method: `k` of rrf (default 60); `weights` of weighted, one
             for each run; `normalise` of the others: "minmax" (default), "zscore", "sum" or "none".
 
@@ -72,6 +74,8 @@ def fuse(
     chosen.check(len(listed))
     if depth is not None and depth < 1:
         raise InputError(f"depth {depth} is not at least 1")
+    if related:
+        refuse_strangers(listed, [run.tag for run in listed])
     return _fused(listed, chosen, depth, chosen.tag if tag is None else tag, progress)
 
 

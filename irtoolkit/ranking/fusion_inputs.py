@@ -25,18 +25,7 @@ def check_together(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
     Raises:
         InputError: a run shares no query with any other.
     """
-    filled = [set(run.query_ids[np.diff(run.offsets) > 0].tolist()) for run in runs]
-    counts = Counter(query for queries in filled for query in queries)
-    for name, queries in zip(names, filled, strict=True):
-        alone = bool(queries) and all(counts[query] == 1 for query in queries)
-        others = [i for i, mine in enumerate(filled) if mine and mine is not queries]
-        if alone and others:
-            raise InputError(
-                "it shares no query with the other runs: it has for example"
-                f" {min(queries)}; {names[others[0]]} has {min(filled[others[0]])}",
-                file=name,
-                remedy="fuse runs of one dataset",
-            )
+    counts = refuse_strangers(runs, names)
     notes = []
     everywhere = sum(count == len(runs) for count in counts.values())
     if everywhere < _FEW_QUERIES * len(counts):
@@ -51,6 +40,27 @@ def check_together(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
             " one run: are the runs of one collection?"
         )
     return notes
+
+
+def refuse_strangers(runs: Sequence[Run], names: Sequence[str]) -> Mapping[str, int]:
+    """Each query with the number of runs that list documents for it.
+
+    Raises:
+        InputError: a run shares no query with any other.
+    """
+    filled = [set(run.query_ids[np.diff(run.offsets) > 0].tolist()) for run in runs]
+    counts = Counter(query for queries in filled for query in queries)
+    for name, queries in zip(names, filled, strict=True):
+        alone = bool(queries) and all(counts[query] == 1 for query in queries)
+        others = [i for i, mine in enumerate(filled) if mine and mine is not queries]
+        if alone and others:
+            raise InputError(
+                "it shares no query with the other runs: it has for example"
+                f" {min(queries)}; {names[others[0]]} has {min(filled[others[0]])}",
+                file=name,
+                remedy="fuse runs of one dataset",
+            )
+    return counts
 
 
 def _shared_pairs(runs: Sequence[Run]) -> tuple[int, int]:

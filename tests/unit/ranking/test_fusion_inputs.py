@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.ranking.fusion import fuse_files
 from irtoolkit.ranking.fusion_inputs import check_together, datasets_named
@@ -31,6 +32,13 @@ def test_a_run_that_shares_no_query_is_refused() -> None:
         "c: it shares no query with the other runs: it has for example q20; a has q0"
         " (fuse runs of one dataset)"
     )
+
+
+def test_the_front_door_refuses_strangers() -> None:
+    one, other = run(range(3)).named("one"), run(range(5, 8)).named("other")
+    with pytest.raises(InputError, match="one: it shares no query with the other runs"):
+        ir.fuse(one, other)
+    assert len(ir.fuse(one, one.named("two"))) == len(one)
 
 
 def test_runs_without_rows_are_no_strangers() -> None:
