@@ -19,7 +19,8 @@ def nearest(name: str, known: Iterable[str], most: int = _MOST) -> list[str]:
     """
     spelled = {one.lower(): one for one in known}
     asked = name.lower()
-    close = get_close_matches(asked, spelled, most, cutoff=0.6)
+    # Of two letters one may be wrong, as in k3 for k1.
+    close = get_close_matches(asked, spelled, most, cutoff=0.5 if len(asked) < 3 else 0.6)
     inside = [one for one in spelled if asked in one] if len(asked) >= _PART else []
     ordered = dict.fromkeys(
         [*([asked] if asked in spelled else []), *close, *sorted(inside, key=len)]

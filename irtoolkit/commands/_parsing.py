@@ -101,8 +101,7 @@ def naming_flags(error: InputError, args: argparse.Namespace, flags: Sequence[st
     if key is None or key not in written:
         return error
     known: Sequence[str] = getattr(error, "known", ())
-    settings = ", ".join(known)
     guess = did_you_mean(written[key], [*flags, *(f"--{name}" for name in known)])
     return InputError(
-        f"no flag {written[key]}, and {error.found}", remedy=f"{guess}settings: {settings}"
+        f"no flag {written[key]}, and {error.found}", remedy=guess.strip() or error.remedy
     )

@@ -1,9 +1,9 @@
 """Print a script that completes commands, flags and names in a shell.
 
 Bash reads the script from ~/.local/share/bash-completion/completions/irtoolkit, fish from
-~/.config/fish/completions/irtoolkit.fish; zsh evaluates it in ~/.zshrc, after compinit. The script holds
-the names of datasets, systems, models and experiments that are known now; print it again after an
-upgrade.
+~/.config/fish/completions/irtoolkit.fish; zsh evaluates it in ~/.zshrc, after compinit. The script
+holds the names of datasets, systems, models and experiments that are known now; print it again
+after an upgrade.
 """
 
 from __future__ import annotations

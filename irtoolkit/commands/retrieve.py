@@ -1,15 +1,16 @@
 """Rank the candidates of every query of a dataset and write a TREC run.
 
-SYSTEM is a retriever (bm25, ql, tfidf, crm, lucene, doct5query, deepct, word2vec, dense, sentence-max,
-late, sparse, cross-encoder, faiss, generated-query, random), a system of a paper by the paper's name for
-it (fabs_bm25, BM25-4-4, CRM, ...), or a model by name, folder or hub id (see `irtoolkit models`). DATASET
-is one of ours, any ir_datasets id, or a .jsonl, .tsv or .trec file of documents.
+SYSTEM is a retriever (bm25, ql, tfidf, crm, lucene, doct5query, deepct, word2vec, dense,
+sentence-max, late, sparse, cross-encoder, faiss, generated-query, random), a system of a paper by
+the paper's name for it (fabs_bm25, BM25-4-4, CRM, ...), or a model by name, folder or hub id (see
+`irtoolkit models`). Its settings are flags: --k1 0.9 --b 0.4. DATASET is one of ours, any
+ir_datasets id, or a .jsonl, .tsv or .trec file of documents.
 
-A query ranks the dataset's candidates for it (scoreddocs) where there are some, else the whole corpus;
---candidates chooses, and a line says which and how many. Pools are ranked whole, a corpus to depth 1,000.
-The list of an official first stage, as msmarco-passage/trec-dl-2019 has it, is then ranked again. With
---topics, the queries of a file rank the whole corpus. Settings of the system are flags: --k1 0.9 --b 0.4.
-Under torchrun, processes share what a model has to encode.
+A query ranks the dataset's candidates for it (scoreddocs) where there are some, else the whole
+corpus; --candidates chooses, and a line says which and how many. Pools are ranked whole, a corpus to
+depth 1,000. The list of an official first stage, as msmarco-passage/trec-dl-2019 has it, is ranked
+again. With --topics, the queries of a file rank the whole corpus. Under torchrun, processes share
+what a model has to encode.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.ids import Floats
+from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.progress import tqdm
 from irtoolkit.reports.content import BreakdownPart, ReportContent, ReportedSystem
 from irtoolkit.reports.facts import dataset_facts, dataset_url, run_facts
@@ -141,7 +142,8 @@ def _chart(scores: Scores, options: ReportOptions) -> str:
     chart = next(iter(scores.measures)) if options.chart is None else options.chart
     if chart not in scores.measures:
         raise InputError(
-            f"no measure {chart!r} in the report", remedy=f"it has {', '.join(scores.measures)}"
+            f"no measure {chart!r} in the report",
+            remedy=f"{did_you_mean(chart, scores.measures)}it has {', '.join(scores.measures)}",
         )
     return chart
 

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 ScoreMatrix = NDArray[np.floating[Any]]
 
 
+# Settings that a message lists where it has a guess.
+_LISTED = 20
+
+
 class UnknownSettingError(InputError):
     """The error for a setting that something does not have.
 
@@ -40,13 +44,15 @@ class UnknownSettingError(InputError):
         owner: what does not have it, such as "retriever bm25".
         key: the setting.
         known: the settings that it has.
+        more: what else the remedy says.
     """
 
-    def __init__(self, owner: str, key: str, known: Sequence[str]) -> None:
+    def __init__(self, owner: str, key: str, known: Sequence[str], more: str = "") -> None:
         self.owner, self.key, self.known = owner, key, tuple(known)
+        guess = did_you_mean(key, known)
+        listed = "" if guess and len(known) > _LISTED else f"it has {', '.join(known) or 'none'}"
         super().__init__(
-            f"{owner} has no setting {key!r}",
-            remedy=f"{did_you_mean(key, known)}it has {', '.join(known) or 'none'}",
+            f"{owner} has no setting {key!r}", remedy=f"{guess}{listed}{more}".strip("; ")
         )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
 from irtoolkit.base.near import did_you_mean
-from irtoolkit.retrievers.base import parse_settings
+from irtoolkit.retrievers.base import UnknownSettingError, parse_settings
 from irtoolkit.training.recipes import Recipe, Stage
 
 FOLDER = Path(__file__).parent / "recipes"
@@ -123,10 +123,7 @@ def _split_settings(
         else:
             known = [*variables, *_MODEL, *_STAGE]
             stages = f"; 1.epochs sets one of the {count} stages" if count > 1 else ""
-            raise InputError(
-                f"the recipe {path.stem} has no setting {key!r}",
-                remedy=f"{did_you_mean(key, known)}it has {', '.join(known)}{stages}",
-            )
+            raise UnknownSettingError(f"the recipe {path.stem}", key, known, stages)
     return model, shared, single
 
 

@@ -29,3 +29,7 @@ def test_few_names_are_offered() -> None:
 def test_a_question_or_nothing() -> None:
     assert did_you_mean("bm52", KNOWN) == "did you mean bm25, BM25-L? "
     assert did_you_mean("xyz", KNOWN) == ""
+
+
+def test_one_of_two_letters_may_be_wrong() -> None:
+    assert nearest("k3", ["k1", "b", "stem"]) == ["k1"]
