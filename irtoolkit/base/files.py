@@ -37,11 +37,11 @@ def atomic_path(path: StrPath) -> Iterator[Path]:
     When the block raises, the temporary file is removed and `path` is left as it was.
     """
     target = Path(path)
-    if os.path.islink(target):
-        target = target.resolve()
     if os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target):
         yield target  # a device or pipe is written to, not replaced
         return
+    if os.path.islink(target):
+        target = target.resolve()
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -97,7 +97,8 @@ def naming_flags(error: InputError, args: argparse.Namespace, flags: Sequence[st
         flags: the flags that the command has.
     """
     written: Mapping[str, str] = getattr(args, FLAGS, {})
-    key = getattr(error, "key", None)
+    of_method = next((key for key in written if error.found.endswith(f" takes no {key}")), None)
+    key = getattr(error, "key", of_method)
     if key is None or key not in written:
         return error
     known: Sequence[str] = getattr(error, "known", ())

@@ -54,9 +54,10 @@ class Dataset:
             return cls(dataset_id, ir_datasets.load(dataset_id))
         except KeyError:
             guess = did_you_mean(dataset_id, sorted({*ours, *ir_datasets.registry}))
-            raise InputError(
-                f"no dataset {dataset_id!r}", remedy=f"{guess}irtoolkit datasets lists ours"
-            ) from None
+            listed = "irtoolkit datasets lists ours"
+            if Path(dataset_id).suffix and not Path(dataset_id).exists():
+                listed += "; there is no file of this name"
+            raise InputError(f"no dataset {dataset_id!r}", remedy=f"{guess}{listed}") from None
 
     @classmethod
     def of(cls, data: Dataset | StrPath | Any) -> Dataset:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.near import did_you_mean
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.integrations.ranx_objects import (
     load_ranx,
@@ -245,8 +246,10 @@ def fusion_method(name: str, settings: Mapping[str, Any]) -> Method:
             if name in METHODS:
                 raise
             others = ", ".join(other for other in KINDS if other not in METHODS)
+            guess = did_you_mean(name, [*KINDS, *METHODS])
+            ours = ", ".join(METHODS)
             raise InputError(
-                error.found, remedy=f"there are {', '.join(METHODS)}, and with ranx {others}"
+                error.found, remedy=f"{guess}there are {ours}, and with ranx {others}"
             ) from None
     load_ranx()
     return _ranx_method(known, dict(settings))

@@ -69,7 +69,10 @@ def test_its_settings_are_checked_as_ours_are(installed: Path, tmp_path: Path) -
     args = ("retrieve", "proverbs", "shared-letters", "-o", "x.run", "--set", "cases=true")
     done = run(installed, tmp_path, "-m", "irtoolkit", *args)
     assert done.returncode == 2
-    assert "retriever shared-letters has no setting 'cases' (it has case" in done.stderr
+    assert (
+        "retriever shared-letters has no setting 'cases' (did you mean case? it has case"
+        in done.stderr
+    )
 
 
 def test_a_command_of_another_package(installed: Path, tmp_path: Path) -> None:

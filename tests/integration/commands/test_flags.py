@@ -123,6 +123,21 @@ def test_a_misspelled_flag_does_not_become_a_setting(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_misspelled_flag_of_fuse(irtoolkit: Command) -> None:
+    for name in ("bm25", "ql"):
+        made(irtoolkit("retrieve", SAMPLE, name, "-o", f"{name}.run"))
+    fuse = ("fuse", "bm25.run", "ql.run", "-o", "x.run")
+    refused(irtoolkit(*fuse, "--methd", "rrf"), "no flag --methd", "did you mean --method")
+    refused(irtoolkit(*fuse, "--method", "rff"), "no fusion method 'rff'", "did you mean rrf")
+
+
+def test_a_misspelled_flag_of_train(irtoolkit: Command) -> None:
+    answer = irtoolkit("train", "dense-relic", "--show", "--epoch", "3")
+    refused(answer, "no flag --epoch", "did you mean --epochs")
+    shown = made(irtoolkit("train", "dense-relic", "--show", "--context", "4/4", "--seed", "5"))
+    assert '"seed": 5' in shown.out
+
+
 def test_hits_is_depth_in_all_commands(irtoolkit: Command) -> None:
     made(irtoolkit("retrieve", SAMPLE, "bm25", "-o", "a.run", "--hits", "3"))
     made(irtoolkit("retrieve", SAMPLE, "bm25", "-o", "b.run", "--depth", "3"))
@@ -324,6 +339,11 @@ def test_a_folder_in_place_of_a_file_is_refused_before_the_work(
     refused(irtoolkit(*args, "-o", "file/x.run"), "file is a file, not a folder")
 
 
+def test_a_pipe_is_written_to(irtoolkit: Command) -> None:
+    answer = made(irtoolkit("retrieve", SAMPLE, "bm25", "-o", "/dev/null"))
+    assert answer.err.splitlines()[1] == "/dev/null: 6 queries, 120 rows; bm25"
+
+
 def test_a_file_in_place_of_a_folder_is_refused_before_the_work(irtoolkit: Command) -> None:
     Path("file").write_text("x")
     for args in (
@@ -334,6 +354,14 @@ def test_a_file_in_place_of_a_folder_is_refused_before_the_work(irtoolkit: Comma
 
 
 # -- completion ----------------------------------------------------------------------------------
+
+
+def test_models_are_named_by_what_is_near(irtoolkit: Command) -> None:
+    refused(irtoolkit("models", "minilm"), "no model 'minilm'", "did you mean all-MiniLM-L6-v2")
+    hub = made(irtoolkit("models", "sentence-transformers/all-MiniLM-L6-v2")).out
+    assert "all-MiniLM-L6-v2" in hub
+    answer = irtoolkit("retrieve", SAMPLE, "dense", "--model", "minilm", "-o", "x.run")
+    refused(answer, "minilm are not here", "did you mean all-MiniLM-L6-v2")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
