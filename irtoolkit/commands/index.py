@@ -15,7 +15,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.commands import add_settings, note, parse_pairs
+from irtoolkit.commands import add_settings, note, output_folder, parse_pairs
 
 if TYPE_CHECKING:
     from irtoolkit.ranking.kept import KeptIndex
@@ -34,7 +34,9 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", metavar="DATASET")
     parser.add_argument("system", metavar="SYSTEM", nargs="?", default="bm25")
-    parser.add_argument("-o", "--output", metavar="FOLDER", help="default: irtoolkit's cache")
+    parser.add_argument(
+        "-o", "--output", metavar="FOLDER", type=output_folder, help="default: irtoolkit's cache"
+    )
     parser.add_argument(
         "--memory", type=int, default=1024, metavar="MIB",
         help="memory for the postings of a shard while it is built; default: 1024",

@@ -51,7 +51,7 @@ def candidates_line(
     if system.first is not None:
         cut = f"; the best {system.depth:,} by {system.first.name} are ranked again{cut}"
     if not task.pooled:
-        return f"candidates: the corpus, {len(task.doc_ids):,} documents{cut}"
+        return f"{corpus_line(len(task.doc_ids), None)}{cut}"
     # The scoreddocs of other packages are the list of a first stage.
     if data.about is not None or data.in_memory:
         return f"candidates: the dataset's pools, {_counted(sizes)} per query{cut}"
@@ -59,6 +59,19 @@ def candidates_line(
         f"candidates: the list of documents that comes with {data.id}, {_counted(sizes)} per query,"
         f" which is ranked again{cut}; --candidates corpus ranks all documents"
     )
+
+
+def corpus_line(count: int, depth: int | None, *, matches: bool = False) -> str:
+    """The line for a corpus.
+
+    Args:
+        count: number of documents.
+        depth: rows kept for each query; None keeps all.
+        matches: whether documents that match nothing of a query are left out.
+    """
+    cut = f", ranked to depth {depth:,}" if depth and depth < count else ""
+    left = "; those without a term of the query are not listed" if matches else ""
+    return f"candidates: the corpus, {count:,} documents{cut}{left}"
 
 
 def _counted(sizes: Sequence[int]) -> str:

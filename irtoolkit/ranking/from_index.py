@@ -14,6 +14,7 @@ from irtoolkit.base.files import StrPath
 from irtoolkit.base.ids import id_array
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.build_index import build
+from irtoolkit.ranking.candidates import corpus_line
 from irtoolkit.ranking.output import Output
 from irtoolkit.ranking.produce import formats
 from irtoolkit.ranking.systems import System
@@ -59,7 +60,8 @@ def rank_corpus(
     target = output if output is None or isinstance(output, Output) else Output(output)
     index = build(dataset, system, progress=progress)
     if target is not None and target.say is not None:
-        target.say(f"candidates: the corpus, {len(index):,} documents, ranked to depth {depth:,}")
+        matches = system.retriever.zero_is_no_match()
+        target.say(corpus_line(len(index), depth, matches=matches))
     relevant: Mapping[str, list[str]] = dataset.relevant() if dataset.judgments_are_here else {}
     started = time.monotonic()
     texts = list(queries.values())
