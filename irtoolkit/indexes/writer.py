@@ -81,13 +81,17 @@ class Reading(NamedTuple):
 
 
 @contextmanager
-def writing(folder: Path) -> Iterator[None]:
+def writing(folder: Path, *, wait: bool = False) -> Iterator[None]:
     """Keeps other writers out of an index.
 
+    Args:
+        folder: the index.
+        wait: whether to wait until another writer has finished, where it writes the same index.
+
     Raises:
-        InputError: another process writes to it, or the folder cannot be written.
+        InputError: another process writes to it, unless `wait`; or the folder cannot be written.
     """
-    with locked(folder / "lock", wait=False) as mine:
+    with locked(folder / "lock", wait=wait) as mine:
         if not mine:
             raise InputError(
                 f"another process is writing to the index {folder}",

@@ -81,7 +81,8 @@ def build(
         dict(form.settings),
     )  # fmt: skip
     _refuse_foreign(place)
-    with writer.writing(place):
+    # What is in the cache has a name that says what it is: another process builds the same.
+    with writer.writing(place, wait=folder is None):
         if replace:
             for part in (writer.SHARDS, writer.DELETED):
                 shutil.rmtree(place / part, ignore_errors=True)
