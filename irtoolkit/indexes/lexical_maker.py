@@ -10,14 +10,13 @@ from pathlib import Path
 from irtoolkit.base.analysis import Stemmer, StopWords, Tokenizer, analyzer
 from irtoolkit.indexes.postings import PostingsBuilder
 from irtoolkit.indexes.tokens import Counted, Counter
-from irtoolkit.indexes.writer import MEMORY
+from irtoolkit.indexes.writer import MEMORY, Segments
 
 # Bytes that a byte of text and a document take while their shard is made.
 _TEXT, _DOCUMENT = 4, 128
 # Terms after which a vocabulary begins anew with the next shard.
 _TERMS = 1 << 21
 
-Segments = tuple[str, ...]
 Rewrite = Callable[[Iterable[Segments]], Iterable[Segments]]
 
 
@@ -58,10 +57,10 @@ class PostingsMaker:
         self._ahead: list[Future[Counted]] = []
         self._bytes = 0
 
-    def add(self, texts: Sequence[Sequence[str]]) -> None:
+    def add(self, texts: Sequence[Segments]) -> None:
         """Takes in the texts of the next documents."""
         if self._rewritten is not None:
-            texts = list(self._rewritten(map(tuple, texts)))
+            texts = list(self._rewritten(texts))
         # Terms never reach across segments, nor across lines.
         lines = ["\n".join(segments) for segments in texts]
         # Of the texts alone, so that a shard ends after the same document however fast threads are.

@@ -21,7 +21,7 @@ from irtoolkit.indexes.manifest import Manifest, ShardEntry, Source, seal
 from irtoolkit.indexes.strings import mapped
 
 # A text in parts, such as the sentences of an abstract.
-Segments = Sequence[str]
+Segments = tuple[str, ...]
 SHARDS, DELETED = "shards", "deleted"
 _HALF = ".unfinished"
 # Bytes that the postings of a shard may take while they are made.

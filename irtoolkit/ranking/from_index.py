@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -29,6 +30,8 @@ def can_rank(dataset: Dataset, system: System, depth: int | None) -> bool:
         depth is not None
         and not dataset.has("scoreddocs")
         and system.first is None
+        # Processes that share the encoding would each write the index.
+        and "TORCHELASTIC_RUN_ID" not in os.environ
         and (system.task.ties, system.task.own) == ("trec", "keep")
         and system.retriever.kept() is not None
         and dataset.docs_key is not None

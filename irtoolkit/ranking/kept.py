@@ -25,7 +25,7 @@ from irtoolkit.runs import Run
 if TYPE_CHECKING:
     from irtoolkit.retrievers.base import Retriever
 
-Segments = Sequence[str]
+Segments = tuple[str, ...]
 
 
 class KeptIndex(Index):
@@ -95,7 +95,9 @@ class KeptIndex(Index):
             from irtoolkit.retrievers.kept import BM25Searcher
 
             return BM25Searcher(self.manifest.parameters, self._shards)
-        return self._form.open(self._shards)
+        form = self._form
+        refuse_other(self.manifest, form, self.folder)
+        return form.open(self._shards)
 
     def __len__(self) -> int:
         gone = sum(len(shard.deleted) for shard in self._shards)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 
-from irtoolkit.base.ids import Ints
+from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.indexes.form import KeptForm
+from irtoolkit.indexes.vectors import Comparison
 from irtoolkit.models.encoder import Encoder
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers.base import Ask, Block, ScoreMatrix, Scorer, keep_last
-from irtoolkit.retrievers.neural import TwoSided
+from irtoolkit.retrievers.kept_vectors import Encode, Sides, VectorIndex
+from irtoolkit.retrievers.neural import TwoSided, encoder_of
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import Segments
 from irtoolkit.retrievers.vectors import Similarity, Vectors, prepared, repeated, unit
@@ -61,6 +64,22 @@ class Dense(VectorRetriever):
 
     similarity: Similarity | None = None
 
+    def kept(self) -> KeptForm:
+        def side(name: Side) -> Encode:
+            def encode(texts: Sequence[Segments]) -> tuple[Singles, Ints]:
+                made = encoded(encoder_of(self, name), texts, "texts")
+                return made.vectors(), np.ones(len(texts), np.int64)
+
+            return encode
+
+        def compared() -> Comparison:
+            chosen = self.similarity or encoder_of(self, "query").similarity
+            return Comparison(cast(Similarity, chosen))
+
+        return VectorIndex(
+            Sides(side("query"), side("document"), compared), self.stored, self.kept_settings()
+        )
+
     def has_single_scores(self) -> bool:
         return (self.similarity or self.preset().similarity) != "l2"
 
@@ -100,6 +119,18 @@ class SentenceMax(VectorRetriever):
     """
 
     name: ClassVar[str] = "sentence-max"
+
+    def kept(self) -> KeptForm:
+        def side(name: Side) -> Encode:
+            def encode(texts: Sequence[Segments]) -> tuple[Singles, Ints]:
+                parts, starts = _sentences(texts)
+                made = encoder_of(self, name).encode(parts, what="sentences", count=len(parts))
+                return made.vectors(), np.diff(starts)
+
+            return encode
+
+        sides = Sides(side("query"), side("document"), lambda: Comparison("cosine"))
+        return VectorIndex(sides, self.stored, self.kept_settings())
 
     def scorer(self, task: Task) -> Scorer:
         return self.prepare(task)(task)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -13,12 +13,16 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.indexes.form import KeptForm
+from irtoolkit.indexes.vectors import Comparison
 from irtoolkit.models.loading import torch_device
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers.base import Ask, Block, ScoreMatrix, Scorer, keep_last
-from irtoolkit.retrievers.neural import TwoSided
+from irtoolkit.retrievers.kept_vectors import Encode, Sides, VectorIndex
+from irtoolkit.retrievers.neural import TwoSided, encoder_of
 from irtoolkit.retrievers.task import Task
+from irtoolkit.retrievers.texts import Segments
 
 # Products of document and query tokens made at once by one core; they stay in its cache.
 _CELLS = 1 << 17
@@ -61,6 +65,24 @@ class Late(TwoSided):
         # A query's few vectors are not worth compressing.
         stored = self.stored if side == "document" else "fp32"
         return {**super().encoding(side), "stored": stored, "options": given}
+
+    def kept(self) -> KeptForm:
+        def side(name: Side) -> Encode:
+            def encode(texts: Sequence[Segments]) -> tuple[Singles, Ints]:
+                encoder = encoder_of(self, name)
+                made = encoder.encode(map(encoder.text, texts), what="texts", count=len(texts))
+                vectors, starts = tokens(made)
+                return vectors, np.diff(starts)
+
+            return encode
+
+        def compared() -> Comparison:
+            average = encoder_of(self, "query").similarity_of_model == "meanmaxsim"
+            return Comparison("dot", total=True, average=average)
+
+        return VectorIndex(
+            Sides(side("query"), side("document"), compared), self.stored, self.kept_settings()
+        )
 
     def scorer(self, task: Task) -> Scorer:
         return self.prepare(task)(task)

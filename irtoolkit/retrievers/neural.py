@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 from irtoolkit.models import loading, presets
@@ -92,3 +93,18 @@ class TwoSided(Neural):
 
     def encoder(self, side: Side) -> Encoder:
         return Encoder(self.how(side))
+
+    def kept_settings(self) -> dict[str, Any]:
+        """Everything that decides what is kept of a document."""
+        how = asdict(self.how("document"))
+        for name in ("device", "batch_tokens", "weights", "query_weights"):
+            del how[name]
+        how["model"] = presets.weights_hash(self.preset().side("document"))
+        how["options"] = [list(option) for option in how["options"]]
+        return {"retriever": self.name, **how, "precision": self.computed()["precision"]}
+
+
+@cache
+def encoder_of(retriever: TwoSided, side: Side) -> Encoder:
+    """The encoder of a side, loaded once for texts that come one after another."""
+    return retriever.encoder(side)

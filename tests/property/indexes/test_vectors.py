@@ -1,0 +1,160 @@
+"""Search over shards of vectors beside comparing every pair in double precision."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from irtoolkit.indexes.documents import Documents, DocumentsWriter
+from irtoolkit.indexes.vector_search import VectorSearch
+from irtoolkit.indexes.vectors import (
+    Comparison,
+    QueryVectors,
+    VectorShard,
+    VectorsWriter,
+    merge_vectors,
+)
+
+COMPARISONS = (
+    *(Comparison(similarity) for similarity in ("cosine", "dot", "l2")),
+    Comparison("dot", total=True),
+    Comparison("dot", total=True, average=True),
+)
+
+
+class Vectors:
+    """Random documents, many of them equal or nearly so, in shards; some are deleted."""
+
+    def __init__(self, folder: Path, seed: int, shards: int) -> None:
+        draw = np.random.default_rng(seed)
+        size, width = int(draw.integers(1, 60)), int(draw.choice([1, 3, 32]))
+        several = bool(draw.integers(0, 2))
+        counts = draw.integers(0, 4, size) if several else np.ones(size, np.int64)
+        pool = draw.normal(size=(6, width)).astype(np.float32)
+        pool[-1] = np.nextafter(pool[0], np.float32(9))
+        pool[-2] = 0
+        self.docs = [pool[draw.integers(0, 6, n)] for n in counts]
+        self.ids = [f"d{number}" for number in draw.permutation(size * 2)[:size]]
+        gone = draw.random(size) < 0.2
+        self.gone = {self.ids[i] for i in np.flatnonzero(gone)} if not gone.all() else set()
+        stored: Any = str(draw.choice(["fp32", "fp16", "int8"]))
+        self.comparison = COMPARISONS[int(draw.integers(0, len(COMPARISONS)))]
+        asked = draw.integers(1, 4, 3) if several else np.ones(3, np.int64)
+        starts = np.concatenate([[0], np.cumsum(asked)]).astype(np.int64)
+        queries = pool[draw.integers(0, 6, int(starts[-1]))] + draw.choice([0, 1])
+        self.queries = QueryVectors(queries.astype(np.float32), starts)
+        self.depth = int(draw.choice([1, 5, 1000]))
+        which = np.random.default_rng(shards).integers(0, shards, size)
+        self.parts = []
+        for number in range(shards):
+            own = np.flatnonzero(which == number).tolist()
+            place = folder / str(number)
+            place.mkdir()
+            columns = DocumentsWriter(place, texts=False)
+            columns.add([self.ids[i] for i in own], [])
+            columns.close()
+            writer = VectorsWriter(place, stored)
+            rows = [np.empty((0, width), np.float32), *(self.docs[i] for i in own)]
+            writer.add(np.concatenate(rows), counts[own])
+            writer.close()
+            deleted = [at for at, i in enumerate(own) if self.ids[i] in self.gone]
+            self.parts.append((VectorShard(place), Documents(place), np.array(deleted, np.int64)))
+        self.search = VectorSearch(self.parts, self.comparison)
+
+    def found(self, search: VectorSearch) -> list[list[tuple[str, float]]]:
+        top = search.search(self.queries, self.depth)
+        rows = list(zip(search.ids(top.documents), top.scores.tolist(), strict=True))
+        bounds = zip(top.offsets[:-1].tolist(), top.offsets[1:].tolist(), strict=True)
+        return [rows[first:last] for first, last in bounds]
+
+    def every(self, query: int) -> list[tuple[str, float]]:
+        rows = []
+        for shard, docs, _ in self.parts:
+            for place, name in enumerate(docs.ids):
+                own = shard.rows(int(shard.starts[place]), int(shard.starts[place + 1]))
+                if name not in self.gone:
+                    rows.append((name, self.comparison.exact(self.queries.of(query), own)))
+        return sorted(rows, key=lambda row: (row[1], row[0]), reverse=True)
+
+
+@settings(max_examples=150, deadline=None)
+@given(seed=st.integers(0, 2**32), shards=st.sampled_from([1, 3]))
+def test_the_best_are_those_of_every_pair(seed: int, shards: int) -> None:
+    with TemporaryDirectory() as folder:
+        vectors = Vectors(Path(folder), seed, shards)
+        for query, found in enumerate(vectors.found(vectors.search)):
+            assert found == vectors.every(query)[: vectors.depth]
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_shards_and_merging_change_nothing(seed: int) -> None:
+    with TemporaryDirectory() as folder:
+        runs, ranks = [], []
+        for shards in (1, 3, 17):
+            place = Path(folder, str(shards))
+            place.mkdir()
+            vectors = Vectors(place, seed, shards)
+            runs.append(vectors.found(vectors.search))
+            ranks.append(ranks_of(vectors))
+        assert runs[0] == runs[1] == runs[2]
+        assert ranks[0] == ranks[1] == ranks[2]
+        assert ranks[0] == [
+            {name: rank for rank, (name, _) in enumerate(vectors.every(query), 1)}
+            for query in range(3)
+        ]
+        assert vectors.found(merged(vectors, Path(folder, "merged"))) == runs[0]
+
+
+def ranks_of(vectors: Vectors) -> list[dict[str, int]]:
+    names = vectors.search.ids(np.arange(len(vectors.ids)))
+    live = [number for number, name in enumerate(names) if name not in vectors.gone]
+    found = vectors.search.ranks(vectors.queries, [live] * 3)
+    return [dict(zip((names[i] for i in live), own, strict=True)) for own in found]
+
+
+def merged(vectors: Vectors, folder: Path) -> VectorSearch:
+    """All documents that were not deleted, in one shard."""
+    folder.mkdir()
+    columns = DocumentsWriter(folder, texts=False)
+    places, count = [], 0
+    for shard, docs, gone in vectors.parts:
+        live = np.ones(len(shard), bool)
+        live[gone] = False
+        numbers = np.full(len(shard), -1, np.int64)
+        numbers[live] = np.arange(count, count + live.sum())
+        count += int(live.sum())
+        places.append(numbers)
+        columns.add(docs.ids.chosen(np.flatnonzero(live)), [])
+    columns.close()
+    merge_vectors([shard for shard, _, _ in vectors.parts], places, folder)
+    nothing = np.empty(0, np.int64)
+    return VectorSearch([(VectorShard(folder), Documents(folder), nothing)], vectors.comparison)
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
+def test_many_documents_are_pruned_to_the_same(similarity: Any, tmp_path: Path) -> None:
+    draw = np.random.default_rng(5)
+    docs = draw.normal(size=(30_000, 8)).astype(np.float32)
+    columns = DocumentsWriter(tmp_path, texts=False)
+    columns.add([f"{number}" for number in range(len(docs))], [])
+    columns.close()
+    writer = VectorsWriter(tmp_path, "fp32")
+    writer.add(docs, np.ones(len(docs), np.int64))
+    writer.close()
+    nothing = np.empty(0, np.int64)
+    comparison = Comparison(similarity)
+    search = VectorSearch([(VectorShard(tmp_path), Documents(tmp_path), nothing)], comparison)
+    queries = QueryVectors(draw.normal(size=(5, 8)).astype(np.float32), np.arange(6))
+    top = search.search(queries, 100)
+    for query in range(5):
+        scores = comparison.exact_each(queries.of(query), docs)
+        own = slice(top.offsets[query], top.offsets[query + 1])
+        np.testing.assert_array_equal(top.documents[own], np.argsort(-scores, kind="stable")[:100])
+        np.testing.assert_array_equal(top.scores[own], np.sort(scores)[::-1][:100])
