@@ -191,7 +191,7 @@ class Encoder:
     def _make(self, keys: list[bytes], items: list[Item], chunk: list[bytes], bar: Any) -> None:
         lengths = self._model.lengths(items)
         outputs = self._batches(items, lengths, bar.update)
-        packed = [_pack(output, self._how.stored) for output in outputs]
+        packed = [pack(output, self._how.stored) for output in outputs]
         for item, *kept in zip(items, outputs, packed, strict=True):
             if not all(np.isfinite(part).all() for output in kept for part in output):
                 raise InputError(
@@ -238,7 +238,7 @@ class _Chunks:
         self._keys, self._items = [], []
 
 
-def _pack(output: Output, stored: Stored) -> Output:
+def pack(output: Output, stored: Stored) -> Output:
     """Floating point arrays as they are stored; int8 vectors come with a scale each."""
     if stored == "fp32":
         return output
