@@ -12,6 +12,9 @@ from irtoolkit.base.errors import needs_extra
 
 if TYPE_CHECKING:
     from irtoolkit.integrations.pyterrier import Dataset as Dataset
+    from irtoolkit.integrations.pyterrier import Index as Index
+    from irtoolkit.integrations.pyterrier import IndexRetriever as IndexRetriever
+    from irtoolkit.integrations.pyterrier import IndexTextLoader as IndexTextLoader
     from irtoolkit.integrations.pyterrier import Provider as Provider
     from irtoolkit.integrations.pyterrier import Reranker as Reranker
     from irtoolkit.integrations.pyterrier import Retriever as Retriever
@@ -20,7 +23,10 @@ if TYPE_CHECKING:
 if find_spec("pyterrier") is None:
     raise needs_extra("pyterrier", "pyterrier")
 
-__all__ = ["Dataset", "Provider", "Reranker", "Retriever", "TextLoader"]
+__all__ = [
+    "Dataset", "Index", "IndexRetriever", "IndexTextLoader", "Provider", "Reranker", "Retriever",
+    "TextLoader",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

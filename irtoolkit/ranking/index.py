@@ -36,6 +36,18 @@ class Index(ABC):
     def _texts(self, doc_ids: Sequence[str]) -> Mapping[str, str]:
         """The texts of some documents that there are."""
 
+    @abstractmethod
+    def settings(self) -> Mapping[str, Any]:
+        """The settings of the system that searches."""
+
+    @abstractmethod
+    def with_settings(self, **settings: Any) -> Index:
+        """The same documents, searched with other settings.
+
+        Raises:
+            InputError: a setting that is unknown, or that concerns how documents are prepared.
+        """
+
     def _matches(self, query: str, text: str) -> tuple[tuple[int, int], ...]:
         """Where a text matches a query."""
         return ()
@@ -70,6 +82,18 @@ class Index(ABC):
             text = texts.get(doc_id, "")
             hits.append(Hit(rank, doc_id, score, text, self._matches(query, text)))
         return SearchResult(query, hits)
+
+    def texts(self, doc_ids: Sequence[str]) -> dict[str, str]:
+        """The texts of some documents, as the system read them, by id; empty where none is kept.
+
+        Raises:
+            InputError: a document that is not in the index.
+        """
+        found = dict(self._texts(doc_ids))
+        absent = next((doc_id for doc_id in doc_ids if doc_id not in found), None)
+        if absent is not None:
+            raise InputError(f"document {absent} is not in the index {self.name}")
+        return found
 
     def search_many(self, queries: Mapping[str, str] | Sequence[str], k: int = 1000) -> Run:
         """The best documents for each of several queries, as a run.

@@ -208,6 +208,16 @@ class KeptIndex(Index):
             put_documents(data, self.folder, self.manifest.view, self._form, memory, progress)
         return self.reopened()
 
+    def settings(self) -> Mapping[str, Any]:
+        return {**self.manifest.parameters, **self.retriever.settings()}
+
+    def with_settings(self, **settings: Any) -> KeptIndex:
+        return KeptIndex(self.folder, {**self._settings, **settings}) if settings else self
+
+    def __reduce__(self) -> Any:
+        # Mapped files stay with this process; another one opens them.
+        return KeptIndex, (self.folder, self._settings)
+
     def reopened(self) -> KeptIndex:
         """The index as it is on disk now."""
         return KeptIndex(self.folder, self._settings)

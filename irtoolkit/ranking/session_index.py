@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import ir_datasets
 
@@ -52,6 +53,18 @@ class SessionIndex(Index):
             ),
             self.system.name,
         )
+
+    def settings(self) -> Mapping[str, Any]:
+        return self.system.settings()
+
+    def with_settings(self, **settings: Any) -> SessionIndex:
+        if settings:
+            raise InputError(
+                f"the documents of {self.name} were prepared with other settings than"
+                f" {', '.join(f'{key}={value}' for key, value in settings.items())}",
+                remedy="give the settings to ir.index, or a path, to keep the index",
+            )
+        return self
 
     def _texts(self, doc_ids: Sequence[str]) -> Mapping[str, str]:
         name = self.system.task.doc

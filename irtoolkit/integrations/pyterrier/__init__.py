@@ -19,6 +19,12 @@ folds) is scored as its paper does by `irtoolkit eval`, or by
 """
 
 from irtoolkit.integrations.pyterrier.datasets import Dataset, Provider, TextLoader
+from irtoolkit.integrations.pyterrier.indexes import (
+    Index,
+    IndexRetriever,
+    IndexTextLoader,
+    artifact_metadata,
+)
 from irtoolkit.integrations.pyterrier.measures import (
     aggregate_as_measures_say,
     announce_measures,
@@ -28,4 +34,7 @@ from irtoolkit.integrations.pyterrier.transformers import Reranker, Retriever
 announce_measures()
 aggregate_as_measures_say()
 
-__all__ = ["Dataset", "Provider", "Reranker", "Retriever", "TextLoader"]
+__all__ = [
+    "Dataset", "Index", "IndexRetriever", "IndexTextLoader", "Provider", "Reranker", "Retriever",
+    "TextLoader", "artifact_metadata",
+]  # fmt: skip

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.integrations.pyterrier._pyterrier import Frame, pd, pt
+from irtoolkit.integrations.pyterrier._pyterrier import Frame, pt
+from irtoolkit.integrations.pyterrier.frames import (
+    RANKED,
+    asked_in,
+    asked_once,
+    best_first,
+    ranked_frame,
+    text_in,
+)
 
 if TYPE_CHECKING:
-    from irtoolkit.base.ids import Ints
     from irtoolkit.ranking.session import Session
     from irtoolkit.ranking.systems import System
     from irtoolkit.ranking.texts import Asked, Found
-
-# What a ranking gives each row.
-_RANKED = ["docno", "score", "rank"]
 
 
 class _Transformer(pt.Transformer):
@@ -141,14 +144,11 @@ class Retriever(_Transformer):
 
     def transform(self, inp: Frame) -> Frame:
         pt.validate.query_frame(inp, ["query"])
-        rows = inp.drop(columns=_RANKED, errors="ignore")
-        asked = [query for query, _ in _asked(inp)]
-        if len(asked) != len(inp):
-            twice = inp["qid"][inp["qid"].astype(str).duplicated()].iloc[0]
-            raise InputError(f"query {twice} stands twice in the frame")
+        rows = inp.drop(columns=RANKED, errors="ignore")
+        asked = asked_once(inp)
         found = self._ready.rank(asked, depth=self.depth, progress=self.verbose) if asked else []
         sizes = np.array([len(one.doc_ids) for one in found], dtype=np.int64)
-        return _ranked(rows, np.repeat(np.arange(len(sizes)), sizes), found)
+        return ranked_frame(rows, np.repeat(np.arange(len(sizes)), sizes), found)
 
     def fuse_rank_cutoff(self, k: int) -> pt.Transformer | None:
         """Ranks no deeper than a following `% k` asks, when PyTerrier compiles a pipeline."""
@@ -216,9 +216,9 @@ class Reranker(_Transformer):
         doc_ids = inp["docno"].astype(str).to_numpy(object)
         asked: list[Asked] = []
         at: list[dict[str, int]] = []
-        for query, mine in _asked(inp):
+        for query, mine in asked_in(inp):
             # In the order they come with, which a system may keep among equals.
-            best = _best_first(inp, doc_ids, mine)
+            best = best_first(inp, doc_ids, mine)
             asked.append(query._replace(doc_ids=doc_ids[best].tolist()))
             at.append(dict(zip(doc_ids[best].tolist(), best.tolist(), strict=True)))
             if len(at[-1]) < len(best):
@@ -226,61 +226,11 @@ class Reranker(_Transformer):
                 raise InputError(f"document {twice} stands twice for query {query.query_id}")
         found: list[Found] = []
         if bare and asked:
-            texts = [_text(value, "text") for value in inp["text"]]
+            texts = [text_in(value, "text") for value in inp["text"]]
             shown = [[texts[row] for row in rows_of.values()] for rows_of in at]
             found = rank_texts(self._ranker, asked, shown, progress=self.verbose)
         elif asked:
             found = self._ready.rank(asked, progress=self.verbose)
         pairs = zip(at, found, strict=True)
         places = [rows_of[doc_id] for rows_of, one in pairs for doc_id in one.doc_ids]
-        return _ranked(rows, np.array(places, dtype=np.int64), found)
-
-
-def _asked(inp: Frame) -> Iterator[tuple[Asked, Ints]]:
-    """Each query of a frame in order of appearance, with the numbers of its rows."""
-    from irtoolkit.base.ids import encode, offsets_of
-    from irtoolkit.ranking.texts import Asked
-
-    ids, codes = encode(inp["qid"].astype(str))
-    texts = [_text(value, "query") for value in inp["query"]]
-    order = np.argsort(codes, kind="stable")
-    bounds = offsets_of(codes[order], len(ids))
-    for query_id, start, end in zip(ids, bounds[:-1], bounds[1:], strict=True):
-        rows = order[start:end]
-        first = texts[rows[0]]
-        other = next((texts[row] for row in rows if texts[row] != first), None)
-        if other is not None:
-            raise InputError(f"query {query_id} has two texts, {first!r} and {other!r}")
-        yield Asked(query_id, first), rows
-
-
-def _text(value: Any, column: str) -> str:
-    """The text of a cell of a frame; the strings of a sequence are joined."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
-        return " ".join(value)
-    raise InputError(f"the column {column} holds {value!r}, which is no text")
-
-
-def _best_first(inp: Frame, doc_ids: Any, rows: Ints) -> Ints:
-    """The rows of a query by score, ties as trec_eval orders them; as they stand without scores."""
-    if "score" not in inp.columns:
-        return rows
-    by_id = rows[np.argsort(doc_ids[rows], kind="stable")[::-1]]
-    scores = inp["score"].to_numpy(dtype=np.float64, na_value=np.nan)[by_id]
-    return by_id[np.argsort(-scores, kind="stable")]
-
-
-def _ranked(rows: Frame, places: Ints, found: Sequence[Found]) -> Frame:
-    """The rows at some places, with what was found there."""
-    doc_ids = [doc_id for one in found for doc_id in one.doc_ids]
-    scores = [one.scores for one in found]
-    ranks = [np.arange(len(one.doc_ids)) + pt.model.FIRST_RANK for one in found]
-    kept = rows.iloc[places].reset_index(drop=True)
-    if "docno" not in rows.columns:
-        kept["docno"] = pd.Series(doc_ids, index=kept.index, dtype="str")
-    # In double precision, as PyTerrier adds and multiplies.
-    kept["score"] = np.concatenate([*scores, np.empty(0)]).astype(np.float64)
-    kept["rank"] = np.concatenate([*ranks, np.empty(0)]).astype(np.int64)
-    return kept
+        return ranked_frame(rows, np.array(places, dtype=np.int64), found)

@@ -1,0 +1,81 @@
+"""Queries and rankings in the frames of PyTerrier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.integrations.pyterrier._pyterrier import Frame, pd, pt
+
+if TYPE_CHECKING:
+    from irtoolkit.base.ids import Ints
+    from irtoolkit.ranking.texts import Asked, Found
+
+# What a ranking gives each row.
+RANKED = ["docno", "score", "rank"]
+
+
+def asked_in(inp: Frame) -> Iterator[tuple[Asked, Ints]]:
+    """Each query of a frame in order of appearance, with the numbers of its rows."""
+    from irtoolkit.base.ids import encode, offsets_of
+    from irtoolkit.ranking.texts import Asked
+
+    ids, codes = encode(inp["qid"].astype(str))
+    texts = [text_in(value, "query") for value in inp["query"]]
+    order = np.argsort(codes, kind="stable")
+    bounds = offsets_of(codes[order], len(ids))
+    for query_id, start, end in zip(ids, bounds[:-1], bounds[1:], strict=True):
+        rows = order[start:end]
+        first = texts[rows[0]]
+        other = next((texts[row] for row in rows if texts[row] != first), None)
+        if other is not None:
+            raise InputError(f"query {query_id} has two texts, {first!r} and {other!r}")
+        yield Asked(query_id, first), rows
+
+
+def asked_once(inp: Frame) -> list[Asked]:
+    """The queries of a frame in which each has one row.
+
+    Raises:
+        InputError: a query has two rows.
+    """
+    asked = [query for query, _ in asked_in(inp)]
+    if len(asked) != len(inp):
+        twice = inp["qid"][inp["qid"].astype(str).duplicated()].iloc[0]
+        raise InputError(f"query {twice} stands twice in the frame")
+    return asked
+
+
+def text_in(value: Any, column: str) -> str:
+    """The text of a cell of a frame; the strings of a sequence are joined."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
+        return " ".join(value)
+    raise InputError(f"the column {column} holds {value!r}, which is no text")
+
+
+def best_first(inp: Frame, doc_ids: Any, rows: Ints) -> Ints:
+    """The rows of a query by score, ties as trec_eval orders them; as they stand without scores."""
+    if "score" not in inp.columns:
+        return rows
+    by_id = rows[np.argsort(doc_ids[rows], kind="stable")[::-1]]
+    scores = inp["score"].to_numpy(dtype=np.float64, na_value=np.nan)[by_id]
+    return by_id[np.argsort(-scores, kind="stable")]
+
+
+def ranked_frame(rows: Frame, places: Ints, found: Sequence[Found]) -> Frame:
+    """The rows at some places, with what was found there."""
+    doc_ids = [doc_id for one in found for doc_id in one.doc_ids]
+    scores = [one.scores for one in found]
+    ranks = [np.arange(len(one.doc_ids)) + pt.model.FIRST_RANK for one in found]
+    kept = rows.iloc[places].reset_index(drop=True)
+    if "docno" not in rows.columns:
+        kept["docno"] = pd.Series(doc_ids, index=kept.index, dtype="str")
+    # In double precision, as PyTerrier adds and multiplies.
+    kept["score"] = np.concatenate([*scores, np.empty(0)]).astype(np.float64)
+    kept["rank"] = np.concatenate([*ranks, np.empty(0)]).astype(np.int64)
+    return kept

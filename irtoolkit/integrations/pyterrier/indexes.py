@@ -1,0 +1,245 @@
+"""Kept indexes as PyTerrier artifacts, and what searches them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath
+from irtoolkit.integrations.pyterrier._pyterrier import Frame, pd, pt
+from irtoolkit.integrations.pyterrier.frames import RANKED, asked_once, ranked_frame
+
+if TYPE_CHECKING:
+    from irtoolkit.ranking.index import Index as Prepared
+    from irtoolkit.ranking.texts import Found
+
+_MANIFEST = "manifest.json"
+_TYPES = {"postings": "sparse_index", "vectors": "dense_index"}
+_FORMAT = "irtoolkit"
+
+
+class Index(pt.Artifact):
+    """An index of irtoolkit as a PyTerrier artifact.
+
+        index = Index("indexes/docs")
+        bm25 = index.retriever(num_results=100, k1=1.2)
+        bm25.search("which text?")
+
+    `pt.Artifact.load("indexes/docs")` gives it too, and PyTerrier's functions package and share it.
+    A folder opens in milliseconds, and nothing is prepared again.
+
+    Args:
+        path: the folder of an index, or what `ir.index` or `ir.open_index` gave.
+
+    Raises:
+        InputError: there is no index, it is damaged, of another format, or only partly built.
+    """
+
+    def __init__(self, path: StrPath | Prepared) -> None:
+        from irtoolkit.ranking.index import Index as Known
+        from irtoolkit.ranking.kept import KeptIndex
+
+        self.index: Prepared = path if isinstance(path, Known) else KeptIndex(Path(path))
+        kept = self.index if isinstance(self.index, KeptIndex) else None
+        super().__init__(self.NO_PATH if kept is None else kept.folder)
+        # PyTerrier reads these when it packages the index.
+        self.ARTIFACT_TYPE = "index" if kept is None else _TYPES[kept.manifest.kind]
+        self.ARTIFACT_FORMAT = _FORMAT
+
+    def retriever(
+        self, *, num_results: int = 1000, include_text: bool = False, **settings: Any
+    ) -> IndexRetriever:
+        """Searches the index: queries in, the best documents of each out.
+
+        Args:
+            num_results: documents for each query, at most.
+            include_text: whether the rows have the documents' texts, in the column `text`.
+            settings: of the search, in place of those the index was built with, such as k1.
+
+        Raises:
+            InputError: `num_results` below 1; a setting that is unknown, or that concerns the
+                documents.
+        """
+        return IndexRetriever(self, num_results=num_results, include_text=include_text, **settings)
+
+    def text_loader(self) -> IndexTextLoader:
+        """Puts the texts of documents into frames, in the column `text`."""
+        return IndexTextLoader(self)
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __repr__(self) -> str:
+        return f"Index({str(self.path)!r})" if isinstance(self.path, Path) else repr(self.index)
+
+    def _decides(self) -> Any:
+        """What makes two indexes the same."""
+        return str(self.path.resolve()) if isinstance(self.path, Path) else id(self.index)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Index) and self._decides() == other._decides()
+
+    def __hash__(self) -> int:
+        return hash(self._decides())
+
+
+class IndexRetriever(pt.Transformer):
+    """A first stage on an index: queries in, the best documents of each out.
+
+    In: qid, query. Out: the same columns, and docno, score and rank; and text, where asked for.
+    A kept index of terms lists no document that shares no term with the query.
+
+    Args:
+        index: an Index, a folder, or what `ir.index` gave.
+        num_results, include_text, settings: see `Index.retriever`.
+
+    Raises:
+        InputError: see `Index` and `Index.retriever`; from transform, a query without text.
+    """
+
+    def __init__(
+        self, /, index: Index | StrPath | Prepared, *, num_results: int = 1000,
+        include_text: bool = False, **settings: Any,
+    ) -> None:  # fmt: skip
+        self.index = index if isinstance(index, Index) else Index(index)
+        self.num_results, self.include_text, self.settings = num_results, include_text, settings
+        self._searched = self._find()
+
+    def _find(self) -> Prepared:
+        """The index with the settings."""
+        if self.num_results < 1:
+            raise InputError(f"num_results={self.num_results} is not at least 1")
+        return self.index.index.with_settings(**self.settings)
+
+    def transform(self, inp: Frame) -> Frame:
+        pt.validate.query_frame(inp, ["query"])
+        rows = inp.drop(columns=RANKED, errors="ignore")
+        asked = asked_once(inp)
+        found = self._ranked({query.query_id: query.text for query in asked}) if asked else []
+        sizes = np.array([len(one.doc_ids) for one in found], dtype=np.int64)
+        made = ranked_frame(rows, np.repeat(np.arange(len(sizes)), sizes), found)
+        return _with_texts(made, self._searched) if self.include_text else made
+
+    def _ranked(self, asked: dict[str, str]) -> list[Found]:
+        """What is found for each query, as a run has it."""
+        from irtoolkit.base.ids import id_array
+        from irtoolkit.ranking.texts import Found
+
+        run = self._searched.search_many(asked, self.num_results)
+        at = {str(query_id): place for place, query_id in enumerate(run.query_ids)}
+        found = []
+        for query_id in asked:
+            start = end = 0
+            if query_id in at:
+                start, end = run.offsets[at[query_id]], run.offsets[at[query_id] + 1]
+            ids = id_array(run.doc_ids[run.docs[start:end]].tolist())
+            found.append(Found(ids, run.scores[start:end]))
+        return found
+
+    def fuse_rank_cutoff(self, k: int) -> pt.Transformer | None:
+        """Ranks no deeper than a following `% k` asks, when PyTerrier compiles a pipeline."""
+        if k < 1:
+            return None
+        return self if self.num_results <= k else self._like(num_results=k)
+
+    def _like(self, **changed: Any) -> IndexRetriever:
+        given = {
+            "num_results": self.num_results, "include_text": self.include_text, **self.settings
+        }  # fmt: skip
+        return IndexRetriever(self.index, **{**given, **changed})
+
+    def get_parameter(self, name: str) -> Any:
+        """An attribute, as `num_results`; or a setting of the search."""
+        if name in vars(self):
+            return super().get_parameter(name)
+        known = self._searched.settings()
+        return known[name] if name in known else super().get_parameter(name)
+
+    def set_parameter(self, name: str, value: Any) -> None:
+        """Changes an attribute, or a setting of the search, as pt.GridScan does.
+
+        Raises:
+            InputError: no such setting or value; everything is then as before.
+        """
+        before = dict(vars(self))
+        if name in before:
+            setattr(self, name, value)
+        else:
+            self.settings = {**self.settings, name: value}
+        try:
+            self._searched = self._find()
+        except InputError:
+            vars(self).update(before)
+            raise
+
+    def _decides(self) -> tuple[Any, ...]:
+        """Everything that decides what comes out."""
+        settings = json.dumps(self._searched.settings(), sort_keys=True, default=str)
+        return self.index, self.num_results, self.include_text, settings
+
+    def __eq__(self, other: object) -> bool:
+        # Pipelines that begin alike share the work in pt.Experiment(plan="tree").
+        return isinstance(other, IndexRetriever) and self._decides() == other._decides()
+
+    def __hash__(self) -> int:
+        return hash(self._decides())
+
+    def __repr__(self) -> str:
+        shown: dict[str, Any] = (
+            {} if self.num_results == 1000 else {"num_results": self.num_results}
+        )
+        shown |= {"include_text": True} if self.include_text else {}
+        given = [repr(self.index), *(f"{k}={v!r}" for k, v in {**shown, **self.settings}.items())]
+        return f"IndexRetriever({', '.join(given)})"
+
+
+class IndexTextLoader(pt.Transformer):
+    """Puts the texts that an index keeps into a frame, as the column text.
+
+    Args:
+        index: an Index, a folder, or what `ir.index` gave.
+
+    Raises:
+        InputError: from transform: a document that is not in the index.
+    """
+
+    def __init__(self, index: Index | StrPath | Prepared) -> None:
+        self.index = index if isinstance(index, Index) else Index(index)
+
+    def transform(self, inp: Frame) -> Frame:
+        pt.validate.columns(inp, includes=["docno"])
+        return _with_texts(inp, self.index.index)
+
+    def __repr__(self) -> str:
+        return f"IndexTextLoader({self.index!r})"
+
+
+def _with_texts(frame: Frame, index: Prepared) -> Frame:
+    """A frame with the texts of its documents."""
+    doc_ids = frame["docno"].astype(str).tolist()
+    texts = index.texts(list(dict.fromkeys(doc_ids)))
+    column = pd.Series([texts[doc_id] for doc_id in doc_ids], index=frame.index, dtype="str")
+    return frame.assign(text=column)
+
+
+def artifact_metadata(path: str, names: Sequence[str]) -> dict[str, str] | None:
+    """What PyTerrier has to know of a folder to load it: the type and format of an index.
+
+    Args:
+        path: the folder.
+        names: the names of what is in it.
+    """
+    if _MANIFEST not in names:
+        return None
+    try:
+        kind = json.loads(Path(path, _MANIFEST).read_text("utf-8"))["kind"]
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    if kind not in _TYPES:
+        return None
+    return {"type": _TYPES[kind], "format": _FORMAT, "package_hint": "irtoolkit"}
