@@ -20,6 +20,8 @@ import numpy as np
 WINDOW, FIRST = 1 << 14, 1 << 10
 # Places within a window: damaged postings must not lead out of it.
 MASK = WINDOW - 1
+# Sums that are looked at together.
+LINE = 32
 # More documents compete than there is room for.
 CROWDED = -1
 
@@ -165,20 +167,15 @@ def collect(
             else:
                 for at in range(first, last):
                     sums[(docs[at] - low) & MASK] += _part(table[classes[at]], scale)
-        if not few:
-            enough = max(np.int64(1), least)
-            for doc in range(high - low):
-                if sums[doc] >= enough:
-                    touched[seen] = doc
-                    seen += 1
-                else:
-                    sums[doc] = 0
         if needed:
             seen = _confirmed(shard, table, query, needed, reached, least, low, high, seen, room)
+        if not few:
+            seen = _reaching(sums, high - low, max(np.int64(1), least), touched)
         for i in range(seen):
             doc = np.int64(touched[i])
             score = sums[doc]
-            sums[doc] = 0
+            if few:
+                sums[doc] = 0
             if score < least or score == 0 or not live[low + doc]:
                 continue
             if count == len(found):
@@ -191,10 +188,32 @@ def collect(
                     continue
             found[count], scores[count] = low + doc, score
             count += 1
+        if not few:
+            sums[: high - low] = 0
+        if count >= 2 * depth:
+            count, least = _kept(found, scores, count, depth)
         low = high
     if count > depth:
         count, least = _kept(found, scores, count, depth)
     return count, least
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _reaching(sums: Any, count: int, least: Any, out: Any) -> int:
+    """Writes the places of sums that are not below a score; their number."""
+    found = 0
+    for first in range(0, count, LINE):
+        line = sums[first : min(count, first + LINE)]
+        # Without branches, so that several are compared at once: few lines have one that reaches.
+        greatest = np.int64(0)
+        for place in range(len(line)):
+            greatest = max(greatest, line[place])
+        if greatest >= least:
+            for place in range(len(line)):
+                if line[place] >= least:
+                    out[found] = first + place
+                    found += 1
+    return found
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -324,18 +343,36 @@ def _without(found: Any, scores: Any, count: int, depth: int, names: Any) -> int
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def settle(docs: Any, scores: Any, counts: Any, names: Any) -> None:
-    """Puts documents of equal scores, which are next to each other, in descending order of ids."""
-    for row in range(len(docs)):
-        for i in range(1, counts[row]):
+def settle(order: Any, found: Any, names: Any, asked: Any, out: Any) -> None:
+    """Writes documents in their order: score descending, then id descending.
+
+    Args:
+        order: (q, k) places of each query's documents by ascending score.
+        found: (counts, documents, scores) of the same queries, in any order; scores beyond the count
+            are zeros.
+        names: place of each document's id among the shard's, ascending.
+        asked: (q,) numbers of the queries.
+        out: (counts, documents, scores), rows by the number of the query.
+    """
+    counts, docs, scores = found
+    all_counts, all_docs, all_scores = out
+    last = order.shape[1] - 1
+    for row in range(len(asked)):
+        number = asked[row]
+        all_counts[number] = counts[row]
+        for i in range(order.shape[1]):
+            at = order[row, last - i]
+            doc, score = docs[row, at], scores[row, at]
             j = i
-            doc = docs[row, i]
             while (
-                j and scores[row, j - 1] == scores[row, i] and names[docs[row, j - 1]] < names[doc]
+                j
+                and all_scores[number, j - 1] == score
+                and score > 0
+                and names[all_docs[number, j - 1]] < names[doc]
             ):
-                docs[row, j] = docs[row, j - 1]
+                all_docs[number, j] = all_docs[number, j - 1]
                 j -= 1
-            docs[row, j] = doc
+            all_docs[number, j], all_scores[number, i] = doc, score
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -349,26 +386,25 @@ def search(
         asked: (q,) numbers of the queries to search for.
         names: place of each document's id among the shard's, ascending.
         room: (sums, touched, cursors, documents, scores) to work in.
-        out: (counts, documents, scores, least), rows by query; a count is CROWDED where more documents
-            tie than the room holds.
+        out: (counts, documents, scores, least), a row for each query that is asked, zeros at first; a
+            count is CROWDED where more documents tie than the room holds.
     """
     begins, terms, scales, bounds = queries
     sums, touched, cursors, found, values = room
     counts, docs, scores, least = out
     depth = docs.shape[1]
-    for number in asked:
-        part = slice(begins[number], begins[number + 1])
+    for row in range(len(asked)):
+        part = slice(begins[asked[row]], begins[asked[row] + 1])
         query = terms[part], scales[part], bounds[part]
         count, _ = collect(
-            shard, table, query, depth, least[number], (sums, touched, cursors), (found, values)
+            shard, table, query, depth, least[row], (sums, touched, cursors), (found, values)
         )
         if count == CROWDED:
             sums[:] = 0
-            counts[number] = CROWDED
+            counts[row] = CROWDED
             continue
         if count > depth:  # some tie at the last place
             count = _without(found, values, count, depth, names)
-        counts[number] = count
-        docs[number, :count] = found[:count]
-        scores[number, :count] = values[:count]
-        scores[number, count:] = 0
+        counts[row] = count
+        docs[row, :count] = found[:count]
+        scores[row, :count] = values[:count]

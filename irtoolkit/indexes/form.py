@@ -26,8 +26,10 @@ class OpenShard(NamedTuple):
 class Searcher(Protocol):
     """Shards that are searched as one."""
 
-    def search(self, queries: Sequence[Segments], depth: int) -> TopDocuments:
-        """The best documents of each query."""
+    def search(
+        self, queries: Sequence[Segments], depth: int, *, fill: bool = False
+    ) -> TopDocuments:
+        """The best documents of each query; `fill` lists such as have nothing of it, too."""
         ...
 
     def ranks(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -20,6 +21,10 @@ from irtoolkit.indexes.postings import PostingsShard
 _DIGITS, _GREATEST = 40, 61
 # Documents that may tie at the last place before a query is searched again with more room.
 _ROOM = 1 << 10
+# Results put in order at once.
+_CELLS = 1 << 14
+# Queries searched at once: their results are held in several forms.
+_QUERIES = 1 << 10
 
 # The terms of a query, each with how often it occurs there.
 QueryTerms = Mapping[str, int]
@@ -59,6 +64,17 @@ class TopDocuments(NamedTuple):
     offsets: Ints
     documents: Ints
     scores: Floats
+
+    @classmethod
+    def joined(cls, parts: Sequence[TopDocuments]) -> TopDocuments:
+        """The documents of several sets of queries, one after the other."""
+        sizes = [np.diff(part.offsets) for part in parts]
+        counts = np.concatenate([np.zeros(1, np.int64), *sizes])
+        return cls(
+            np.cumsum(counts),
+            np.concatenate([np.empty(0, np.int64), *(part.documents for part in parts)]),
+            np.concatenate([np.empty(0), *(part.scores for part in parts)]),
+        )
 
 
 class ShardDocuments(NamedTuple):
@@ -206,40 +222,71 @@ class PostingsSearch:
             depth: documents of each query, at most.
         """
         depth = max(1, min(depth, self.size))
-        asked = _Asked(self, queries, weighting)
-        least = np.zeros(len(queries), np.int64)
-        rows: list[tuple[Ints, Ints, Ints]] = []
-        best = np.zeros((len(queries), 0), np.int64)
+        parts = [
+            self._searched(_Asked(self, queries[first : first + _QUERIES], weighting), depth)
+            for first in range(0, len(queries), _QUERIES)
+        ]
+        return TopDocuments.joined(parts)
+
+    def _searched(self, asked: _Asked, depth: int) -> TopDocuments:
+        """The best documents of some queries."""
+        count = len(asked)
+        least, best = np.zeros(count, np.int64), np.zeros((count, 0), np.int64)
+        found: list[tuple[Ints, Ints, Ints]] = []
         for number, part in enumerate(self._parts):
-            found = _found(part, asked.batch(part), asked.table(part), depth, least)
-            counts, documents, scores = found
-            filled = np.arange(depth) < counts[:, None]
-            query, _ = np.nonzero(filled)
-            rows.append((query, documents[filled] + self._bases[number], scores[filled]))
+            counts, documents, scores = _found(
+                part, asked.batch(part), asked.table(part), depth, least
+            )
+            documents += self._bases[number]
+            found.append((counts, documents, scores))
             if number + 1 < len(self._parts):
-                best = np.concatenate([best, np.where(filled, scores, 0)], axis=1)
-                best = -np.partition(-best, min(depth, best.shape[1]) - 1, axis=1)[:, :depth]
+                best = np.concatenate([best, scores], axis=1)
+                if best.shape[1] > depth:
+                    best = -np.partition(-best, depth - 1, axis=1)[:, :depth]
                 least = best.min(axis=1) if best.shape[1] == depth else least
-        return self._merged(rows, len(queries), depth, asked)
+        counts, documents, scores = found[0] if len(found) == 1 else self._merged(found, depth)
+        filled = np.arange(documents.shape[1]) < counts[:, None]
+        whole = bool(filled.all())
+        values = scores * asked.unit + asked.everywhere[:, None]
+        return TopDocuments(
+            np.concatenate([[0], np.cumsum(counts)]),
+            documents.ravel() if whole else documents[filled],
+            values.ravel() if whole else values[filled],
+        )
 
     def _merged(
-        self, rows: list[tuple[Ints, Ints, Ints]], count: int, depth: int, asked: _Asked
-    ) -> TopDocuments:
-        query, documents, scores = (
-            np.concatenate([row[i] for row in rows] or [np.empty(0, np.int64)]) for i in range(3)
-        )
-        if len(rows) > 1:  # of one shard they are in order
-            distinct, which = np.unique(documents, return_inverse=True)
-            names = rank_ids(id_array(self.ids(distinct)))[which]
-            order = np.lexsort((-names, -scores, query))
-            query, documents, scores = query[order], documents[order], scores[order]
-        starts = np.searchsorted(query, np.arange(count + 1))
-        place = np.arange(len(query)) - starts[query] if len(query) else query
-        kept = place < depth
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(query[kept], minlength=count))])
-        return TopDocuments(
-            offsets, documents[kept], scores[kept] * asked.unit + asked.everywhere[query[kept]]
-        )
+        self, found: Sequence[tuple[Ints, Ints, Ints]], depth: int
+    ) -> tuple[Ints, Ints, Ints]:
+        """The best of all shards, given the best of each."""
+        counts = sum((row[0] for row in found), np.zeros(len(found[0][0]), np.int64))
+        documents, scores = (np.concatenate([row[i] for row in found], axis=1) for i in (1, 2))
+        order = np.argsort(-scores, axis=1, kind="stable")
+        documents = np.take_along_axis(documents, order, axis=1)
+        scores = np.take_along_axis(scores, order, axis=1)
+        tied = np.zeros(scores.shape, bool)
+        tied[:, 1:] = (scores[:, 1:] == scores[:, :-1]) & (scores[:, 1:] > 0)
+        tied[:, :-1] |= tied[:, 1:]
+        # Ids are read only where they decide the order.
+        for query in np.flatnonzero(tied.any(axis=1)).tolist():
+            names = np.zeros(scores.shape[1], np.int64)
+            here = tied[query]
+            names[here] = rank_ids(id_array(self.ids(documents[query, here])))
+            again = np.lexsort((-names, -scores[query]))
+            documents[query] = documents[query, again]
+        return np.minimum(counts, depth), documents[:, :depth], scores[:, :depth]
+
+    def latest(self, count: int) -> Ints:
+        """The documents with the last ids, in descending order, at most so many."""
+        numbers = []
+        for base, part in zip(self._bases[:-1], self._parts, strict=True):
+            order = np.asarray(part.docs.documents.order, np.int64)
+            if len(part.docs.deleted):
+                order = order[part.live[order] == 1]
+            numbers.append(order[::-1][:count] + base)
+        known = np.concatenate([np.empty(0, np.int64), *numbers])
+        if len(numbers) > 1:
+            known = known[np.argsort(-rank_ids(id_array(self.ids(known))))]
+        return known[:count]
 
     def scores(self, query: QueryTerms, weighting: Weighting) -> Floats:
         """(d,) the score of every document, deleted ones too, by adding up all postings."""
@@ -281,21 +328,18 @@ class _Asked:
         self, searched: PostingsSearch, queries: Sequence[QueryTerms], weighting: Weighting
     ) -> None:
         self._searched, self._weighting = searched, weighting
-        numbers: dict[str, int] = {}
-        starts, flat, counts = [0], [], []
-        for query in queries:
-            for term, count in query.items():
-                flat.append(numbers.setdefault(term, len(numbers)))
-                counts.append(count)
-            starts.append(len(flat))
+        named = list(chain.from_iterable(queries))
+        numbers = {term: number for number, term in enumerate(dict.fromkeys(named))}
+        counts = np.fromiter(chain.from_iterable(map(dict.values, map(dict, queries))), np.float64)
+        self._flat = np.fromiter(map(numbers.__getitem__, named), np.int64, len(named))
+        self._starts = np.cumsum([0, *map(len, queries)])
         self._terms = list(numbers)
         found = searched.frequencies(self._terms)
         known = found > 0
         idf = np.zeros(len(found))
         if known.any():
             idf[known] = weighting.idf(searched.size, found[known], searched.all_frequencies)
-        self._starts, self._flat = np.array(starts), np.array(flat, np.int64)
-        scales = idf[self._flat] * np.array(counts, np.float64)
+        scales = idf[self._flat] * counts
         self._query = np.repeat(np.arange(len(queries)), np.diff(self._starts))
         totals = np.bincount(self._query, scales, len(queries))
         self.everywhere = totals * weighting.absent
@@ -313,6 +357,9 @@ class _Asked:
         length = min((int(shard.class_lengths.min()) for shard in shards), default=1)
         average = self._searched.average
         return float(self._weighting.weights(np.array([count]), np.array([length]), average)[0])
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
 
     def table(self, part: _Part) -> Floats:
         return part.table(self._weighting, self._searched.average)
@@ -380,7 +427,7 @@ def _found(
     from irtoolkit.indexes._compiled_search import CROWDED, WINDOW, search, settle
 
     count = len(least)
-    docs, scores = np.empty((count, depth), np.int64), np.empty((count, depth), np.int64)
+    docs, scores = np.zeros((count, depth), np.int64), np.empty((count, depth), np.int64)
     counts = np.zeros(count, np.int64)
     longest = int(np.diff(batch.starts).max(initial=0))
 
@@ -389,13 +436,16 @@ def _found(
             np.zeros(WINDOW, np.int64), np.empty(2 * WINDOW, np.int32),
             np.zeros(longest, np.int64), np.empty(room, np.int64), np.empty(room, np.int64),
         )  # fmt: skip
-        out = counts, docs, scores, least
-        search(part.arrays, table, batch.arrays, numbers, part.names, memory, out)
-        order = np.argsort(-scores[numbers], axis=1)
-        sorted_docs = np.take_along_axis(docs[numbers], order, axis=1)
-        sorted_scores = np.take_along_axis(scores[numbers], order, axis=1)
-        settle(sorted_docs, sorted_scores, counts[numbers], part.names)
-        docs[numbers], scores[numbers] = sorted_docs, sorted_scores
+        # Few results at a time stay in the processor's cache while they are put in order.
+        step = max(1, _CELLS // depth)
+        for first in range(0, len(numbers), step):
+            own = numbers[first : first + step]
+            part_docs, part_scores = np.zeros((2, len(own), depth), np.int64)
+            part_counts = np.zeros(len(own), np.int64)
+            out = part_counts, part_docs, part_scores, least[own]
+            search(part.arrays, table, batch.arrays, own, part.names, memory, out)
+            found = part_counts, part_docs, part_scores
+            settle(_order(part_scores), found, part.names, own, (counts, docs, scores))
 
     room, left = max(4 * depth, _ROOM), np.arange(count)
     while len(left):
@@ -408,6 +458,19 @@ def _found(
         left = np.flatnonzero(counts == CROWDED)
         room *= 8
     return counts, docs, scores
+
+
+def _order(scores: Ints) -> Ints:
+    """(q, k) the order of the scores of each row, the least first; ties in any order."""
+    bits = max(1, int(scores.shape[1] - 1).bit_length())
+    if scores.max(initial=0) >= 1 << (62 - bits):
+        return np.argsort(scores, axis=1)
+    # Scores with their places in the last bits: numpy sorts faster than it finds an order.
+    keys = scores << bits
+    keys |= np.arange(scores.shape[1])
+    keys.sort(axis=1)
+    keys &= (1 << bits) - 1
+    return keys
 
 
 def _in_threads(work: Callable[[int], Any], numbers: Iterable[int], count: int) -> list[Any]:

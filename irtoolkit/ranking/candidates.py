@@ -61,17 +61,15 @@ def candidates_line(
     )
 
 
-def corpus_line(count: int, depth: int | None, *, matches: bool = False) -> str:
+def corpus_line(count: int, depth: int | None) -> str:
     """The line for a corpus.
 
     Args:
         count: number of documents.
         depth: rows kept for each query; None keeps all.
-        matches: whether documents that match nothing of a query are left out.
     """
     cut = f", ranked to depth {depth:,}" if depth and depth < count else ""
-    left = "; those without a term of the query are not listed" if matches else ""
-    return f"candidates: the corpus, {count:,} documents{cut}{left}"
+    return f"candidates: the corpus, {count:,} documents{cut}"
 
 
 def _counted(sizes: Sequence[int]) -> str:

@@ -44,8 +44,7 @@ def rank_corpus(
 ) -> Run:  # fmt: skip
     """The best documents of the corpus for every query, with the exact ranks of relevant documents.
 
-    The index is built where it is not there yet. Documents that share no term with a query are
-    not listed; their exact ranks count from below those that do.
+    The index is built where it is not there yet.
 
     Args:
         dataset: with queries.
@@ -63,12 +62,11 @@ def rank_corpus(
     target = output if output is None or isinstance(output, Output) else Output(output)
     index = build(dataset, system, progress=progress)
     if target is not None and target.say is not None:
-        matches = system.retriever.zero_is_no_match()
-        target.say(corpus_line(len(index), depth, matches=matches))
+        target.say(corpus_line(len(index), depth))
     relevant: Mapping[str, list[str]] = dataset.relevant() if dataset.judgments_are_here else {}
     started = time.monotonic()
     texts = list(queries.values())
-    run = index.run(id_array(list(queries)), texts, depth).named(system.name)
+    run = index.run(id_array(list(queries)), texts, depth, fill=True).named(system.name)
     ranks = index.exact_ranks(list(queries), texts, relevant) if relevant else {}
     run = replace(run, exact_ranks=ranks or None)
     if target is not None:

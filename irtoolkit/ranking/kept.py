@@ -106,9 +106,15 @@ class KeptIndex(Index):
     def _rank(self, asked: Mapping[str, str], depth: int) -> Run:
         return self.run(id_array(list(asked)), [(text,) for text in asked.values()], depth)
 
-    def run(self, query_ids: Any, queries: Sequence[Segments], depth: int) -> Run:
-        """The best documents of some queries, given as segments, as a run without ties."""
-        found: TopDocuments = self.searcher.search(queries, depth)
+    def run(
+        self, query_ids: Any, queries: Sequence[Segments], depth: int, *, fill: bool = False
+    ) -> Run:
+        """The best documents of some queries, given as segments, as a run without ties.
+
+        Where fewer have something of a query, `fill` lists others, which score 0, as
+        `irtoolkit retrieve` does of every candidate.
+        """
+        found: TopDocuments = self.searcher.search(queries, depth, fill=fill)
         numbers, docs = np.unique(found.documents, return_inverse=True)
         made = Run.ordered(
             query_ids, found.offsets, id_array(self._ids(numbers)), docs.astype(np.int32),

@@ -121,9 +121,31 @@ class BM25Searcher:
             ]
         )
 
-    def search(self, queries: Sequence[Segments], depth: int) -> TopDocuments:
-        """The best documents of each query, among those that share a term with it."""
-        return self._shards.search(self._terms(queries), self._weighting, depth)
+    def search(
+        self, queries: Sequence[Segments], depth: int, *, fill: bool = False
+    ) -> TopDocuments:
+        """The best documents of each query, among those that share a term with it.
+
+        Where these are fewer than `depth`, `fill` adds others, by descending id, which score 0.
+        """
+        found = self._shards.search(self._terms(queries), self._weighting, depth)
+        return self._filled(found, min(depth, self._shards.size)) if fill else found
+
+    def _filled(self, found: TopDocuments, depth: int) -> TopDocuments:
+        if (np.diff(found.offsets) >= depth).all():
+            return found
+        latest, parts = self._shards.latest(2 * depth), []
+        for first, last in zip(found.offsets[:-1], found.offsets[1:], strict=True):
+            own = found.documents[first:last]
+            more = latest[~np.isin(latest, own)][: max(0, depth - len(own))]
+            parts.append(
+                TopDocuments(
+                    np.array([0, len(own) + len(more)]),
+                    np.concatenate([own, more]),
+                    np.concatenate([found.scores[first:last], np.zeros(len(more))]),
+                )
+            )
+        return TopDocuments.joined(parts)
 
     def ranks(
         self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]

@@ -99,8 +99,10 @@ class VectorSearcher:
             sides.compared(),
         )
 
-    def search(self, queries: Sequence[Segments], depth: int) -> TopDocuments:
-        """The best documents of each query."""
+    def search(
+        self, queries: Sequence[Segments], depth: int, *, fill: bool = False
+    ) -> TopDocuments:
+        """The best documents of each query; all documents have a score."""
         return self._search.search(self._vectors(queries), depth)
 
     def ranks(
