@@ -1,14 +1,13 @@
-"""BM25 beside its peers, as ratios: rank_bm25 on candidate sets, bm25s and Pyserini on corpora.
+"""BM25 on candidate sets beside rank_bm25, as ratios; whole corpora are in `index.py`.
 
-    python benchmarks/bm25.py                       # everything; about half an hour on two cores
+    python benchmarks/bm25.py                       # everything; about a quarter of an hour
     python benchmarks/bm25.py --scale 0.02          # a quick look
-    python benchmarks/bm25.py --sizes 10000 100000   # without the corpus of a million passages
     python benchmarks/bm25.py -o benchmarks/results/bm25.json
 
 Texts are drawn from one Zipf-like vocabulary, the same for all. Each measurement runs in a process of
-its own, which also reports its peak memory. Peers get texts that are split into tokens already,
-where they take them, and their time to split is not counted; ours is. On candidate sets our seconds hold everything from texts to
-a full ranking, rank_bm25's its index and the sorted scores.
+its own, which also reports its peak memory. rank_bm25 gets texts that are split into tokens already,
+and its time to split is not counted; ours is. Our seconds hold everything from texts to a full
+ranking, rank_bm25's its index and the sorted scores.
 
 Scoring grows with the postings of the queries' terms, ordering with queries times candidates: time is
 linear in the number of queries, and nearly so in that of candidates.
@@ -22,7 +21,6 @@ import multiprocessing
 import sys
 import time
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -33,17 +31,19 @@ from irtoolkit.base.memory import peak_memory
 from irtoolkit.base.tables import TextTable
 
 VOCABULARY = 60_000
-PASSAGE, QUERY = 45, 154
+QUERY = 154
 SENTENCES, LENGTHS = 5_000, (1, 2, 3, 4, 5)
-DEPTH = 1000
-# Corpus size to queries.
-QUERIES = {10_000: 2_000, 100_000: 500, 1_000_000: 100}
+
+
+def zipf_mandelbrot() -> Any:
+    """(VOCABULARY,) the chance of a word up to each."""
+    chance = np.cumsum(1 / (np.arange(1, VOCABULARY + 1) + 30))
+    return chance / chance[-1]
 
 
 def words(draw: np.random.Generator, texts: int, length: int) -> list[str]:
     """Texts whose words follow a Zipf-Mandelbrot law."""
-    chance = np.cumsum(1 / (np.arange(1, VOCABULARY + 1) + 30))
-    numbers = np.searchsorted(chance / chance[-1], draw.random(texts * length))
+    numbers = np.searchsorted(zipf_mandelbrot(), draw.random(texts * length))
     names = [f"w{number}" for number in range(VOCABULARY + 1)]
     flat = [names[number] for number in numbers.tolist()]
     return [" ".join(flat[i : i + length]) for i in range(0, len(flat), length)]
@@ -135,72 +135,6 @@ def library(books: int, queries: int) -> tuple[list[tuple[str, ...]], list[str],
     return docs, words(draw, queries, QUERY), groups
 
 
-def corpus(size: int, queries: int, length: int) -> tuple[list[str], list[str]]:
-    draw = np.random.default_rng(2)
-    return words(draw, size, PASSAGE), words(draw, queries, length)
-
-
-def ours_on_corpus(size: int, queries: int, length: int) -> dict[str, float]:
-    from irtoolkit.retrievers.lexical import BM25
-    from irtoolkit.retrievers.ordering import best
-
-    docs, asked = corpus(size, queries, length)
-    task = task_of([(text,) for text in docs], asked, [(range(queries), range(size))])
-    started = time.perf_counter()
-    block = BM25(stop="none").scorer(task)(task.groups[0].docs)
-    index = time.perf_counter() - started
-    names = np.arange(size)
-    list(best(block(np.arange(2)), names, "trec", DEPTH))  # compiled now, as bm25s is below
-    started = time.perf_counter()
-    step = max(1, (1 << 25) // size)
-    for start in range(0, queries, step):
-        scores = block(np.arange(start, min(queries, start + step)))
-        for _ in best(scores, names, "trec", DEPTH):
-            pass
-    return {"index s": index, "per query ms": 1000 * (time.perf_counter() - started) / queries}
-
-
-def bm25s_on_corpus(size: int, queries: int, length: int, backend: str) -> dict[str, float]:
-    import bm25s
-
-    docs, asked = corpus(size, queries, length)
-    model = bm25s.BM25(method="lucene", k1=0.9, b=0.4, backend=backend)
-    started = time.perf_counter()
-    model.index(bm25s.tokenize(docs, stopwords=None, show_progress=False), show_progress=False)
-    index = time.perf_counter() - started
-    tokens = bm25s.tokenize(asked, stopwords=None, return_ids=False, show_progress=False)
-    model.retrieve(tokens[:2], k=DEPTH, show_progress=False)  # what is compiled, is compiled now
-    started = time.perf_counter()
-    model.retrieve(tokens, k=DEPTH, show_progress=False)
-    return {"index s": index, "per query ms": 1000 * (time.perf_counter() - started) / queries}
-
-
-def pyserini_on_corpus(size: int, queries: int, length: int) -> dict[str, float]:
-    import os
-    import tempfile
-
-    from irtoolkit.retrievers.lucene import java as _java
-
-    os.environ.setdefault("OPENAI_API_KEY", "unused")  # pyserini.search makes a client
-
-    _java.java_class("java.lang.Object")  # pyserini then joins this machine
-    from pyserini.index.lucene import LuceneIndexer
-    from pyserini.search.lucene import LuceneSearcher
-
-    docs, asked = corpus(size, queries, length)
-    with tempfile.TemporaryDirectory() as folder:
-        started = time.perf_counter()
-        indexer = LuceneIndexer(folder, threads=2)
-        indexer.add_batch_dict([{"id": str(i), "contents": text} for i, text in enumerate(docs)])
-        indexer.close()
-        index = time.perf_counter() - started
-        searcher = LuceneSearcher(folder)
-        searcher.set_bm25(0.9, 0.4)
-        started = time.perf_counter()
-        searcher.batch_search(asked, [str(i) for i in range(queries)], k=DEPTH, threads=2)
-    return {"index s": index, "per query ms": 1000 * (time.perf_counter() - started) / queries}
-
-
 def _child(work: Callable[..., dict[str, float]], args: tuple[Any, ...], out: Any) -> None:
     try:
         found = work(*args)
@@ -229,9 +163,6 @@ def alone(work: Callable[..., dict[str, float]], *args: Any) -> dict[str, float]
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", type=float, default=1.0, help="of all sizes; default: 1")
-    parser.add_argument(
-        "--sizes", type=int, nargs="*", default=list(QUERIES), help="of the corpora"
-    )
     parser.add_argument("-o", "--output", metavar="FILE", help="also write JSON")
     args = parser.parse_args(argv)
 
@@ -252,21 +183,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         what = f"{books} books, {queries} queries of {QUERY} words"
         measure(what, "irtoolkit", ours_on_candidates, books, queries)
         measure(what, "rank_bm25", rank_bm25_on_candidates, books, queries)
-    for size, queries in QUERIES.items():
-        if size not in args.sizes:
-            continue
-        for length in (QUERY, 10):
-            given = (sized(size), sized(queries), length)
-            what = f"{given[0]} passages, queries of {length} words"
-            measure(what, "irtoolkit", ours_on_corpus, *given)
-            for backend in ("numpy", *(["numba"] if find_spec("numba") else [])):
-                measure(what, f"bm25s {backend}", bm25s_on_corpus, *given, backend)
-            if find_spec("pyserini") and size == 100_000:
-                measure(what, "pyserini", pyserini_on_corpus, *given)
     ours = {row["what"]: row for row in rows if row["system"] == "irtoolkit"}
     for row in rows:
         row["ratio"] = row["per query ms"] / ours[row["what"]]["per query ms"]
-    headers = ["what", "system", "per query ms", "ratio", "index s", "seconds", "peak MB"]
+    headers = ["what", "system", "per query ms", "ratio", "seconds", "peak MB"]
     table = [[row.get(name) for name in headers] for row in rows]
     print(
         TextTable(headers, table, "time per query as a multiple of irtoolkit's", places=2).render(
