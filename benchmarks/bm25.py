@@ -86,7 +86,7 @@ def ours_on_candidates(books: int, queries: int) -> dict[str, float]:
     from irtoolkit.retrievers.lexical import BM25
 
     first, few, sets = library(1, 10)
-    retriever = BM25(form="okapi", statistics="candidates", stop="none")
+    retriever = BM25(form="okapi", statistics="candidates", analyzer="words", stop="none")
     rank(task_of(first, few, sets[:1]), retriever, progress=False)  # compiled now
     docs, asked, groups = library(books, queries)
     task = task_of(docs, asked, groups)

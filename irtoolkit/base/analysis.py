@@ -3,8 +3,11 @@
 Tokenisers: "word" is scikit-learn's (two or more word characters), "whitespace" splits at white
 space, "standard" is Lucene's StandardTokenizer (Unicode's word boundaries), "cjk" is what Lucene's
 CJKAnalyzer makes of Chinese and Japanese (overlapping pairs of characters), "jieba" is the Chinese
-segmenter of that name. Lucene's English analyzer is "standard" with the stop words "lucene" and the
-stemmer "porter".
+segmenter of that name.
+
+An analyzer is a name for a tokeniser, stop words and a stemmer: "lucene-en" is Lucene's English
+analyzer, "standard" splits as it does and leaves all words as they are, "cjk" is for Chinese,
+Japanese and Korean, "words" is scikit-learn's tokens without its stop words.
 """
 
 from __future__ import annotations
@@ -12,18 +15,37 @@ from __future__ import annotations
 import re
 import runpy
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 from irtoolkit.base.errors import needs_extra
 
 Tokenizer = Literal["word", "whitespace", "standard", "cjk", "jieba"]
 StopWords = Literal["sklearn", "lucene", "none"]
 Stemmer = Literal["none", "porter"]
+AnalyzerName = Literal["lucene-en", "standard", "cjk", "words"]
+
+
+class Analysis(NamedTuple):
+    """How texts become terms: a tokeniser, stop words and a stemmer, by name."""
+
+    tokenizer: Tokenizer
+    stop: StopWords
+    stem: Stemmer
+
+
+ANALYZERS: dict[AnalyzerName, Analysis] = {
+    "lucene-en": Analysis("standard", "lucene", "porter"),
+    "standard": Analysis("standard", "none", "none"),
+    "cjk": Analysis("cjk", "none", "none"),
+    "words": Analysis("word", "sklearn", "none"),
+}
+# Languages by their codes, classical Chinese too.
+_EASTERN = ("zh", "lzh", "ja", "ko")
 
 # scikit-learn's default token.
 _WORD = re.compile(r"(?u)\b\w\w+\b")
@@ -111,7 +133,22 @@ def analyzer(tokenizer: Tokenizer, stop: StopWords, stem: Stemmer = "none") -> A
     return Analyzer(_tokenizer(tokenizer), term, lower)
 
 
-def missing_tokenizer(tokenizer: Tokenizer) -> str | None:
+def analyzer_for(lang: str | None) -> AnalyzerName:
+    """The analyzer for texts in a language; English where it is not known."""
+    if lang is None or lang.startswith("en"):
+        return "lucene-en"
+    return "cjk" if lang in _EASTERN else "standard"
+
+
+def analysis_of(settings: Mapping[str, Any], lang: str | None = None) -> Analysis:
+    """How texts of a language become terms under the settings of a retriever, any of them "auto"."""
+    name = settings.get("analyzer", "auto")
+    usual = ANALYZERS[analyzer_for(lang) if name == "auto" else name]
+    given = {part: settings[part] for part in Analysis._fields if settings[part] != "auto"}
+    return usual._replace(**given)
+
+
+def missing_tokenizer(tokenizer: str) -> str | None:
     """What a tokenizer lacks to run here, or None."""
     if tokenizer == "jieba" and find_spec("jieba") is None:
         return str(needs_extra("jieba", "chinese"))

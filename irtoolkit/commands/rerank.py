@@ -57,7 +57,8 @@ def execute(args: argparse.Namespace) -> None:
     keep = args.rest == "keep"
     among = Among.read(args.run, keep_rest=keep)
     output = Output(args.output, args.output_format, say=note)
-    run, _ = produce(ranked_dataset(args), system, output, among=among)
+    dataset = ranked_dataset(args)
+    run, _ = produce(dataset, system, output, among=among)
     if is_helper():
         return
-    note(written(args.output, run, system))
+    note(written(args.output, run, system.on(dataset.lang)))

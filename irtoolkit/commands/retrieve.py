@@ -2,7 +2,7 @@
 
 SYSTEM is a retriever (bm25, ql, tfidf, crm, lucene, doct5query, deepct, word2vec, dense,
 sentence-max, late, sparse, cross-encoder, faiss, generated-query, random), a system of a paper by
-the paper's name for it (fabs_bm25, BM25-4-4, CRM, ...), or a model by name, folder or hub id (see
+the paper's name for it (fabs_bm25, BM25-4-4, CRM, ...), bm25-anserini, or a model by name, folder or hub id (see
 `irtoolkit models`). Its settings are flags: --k1 0.9 --b 0.4. DATASET is one of ours, any
 ir_datasets id, or a .jsonl, .tsv or .trec file of documents.
 
@@ -68,4 +68,4 @@ def execute(args: argparse.Namespace) -> None:
         run, _ = produce(dataset, system, output, depth=depth)
     if is_helper():
         return
-    note(written(args.output, run, system))
+    note(written(args.output, run, system.on(dataset.lang)))

@@ -165,6 +165,13 @@ class Dataset:
         """Query id to the ids of the documents that it ranks."""
         return {query: pool for queries, pool in self.candidates() for query in queries}
 
+    @property
+    def lang(self) -> str | None:
+        """The language of its documents as a code such as en or zh; None where it is not known."""
+        handler = self._documents()
+        lang: str | None = None if handler is None else handler.docs_lang()
+        return lang
+
     # -- what it says of itself ---------------------------------------------------------------
 
     @property

@@ -43,6 +43,7 @@ def open_kept(
         Manifest.read(Path(index))
     data = Dataset.of(index)
     found = find_system(system, settings, data.parts)
+    found = found.on(data.lang)
     place = kept_folder(data, found)
     if build_missing:
         return build(data, found)
@@ -74,6 +75,7 @@ def build(
     """
     refuse_unindexable(data, system)
     refuse_missing(system)
+    system = system.on(data.lang)
     form = form_of(system)
     place = kept_folder(data, system) if folder is None else Path(folder)
     made = Manifest(
@@ -148,7 +150,7 @@ def kept_folder(data: Dataset, system: System) -> Path:
             f"nothing says whether the documents of {data.id} have changed since they were indexed",
             remedy="name a folder for the index",
         )
-    form = form_of(system)
+    form = form_of(system.on(data.lang))
     decides = [
         manifests.FORMAT, form.kind, dict(form.settings), system.task.doc, data.id, key,
         system.retriever.format,

@@ -58,6 +58,7 @@ def rank_corpus(
     """
     if depth < 1:
         raise InputError(f"depth {depth} is not at least 1")
+    system = system.on(dataset.lang)
     queries = _queries(dataset, system)
     target = output if output is None or isinstance(output, Output) else Output(output)
     index = build(dataset, system, progress=progress)

@@ -230,7 +230,7 @@ def made_of(system: System, task: Task, data: str | None = None) -> dict[str, An
         "training": _digest(more) if more else None,
         "system": system.name,
         "retriever": system.retriever.name,
-        "settings": system.settings(),
+        "settings": system.on(task.lang).settings(),
         "inputs": system.retriever.fingerprint(),
         "computed": system.retriever.computed(),
         "version": __version__,
@@ -255,7 +255,7 @@ def fingerprint(task: Task, *, corpus: bool = False) -> str:
     """
     digest = hashlib.sha256()
     _add_texts(digest, task.query_ids, task.queries)
-    key = task.docs_key
+    key = None if task.dataset is None else task.dataset.docs_key
     if key is None:
         _add_texts(digest, task.doc_ids, task.docs)
         for segments in task.corpus() if corpus else ():

@@ -27,6 +27,13 @@ from irtoolkit.retrievers.texts import DEFAULT_VIEW
 
 # Documents of a first system that a second one ranks again, unless the system says otherwise.
 RERANKED = 100
+# Systems under names that others know them by: a retriever and its settings.
+KNOWN_AS: dict[str, tuple[str, dict[str, Any]]] = {
+    # What Anserini and Pyserini do by default.
+    "bm25-anserini": (
+        "bm25", {"form": "lucene", "k1": 0.9, "b": 0.4, "analyzer": "lucene-en"}
+    ),
+}  # fmt: skip
 TASK_SETTINGS = ("query", "doc", "self", "ties")
 
 
@@ -103,6 +110,11 @@ class System:
         first = {"first": self.first.name, "depth": self.depth} if self.first else {}
         return {**shared, **self.retriever.settings(), **first}
 
+    def on(self, lang: str | None) -> System:
+        """The system with the settings that it takes by default for texts in a language."""
+        first = None if self.first is None else self.first.on(lang)
+        return replace(self, retriever=self.retriever.on(lang), first=first)
+
     def changed(self) -> dict[str, Any]:
         """The settings that differ from the defaults of the retriever and the task."""
         usual: dict[str, Any] = {**asdict(TaskSettings()), "self": TaskSettings().own}
@@ -168,6 +180,9 @@ def find_system(
     """
     if name in retrievers():
         return System.make(name, name, settings)
+    if name in KNOWN_AS:
+        retriever, usual = KNOWN_AS[name]
+        return System.make(name, retriever, {**usual, **settings})
     parts = dataset if isinstance(dataset, DatasetId) else DatasetId.parse(dataset)
     for source in sources().values():
         try:
@@ -221,7 +236,7 @@ def _near(name: str) -> str:
     """The nearest names, and where all are listed."""
     papers = [known for source in sources().values() for known in source.names()]
     return (
-        f"{did_you_mean(name, [*presets(), *papers, *retrievers()])}irtoolkit retrieve --help lists"
+        f"{did_you_mean(name, [*presets(), *papers, *retrievers(), *KNOWN_AS])}irtoolkit retrieve --help lists"
         " the retrievers, irtoolkit models the models, irtoolkit reproduce EXPERIMENT --missing the"
         " systems of a paper; other models are given as a folder (./model) or a hub id"
     )

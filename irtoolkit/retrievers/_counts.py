@@ -7,9 +7,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from irtoolkit.base.analysis import Analysis
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.retrievers._kept import Analysis, KeptTerms, kept_terms
+from irtoolkit.retrievers._kept import KeptTerms, kept_terms
 from irtoolkit.retrievers._terms import Vocabulary, count_matrix, document_frequencies
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import BLOCK_DOCS, Segments

@@ -18,12 +18,12 @@ from functools import cached_property
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from irtoolkit.base import analysis
-from irtoolkit.base.analysis import Stemmer, StopWords, Tokenizer, analyzer, stop_words
+from irtoolkit.base.analysis import Analysis, analyzer, stop_words
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints
 from irtoolkit.base.locks import locked
@@ -44,14 +44,6 @@ _STREAM, _ENDS, _TERMS, _IDS, _MANIFEST = (
     "ids.json",
     "manifest.json",
 )
-
-
-class Analysis(NamedTuple):
-    """How texts become terms; see `irtoolkit.base.analysis.analyzer`."""
-
-    tokenizer: Tokenizer
-    stop: StopWords
-    stem: Stemmer
 
 
 class KeptTerms:
@@ -143,9 +135,8 @@ def kept_terms(dataset: Dataset, view: str, how: Analysis) -> KeptTerms | None:
 
 def _name(key: str, view: str, how: Analysis) -> str:
     """What changes with anything that decides the terms."""
-    package = {"jieba": "jieba"}.get(how.tokenizer) or {"porter": "nltk"}.get(how.stem)
     words = sorted(stop_words(how.stop))
-    version = metadata.version(package) if package else ""
+    version = metadata.version("jieba") if how.tokenizer == "jieba" else ""
     decides = [FORMAT, analysis.FORMAT, key, view, *how, words, version]
     return sha256(json.dumps(decides).encode()).hexdigest()[:40]
 

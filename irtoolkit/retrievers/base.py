@@ -143,6 +143,10 @@ class Retriever:
         """What decides the scores and is known only where they are made: device and precision."""
         return {}
 
+    def on(self, lang: str | None) -> Self:
+        """The retriever with the settings that it takes by default for texts in a language."""
+        return self
+
     def most(self) -> int | None:
         """How many documents of a query it ranks at most; None where it ranks them all."""
         return None

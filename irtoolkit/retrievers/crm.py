@@ -64,7 +64,7 @@ class CRM(TFIDF):
 
     def scorer(self, task: Task) -> Scorer:
         contexts, golds = self._known(task)
-        vocabulary = Vocabulary(analyzer(self.tokenizer, self.stop, self.stem))
+        vocabulary = Vocabulary(analyzer(*self.analysis(task.lang)))
         counts = vocabulary.count(contexts)
         asked = vocabulary.count(task.queries)
         collection = Collection.of(widen(counts, len(vocabulary)))

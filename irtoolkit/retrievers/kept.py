@@ -76,7 +76,7 @@ class BM25Index:
         """What was done to the documents."""
         own = self._retriever
         return {
-            "tokenizer": own.tokenizer, "stop": own.stop, "stem": own.stem,
+            **own.analysis(None)._asdict(),
             "analysis": analysis.FORMAT, **own.rewriting(),
         }  # fmt: skip
 
@@ -85,9 +85,7 @@ class BM25Index:
         from irtoolkit.indexes.lexical_maker import PostingsMaker
 
         own = self._retriever
-        return PostingsMaker(
-            own.tokenizer, own.stop, own.stem, memory=memory, rewritten=own.rewritten
-        )
+        return PostingsMaker(*own.analysis(None), memory=memory, rewritten=own.rewritten)
 
     def open(self, shards: Sequence[OpenShard]) -> BM25Searcher:
         """Searches shards of postings."""
@@ -113,7 +111,7 @@ class BM25Searcher:
     def __init__(self, settings: Mapping[str, Any], shards: Sequence[OpenShard]) -> None:
         names = ("form", "k1", "b", "delta", "epsilon")
         self._weighting = BM25Weighting(**{name: settings[name] for name in names})
-        self._analyze = analysis.analyzer(settings["tokenizer"], settings["stop"], settings["stem"])
+        self._analyze = analysis.analyzer(*analysis.analysis_of(settings))
         self._shards = PostingsSearch(
             [
                 (PostingsShard.load(docs.folder), ShardDocuments(docs, deleted))

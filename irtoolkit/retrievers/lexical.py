@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from irtoolkit.base.analysis import Stemmer, StopWords, Tokenizer, analyzer, missing_tokenizer
+from irtoolkit.base.analysis import (
+    ANALYZERS,
+    Analysis,
+    AnalyzerName,
+    Stemmer,
+    StopWords,
+    Tokenizer,
+    analysis_of,
+    analyzer,
+    missing_tokenizer,
+)
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.indexes.form import KeptForm
 from irtoolkit.retrievers._counts import Collection, Counts, TextCounts, counts_of
-from irtoolkit.retrievers._kept import Analysis
 from irtoolkit.retrievers._terms import TermScores, Vocabulary, widen
 from irtoolkit.retrievers.base import Ask, Block, Retriever, ScoreMatrix, Scorer, keep_last
 from irtoolkit.retrievers.bm25_forms import FORMS
@@ -48,15 +57,19 @@ class Lexical(Retriever):
     Attributes:
         statistics: whose frequencies and average length weigh the terms: each query's candidates',
             or those of the whole corpus.
-        tokenizer: see `irtoolkit.base.analysis`.
-        stop: the words left out: scikit-learn's English list, Lucene's, or none.
-        stem: Porter's stemmer, or none.
+        analyzer: a name for the next three together, see `irtoolkit.base.analysis`; "auto" is that
+            of the documents' language: "lucene-en" where it is English or not known.
+        tokenizer: what splits texts; "auto" is the analyzer's.
+        stop: the words left out: scikit-learn's English list, Lucene's, or none; "auto" is the
+            analyzer's.
+        stem: Porter's stemmer, or none; "auto" is the analyzer's.
     """
 
     statistics: Statistics = "corpus"
-    tokenizer: Tokenizer = "word"
-    stop: StopWords = "sklearn"
-    stem: Stemmer = "none"
+    analyzer: Literal["auto", AnalyzerName] = "auto"
+    tokenizer: Literal["auto", Tokenizer] = "auto"
+    stop: Literal["auto", StopWords] = "auto"
+    stem: Literal["auto", Stemmer] = "auto"
 
     # Setting to the least and greatest value it may have.
     ranges: ClassVar[dict[str, tuple[float, float]]] = {}
@@ -73,14 +86,25 @@ class Lexical(Retriever):
     def reads_corpus(self) -> bool:
         return self.statistics == "corpus"
 
+    def analysis(self, lang: str | None) -> Analysis:
+        """How texts of a language become terms."""
+        return analysis_of(vars(self), lang)
+
+    def on(self, lang: str | None) -> Self:
+        how = self.analysis(lang)
+        name = next((name for name, parts in ANALYZERS.items() if parts == how), None)
+        if name is None:
+            return replace(self, analyzer="auto", **how._asdict())
+        return replace(self, analyzer=name, tokenizer="auto", stop="auto", stem="auto")
+
     def scorer(self, task: Task) -> Scorer:
-        vocabulary = Vocabulary(analyzer(self.tokenizer, self.stop, self.stem))
+        vocabulary = Vocabulary(analyzer(*self.analysis(task.lang)))
         # Before the documents: the order of the terms decides the last bit of a score.
         queries = vocabulary.count(task.queries)
         return _scored(queries, self._matchers(task, vocabulary))
 
     def prepare(self, task: Task) -> Ask:
-        vocabulary = Vocabulary(analyzer(self.tokenizer, self.stop, self.stem))
+        vocabulary = Vocabulary(analyzer(*self.analysis(task.lang)))
         matchers = keep_last(self._matchers(task, vocabulary))
         return lambda other: _scored(vocabulary.count(other.queries), matchers)
 
@@ -102,7 +126,7 @@ class Lexical(Retriever):
         return make
 
     def _counts(self, task: Task, vocabulary: Vocabulary) -> Counts:
-        how = Analysis(self.tokenizer, self.stop, self.stem)
+        how = self.analysis(task.lang)
         if type(self).rewritten is Lexical.rewritten:
             return counts_of(task, vocabulary, how, self.reads_corpus())
         return TextCounts(task, vocabulary, self.rewritten)

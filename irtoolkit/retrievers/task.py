@@ -109,9 +109,9 @@ class Task:
         return self._texts.docs(self.doc_ids, self.doc_view, self.ranks_corpus)
 
     @property
-    def docs_key(self) -> str | None:
-        """What changes with any change of the collection's documents; None where it is not known."""
-        return None if self.dataset is None else self.dataset.docs_key
+    def lang(self) -> str | None:
+        """The language of the documents as a code; None where it is not known."""
+        return None if self.dataset is None else self.dataset.lang
 
     @property
     def dataset(self) -> Dataset | None:

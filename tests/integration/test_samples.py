@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import pytest
 
 import irtoolkit
-from irtoolkit.base.analysis import analyzer
+from irtoolkit.base.analysis import ANALYZERS, analyzer
 from irtoolkit.measures.traits import traits
-from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.runs import Run
 from tests.conftest import ROOT
 
@@ -90,8 +89,7 @@ def test_random_is_below_bm25_and_bm25_below_the_encoder(
 def test_a_relevant_document_shares_no_word_with_its_query(pair: Pair) -> None:
     judged = irtoolkit.load(pair.dataset).relevant()
     assert pair.doc_id in judged[pair.query_id]
-    defaults = BM25()
-    words = analyzer(defaults.tokenizer, defaults.stop, defaults.stem)
+    words = analyzer(*ANALYZERS["words"])
     query, document = (set(words(text)) for text in texts(pair))
     assert query
     assert document
@@ -100,7 +98,8 @@ def test_a_relevant_document_shares_no_word_with_its_query(pair: Pair) -> None:
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.dataset)
 def test_bm25_does_not_find_it(pair: Pair) -> None:
-    ranking = retrieved(pair.dataset, "bm25").ranking(pair.query_id)
+    found = irtoolkit.retrieve(pair.dataset, "bm25", analyzer="words", progress=False)
+    ranking = found.ranking(pair.query_id)
     score = {row.doc_id: row.score for row in ranking}[pair.doc_id]
     # Documents without a word of the query score 0; those that tie are a hair apart.
     assert score == pytest.approx(0, abs=1e-6)
@@ -126,6 +125,8 @@ def test_the_pair_that_the_first_page_shows() -> None:
     every_word = analyzer("word", "none")
     assert not set(every_word(query)) & set(every_word(document))
     assert retrieved(SHOWN.dataset, ENCODER).ranking(SHOWN.query_id)[0].doc_id == SHOWN.doc_id
+    listed = [row.doc_id for row in retrieved(SHOWN.dataset, "bm25").ranking(SHOWN.query_id)]
+    assert (listed.index(SHOWN.doc_id) + 1, len(listed)) == (80, 145)
 
 
 def test_both_copies_of_the_novella_are_one() -> None:

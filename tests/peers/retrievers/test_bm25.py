@@ -257,7 +257,7 @@ def passages(real_data: Path) -> tuple[Texts, Texts, Pools]:
 def test_on_quotes(quotes: tuple[Texts, Texts], form: str) -> None:
     docs, queries = quotes
     words = analyzer("word", "sklearn")
-    found = matrix(register(docs, queries), BM25(form=form))  # type: ignore[arg-type]
+    found = matrix(register(docs, queries), BM25(form=form, analyzer="words"))  # type: ignore[arg-type]
     tokens = [words(text) for text in docs.values()]
     settings = {"k1": FORMS[form].k1, "b": FORMS[form].b, "delta": FORMS[form].delta}
     for name, text in queries.items():
@@ -270,7 +270,9 @@ def test_on_quotes(quotes: tuple[Texts, Texts], form: str) -> None:
 def test_on_the_passages_of_a_book(passages: tuple[Texts, Texts, Pools]) -> None:
     """As RELiC's authors did: rank_bm25 for each candidate set."""
     docs, queries, pools = passages
-    retriever = BM25(form="okapi", statistics="candidates", stop="none", k1=0.5, b=0.9)
+    retriever = BM25(
+        form="okapi", statistics="candidates", analyzer="words", stop="none", k1=0.5, b=0.9
+    )
     found = matrix(register(docs, queries, pools), retriever)
     words = analyzer("word", "none")
     tokens = {name: words(text) for name, text in docs.items()}

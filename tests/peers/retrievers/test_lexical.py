@@ -159,7 +159,11 @@ def test_okapi_with_its_defaults_floors_negative_idf() -> None:
 
 def test_okapi_on_the_sample_pool_by_pool() -> None:
     views = {"query": "facet_sentences", "doc": "abstract"}
-    found = scores_of("csfcube/sample", BM25(form="okapi", statistics="candidates"), **views)
+    found = scores_of(
+        "csfcube/sample",
+        BM25(form="okapi", statistics="candidates", analyzer="words"),
+        **views,
+    )
     docs = _abstracts(SAMPLE)
     dataset = ir_datasets.load("csfcube/sample")
     queries = {query.query_id: query.default_text() for query in dataset.queries_iter()}
@@ -196,7 +200,7 @@ def test_the_lucene_form_restated(
 
 @pytest.mark.parametrize(("k1", "b"), [(0.9, 0.4), (1.2, 0.75), (2.0, 0.0), (0.5, 1.0)])
 def test_the_lucene_form_is_bm25s(k1: float, b: float) -> None:
-    found = scores_of("csfcube/sample", BM25(k1=k1, b=b, statistics="corpus"), doc="abstract")
+    found = scores_of("csfcube/sample", BM25(k1=k1, b=b, analyzer="words"), doc="abstract")
     docs = _abstracts(SAMPLE)
     model = bm25s.BM25(method="lucene", k1=k1, b=b)
     model.index([words_of(text) for text in docs.values()], show_progress=False)
@@ -590,7 +594,7 @@ def _abstracts(folder: Path) -> dict[str, str]:
 
 
 def test_csfcubes_bm25_is_rank_bm25_by_the_papers_recipe(real_csfcube: Path) -> None:
-    system = BM25(form="okapi", statistics="candidates")
+    system = BM25(form="okapi", statistics="candidates", analyzer="words")
     task = load_task("csfcube", query="facet_sentences", doc="sentences")
     run = rank(task, system, ties="pool", progress=False)
     docs = {doc: words_of(text) for doc, text in _abstracts(real_csfcube).items()}

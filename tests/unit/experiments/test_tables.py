@@ -241,9 +241,9 @@ def reproduce(irtoolkit: Command, name: str, *args: object) -> tuple[dict[str, A
 
 def test_each_language_has_its_own_settings(irtoolkit: Command) -> None:
     reproduce(irtoolkit, "quoter", "--sample", "--systems", "CRM")
-    for group, tokenizer in (("en", "word"), ("zh", "cjk"), ("lzh", "cjk")):
+    for group, name in (("en", "words"), ("zh", "cjk"), ("lzh", "cjk")):
         record = Path(f"runs/quoter-sample.{group}.CRM.run.ir-metadata.yml").read_text("utf-8")
-        assert f"tokenizer: {tokenizer}" in record
+        assert f"analyzer: {name}" in record
 
 
 # -- on real data -----------------------------------------------------------------------------

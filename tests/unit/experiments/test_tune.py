@@ -95,7 +95,8 @@ def test_a_papers_system_can_be_tuned() -> None:
     plain = by_settings(
         tune(
             "relic/sample/val", "bm25", {"k1": ["0.5", "2"]}, measures="Rank",
-            fixed={"doc": "sentences", "form": "okapi", "statistics": "candidates", "stop": "none", "b": 0.9},
+            fixed={"doc": "sentences", "form": "okapi", "statistics": "candidates", "b": 0.9,
+                   "tokenizer": "word", "stop": "none", "stem": "none"},
         )
     )  # fmt: skip
     assert points == plain

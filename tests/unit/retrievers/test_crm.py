@@ -146,7 +146,7 @@ def test_a_context_judged_twice_counts_as_one_pair_each() -> None:
 
 def test_the_terms_are_those_of_the_analysis_asked_for() -> None:
     dataset_id = pair({"c1": "鲁迅先生", "c2": "周树人"}, {"c1": ["a"], "c2": ["b"]}, {"q": "鲁迅"})
-    plain = scores_of(dataset_id, CRM())["q"]
+    plain = scores_of(dataset_id, CRM(analyzer="words"))["q"]
     assert set(plain.values()) == {0.0}
     pairs = scores_of(dataset_id, CRM(tokenizer="cjk", stop="none"))["q"]
     assert pairs["a"] > 0 == pairs["b"]
@@ -202,7 +202,7 @@ def test_the_sample_restated() -> None:
     golds: Golds = {}
     for row in train.qrels_iter():
         golds.setdefault(row.query_id, []).append(row.doc_id)
-    found = scores_of("quoter/sample/en/test", CRM())
+    found = scores_of("quoter/sample/en/test", CRM(analyzer="words"))
     for query in ir_datasets.load("quoter/sample/en/test").queries_iter():
         row = found[query.query_id]
         expected = restated(contexts, golds, query.default_text(), row, "max")
@@ -278,7 +278,7 @@ def test_on_real_quotes(real_data: Path) -> None:
     golds: Golds = {}
     for row in train.qrels_iter():
         golds.setdefault(row.query_id, []).append(row.doc_id)
-    found = scores_of("quoter/en/test", CRM())
+    found = scores_of("quoter/en/test", CRM(analyzer="words"))
     for query, text in list(zip(task.query_ids, task.queries, strict=True))[:2]:
         some = np.random.default_rng(1).choice(task.doc_ids, 30, replace=False).tolist()
         expected = restated(contexts, golds, " ".join(text), some, "max")

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from irtoolkit.base import analysis
+from irtoolkit.base.analysis import Analysis
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import id_array
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import _counts, _kept
 from irtoolkit.retrievers._counts import KeptCounts, TextCounts, counts_of
-from irtoolkit.retrievers._kept import Analysis, kept_terms
+from irtoolkit.retrievers._kept import kept_terms
 from irtoolkit.retrievers._terms import Vocabulary
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.task import load_task

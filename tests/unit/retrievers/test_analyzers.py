@@ -1,0 +1,81 @@
+"""The analyzer that a term-matching retriever takes by default, and what replaces parts of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from irtoolkit.base.analysis import ANALYZERS, Analysis, AnalyzerName
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.ranking.systems import find_system
+from irtoolkit.retrievers import create_retriever
+from irtoolkit.retrievers.lexical import BM25, TFIDF
+from irtoolkit.retrievers.task import load_task
+from tests.datasets import Docs, register_parts, scores_of
+
+
+@pytest.mark.parametrize(
+    ("lang", "name"),
+    [
+        ("en", "lucene-en"),
+        (None, "lucene-en"),
+        ("zh", "cjk"),
+        ("lzh", "cjk"),
+        ("ja", "cjk"),
+        ("de", "standard"),
+    ],
+)
+def test_the_language_of_the_documents_decides(lang: str | None, name: AnalyzerName) -> None:
+    assert BM25().analysis(lang) == ANALYZERS[name]
+    assert BM25().on(lang) == BM25(analyzer=name)
+    assert BM25(analyzer="words").analysis(lang) == ANALYZERS["words"]
+
+
+@pytest.mark.parametrize("name", ANALYZERS)
+def test_an_analyzer_is_a_name_for_its_parts(name: AnalyzerName) -> None:
+    parts = create_retriever("bm25", ANALYZERS[name]._asdict())
+    assert parts.on("en") == parts.on("zh") == BM25(analyzer=name)
+
+
+def test_a_part_replaces_that_of_the_analyzer() -> None:
+    made = create_retriever("tfidf", {"stop": "none"})
+    assert isinstance(made, TFIDF)
+    assert made.analysis("en") == Analysis("standard", "none", "porter")
+    assert made.analysis("zh") == ANALYZERS["cjk"]
+    assert made.on("en") == TFIDF(tokenizer="standard", stop="none", stem="porter")
+    assert made.on("en").on("zh") == made.on("en")
+    with pytest.raises(InputError, match="analyzer=english"):
+        create_retriever("tfidf", {"analyzer": "english"})
+
+
+@pytest.mark.parametrize(
+    ("dataset", "name"),
+    [
+        ("csfcube/sample", "lucene-en"),
+        ("quoter/sample/zh/test", "cjk"),
+        ("quoter/sample/lzh/test", "cjk"),
+    ],
+)
+def test_scores_are_those_of_the_datasets_analyzer(dataset: str, name: AnalyzerName) -> None:
+    task = load_task(dataset)
+    expected = scores_of(task, BM25(analyzer=name))
+    assert scores_of(task, BM25()) == expected
+    assert scores_of(task, BM25(analyzer="words")) != expected
+    shown = find_system("bm25", {}).on(Dataset.load(dataset).lang).changed()
+    assert shown == {"analyzer": name}
+
+
+def test_datasets_that_do_not_say_their_language_are_taken_for_english() -> None:
+    assert Dataset.load(register_parts(Docs({"a": "one"}))).lang is None
+
+
+@pytest.mark.parametrize("settings", [{}, {"k1": "1.2"}, {"analyzer": "words"}])
+def test_anserinis_bm25_says_all_its_settings(settings: dict[str, Any]) -> None:
+    made = find_system("bm25-anserini", settings)
+    usual = {"form": "lucene", "k1": 0.9, "b": 0.4, "analyzer": "lucene-en"}
+    assert made.name == "bm25-anserini"
+    assert made.retriever == create_retriever("bm25", {**usual, **settings})
+    # In any language, as Anserini does.
+    assert made.on("zh").settings()["analyzer"] == settings.get("analyzer", "lucene-en")
