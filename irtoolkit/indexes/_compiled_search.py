@@ -16,6 +16,8 @@ from typing import Any
 import numba
 import numpy as np
 
+from irtoolkit.indexes._compiled_best import best_of, without_earliest
+
 # Documents whose scores are added up at once; they stay in the processor's cache.
 WINDOW, FIRST = 1 << 14, 1 << 10
 # Places within a window: damaged postings must not lead out of it.
@@ -27,13 +29,13 @@ CROWDED = -1
 
 
 @numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
-def _part(weight: Any, scale: Any) -> Any:
+def part_of(weight: Any, scale: Any) -> Any:
     # Never nothing: a sum of 0 says that a document has not been met.
     return np.int64(weight * scale + 1.0)
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _reach(docs: Any, first: int, last: int, doc: int) -> int:
+def reach(docs: Any, first: int, last: int, doc: int) -> int:
     """The first place from `first` on whose document is not before `doc`."""
     step = 1
     low = first
@@ -50,43 +52,6 @@ def _reach(docs: Any, first: int, last: int, doc: int) -> int:
         else:
             high = middle
     return low
-
-
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _greatest(values: Any, count: int, depth: int) -> Any:
-    """The value at a depth from above, by quickselect; the values are moved."""
-    low, high, wanted = 0, count - 1, count - depth
-    while low < high:
-        pivot = values[(low + high) // 2]
-        left, right = low, high
-        while left <= right:
-            while values[left] < pivot:
-                left += 1
-            while values[right] > pivot:
-                right -= 1
-            if left <= right:
-                values[left], values[right] = values[right], values[left]
-                left += 1
-                right -= 1
-        if wanted <= right:
-            high = right
-        elif wanted >= left:
-            low = left
-        else:
-            break
-    return values[wanted]
-
-
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _kept(found: Any, scores: Any, count: int, depth: int) -> tuple[int, Any]:
-    """Drops what is below the best `depth`; how many are left, and the least of them."""
-    least = _greatest(scores[:count].copy(), count, depth)
-    left = 0
-    for at in range(count):
-        if scores[at] >= least:
-            found[left], scores[left] = found[at], scores[at]
-            left += 1
-    return left, least
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -154,8 +119,8 @@ def collect(
         for t in range(known - 1, needed - 1, -1):
             first, end, scale = cursors[t], starts[terms[t] + 1], scales[t]
             if t < required:  # it may have been left behind
-                first = _reach(docs, first, end, low)
-            last = _reach(docs, first, end, high)
+                first = reach(docs, first, end, low)
+            last = reach(docs, first, end, high)
             cursors[t] = last
             if few:
                 for at in range(first, last):
@@ -163,10 +128,10 @@ def collect(
                     if sums[doc] == 0:
                         touched[seen] = doc
                         seen += 1
-                    sums[doc] += _part(table[classes[at]], scale)
+                    sums[doc] += part_of(table[classes[at]], scale)
             else:
                 for at in range(first, last):
-                    sums[(docs[at] - low) & MASK] += _part(table[classes[at]], scale)
+                    sums[(docs[at] - low) & MASK] += part_of(table[classes[at]], scale)
         if needed:
             seen = _confirmed(shard, table, query, needed, reached, least, low, high, seen, room)
         if not few:
@@ -181,7 +146,7 @@ def collect(
             if count == len(found):
                 if count < 2 * depth:
                     return CROWDED, least
-                count, least = _kept(found, scores, count, depth)
+                count, least = best_of(found, scores, count, depth)
                 if 2 * count > len(found):
                     return CROWDED, least
                 if score < least:
@@ -191,10 +156,10 @@ def collect(
         if not few:
             sums[: high - low] = 0
         if count >= 2 * depth:
-            count, least = _kept(found, scores, count, depth)
+            count, least = best_of(found, scores, count, depth)
         low = high
     if count > depth:
-        count, least = _kept(found, scores, count, depth)
+        count, least = best_of(found, scores, count, depth)
     return count, least
 
 
@@ -238,141 +203,22 @@ def _confirmed(
         if seen == 0:
             return 0
         end = starts[terms[t] + 1]
-        first = _reach(docs, cursors[t], end, low)
-        last = _reach(docs, first, end, high)
+        first = reach(docs, cursors[t], end, low)
+        last = reach(docs, first, end, high)
         cursors[t] = last
         scale = scales[t]
         if (last - first) < 8 * seen:
             for at in range(first, last):
                 doc = (docs[at] - low) & MASK
                 if sums[doc] != 0:
-                    sums[doc] += _part(table[classes[at]], scale)
+                    sums[doc] += part_of(table[classes[at]], scale)
         else:
             for i in range(seen):
                 doc = touched[i]
-                at = _reach(docs, first, last, low + doc)
+                at = reach(docs, first, last, low + doc)
                 if at < last and docs[at] == low + doc:
-                    sums[doc] += _part(table[classes[at]], scale)
+                    sums[doc] += part_of(table[classes[at]], scale)
     return seen
-
-
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def add_up(
-    shard: Any, table: Any, query: Any, low: int, high: int, cursors: Any, sums: Any
-) -> None:
-    """Adds up the scores of a window of documents; cursors move on to the next."""
-    starts, docs, classes, _ = shard
-    terms, scales, _ = query
-    for t in range(len(terms)):
-        scale, first = scales[t], cursors[t]
-        cursors[t] = _reach(docs, first, starts[terms[t] + 1], high)
-        for at in range(first, cursors[t]):
-            sums[(docs[at] - low) & MASK] += _part(table[classes[at]], scale)
-
-
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def standing(
-    shard: Any, table: Any, query: Any, wanted: Any, names: Any, room: Any, out: Any
-) -> None:
-    """Counts the documents before some others: greater scores, and equal ones with a later id.
-
-    Args:
-        wanted: (scores, names): of each wanted document its score, and how many ids of the shard are
-            not after its own.
-        names: place of each document's id among the shard's, ascending.
-        room: (sums, cursors) to work in.
-        out: documents before each wanted one, which are added to.
-    """
-    starts, _, _, live = shard
-    scores, places = wanted
-    sums, cursors = room
-    for t in range(len(query[0])):
-        cursors[t] = starts[query[0][t]]
-    size = len(live)
-    for low in range(0, size, WINDOW):
-        high = min(size, low + WINDOW)
-        sums[:] = 0
-        add_up(shard, table, query, low, high, cursors, sums)
-        for i in range(len(scores)):
-            before = 0
-            for doc in range(high - low):
-                if live[low + doc] and (
-                    sums[doc] > scores[i]
-                    or (sums[doc] == scores[i] and names[low + doc] >= places[i])
-                ):
-                    before += 1
-            out[i] += before
-    sums[:] = 0
-
-
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def score_of(shard: Any, table: Any, query: Any, doc: int) -> Any:
-    """The score of one document."""
-    starts, docs, classes, _ = shard
-    terms, scales, _ = query
-    total = np.int64(0)
-    for t in range(len(terms)):
-        end = starts[terms[t] + 1]
-        at = _reach(docs, starts[terms[t]], end, doc)
-        if at < end and docs[at] == doc:
-            total += _part(table[classes[at]], scales[t])
-    return total
-
-
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _without(found: Any, scores: Any, count: int, depth: int, names: Any) -> int:
-    """Drops the earliest ids of the documents that tie at the last place; how many are left."""
-    least = scores[0]
-    for at in range(count):
-        least = min(least, scores[at])
-    tied = np.empty(count, np.int64)
-    above, known = 0, 0
-    for at in range(count):
-        if scores[at] > least:
-            above += 1
-        else:
-            tied[known] = names[found[at]]
-            known += 1
-    latest = _greatest(tied, known, depth - above)
-    left = 0
-    for at in range(count):
-        if scores[at] > least or names[found[at]] >= latest:
-            found[left], scores[left] = found[at], scores[at]
-            left += 1
-    return left
-
-
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def settle(order: Any, found: Any, names: Any, asked: Any, out: Any) -> None:
-    """Writes documents in their order: score descending, then id descending.
-
-    Args:
-        order: (q, k) places of each query's documents by ascending score.
-        found: (counts, documents, scores) of the same queries, in any order; scores beyond the count
-            are zeros.
-        names: place of each document's id among the shard's, ascending.
-        asked: (q,) numbers of the queries.
-        out: (counts, documents, scores), rows by the number of the query.
-    """
-    counts, docs, scores = found
-    all_counts, all_docs, all_scores = out
-    last = order.shape[1] - 1
-    for row in range(len(asked)):
-        number = asked[row]
-        all_counts[number] = counts[row]
-        for i in range(order.shape[1]):
-            at = order[row, last - i]
-            doc, score = docs[row, at], scores[row, at]
-            j = i
-            while (
-                j
-                and all_scores[number, j - 1] == score
-                and score > 0
-                and names[all_docs[number, j - 1]] < names[doc]
-            ):
-                all_docs[number, j] = all_docs[number, j - 1]
-                j -= 1
-            all_docs[number, j], all_scores[number, i] = doc, score
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -404,7 +250,7 @@ def search(
             counts[row] = CROWDED
             continue
         if count > depth:  # some tie at the last place
-            count = _without(found, values, count, depth, names)
+            count = without_earliest(found, values, count, depth, names)
         counts[row] = count
         docs[row, :count] = found[:count]
         scores[row, :count] = values[:count]

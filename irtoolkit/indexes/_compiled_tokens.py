@@ -1,4 +1,4 @@
-"""The compiled loops that turn text into postings: tokenize, count, invert."""
+"""The compiled loops that turn text into counted terms."""
 
 from __future__ import annotations
 
@@ -222,58 +222,6 @@ def count(tokens: Any, begins: Any, ends: Any, terms: Any, room: Any, out: Any) 
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def mark(counts: Any, ends: Any, count_codes: Any, length_codes: Any, grid: Any) -> None:
-    """Marks each pair of a term's count and its text's length that occurs in a grid of their codes."""
-    at = 0
-    for doc in range(len(ends)):
-        length = length_codes[doc]
-        while at < ends[doc]:
-            grid[count_codes[counts[at]], length] = 1
-            at += 1
-
-
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def invert(first: int, counted: Any, order: Any, codes: Any, cursors: Any, out: Any) -> None:
-    """Appends the postings of texts, whose numbers begin at `first`, to those of their terms.
-
-    Args:
-        first: number of the first text.
-        counted: (terms, counts, ends); see `count`.
-        order: term number to place among the shard's terms.
-        codes: (count codes, length codes, grid of classes); see `mark`.
-        cursors: where each term's next posting goes.
-        out: (documents, classes).
-    """
-    terms, counts, ends = counted
-    count_codes, length_codes, grid = codes
-    docs, classes = out
-    at = 0
-    for doc in range(len(ends)):
-        length = length_codes[doc]
-        while at < ends[doc]:
-            term = order[terms[at]]
-            place = cursors[term]
-            docs[place] = first + doc
-            classes[place] = grid[count_codes[counts[at]], length]
-            cursors[term] = place + 1
-            at += 1
-
-
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def extremes(starts: Any, classes: Any, counts: Any, lengths: Any, bounds: Any) -> None:
-    """What bounds the weight of each term: the shortest length of documents that have it once, twice,
-    more often, or 0; and its greatest count. Counts and lengths are by class."""
-    for term in range(len(starts) - 1):
-        bounds[term] = 0
-        for at in range(starts[term], starts[term + 1]):
-            count, length = counts[classes[at]], lengths[classes[at]]
-            which = min(count, 3) - 1
-            if bounds[term, which] == 0 or length < bounds[term, which]:
-                bounds[term, which] = length
-            bounds[term, 3] = max(bounds[term, 3], count)
-
-
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def hash_each(data: Any, starts: Any, out: Any) -> None:
     """A number of 64 bits for each text."""
     for text in range(len(out)):
@@ -281,51 +229,3 @@ def hash_each(data: Any, starts: Any, out: Any) -> None:
         for at in range(starts[text], starts[text + 1]):
             code = (code ^ np.uint64(data[at])) * _PRIME
         out[text] = code ^ (code >> np.uint64(32))
-
-
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def live_postings(starts: Any, docs: Any, places: Any, out: Any) -> None:
-    """How many postings of each term have a document that is kept."""
-    for term in range(len(starts) - 1):
-        count = 0
-        for at in range(starts[term], starts[term + 1]):
-            count += places[docs[at]] >= 0
-        out[term] = count
-
-
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def live_classes(docs: Any, classes: Any, places: Any, out: Any) -> None:
-    """Which classes documents have that are kept."""
-    for at in range(len(docs)):
-        if places[docs[at]] >= 0:
-            out[classes[at]] = 1
-
-
-@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def copy_postings(
-    shard: Any, places: Any, targets: Any, numbers: Any, cursors: Any, out: Any
-) -> None:
-    """Appends the postings of a shard to those of their terms among the terms of all shards.
-
-    Args:
-        shard: (starts, documents, classes).
-        places: the new number of each document, or -1.
-        targets: the place of each term among all, or -1.
-        numbers: the new number of each class.
-        cursors: where each term's next posting goes.
-        out: (documents, classes).
-    """
-    starts, docs, classes = shard
-    new_docs, new_classes = out
-    for term in range(len(starts) - 1):
-        target = targets[term]
-        if target < 0:
-            continue
-        cursor = cursors[target]
-        for at in range(starts[term], starts[term + 1]):
-            place = places[docs[at]]
-            if place >= 0:
-                new_docs[cursor] = place
-                new_classes[cursor] = numbers[classes[at]]
-                cursor += 1
-        cursors[target] = cursor

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from irtoolkit.base.ids import Ints
 from irtoolkit.indexes.documents import Documents
-from irtoolkit.indexes.search import TopDocuments
+from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.indexes.writer import Segments, ShardMaker
 
 

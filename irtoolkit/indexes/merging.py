@@ -26,7 +26,7 @@ def merge_postings(shards: Sequence[PostingsShard], places: Sequence[Ints], fold
         places: (d,) of each shard: the new number of each document, ascending; -1 leaves it out.
         folder: where the arrays go.
     """
-    from irtoolkit.indexes._compiled_tokens import copy_postings, extremes, live_postings
+    from irtoolkit.indexes._compiled_postings import copy_postings, extremes, live_postings
 
     lives = [np.empty(len(shard.terms), np.int64) for shard in shards]
     for shard, place, live in zip(shards, places, lives, strict=True):
@@ -85,7 +85,7 @@ def _classes(
     shards: Sequence[PostingsShard], places: Sequence[Ints]
 ) -> tuple[Ints, Ints, list[Ints]]:
     """Counts and lengths of the classes of all shards, and the new number of each shard's classes."""
-    from irtoolkit.indexes._compiled_tokens import live_classes
+    from irtoolkit.indexes._compiled_postings import live_classes
 
     used = [np.zeros(len(shard.class_counts), np.uint8) for shard in shards]
     for shard, place, own in zip(shards, places, used, strict=True):

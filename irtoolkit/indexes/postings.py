@@ -84,7 +84,7 @@ class PostingsBuilder:
 
     def made(self, terms: Sequence[str]) -> PostingsShard:
         """The shard of all that was added; `terms` are the terms by number."""
-        from irtoolkit.indexes._compiled_tokens import extremes, invert
+        from irtoolkit.indexes._compiled_postings import extremes, invert
 
         frequencies = np.zeros(len(terms), np.int64)
         for part in self._parts:
@@ -119,7 +119,7 @@ class _Classes:
     """Numbers for the pairs of count and length that occur, in ascending order."""
 
     def __init__(self, parts: Sequence[Counted], lengths: NDArray[np.int32]) -> None:
-        from irtoolkit.indexes._compiled_tokens import mark
+        from irtoolkit.indexes._compiled_postings import mark
 
         greatest = max((int(part.counts.max(initial=0)) for part in parts), default=0)
         seen = np.zeros(greatest + 1, bool)

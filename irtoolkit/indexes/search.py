@@ -3,161 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Floats, Ints, id_array, rank_ids
-from irtoolkit.indexes.documents import Documents
 from irtoolkit.indexes.postings import PostingsShard
+from irtoolkit.indexes.top_documents import TopDocuments
+from irtoolkit.indexes.weighted import (
+    QueryBatch,
+    QueryTerms,
+    SearchedShard,
+    ShardDocuments,
+    WeightedQueries,
+    Weighting,
+)
 
-# Binary digits behind the point of a score, and of the greatest score altogether.
-_DIGITS, _GREATEST = 40, 61
 # Documents that may tie at the last place before a query is searched again with more room.
 _ROOM = 1 << 10
 # Results put in order at once.
 _CELLS = 1 << 14
 # Queries searched at once: their results are held in several forms.
 _QUERIES = 1 << 10
-
-# The terms of a query, each with how often it occurs there.
-QueryTerms = Mapping[str, int]
-
-
-class Weighting(Protocol):
-    """A formula whose scores are sums of idf · weight over the terms that query and document share.
-
-    Attributes:
-        absent: what a term adds to all documents, whether they have it or not, times its idf.
-    """
-
-    @property
-    def absent(self) -> float: ...
-
-    def idf(self, size: int, found: Ints, all_found: Callable[[], Ints]) -> Floats:
-        """(t,) weight of terms that occur in `found` of `size` documents; `all_found` has all terms'."""
-        ...
-
-    def weights(self, counts: Ints, lengths: Ints, average: float) -> Floats:
-        """(n,) weight of a term that occurs so often in a document of such a length, none negative.
-
-        It grows with the count and falls with the length.
-        """
-        ...
-
-
-class TopDocuments(NamedTuple):
-    """The best documents of some queries.
-
-    Attributes:
-        offsets: (q+1,) where the rows of each query begin.
-        documents: (n,) numbers of documents, best first; ties are in descending order of ids.
-        scores: (n,) their scores.
-    """
-
-    offsets: Ints
-    documents: Ints
-    scores: Floats
-
-    @classmethod
-    def joined(cls, parts: Sequence[TopDocuments]) -> TopDocuments:
-        """The documents of several sets of queries, one after the other."""
-        sizes = [np.diff(part.offsets) for part in parts]
-        counts = np.concatenate([np.zeros(1, np.int64), *sizes])
-        return cls(
-            np.cumsum(counts),
-            np.concatenate([np.empty(0, np.int64), *(part.documents for part in parts)]),
-            np.concatenate([np.empty(0), *(part.scores for part in parts)]),
-        )
-
-
-class ShardDocuments(NamedTuple):
-    """The documents of a shard.
-
-    Attributes:
-        documents: their ids and the order of these.
-        deleted: numbers of those that were deleted, ascending.
-    """
-
-    documents: Documents
-    deleted: Ints
-
-
-class _Part:
-    """A shard that is searched."""
-
-    def __init__(self, shard: PostingsShard, docs: ShardDocuments) -> None:
-        self.shard, self.docs = shard, docs
-        self._table: tuple[Any, float, Floats] | None = None
-
-    @cached_property
-    def live(self) -> NDArray[np.uint8]:
-        live = np.ones(len(self.shard), np.uint8)
-        live[self.docs.deleted] = 0
-        return live
-
-    @cached_property
-    def names(self) -> NDArray[np.int32]:
-        """(d,) place of each document's id in ascending order."""
-        names = np.empty(len(self.shard), np.int32)
-        names[self.docs.documents.order] = np.arange(len(self.shard), dtype=np.int32)
-        return names
-
-    @cached_property
-    def arrays(self) -> tuple[Any, ...]:
-        return self.shard.starts, self.shard.documents, self.shard.classes, self.live
-
-    def table(self, weighting: Weighting, average: float) -> Floats:
-        """The weight of each class."""
-        if self._table is None or self._table[:2] != (weighting, average):
-            shard = self.shard
-            # As many as the numbers of classes can say, so that damage does not lead out of them.
-            made = np.zeros(max(len(shard.class_counts), 1 << 16))
-            made[: len(shard.class_counts)] = weighting.weights(
-                shard.class_counts, shard.class_lengths, average
-            )
-            self._table = weighting, average, made
-        return self._table[2]
-
-    def frequencies(self, places: Ints) -> Ints:
-        """(t,) number of documents that have each term."""
-        starts, known = self.shard.starts, places >= 0
-        found = np.zeros(len(places), np.int64)
-        found[known] = starts[places[known] + 1] - starts[places[known]]
-        if len(self.docs.deleted):
-            for at in np.flatnonzero(found).tolist():
-                own = self.shard.documents[starts[places[at]] : starts[places[at] + 1]]
-                found[at] = int(self.live[own].sum())
-        return found
-
-    @cached_property
-    def tokens(self) -> int:
-        lengths = self.shard.lengths
-        return int(lengths.sum(dtype=np.int64) - lengths[self.docs.deleted].sum(dtype=np.int64))
-
-
-@dataclass(frozen=True)
-class _Batch:
-    """Queries as the compiled loops take them, for one shard."""
-
-    starts: Ints
-    terms: Ints
-    scales: Floats
-    bounds: Ints
-
-    @property
-    def arrays(self) -> tuple[Any, ...]:
-        return self.starts, self.terms, self.scales, self.bounds
-
-    def query(self, number: int) -> tuple[Any, Any, Any]:
-        part = slice(self.starts[number], self.starts[number + 1])
-        return self.terms[part], self.scales[part], self.bounds[part]
 
 
 class PostingsSearch:
@@ -171,32 +41,32 @@ class PostingsSearch:
     """
 
     def __init__(self, shards: Sequence[tuple[PostingsShard, ShardDocuments]]) -> None:
-        self._parts = [_Part(shard, docs) for shard, docs in shards]
-        self._bases = np.cumsum([0, *(len(part.shard) for part in self._parts)]).astype(np.int64)
+        self.parts: Sequence[SearchedShard] = [SearchedShard(shard, docs) for shard, docs in shards]
+        self._bases = np.cumsum([0, *(len(part.shard) for part in self.parts)]).astype(np.int64)
 
     @cached_property
     def size(self) -> int:
         """Number of documents that were not deleted."""
-        return sum(len(part.shard) - len(part.docs.deleted) for part in self._parts)
+        return sum(len(part.shard) - len(part.docs.deleted) for part in self.parts)
 
     @cached_property
     def average(self) -> float:
         """Mean length of a document, in terms."""
-        return sum(part.tokens for part in self._parts) / self.size if self.size else 0.0
+        return sum(part.tokens for part in self.parts) / self.size if self.size else 0.0
 
     def frequencies(self, terms: Sequence[str]) -> Ints:
         """(t,) number of documents that have each term."""
         total = np.zeros(len(terms), np.int64)
-        for part in self._parts:
+        for part in self.parts:
             total += part.frequencies(part.shard.places(terms))
         return total
 
     def all_frequencies(self) -> Ints:
         """Number of documents of every term, in the order of the terms."""
-        if len(self._parts) == 1 and not len(self._parts[0].docs.deleted):
-            return np.diff(self._parts[0].shard.starts)
+        if len(self.parts) == 1 and not len(self.parts[0].docs.deleted):
+            return np.diff(self.parts[0].shard.starts)
         found: dict[str, int] = {}
-        for part in self._parts:
+        for part in self.parts:
             counts = part.frequencies(np.arange(len(part.shard.terms)))
             for term, count in zip(part.shard.terms, counts.tolist(), strict=True):
                 found[term] = found.get(term, 0) + count
@@ -207,7 +77,7 @@ class PostingsSearch:
         which = np.searchsorted(self._bases, documents, side="right") - 1
         own = documents - self._bases[which]
         return [
-            self._parts[part].docs.documents.ids[place]
+            self.parts[part].docs.documents.ids[place]
             for part, place in zip(which.tolist(), own.tolist(), strict=True)
         ]
 
@@ -223,23 +93,25 @@ class PostingsSearch:
         """
         depth = max(1, min(depth, self.size))
         parts = [
-            self._searched(_Asked(self, queries[first : first + _QUERIES], weighting), depth)
+            self._searched(
+                WeightedQueries(self, queries[first : first + _QUERIES], weighting), depth
+            )
             for first in range(0, len(queries), _QUERIES)
         ]
         return TopDocuments.joined(parts)
 
-    def _searched(self, asked: _Asked, depth: int) -> TopDocuments:
+    def _searched(self, asked: WeightedQueries, depth: int) -> TopDocuments:
         """The best documents of some queries."""
         count = len(asked)
         least, best = np.zeros(count, np.int64), np.zeros((count, 0), np.int64)
         found: list[tuple[Ints, Ints, Ints]] = []
-        for number, part in enumerate(self._parts):
+        for number, part in enumerate(self.parts):
             counts, documents, scores = _found(
                 part, asked.batch(part), asked.table(part), depth, least
             )
             documents += self._bases[number]
             found.append((counts, documents, scores))
-            if number + 1 < len(self._parts):
+            if number + 1 < len(self.parts):
                 best = np.concatenate([best, scores], axis=1)
                 if best.shape[1] > depth:
                     best = -np.partition(-best, depth - 1, axis=1)[:, :depth]
@@ -278,7 +150,7 @@ class PostingsSearch:
     def latest(self, count: int) -> Ints:
         """The documents with the last ids, in descending order, at most so many."""
         numbers = []
-        for base, part in zip(self._bases[:-1], self._parts, strict=True):
+        for base, part in zip(self._bases[:-1], self.parts, strict=True):
             order = np.asarray(part.docs.documents.order, np.int64)
             if len(part.docs.deleted):
                 order = order[part.live[order] == 1]
@@ -290,11 +162,12 @@ class PostingsSearch:
 
     def scores(self, query: QueryTerms, weighting: Weighting) -> Floats:
         """(d,) the score of every document, deleted ones too, by adding up all postings."""
-        from irtoolkit.indexes._compiled_search import WINDOW, add_up
+        from irtoolkit.indexes._compiled_search import WINDOW
+        from irtoolkit.indexes._compiled_sums import add_up
 
-        asked = _Asked(self, [query], weighting)
+        asked = WeightedQueries(self, [query], weighting)
         sums: list[Ints] = [np.zeros(0, np.int64)]
-        for part in self._parts:
+        for part in self.parts:
             terms, scales, bounds = asked.batch(part).query(0)
             cursors, size = part.shard.starts[terms].astype(np.int64), len(part.shard)
             for low in range(0, size, WINDOW):
@@ -316,88 +189,24 @@ class PostingsSearch:
 
         Documents that share no term with the query score 0 and are ranked too, by descending id.
         """
-        asked = _Asked(self, queries, weighting)
+        asked = WeightedQueries(self, queries, weighting)
         work = [number for number, docs in enumerate(wanted) if docs]
-        return _in_threads(lambda number: asked.ranks(number, wanted[number]), work, len(wanted))
+        return _in_threads(
+            lambda number: self._ranks(asked, number, wanted[number]), work, len(wanted)
+        )
 
+    def _ranks(self, asked: WeightedQueries, number: int, documents: Sequence[int]) -> list[int]:
+        from irtoolkit.indexes._compiled_search import WINDOW
+        from irtoolkit.indexes._compiled_sums import score_of, standing
 
-class _Asked:
-    """Queries under a formula, with the statistics of all shards."""
-
-    def __init__(
-        self, searched: PostingsSearch, queries: Sequence[QueryTerms], weighting: Weighting
-    ) -> None:
-        self._searched, self._weighting = searched, weighting
-        named = list(chain.from_iterable(queries))
-        numbers = {term: number for number, term in enumerate(dict.fromkeys(named))}
-        counts = np.fromiter(chain.from_iterable(map(dict.values, map(dict, queries))), np.float64)
-        self._flat = np.fromiter(map(numbers.__getitem__, named), np.int64, len(named))
-        self._starts = np.cumsum([0, *map(len, queries)])
-        self._terms = list(numbers)
-        found = searched.frequencies(self._terms)
-        known = found > 0
-        idf = np.zeros(len(found))
-        if known.any():
-            idf[known] = weighting.idf(searched.size, found[known], searched.all_frequencies)
-        scales = idf[self._flat] * counts
-        self._query = np.repeat(np.arange(len(queries)), np.diff(self._starts))
-        totals = np.bincount(self._query, scales, len(queries))
-        self.everywhere = totals * weighting.absent
-        greatest = float(totals.max(initial=0)) * self._heaviest()
-        digits = _DIGITS
-        if greatest >= 1 << (_GREATEST - _DIGITS):
-            digits = _GREATEST - int(np.ceil(np.log2(greatest)))
-        self.unit = 2.0**-digits
-        self._scales = scales / self.unit
-
-    def _heaviest(self) -> float:
-        """The weight of the greatest count in the shortest document."""
-        shards = [part.shard for part in self._searched._parts if len(part.shard.documents)]
-        count = max((int(shard.class_counts[-1]) for shard in shards), default=1)
-        length = min((int(shard.class_lengths.min()) for shard in shards), default=1)
-        average = self._searched.average
-        return float(self._weighting.weights(np.array([count]), np.array([length]), average)[0])
-
-    def __len__(self) -> int:
-        return len(self._starts) - 1
-
-    def table(self, part: _Part) -> Floats:
-        return part.table(self._weighting, self._searched.average)
-
-    def batch(self, part: _Part) -> _Batch:
-        """The queries with the term numbers of a shard, each in ascending order of bounds."""
-        places = part.shard.places(self._terms)[self._flat]
-        here = np.flatnonzero((places >= 0) & (self._scales > 0))
-        terms, scales, query = places[here], self._scales[here], self._query[here]
-        bounds = self._bounds(part, terms, scales)
-        order = np.lexsort((bounds, query))
-        starts = np.searchsorted(query, np.arange(len(self._starts)))
-        return _Batch(starts, terms[order], scales[order], bounds[order])
-
-    def _bounds(self, part: _Part, terms: Ints, scales: Floats) -> Ints:
-        """(t,) the most that a term adds to a score."""
-        known = part.shard.bounds[terms].astype(np.int64)
-        most = np.zeros(len(terms))
-        for which, counts in enumerate(
-            (np.full(len(terms), 1), np.full(len(terms), 2), known[:, 3])
-        ):
-            have = known[:, which] > 0
-            weights = self._weighting.weights(
-                counts[have], known[have, which], self._searched.average
-            )
-            most[have] = np.maximum(most[have], weights)
-        # As the compiled loops round.
-        return (most * scales + 1).astype(np.int64)
-
-    def ranks(self, number: int, documents: Sequence[int]) -> list[int]:
-        from irtoolkit.indexes._compiled_search import WINDOW, score_of, standing
-
-        parts, bases = self._searched._parts, self._searched._bases
+        parts, bases = self.parts, self._bases
         which = (np.searchsorted(bases, documents, side="right") - 1).tolist()
-        queries = [self.batch(part).query(number) for part in parts]
+        queries = [asked.batch(part).query(number) for part in parts]
         scores = np.array(
             [
-                score_of(parts[at].arrays, self.table(parts[at]), queries[at], doc - int(bases[at]))
+                score_of(
+                    parts[at].arrays, asked.table(parts[at]), queries[at], doc - int(bases[at])
+                )
                 for doc, at in zip(documents, which, strict=True)
             ],
             np.int64,
@@ -416,15 +225,16 @@ class _Asked:
             ]
             room = np.zeros(WINDOW, np.int64), np.zeros(len(queries[at][0]), np.int64)
             wanted = scores, np.array(places, np.int64)
-            standing(part.arrays, self.table(part), queries[at], wanted, part.names, room, before)
+            standing(part.arrays, asked.table(part), queries[at], wanted, part.names, room, before)
         return (before + 1).tolist()
 
 
 def _found(
-    part: _Part, batch: _Batch, table: Floats, depth: int, least: Ints
+    part: SearchedShard, batch: QueryBatch, table: Floats, depth: int, least: Ints
 ) -> tuple[Ints, Ints, Ints]:
     """(q,) counts, (q, depth) documents and (q, depth) scores of the best of a shard."""
-    from irtoolkit.indexes._compiled_search import CROWDED, WINDOW, search, settle
+    from irtoolkit.indexes._compiled_best import settle
+    from irtoolkit.indexes._compiled_search import CROWDED, WINDOW, search
 
     count = len(least)
     docs, scores = np.zeros((count, depth), np.int64), np.empty((count, depth), np.int64)

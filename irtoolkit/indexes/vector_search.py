@@ -14,7 +14,7 @@ import numpy as np
 
 from irtoolkit.base.ids import Floats, Ints, Singles, id_array, rank_ids
 from irtoolkit.indexes.documents import Documents
-from irtoolkit.indexes.search import TopDocuments
+from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.indexes.vectors import Comparison, QueryVectors, VectorShard
 
 # Queries compared at once.

@@ -17,7 +17,7 @@ from irtoolkit.indexes import writer
 from irtoolkit.indexes.documents import Documents
 from irtoolkit.indexes.form import KeptForm, OpenShard, Searcher
 from irtoolkit.indexes.manifest import Manifest
-from irtoolkit.indexes.search import TopDocuments
+from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.ranking.index import Index
 from irtoolkit.retrievers.ordering import untied
 from irtoolkit.runs import Run

@@ -14,7 +14,9 @@ from irtoolkit.base import analysis
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes.form import OpenShard
 from irtoolkit.indexes.postings import PostingsShard
-from irtoolkit.indexes.search import PostingsSearch, QueryTerms, ShardDocuments, TopDocuments
+from irtoolkit.indexes.search import PostingsSearch
+from irtoolkit.indexes.top_documents import TopDocuments
+from irtoolkit.indexes.weighted import QueryTerms, ShardDocuments
 from irtoolkit.indexes.writer import Segments
 from irtoolkit.retrievers.bm25_forms import FORMS
 

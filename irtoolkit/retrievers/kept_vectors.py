@@ -10,7 +10,7 @@ import numpy as np
 
 from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.indexes.form import OpenShard
-from irtoolkit.indexes.search import TopDocuments
+from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.indexes.vector_search import VectorSearch
 from irtoolkit.indexes.vectors import (
     Comparison,

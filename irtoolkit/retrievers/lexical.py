@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -23,31 +23,14 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.indexes.form import KeptForm
 from irtoolkit.retrievers._counts import Collection, Counts, TextCounts, counts_of
+from irtoolkit.retrievers._matching import Matcher, Matchers, scored_by
 from irtoolkit.retrievers._terms import TermScores, Vocabulary, widen
-from irtoolkit.retrievers.base import Ask, Block, Retriever, ScoreMatrix, Scorer, keep_last
+from irtoolkit.retrievers.base import Ask, Retriever, ScoreMatrix, Scorer, keep_last
 from irtoolkit.retrievers.bm25_forms import FORMS
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import Segments
 
 Statistics = Literal["candidates", "corpus"]
-
-
-# Scores (q, terms) counts of queries against a candidate set.
-Matcher = Callable[[Any], ScoreMatrix]
-# A candidate set to its matcher, and the number of terms that the matcher knows.
-Matchers = Callable[[Ints], tuple[Matcher, int]]
-
-
-def _scored(queries: Any, matchers: Matchers) -> Scorer:
-    """What scores the candidate sets of queries, given by their counts of terms."""
-
-    def candidates(docs: Ints) -> Block:
-        match, width = matchers(docs)
-        # Terms that come only in later queries are in no document.
-        asked = widen(queries if queries.shape[1] <= width else queries.copy(), width)
-        return lambda query: match(asked[query])
-
-    return candidates
 
 
 @dataclass(frozen=True)
@@ -101,12 +84,12 @@ class Lexical(Retriever):
         vocabulary = Vocabulary(analyzer(*self.analysis(task.lang)))
         # Before the documents: the order of the terms decides the last bit of a score.
         queries = vocabulary.count(task.queries)
-        return _scored(queries, self._matchers(task, vocabulary))
+        return scored_by(queries, self._matchers(task, vocabulary))
 
     def prepare(self, task: Task) -> Ask:
         vocabulary = Vocabulary(analyzer(*self.analysis(task.lang)))
         matchers = keep_last(self._matchers(task, vocabulary))
-        return lambda other: _scored(vocabulary.count(other.queries), matchers)
+        return lambda other: scored_by(vocabulary.count(other.queries), matchers)
 
     def _matchers(self, task: Task, vocabulary: Vocabulary) -> Matchers:
         """Counts the documents, and returns what makes matchers of candidate sets."""

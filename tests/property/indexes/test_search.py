@@ -15,8 +15,9 @@ from irtoolkit.base.ids import Ints
 from irtoolkit.indexes.documents import Documents, DocumentsWriter
 from irtoolkit.indexes.merging import merge_postings
 from irtoolkit.indexes.postings import PostingsBuilder, PostingsShard
-from irtoolkit.indexes.search import PostingsSearch, QueryTerms, ShardDocuments
+from irtoolkit.indexes.search import PostingsSearch
 from irtoolkit.indexes.tokens import Counted
+from irtoolkit.indexes.weighted import QueryTerms, ShardDocuments
 from irtoolkit.retrievers.kept import BM25Weighting
 
 FORMS = ("lucene", "okapi", "atire", "bm25l", "bm25+", "rank-bm25l")

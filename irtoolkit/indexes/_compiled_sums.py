@@ -1,0 +1,76 @@
+"""The compiled loops that add up all postings of a query: whole scores and exact ranks.
+
+Shards, tables and queries are those of `_compiled_search`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from irtoolkit.indexes._compiled_search import MASK, WINDOW, part_of, reach
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def add_up(
+    shard: Any, table: Any, query: Any, low: int, high: int, cursors: Any, sums: Any
+) -> None:
+    """Adds up the scores of a window of documents; cursors move on to the next."""
+    starts, docs, classes, _ = shard
+    terms, scales, _ = query
+    for t in range(len(terms)):
+        scale, first = scales[t], cursors[t]
+        cursors[t] = reach(docs, first, starts[terms[t] + 1], high)
+        for at in range(first, cursors[t]):
+            sums[(docs[at] - low) & MASK] += part_of(table[classes[at]], scale)
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def standing(
+    shard: Any, table: Any, query: Any, wanted: Any, names: Any, room: Any, out: Any
+) -> None:
+    """Counts the documents before some others: greater scores, and equal ones with a later id.
+
+    Args:
+        wanted: (scores, names): of each wanted document its score, and how many ids of the shard are
+            not after its own.
+        names: place of each document's id among the shard's, ascending.
+        room: (sums, cursors) to work in.
+        out: documents before each wanted one, which are added to.
+    """
+    starts, _, _, live = shard
+    scores, places = wanted
+    sums, cursors = room
+    for t in range(len(query[0])):
+        cursors[t] = starts[query[0][t]]
+    size = len(live)
+    for low in range(0, size, WINDOW):
+        high = min(size, low + WINDOW)
+        sums[:] = 0
+        add_up(shard, table, query, low, high, cursors, sums)
+        for i in range(len(scores)):
+            before = 0
+            for doc in range(high - low):
+                if live[low + doc] and (
+                    sums[doc] > scores[i]
+                    or (sums[doc] == scores[i] and names[low + doc] >= places[i])
+                ):
+                    before += 1
+            out[i] += before
+    sums[:] = 0
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def score_of(shard: Any, table: Any, query: Any, doc: int) -> Any:
+    """The score of one document."""
+    starts, docs, classes, _ = shard
+    terms, scales, _ = query
+    total = np.int64(0)
+    for t in range(len(terms)):
+        end = starts[terms[t] + 1]
+        at = reach(docs, starts[terms[t]], end, doc)
+        if at < end and docs[at] == doc:
+            total += part_of(table[classes[at]], scales[t])
+    return total

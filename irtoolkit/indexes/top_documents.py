@@ -1,0 +1,35 @@
+"""What a search of an index finds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from irtoolkit.base.ids import Floats, Ints
+
+
+class TopDocuments(NamedTuple):
+    """The best documents of some queries.
+
+    Attributes:
+        offsets: (q+1,) where the rows of each query begin.
+        documents: (n,) numbers of documents, best first; ties are in descending order of ids.
+        scores: (n,) their scores.
+    """
+
+    offsets: Ints
+    documents: Ints
+    scores: Floats
+
+    @classmethod
+    def joined(cls, parts: Sequence[TopDocuments]) -> TopDocuments:
+        """The documents of several sets of queries, one after the other."""
+        sizes = [np.diff(part.offsets) for part in parts]
+        counts = np.concatenate([np.zeros(1, np.int64), *sizes])
+        return cls(
+            np.cumsum(counts),
+            np.concatenate([np.empty(0, np.int64), *(part.documents for part in parts)]),
+            np.concatenate([np.empty(0), *(part.scores for part in parts)]),
+        )
