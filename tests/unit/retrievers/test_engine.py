@@ -375,7 +375,8 @@ def test_values_of_another_kind_are_refused(key: str, value: Any, expected: str)
 def test_an_unknown_setting_is_named_beside_those_there_are() -> None:
     with pytest.raises(InputError, match="retriever probe has no setting 'hole'") as caught:
         Probe.with_settings({"hole": "1"})
-    assert caught.value.remedy == "it has whole, part, flag, kind, text, maybe, perhaps, folder"
+    known = "whole, part, flag, kind, text, maybe, perhaps, folder"
+    assert caught.value.remedy == f"did you mean whole, folder? it has {known}"
 
 
 def test_a_retriever_without_settings_has_none() -> None:
