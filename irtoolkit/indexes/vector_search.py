@@ -7,7 +7,9 @@ precision, pair by pair: so scores and ranks do not depend on shards.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 
 import numpy as np
@@ -71,7 +73,9 @@ class VectorSearch:
         for first in range(0, len(queries.starts) - 1, _QUERIES):
             part = _part(queries, first, min(len(queries.starts) - 1, first + _QUERIES))
             near = self._near(part, depth)
-            rows += [self._best(part.of(query), docs, depth) for query, docs in enumerate(near)]
+            asked = [(part.of(query), docs, depth) for query, docs in enumerate(near)]
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                rows += pool.map(lambda one: self._best(*one), asked)
         offsets = np.concatenate([[0], np.cumsum([len(docs) for docs, _ in rows])])
         return TopDocuments(
             offsets.astype(np.int64),
@@ -87,13 +91,15 @@ class VectorSearch:
         for number, (shard, _, _) in enumerate(self._shards):
             for first, last in shard.blocks():
                 scores, off = self._scores(queries, shard, number, first, last)
-                if scores.shape[1] >= depth:
+                near = scores >= least[:, None]
+                if scores.shape[1] >= depth and np.count_nonzero(near) > 4 * depth * count:
                     at = scores.shape[1] - depth
                     own = np.partition(scores, at, axis=1)[:, at]
                     least = np.maximum(least, own - 2 * off)
-                query, doc = np.nonzero(scores >= least[:, None])
+                    near = scores >= least[:, None]
+                query, doc = np.nonzero(near)
                 kept.append((query, doc + first + self._bases[number], scores[query, doc]))
-                if sum(len(part[0]) for part in kept) > 16 * depth * count:
+                if sum(len(part[0]) for part in kept) > 4 * depth * count:
                     kept, least = [_pruned(kept, least, depth, off)], least
         query, docs, values = (
             np.concatenate([part[i] for part in kept] or [np.empty(0, np.int64)]) for i in range(3)
@@ -108,16 +114,25 @@ class VectorSearch:
     ) -> tuple[Floats, Floats]:
         begin, end = int(shard.starts[first]), int(shard.starts[last])
         starts = np.asarray(shard.starts[first : last + 1]) - begin
-        scores, off = self._comparison.block(queries, shard.rows(begin, end), starts)
+        scores, off = self._comparison.block(
+            queries, shard.rows(begin, end), np.asarray(shard.sizes[begin:end]), starts
+        )
         live = self._live[number][first:last]
         return (scores if live.all() else np.where(live, scores, -np.inf)), off
 
     def _best(self, query: Singles, docs: Ints, depth: int) -> tuple[Ints, Floats]:
         """The best of some documents of a query, in order."""
         scores = self._exact_each(query, docs)
-        names = rank_ids(id_array(self.ids(docs)))
-        order = np.lexsort((-names, -scores))[:depth]
-        return docs[order], scores[order]
+        order = np.argsort(-scores, kind="stable")
+        docs, scores = docs[order], scores[order]
+        tied = np.zeros(len(docs), bool)
+        tied[1:] = scores[1:] == scores[:-1]
+        tied[:-1] |= tied[1:]
+        if tied.any():  # ids are read only where they decide the order
+            names = np.zeros(len(docs), np.int64)
+            names[tied] = rank_ids(id_array(self.ids(docs[tied])))
+            docs = docs[np.lexsort((-names, -scores))]
+        return docs[:depth], scores[:depth]
 
     def _exact_each(self, query: Singles, docs: Ints) -> Floats:
         scores = np.empty(len(docs))

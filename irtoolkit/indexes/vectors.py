@@ -26,6 +26,7 @@ class VectorShard:
         vectors: (r, dimensions) of all documents end to end.
         scales: (r,) what int8 vectors are multiplied by, or None.
         starts: (d+1,) where the vectors of each document begin.
+        sizes: (r,) the length of each vector.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -33,6 +34,7 @@ class VectorShard:
         scaled = (folder / "scales.npy").is_file()
         self.scales: Singles | None = mapped(folder / "scales.npy") if scaled else None
         self.starts: Ints = mapped(folder / "vector-starts.npy")
+        self.sizes: Singles = mapped(folder / "vector-sizes.npy")
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -66,6 +68,7 @@ class VectorsWriter:
         self._file = open(folder / "vectors.raw", "wb")  # noqa: SIM115 closed by close
         self._scales: list[Singles] = []
         self._counts: list[Ints] = []
+        self._sizes: list[Singles] = []
         self._width = 0
         self.bytes = 0
 
@@ -79,6 +82,9 @@ class VectorsWriter:
         packed = np.ascontiguousarray(vectors, _KINDS[self._stored])
         self._file.write(packed.data)
         self._counts.append(np.asarray(counts, np.int64))
+        wide = packed.astype(np.float32)
+        sizes = np.linalg.norm(wide, axis=1).astype(np.float32)
+        self._sizes.append(sizes * self._scales[-1] if self._stored == "int8" else sizes)
         self.bytes += packed.nbytes
 
     def copy(self, shard: VectorShard, rows: Ints, counts: Ints) -> None:
@@ -88,6 +94,7 @@ class VectorsWriter:
             self._scales.append(shard.scales[rows])
         self._file.write(np.ascontiguousarray(shard.vectors[rows]).data)
         self._counts.append(counts)
+        self._sizes.append(shard.sizes[rows])
 
     def close(self) -> None:
         """Ends the arrays."""
@@ -95,6 +102,8 @@ class VectorsWriter:
         counts = np.concatenate([np.zeros(0, np.int64), *self._counts])
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         np.save(self._folder / "vector-starts.npy", starts)
+        sizes = np.concatenate([np.zeros(0, np.float32), *self._sizes])
+        np.save(self._folder / "vector-sizes.npy", sizes)
         if self._stored == "int8":
             scales = np.concatenate([np.zeros(0, np.float32), *self._scales])
             np.save(self._folder / "scales.npy", scales)
@@ -178,34 +187,37 @@ class Comparison:
         """(n,) the scores of documents that have one vector each, given a query that has one."""
         return self._similarities(query[0].astype(np.float64), docs)
 
-    def _similarities(self, row: Floats, doc: Singles) -> Floats:
-        wide = doc.astype(np.float64)
-        if self.similarity == "l2":
-            far: Floats = -np.sqrt(((wide - row) ** 2).sum(axis=1))
-            return far
-        products: Floats = (wide * row).sum(axis=1)
-        if self.similarity == "dot":
-            return products
-        lengths = np.sqrt((wide * wide).sum(axis=1)) * np.sqrt((row * row).sum())
-        return np.asarray(products / np.where(lengths > 0, lengths, 1))
+    def _similarities(self, row: Floats, docs: Singles) -> Floats:
+        from irtoolkit.indexes._compiled_vectors import compare
 
-    def block(self, queries: QueryVectors, docs: Any, starts: Ints) -> tuple[Any, Floats]:
+        found, squares = np.empty(len(docs)), np.empty(len(docs))
+        compare(row, np.ascontiguousarray(docs), self.similarity == "l2", found, squares)
+        if self.similarity == "l2":
+            far: Floats = -np.sqrt(found)
+            return far
+        if self.similarity == "dot":
+            return found
+        lengths = np.sqrt(squares) * np.sqrt((row * row).sum())
+        return np.asarray(found / np.where(lengths > 0, lengths, 1))
+
+    def block(
+        self, queries: QueryVectors, docs: Any, sizes: Any, starts: Ints
+    ) -> tuple[Any, Floats]:
         """(q, d) scores of a block of documents in single precision, and how far off each query's
-        may be."""
+        may be; `sizes` are the lengths of the documents' vectors."""
         asked: Any = queries.vectors
         if not len(docs):
             docs = np.empty((0, asked.shape[1]), np.float32)
         unit = np.finfo(np.float32).eps * docs.shape[1] * 2
         lengths: Any = np.linalg.norm(asked, axis=1)
-        sizes: Any = np.linalg.norm(docs, axis=1)
         greatest = float(sizes.max(initial=0))
+        products: Any = asked @ docs.T
         if self.similarity == "cosine":
-            docs = docs / np.where(sizes > 0, sizes, np.float32(1))[:, None]
-            asked = asked / np.where(lengths > 0, lengths, np.float32(1))[:, None]
+            products *= (1 / np.where(sizes > 0, sizes, np.float32(1)))[None, :]
+            products *= (1 / np.where(lengths > 0, lengths, np.float32(1)))[:, None]
             off = np.full(len(asked), unit)
         else:
             off = unit * lengths * greatest
-        products: Any = asked @ docs.T
         if self.similarity == "l2":
             squares = (lengths**2)[:, None] - 2 * products + (sizes**2)[None, :]
             wrong = unit * (lengths + greatest) ** 2
