@@ -96,11 +96,13 @@ def index(
         InputError: see `load`; no such system or setting; what the system lacks to run here; or the
             path holds something else.
     """
+    from irtoolkit.datasets.memory import DEFAULT_NAME, is_text_file
     from irtoolkit.ranking.build_index import build
     from irtoolkit.ranking.session_index import SessionIndex
     from irtoolkit.ranking.systems import system_of
 
-    dataset = load(data, ids=ids)
+    is_file = isinstance(data, str | PathLike) and is_text_file(str(data))
+    dataset = load(data, ids=ids, name=Path(data).name if is_file else DEFAULT_NAME)
     found = system_of(system, settings, dataset.parts)
     if path is None and (dataset.docs_key is None or found.retriever.kept() is None):
         return SessionIndex(dataset, found)

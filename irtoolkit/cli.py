@@ -16,6 +16,7 @@ from irtoolkit.base import plugins
 from irtoolkit.base.discovery import modules
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
+from irtoolkit.base.textwidth import printable
 from irtoolkit.commands._parsing import BAD_INPUT, CommandParser, naming_flags
 
 INTERRUPTED = 130
@@ -87,7 +88,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InputError as error:
         if debug:
             traceback.print_exc()
-        print(f"irtoolkit: {naming_flags(error, args, _flags_of(args, words))}", file=sys.stderr)
+        said = naming_flags(error, args, _flags_of(args, words))
+        # Names of files and documents may hold what controls a terminal.
+        lines = [printable(line) for line in f"irtoolkit: {said}".split("\n")]
+        print("\n".join(lines), file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:
         # The reader went away, as `| head` does; nothing more can be said to it.

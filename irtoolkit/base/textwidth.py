@@ -17,6 +17,21 @@ def char_width(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
 
 
+def printable(text: str, other: str | None = None) -> str:
+    """The text without characters that control a terminal.
+
+    Args:
+        text: any text.
+        other: what each of them becomes; by default they are written as in Python, such as \\x1b.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() if other is None else other
+        for c in text
+    )
+
+
 def text_width(text: str) -> int:
     """Columns that a text of one line takes in a terminal."""
     return len(text) if text.isascii() else sum(map(char_width, text))

@@ -137,11 +137,17 @@ def parse_pairs(pairs: list[str]) -> dict[str, Any]:
     return found
 
 
-def print_json(content: Any) -> None:
-    """Prints JSON; a number that JSON cannot hold, such as an infinite rank, is null."""
-    import json
+def print_json(content: Any, indent: int | None = 2) -> None:
+    """Prints JSON; a number that JSON cannot hold, such as an infinite rank, is null.
 
-    print(json.dumps(_finite(content), indent=2, allow_nan=False, ensure_ascii=False))
+    Without `indent` it is one line.
+    """
+    import json
+    import re
+
+    said = json.dumps(_finite(content), indent=indent, allow_nan=False, ensure_ascii=False)
+    # JSON lets stand what begins a terminal's commands in eight bits.
+    print(re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", said))
 
 
 def _finite(content: Any) -> Any:

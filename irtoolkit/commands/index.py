@@ -15,7 +15,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.commands import add_settings, note, output_folder, parse_pairs
+from irtoolkit.base.textwidth import printable
+from irtoolkit.commands import add_settings, output_folder, parse_pairs
 
 if TYPE_CHECKING:
     from irtoolkit.ranking.kept import KeptIndex
@@ -58,8 +59,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    import irtoolkit as ir
-    from irtoolkit.ranking.build_index import build, open_kept
+    from irtoolkit.ranking.build_index import build, dataset_with, open_kept
+    from irtoolkit.ranking.kept import is_index
     from irtoolkit.ranking.systems import find_system
 
     if args.memory < 1:
@@ -68,14 +69,19 @@ def execute(args: argparse.Namespace) -> None:
     if args.delete or args.merge or args.info or args.verify:
         index = open_kept(args.dataset, args.system, settings)
         if args.verify:
-            note(f"{index.verify()} files are as they were written")
+            print(f"{index.verify():,} files are as they were written")
             return
         if args.delete:
             index = index.delete(args.delete)
         elif args.merge:
             index = index.merge()
     else:
-        data = ir.load(args.dataset)
+        if is_index(args.dataset):
+            raise InputError(
+                f"{args.dataset} is an index already",
+                remedy="name a dataset; or use --info, --merge, --verify or --delete",
+            )
+        data = dataset_with(args.dataset)
         if args.add:
             if args.output is None:
                 raise InputError("--add needs the index", remedy="name it with --output FOLDER")
@@ -89,9 +95,14 @@ def execute(args: argparse.Namespace) -> None:
 def _tell(index: KeptIndex) -> None:
     """What an index holds, on a few lines."""
     kept, size = index.manifest, index.bytes()
-    print(index.folder)
-    print(f"  {len(index):,} documents in {len(kept.shards)} shards, {size / 1e6:,.1f} MB")
+    gone = sum(entry.documents for entry in kept.shards) - len(index)
+    shards = f"{len(kept.shards):,} shard{'s' if len(kept.shards) != 1 else ''}"
+    deleted = f" and {gone:,} deleted" if gone else ""
+    shown = f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{size / 1e3:,.1f} kB"
+    print(printable(str(index.folder)))
+    print(f"  {len(index):,} documents{deleted} in {shards}, {shown}")
     for source in kept.sources:
-        print(f"  from {source.name}: {source.documents:,}")
-    settings = " ".join(f"{key}={value}" for key, value in kept.settings.items())
-    print(f"  for {kept.retriever}: {settings}")
+        print(f"  from {printable(source.name)}: {source.documents:,}")
+    # The number of the analysis is of no use to who reads this.
+    settings = [f"{key}={value}" for key, value in kept.settings.items() if key != "analysis"]
+    print(f"  for {kept.retriever}: {printable(' '.join(settings))}")

@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
-from irtoolkit.indexes.strings import Strings, StringsWriter, mapped
+from irtoolkit.indexes.strings import Strings, StringsWriter, encoded, mapped
 
 # Ids up to so many bytes are sorted as rows of an array.
 _SHORT = 64
 
 Hashes = NDArray[np.uint64]
+
+
+class RepeatedDocumentError(InputError):
+    """A document whose id another document has."""
 
 
 class Documents:
@@ -46,6 +50,11 @@ class Documents:
         """(d,) a hash of each id, in ascending order."""
         return mapped(self.folder / "hashes.npy")
 
+    def opened(self) -> Documents:
+        """The same, all of whose files are open: they may be removed while it is used."""
+        _ = self.ids, self.texts, self.order
+        return self
+
     def place(self, doc_id: str) -> int | None:
         """The number of a document, or None."""
         return self.ids.place(doc_id, self.order)
@@ -71,7 +80,7 @@ class DocumentsWriter:
         self._ids.add(part)
         self._parts.append(part)
         if self._texts is not None:
-            self._texts.add(Strings.of(texts))
+            self._texts.add(_column(ids, texts))
 
     def close(self) -> None:
         """Ends the columns.
@@ -87,6 +96,18 @@ class DocumentsWriter:
         _refuse_twins(ids, order)
         np.save(self._folder / "order.npy", order)
         np.save(self._folder / "hashes.npy", np.sort(hashes(ids)))
+
+
+def _column(ids: Sequence[str], texts: Sequence[str]) -> Strings:
+    try:
+        return Strings.of(texts)
+    except InputError:
+        for doc_id, text in zip(ids, texts, strict=True):
+            try:
+                encoded(text)
+            except InputError as error:
+                raise InputError(f"document {doc_id}: {error.found}") from None
+        raise
 
 
 def hashes(ids: Strings) -> Hashes:
@@ -113,7 +134,7 @@ def _refuse_twins(ids: Strings, order: NDArray[np.int32]) -> None:
     codes: Ints = hashes(ids)[order].view(np.int64)
     for at in np.flatnonzero(codes[1:] == codes[:-1]).tolist():
         if ids.at(int(order[at])) == ids.at(int(order[at + 1])):
-            raise InputError(
+            raise RepeatedDocumentError(
                 f"document {ids[int(order[at])]} occurs twice",
                 remedy="give each document an id of its own",
             )

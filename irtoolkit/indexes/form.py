@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from irtoolkit.base.ids import Ints
-from irtoolkit.indexes.documents import Documents
+from irtoolkit.indexes.shards import OpenShard as OpenShard
 from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.indexes.writer import Segments, ShardMaker
-
-
-class OpenShard(NamedTuple):
-    """A shard of an index that is open.
-
-    Attributes:
-        documents: its documents; their folder holds the arrays too.
-        deleted: numbers of deleted documents, ascending.
-    """
-
-    documents: Documents
-    deleted: Ints
 
 
 class Searcher(Protocol):

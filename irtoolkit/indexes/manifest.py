@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -14,6 +15,8 @@ from irtoolkit.base.files import atomic_text, sha256
 # Raised by hand when the files of an index mean something else.
 FORMAT = 1
 NAME = "manifest.json"
+# The manifest of an index that is built in place of one that is there until it is complete.
+REPLACEMENT = "replacement.json"
 _SHARD = "shard.json"
 
 
@@ -34,8 +37,9 @@ class Source:
     complete: bool = False
 
     def is_same(self, other: Source) -> bool:
-        """Whether these are the same documents."""
-        return (self.name, self.content) == (other.name, other.content)
+        """Whether these are known to be the same documents."""
+        known = self.content is not None
+        return known and (self.name, self.content) == (other.name, other.content)
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,8 @@ class Manifest:
     Attributes:
         kind: of shards: "postings" or "vectors".
         retriever: the name of the retriever that it was made for.
-        parameters: the settings of that retriever, which searches take by default.
+        parameters: all settings of that retriever, which searches take by default.
+        given: those that are not its defaults. With other settings of a search, these stay.
         view: the fields of documents that are indexed.
         settings: what was done to the documents: tokenizer, model, lengths.
         sources: where the documents come from.
@@ -76,16 +81,17 @@ class Manifest:
     settings: Mapping[str, Any]
     sources: tuple[Source, ...] = ()
     shards: tuple[ShardEntry, ...] = ()
+    given: Mapping[str, Any] = field(default_factory=dict)
     format: int = field(default=FORMAT)
 
     @classmethod
-    def read(cls, folder: Path) -> Manifest:
+    def read(cls, folder: Path, name: str = NAME) -> Manifest:
         """The manifest of an index.
 
         Raises:
             InputError: there is none, it is damaged, or of another format.
         """
-        path = folder / NAME
+        path = folder / name
         if not path.is_file():
             raise InputError(
                 f"{folder} is not an index", remedy="make one with irtoolkit index DATASET bm25"
@@ -94,6 +100,9 @@ class Manifest:
             content = json.loads(path.read_text("utf-8"))
             number = content["format"]
             if number == FORMAT:
+                digest = content.pop("sha256", None)
+                if digest not in (None, _digest(content)):
+                    raise ValueError("its bytes are not what was written")
                 shards = tuple(ShardEntry(**entry) for entry in content.pop("shards"))
                 sources = tuple(Source(**entry) for entry in content.pop("sources"))
                 return cls(**content, shards=shards, sources=sources)
@@ -106,10 +115,12 @@ class Manifest:
             remedy="build the index again with --replace",
         )  # fmt: skip
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder: Path, name: str = NAME) -> None:
         """Writes the manifest, whole or not at all."""
-        with atomic_text(folder / NAME) as out:
-            json.dump(asdict(self), out, indent=1, ensure_ascii=False)
+        content = json.loads(json.dumps(asdict(self)))
+        content["sha256"] = _digest(content)
+        with atomic_text(folder / name) as out:
+            json.dump(content, out, indent=1)
             out.write("\n")
 
     def with_source(self, source: Source) -> Manifest:
@@ -120,6 +131,19 @@ class Manifest:
     def is_complete(self) -> bool:
         """Whether all documents of all sources are in."""
         return all(source.complete for source in self.sources)
+
+    def settled(self) -> Manifest:
+        """The same without the documents of a source of which only a part is in."""
+        if self.is_complete:
+            return self
+        shards, left = list(self.shards), self.sources[-1].documents
+        while left > 0:
+            left -= shards.pop().documents
+        return replace(self, sources=self.sources[:-1], shards=tuple(shards))
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def seal(folder: Path, documents: int) -> str:

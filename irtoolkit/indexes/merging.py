@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Ints
 from irtoolkit.indexes.postings import PostingsShard
-from irtoolkit.indexes.strings import Strings
+from irtoolkit.indexes.strings import Strings, reserved
 
 
 def merge_postings(shards: Sequence[PostingsShard], places: Sequence[Ints], folder: Path) -> None:
@@ -40,7 +39,7 @@ def merge_postings(shards: Sequence[PostingsShard], places: Sequence[Ints], fold
     kind: Any = np.uint16 if len(counts) <= 1 << 16 else np.uint32
     total = int(starts[-1])
     out = [
-        open_memmap(folder / f"{name}.npy", "w+", dtype, (total,)) if total else np.empty(0, dtype)
+        reserved(folder / f"{name}.npy", dtype, total) if total else np.empty(0, dtype)
         for name, dtype in (("documents", np.dtype(np.int32)), ("classes", np.dtype(kind)))
     ]
     cursors = starts[:-1].copy()

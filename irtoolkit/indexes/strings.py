@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
+from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
@@ -134,11 +136,29 @@ class StringsWriter:
 
 
 def mapped(path: Path) -> NDArray[Any]:
-    """An array of a file, read when it is touched."""
+    """An array of a file, read when it is touched.
+
+    Raises:
+        InputError: there is no such file, or it holds no array.
+    """
     try:
-        return np.asarray(np.load(path, mmap_mode="r"))
-    except ValueError:  # an empty array cannot be mapped
-        return np.asarray(np.load(path))
+        try:
+            return np.asarray(np.load(path, mmap_mode="r"))
+        except ValueError:  # an empty array cannot be mapped
+            return np.asarray(np.load(path))
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(
+            f"missing or damaged: {error}", file=path, remedy="build the index again with --replace"
+        ) from None
+
+
+def reserved(path: Path, kind: Any, size: int) -> NDArray[Any]:
+    """An array of a new file, for which the disk has room: without, writing to it is a crash."""
+    array = open_memmap(path, "w+", kind, (size,))
+    if hasattr(os, "posix_fallocate"):
+        with open(path, "r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+    return array
 
 
 def encoded(text: str) -> bytes:

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import fields
+from dataclasses import replace as replaced
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.cache import cache_home
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.memory import dataset_of_texts, is_text_file
 from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes import writer
 from irtoolkit.indexes.form import KeptForm
 from irtoolkit.indexes.manifest import Manifest, Source
+from irtoolkit.indexes.shards import DELETED, SHARDS, clean, written
 from irtoolkit.ranking.kept import KeptIndex, refuse_other
 from irtoolkit.ranking.produce import refuse_missing
 from irtoolkit.ranking.session_index import refuse_unindexable
 from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.retrievers.texts import BLOCK_DOCS, text_batches
+
+# Documents that are read at once, and characters from which on they make a block.
+_READ_DOCS, _BLOCK_CHARACTERS = 1 << 9, 1 << 24
+# What a folder may hold before there is an index in it.
+_OWN = {"lock", SHARDS, DELETED, manifests.NAME, manifests.REPLACEMENT}
 
 
 def open_kept(
@@ -41,7 +51,7 @@ def open_kept(
         return KeptIndex(Path(index), settings)
     if Path(index).is_dir():
         Manifest.read(Path(index))
-    data = Dataset.of(index)
+    data = dataset_with(index)
     found = find_system(system, settings, data.parts)
     found = found.on(data.lang)
     place = kept_folder(data, found)
@@ -80,41 +90,111 @@ def build(
     place = kept_folder(data, system) if folder is None else Path(folder)
     made = Manifest(
         form.kind, system.retriever.name, system.retriever.settings(), system.task.doc,
-        dict(form.settings),
+        dict(form.settings), given=_given(system),
     )  # fmt: skip
     _refuse_foreign(place)
+    reading = reading_of(data, system.task.doc)
+    if not replace and _is_built(place, form, reading.source):
+        return KeptIndex(place, searched_with(Manifest.read(place), system))
     # What is in the cache has a name that says what it is: another process builds the same.
     with writer.writing(place, wait=folder is None):
-        if replace:
-            for part in (writer.SHARDS, writer.DELETED):
-                shutil.rmtree(place / part, ignore_errors=True)
-            (place / manifests.NAME).unlink(missing_ok=True)
-        if (place / manifests.NAME).is_file():
-            known = Manifest.read(place)
-            refuse_other(known, form, place)
-            _refuse_changed(known, data, place)
+        if replace and (place / manifests.NAME).is_file():
+            with _replacing(place, made, reading.source) as target:
+                writer.put(target, reading, form.maker(memory), progress=progress)
         else:
-            made.write(place)
-        begun = Manifest.read(place)
-        if not begun.sources or not begun.is_complete:
-            put_documents(data, place, system.task.doc, form, memory, progress)
+            if not _is_built(place, form, reading.source):
+                _begin(place, made, reading.source)
+                writer.put(writer.Target(place), reading, form.maker(memory), progress=progress)
     return KeptIndex(place, searched_with(Manifest.read(place), system))
 
 
-def put_documents(
-    data: Dataset, folder: Path, view: str, form: KeptForm, memory: int, progress: bool
-) -> None:
-    """Puts the documents of a dataset into an index whose manifest is there."""
+def _is_built(place: Path, form: KeptForm, source: Source) -> bool:
+    """Whether all documents of a source are in an index that was made so."""
+    if not (place / manifests.NAME).is_file():
+        return False
+    known = Manifest.read(place)
+    if known.shards:
+        refuse_other(known, form, place)
+    return any(kept.complete and kept.is_same(source) for kept in known.sources)
+
+
+def _begin(place: Path, made: Manifest, source: Source) -> None:
+    """Makes the manifest of a folder where there is none, or one without documents."""
+    if (place / manifests.NAME).is_file():
+        known = Manifest.read(place)
+        if known.shards:
+            _refuse_changed(known, source, place)
+            return
+    made.write(place)
+
+
+@contextmanager
+def _replacing(place: Path, made: Manifest, source: Source) -> Iterator[writer.Target]:
+    """Where another index is built in a folder; until it is complete, the one that is there stays."""
+    target = writer.Target(place, manifests.REPLACEMENT)
+    begun = made
+    with suppress(InputError):
+        begun = target.read()
+    same = replaced(begun, sources=(), shards=()) == made
+    if not (same and begun.sources and begun.sources[-1].is_same(source)):
+        target.write(made)
+    yield target
+    with written(place):
+        (place / manifests.REPLACEMENT).replace(place / manifests.NAME)
+    clean(place, Manifest.read(place))
+
+
+def reading_of(data: Dataset, view: str) -> writer.Reading:
+    """The documents of a dataset, to be put into an index."""
 
     def blocks(start: int) -> Iterator[writer.DocumentBlock]:
-        for ids, texts in text_batches(data, view, start, BLOCK_DOCS):
+        ids: list[str] = []
+        texts: list[Any] = []
+        size = 0
+        for more_ids, more in text_batches(data, view, start, _READ_DOCS):
+            ids, texts = ids + more_ids, texts + more
+            size += sum(len(part) for text in more for part in text)
+            # Whatever the number that it began with, a block ends after the same document.
+            if len(ids) >= BLOCK_DOCS or size >= _BLOCK_CHARACTERS:
+                yield writer.DocumentBlock(ids, texts)
+                ids, texts, size = [], [], 0
+        if ids:
             yield writer.DocumentBlock(ids, texts)
 
     count: Callable[[], int] | None = getattr(data, "docs_count", None)
-    reading = writer.Reading(
-        Source(data.id, data.docs_key), blocks, None if count is None else count()
-    )
-    writer.put(folder, reading, form.maker(memory), progress=progress)
+    return writer.Reading(source_of(data, view), blocks, None if count is None else count())
+
+
+def source_of(data: Dataset, view: str) -> Source:
+    """Where documents come from, with a hash of what they are.
+
+    They are read for it where nothing else tells whether they have changed.
+    """
+    key = data.docs_key
+    if key is None:
+        store: Any = data.docs_store()
+        if hasattr(store, "built") and not store.built():
+            store.build()
+            key = data.docs_key
+    if key is None:
+        digest = hashlib.sha256()
+        for ids, texts in text_batches(data, view, 0, _READ_DOCS):
+            for doc_id, segments in zip(ids, texts, strict=True):
+                line = "\x1f".join((doc_id, *segments, "\x1e"))
+                digest.update(line.encode(errors="surrogatepass"))
+        key = f"texts-{digest.hexdigest()[:40]}"
+    return Source(data.id, key)
+
+
+def dataset_with(data: Any) -> Dataset:
+    """The dataset that has some documents: itself, one of an id, or of texts that are given.
+
+    Those of a file have the name of the file.
+    """
+    if isinstance(data, str | PathLike) and is_text_file(str(data)):
+        return dataset_of_texts(data, name=Path(data).name)
+    named = isinstance(data, Dataset | str) or hasattr(data, "docs_iter")
+    return Dataset.of(data) if named else dataset_of_texts(data)
 
 
 def form_of(system: System) -> KeptForm:
@@ -132,6 +212,16 @@ def form_of(system: System) -> KeptForm:
     return form
 
 
+def _given(system: System) -> dict[str, Any]:
+    """The settings of a system's retriever that are not its defaults."""
+    own = system.retriever
+    usual = {item.name: item.default for item in fields(own)}
+    return {
+        name: value for name, value in own.settings().items()
+        if name in usual and getattr(own, name) != usual[name]
+    }  # fmt: skip
+
+
 def searched_with(known: Manifest, system: System) -> dict[str, Any]:
     """The settings of a system that differ from those an index was built with."""
     own = json.loads(json.dumps(system.retriever.settings()))
@@ -139,21 +229,12 @@ def searched_with(known: Manifest, system: System) -> dict[str, Any]:
 
 
 def kept_folder(data: Dataset, system: System) -> Path:
-    """Where the index of a dataset is kept unless another place is named.
-
-    Raises:
-        InputError: the documents are in memory only, so that the index could not be found again.
-    """
-    key = data.docs_key
-    if key is None:
-        raise InputError(
-            f"nothing says whether the documents of {data.id} have changed since they were indexed",
-            remedy="name a folder for the index",
-        )
+    """Where the index of a dataset is kept unless another place is named."""
     form = form_of(system.on(data.lang))
+    source = source_of(data, system.task.doc)
     decides = [
-        manifests.FORMAT, form.kind, dict(form.settings), system.task.doc, data.id, key,
-        system.retriever.format,
+        manifests.FORMAT, form.kind, dict(form.settings), system.task.doc, source.name,
+        source.content, system.retriever.format,
     ]  # fmt: skip
     name = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:32]
     return cache_home() / "indexes" / name
@@ -164,7 +245,7 @@ def _refuse_foreign(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file", remedy="name a folder for the index")
     if folder.is_dir() and not (folder / manifests.NAME).is_file():
-        others = [path.name for path in folder.iterdir() if path.name not in _OWN]
+        others = sorted(path.name for path in folder.iterdir() if not _is_own(path.name))
         if others:
             raise InputError(
                 f"the folder {folder} holds {others[0]}, which is no part of an index",
@@ -172,15 +253,16 @@ def _refuse_foreign(folder: Path) -> None:
             )
 
 
-_OWN = {"lock", writer.SHARDS, writer.DELETED, manifests.NAME}
+def _is_own(name: str) -> bool:
+    # A process that is killed leaves what it was writing.
+    return name in _OWN or (name.startswith(f".{manifests.NAME}.") and name.endswith(".tmp"))
 
 
-def _refuse_changed(known: Manifest, data: Dataset, folder: Path) -> None:
-    if known.sources and not any(
-        source.is_same(Source(data.id, data.docs_key)) for source in known.sources
-    ):
-        raise InputError(
-            f"the index {folder} holds other documents: {known.sources[0].name}"
-            f"{', changed since' if known.sources[0].name == data.id else ''}",
-            remedy="--replace builds it again, --add adds to it",
-        )
+def _refuse_changed(known: Manifest, source: Source, folder: Path) -> None:
+    if not known.sources or any(kept.is_same(source) for kept in known.sources):
+        return
+    if any(kept.name == source.name for kept in known.sources):
+        found = f"the documents of {source.name} have changed since the index {folder} was built"
+    else:
+        found = f"the index {folder} holds other documents: {known.sources[0].name}"
+    raise InputError(found, remedy="--replace builds it again, --add adds to it")

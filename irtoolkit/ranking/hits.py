@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from irtoolkit.base.tables import TableCell, TextTable
+from irtoolkit.base.textwidth import printable
 
 # Characters of a text that a table of hits shows.
 _SHOWN = 120
@@ -65,9 +66,10 @@ class SearchResult(Sequence[Hit]):
 
     def _table(self) -> TextTable:
         rows: list[list[TableCell]] = [
-            [hit.rank, hit.doc_id, hit.score, _short(hit.text)] for hit in self._hits
+            [hit.rank, _short(printable(hit.doc_id)), hit.score, _short(printable(hit.text, " "))]
+            for hit in self._hits
         ]
-        return TextTable(["rank", "document", "score", "text"], rows, self.query)
+        return TextTable(["rank", "document", "score", "text"], rows, printable(self.query, " "))
 
     def __repr__(self) -> str:
         return str(self._table())

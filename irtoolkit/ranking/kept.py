@@ -12,9 +12,8 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import id_array
+from irtoolkit.indexes import changes, shards, writer
 from irtoolkit.indexes import manifest as manifests
-from irtoolkit.indexes import writer
-from irtoolkit.indexes.documents import Documents
 from irtoolkit.indexes.form import KeptForm, OpenShard, Searcher
 from irtoolkit.indexes.manifest import Manifest
 from irtoolkit.indexes.top_documents import TopDocuments
@@ -43,14 +42,7 @@ class KeptIndex(Index):
     def __init__(self, folder: Path | str, settings: Mapping[str, Any] | None = None) -> None:
         self.folder = Path(folder)
         self.name = str(folder)
-        self.manifest = Manifest.read(self.folder)
-        if not self.manifest.is_complete:
-            last = self.manifest.sources[-1]
-            raise InputError(
-                f"the index {folder} is not complete: {last.documents} documents of {last.name} are"
-                " in",
-                remedy="rerun the same command to continue",
-            )
+        self.manifest = _searchable(self.folder)
         self.searched_by = self.manifest.retriever
         self._settings = dict(settings or {})
         # What postings find shares a term with the query.
@@ -60,25 +52,25 @@ class KeptIndex(Index):
 
     @cached_property
     def _shards(self) -> list[OpenShard]:
-        shards = []
-        for entry in self.manifest.shards:
-            place = self.folder / writer.SHARDS / entry.name
-            manifests.check_shard(place, entry)
-            shards.append(OpenShard(Documents(place), writer.deleted(self.folder, entry)))
-        return shards
+        while True:
+            try:
+                return shards.opened(self.folder, self.manifest)
+            except (InputError, OSError):
+                # Another process may have merged them since the manifest was read.
+                known, self.manifest = self.manifest, _searchable(self.folder)
+                if known == self.manifest:
+                    raise
 
     @cached_property
     def _bases(self) -> Any:
-        return np.cumsum([0, *(entry.documents for entry in self.manifest.shards)])
+        return np.cumsum([0, *(len(shard.documents.ids) for shard in self._shards)])
 
     @cached_property
     def retriever(self) -> Retriever:
         """The retriever that searches."""
         from irtoolkit.retrievers.registry import create_retriever
 
-        return create_retriever(
-            self.manifest.retriever, {**self.manifest.parameters, **self._settings}
-        )
+        return create_retriever(self.manifest.retriever, {**self.manifest.given, **self._settings})
 
     @property
     def _form(self) -> KeptForm:
@@ -100,8 +92,7 @@ class KeptIndex(Index):
         return form.open(self._shards)
 
     def __len__(self) -> int:
-        gone = sum(len(shard.deleted) for shard in self._shards)
-        return sum(entry.documents for entry in self.manifest.shards) - gone
+        return sum(len(shard.documents.ids) - len(shard.deleted) for shard in self._shards)
 
     def _rank(self, asked: Mapping[str, str], depth: int) -> Run:
         return self.run(id_array(list(asked)), [(text,) for text in asked.values()], depth)
@@ -129,7 +120,7 @@ class KeptIndex(Index):
         """The ranks of relevant documents over all documents, by query and document."""
         known: dict[str, int] = {}
         for doc_id in {doc for query in query_ids for doc in relevant.get(query, ())}:
-            found = writer.find(self.folder, self.manifest, doc_id)
+            found = shards.find(self._shards, doc_id)
             if found is not None:
                 known[doc_id] = int(self._bases[found[0]]) + found[1]
         wanted = [[doc for doc in relevant.get(query, ()) if doc in known] for query in query_ids]
@@ -151,7 +142,7 @@ class KeptIndex(Index):
     def _texts(self, doc_ids: Sequence[str]) -> Mapping[str, str]:
         texts = {}
         for doc_id in doc_ids:
-            found = writer.find(self.folder, self.manifest, doc_id)
+            found = shards.find(self._shards, doc_id)
             if found is not None:
                 column = self._shards[found[0]].documents.texts
                 texts[doc_id] = "" if column is None else column[found[1]]
@@ -172,13 +163,13 @@ class KeptIndex(Index):
         """
         count = 0
         for entry in self.manifest.shards:
-            place = self.folder / writer.SHARDS / entry.name
+            place = self.folder / shards.SHARDS / entry.name
             manifests.check_shard(place, entry, content=True)
             count += sum(1 for _ in place.iterdir())
             if entry.deleted is not None:
-                writer.check_deleted(self.folder, entry)
+                shards.deleted(self.folder, entry)
                 count += 1
-        return count
+        return count + 1
 
     def delete(self, doc_ids: Sequence[str]) -> KeptIndex:
         """The index without some documents.
@@ -187,31 +178,34 @@ class KeptIndex(Index):
             InputError: a document that is not in it; nothing is deleted then.
         """
         with writer.writing(self.folder):
-            writer.delete(self.folder, doc_ids)
+            changes.delete(self.folder, doc_ids)
         return self.reopened()
 
     def merge(self) -> KeptIndex:
         """The index as one shard, without deleted documents."""
         with writer.writing(self.folder):
-            current = self.reopened()
-            writer.merge(self.folder, current.manifest, current._shards, self._form.merge)
+            changes.merge(self.folder, self._form.merge)
         return self.reopened()
 
     def add(self, data: Any, *, memory: int = writer.MEMORY, progress: bool = True) -> KeptIndex:
         """The index with the documents of a dataset, too.
 
         Args:
-            data: a Dataset.
+            data: a dataset or its id, or documents, as `ir.load` takes them.
             memory: bytes for postings while a shard is built.
             progress: whether to show a bar on a terminal.
 
         Raises:
             InputError: a document whose id is in the index; other documents are only partly in.
         """
-        from irtoolkit.ranking.build_index import put_documents
+        from irtoolkit.ranking.build_index import dataset_with, reading_of
 
+        reading, maker = (
+            reading_of(dataset_with(data), self.manifest.view),
+            self._form.maker(memory),
+        )
         with writer.writing(self.folder):
-            put_documents(data, self.folder, self.manifest.view, self._form, memory, progress)
+            writer.put(writer.Target(self.folder), reading, maker, progress=progress)
         return self.reopened()
 
     def settings(self) -> Mapping[str, Any]:
@@ -227,6 +221,22 @@ class KeptIndex(Index):
     def reopened(self) -> KeptIndex:
         """The index as it is on disk now."""
         return KeptIndex(self.folder, self._settings)
+
+
+def _searchable(folder: Path) -> Manifest:
+    """The manifest of an index, without documents of which only a part is in."""
+    manifest = Manifest.read(folder)
+    settled = manifest.settled()
+    if not settled.sources:
+        what = "holds no documents yet"
+        if manifest.sources:
+            last = manifest.sources[-1]
+            what = f"is not complete: {last.documents:,} documents of {last.name} are in"
+        raise InputError(
+            f"the index {folder} {what}",
+            remedy="the command that builds it continues when it is run again",
+        )
+    return settled
 
 
 def refuse_other(known: Manifest, form: KeptForm, folder: Path) -> None:

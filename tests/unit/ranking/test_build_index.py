@@ -38,4 +38,4 @@ def test_an_index_of_ones_own_that_another_writes_is_refused(tmp_path: Path) -> 
     data, system = Dataset.load("csfcube/sample"), find_system("bm25", {})
     build(data, system, folder, progress=False)
     with writing(folder), pytest.raises(InputError, match="another process is writing"):
-        build(data, system, folder, progress=False)
+        build(data, system, folder, progress=False, replace=True)

@@ -1,0 +1,147 @@
+"""Shards of an index on disk: put in their place, opened, searched for documents, cleaned up."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints
+from irtoolkit.indexes.documents import Documents
+from irtoolkit.indexes.manifest import REPLACEMENT, Manifest, ShardEntry, check_shard, seal
+from irtoolkit.indexes.strings import mapped
+
+SHARDS, DELETED = "shards", "deleted"
+# The shard that is being written.
+_HALF = ".unfinished"
+
+
+class OpenShard(NamedTuple):
+    """A shard of an index that is open.
+
+    Attributes:
+        documents: its documents; their folder holds the arrays too.
+        deleted: numbers of deleted documents, ascending.
+    """
+
+    documents: Documents
+    deleted: Ints
+
+
+def opened(folder: Path, manifest: Manifest) -> list[OpenShard]:
+    """The shards of an index.
+
+    Raises:
+        InputError: one whose files are not there or do not have their sizes.
+    """
+    shards = []
+    for entry in manifest.shards:
+        place = folder / SHARDS / entry.name
+        check_shard(place, entry)
+        shards.append(OpenShard(Documents(place).opened(), deleted(folder, entry)))
+    return shards
+
+
+def find(shards: Sequence[OpenShard], doc_id: str) -> tuple[int, int] | None:
+    """The shard of a document that was not deleted, and its place there; or None."""
+    for number, (docs, gone) in enumerate(shards):
+        place = docs.place(doc_id)
+        if place is None:
+            continue
+        at = int(np.searchsorted(gone, place))
+        if at == len(gone) or gone[at] != place:
+            return number, place
+    return None
+
+
+def begun(folder: Path) -> Path:
+    """An empty folder for the next shard."""
+    half = folder / SHARDS / _HALF
+    with written(folder):
+        if half.exists():
+            shutil.rmtree(half)
+        half.mkdir(parents=True)
+    return half
+
+
+def finished(folder: Path, number: int, documents: int) -> ShardEntry:
+    """Moves the shard that was written to its place."""
+    half = folder / SHARDS / _HALF
+    with written(folder):
+        listing = seal(half, documents)
+        entry = ShardEntry(f"{number:04}-{listing[:12]}", documents, listing)
+        place = folder / SHARDS / entry.name
+        if place.exists():
+            try:
+                # Of the index that is replaced; it stays whole until the other one is.
+                check_shard(place, entry, content=True)
+                shutil.rmtree(half)
+                return entry
+            except InputError:
+                shutil.rmtree(place)
+        half.rename(place)
+    return entry
+
+
+def clean(folder: Path, manifest: Manifest) -> None:
+    """Removes what an interrupted writer has left; a replacement that was begun stays."""
+    entries = list(manifest.shards)
+    if (folder / REPLACEMENT).is_file():
+        entries += Manifest.read(folder, REPLACEMENT).shards
+    shards = {entry.name for entry in entries}
+    for path in (folder / SHARDS).glob("*"):
+        if path.name not in shards:
+            shutil.rmtree(path, ignore_errors=True)
+    lists = {entry.deleted for entry in manifest.shards}
+    for path in (folder / DELETED).glob("*"):
+        if path.name not in lists:
+            path.unlink(missing_ok=True)
+    # What a killed process was writing besides: a manifest.
+    for path in folder.glob(".*.tmp"):
+        path.unlink(missing_ok=True)
+
+
+def deleted(folder: Path, entry: ShardEntry) -> Ints:
+    """Numbers of the deleted documents of a shard, ascending.
+
+    Raises:
+        InputError: their list is missing or damaged.
+    """
+    if entry.deleted is None:
+        return np.empty(0, np.int64)
+    path = folder / DELETED / entry.deleted
+    gone = mapped(path)
+    if gone_name(entry, gone) != entry.deleted:
+        raise InputError(
+            "damaged: its bytes are not what was written", file=path,
+            remedy="build the index again with --replace",
+        )  # fmt: skip
+    return gone
+
+
+def gone_name(entry: ShardEntry, gone: Ints) -> str:
+    """The name of the file that lists deleted documents of a shard."""
+    digest = hashlib.sha256(np.ascontiguousarray(gone).tobytes()).hexdigest()
+    return f"{entry.name}-{digest[:12]}.npy"
+
+
+@contextmanager
+def written(folder: Path) -> Iterator[None]:
+    """Turns what a disk refuses into an InputError."""
+    try:
+        yield
+    except OSError as error:
+        # Numpy says no more than that fewer bytes were written.
+        if error.errno is None and "requested and" not in str(error):
+            raise
+        raise InputError(
+            f"cannot write: {error.strerror or 'no room is left on the disk'}",
+            file=error.filename or folder,
+            remedy="the index is as it was; rerun the same command to continue",
+        ) from error
