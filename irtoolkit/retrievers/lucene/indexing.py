@@ -22,7 +22,7 @@ from irtoolkit.retrievers.task import Task
 # Part of an index's name: goes up when what is written changes.
 _FORMAT = 1
 # What Java's trim takes off. Anserini does not index a document of which nothing is left.
-_BLANK = "".join(map(chr, range(33)))
+BLANK = "".join(map(chr, range(33)))
 _BUFFER_MB = 256.0
 
 
@@ -79,7 +79,7 @@ def open_index(task: Task, name: str, analyzer: Any) -> LuceneIndex:
     blank: list[str] = []
     for doc_id, text in _texts(task):
         digest.update(f"\x1e{doc_id}\x1f{text}".encode())
-        (doc_ids if text.strip(_BLANK) else blank).append(doc_id)
+        (doc_ids if text.strip(BLANK) else blank).append(doc_id)
     folder = cache_home() / "lucene" / digest.hexdigest()[:40]
     if not folder.is_dir():
         _build(folder, task, analyzer, len(doc_ids))
@@ -99,7 +99,7 @@ def _build(folder: Path, task: Task, analyzer: Any, total: int) -> None:
             prefix=".building-", dir=home, ignore_cleanup_errors=True
         ) as scratch:
             made = Path(scratch, "index")
-            texts = ((doc_id, text) for doc_id, text in _texts(task) if text.strip(_BLANK))
+            texts = ((doc_id, text) for doc_id, text in _texts(task) if text.strip(BLANK))
             with tqdm(texts, total=total, desc="indexing", unit="doc", disable=None) as bar:
                 _write(made, bar, analyzer)
             try:
@@ -126,7 +126,7 @@ def _write(folder: Path, texts: Iterator[tuple[str, str]], analyzer: Any) -> Non
     config.setRAMBufferSizeMB(_BUFFER_MB)
     # Merges neighbours only, so that numbers stay in order; Lucene's default does not.
     config.setMergePolicy(java_class("org.apache.lucene.index.LogByteSizeMergePolicy")())
-    writer = java_class("org.apache.lucene.index.IndexWriter")(_directory(folder), config)
+    writer = java_class("org.apache.lucene.index.IndexWriter")(lucene_directory(folder), config)
     try:
         for doc_id, text in texts:
             writer.addDocument(make.createDocument(document.fromFields(doc_id, text)))
@@ -136,7 +136,8 @@ def _write(folder: Path, texts: Iterator[tuple[str, str]], analyzer: Any) -> Non
         raise
 
 
-def _directory(folder: Path) -> Any:
+def lucene_directory(folder: Path) -> Any:
+    """A folder as Lucene's object."""
     path = java_class("java.nio.file.Paths").get(str(folder))
     return java_class("org.apache.lucene.store.FSDirectory").open(path)
 
@@ -145,7 +146,9 @@ def _directory(folder: Path) -> Any:
 def _open(folder: Path, count: int) -> Any:
     """A reader of the index in a folder; it stays open."""
     try:
-        reader = java_class("org.apache.lucene.index.DirectoryReader").open(_directory(folder))
+        reader = java_class("org.apache.lucene.index.DirectoryReader").open(
+            lucene_directory(folder)
+        )
     except thrown_by_java():
         reader = None
     if reader is None or reader.maxDoc() != count:

@@ -1,4 +1,4 @@
-"""Lucene, as Anserini and Pyserini use it: BM25, query likelihood and RM3 over an index on disk."""
+"""Lucene, as Anserini and Pyserini use it: BM25, query likelihood, impacts, RM3 and Rocchio."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints
 from irtoolkit.retrievers.base import Block, Retriever, ScoreMatrix, Scorer
+from irtoolkit.retrievers.lucene import given as _given
 from irtoolkit.retrievers.lucene import indexing as _lucene_index
 from irtoolkit.retrievers.lucene import java as _java
+from irtoolkit.retrievers.lucene.given import CONTENTS as _CONTENTS
+from irtoolkit.retrievers.lucene.given import ID as _ID
 from irtoolkit.retrievers.lucene.java import java_class
 from irtoolkit.retrievers.task import Task
 
@@ -22,8 +25,6 @@ Language = Literal[
     "ar", "bn", "da", "de", "es", "fa", "fi", "fr", "hi", "hu", "id", "it", "ja", "ko", "nl", "no",
     "pl", "pt", "ru", "sv", "te", "th", "tr", "uk", "zh",
 ]  # fmt: skip
-# The field names of every Anserini index.
-_ID, _CONTENTS = "id", "contents"
 
 
 @dataclass(frozen=True)
@@ -31,18 +32,28 @@ class Lucene(Retriever):
     """The scores of Pyserini's LuceneSearcher, before it rounds them to four digits.
 
     The index holds every document of the collection, with document vectors, and is kept in
-    irtoolkit's cache folder; N, n and average length are its own. Documents without text are not
-    in it, as in Anserini. A query that ranks a part of the collection is restricted to that part
+    irtoolkit's cache folder; or it is one that Anserini or Pyserini made, with `index`, which has to
+    hold every document that has text. N, n and average length are its own. Documents without text
+    are not in it, as in Anserini. A query that ranks a part of the collection is restricted to that part
     by a filter, which moves no score. A document that Lucene does not return has none of the
-    query's terms and scores below all that it does: 0 under BM25; -1 under query likelihood and
-    RM3, which can give 0.
+    query's terms and scores below all that it does: 0 under BM25 and impacts; -1 under query
+    likelihood, RM3 and Rocchio, which can give 0.
 
     Attributes:
-        model: BM25, or query likelihood with Dirichlet smoothing ("qld").
+        index: the folder of a Lucene index, or a name from Pyserini's list of prebuilt indexes,
+            which Pyserini downloads; by default the collection is indexed. `analyzer` has to be the
+            one it was made with.
+        model: BM25; query likelihood with Dirichlet smoothing ("qld"); or the sum of the weights in
+            an index of impacts ("impact"), whose queries are JSON objects of terms and weights, or
+            terms that are repeated as often as they weigh.
         k1, b: of BM25.
         mu: of query likelihood.
-        rm3: whether queries are expanded by RM3. Feedback documents are the query's candidates.
-        fb_docs, fb_terms, original_query_weight: of RM3.
+        rm3: whether queries are expanded by RM3. Feedback documents are the query's candidates. An
+            `index` has to have document vectors.
+        rocchio: whether queries are expanded by Rocchio's method, without negative feedback; as RM3.
+        fb_docs, fb_terms: of RM3 and Rocchio.
+        original_query_weight: of RM3.
+        alpha, beta: of Rocchio: the weights of the query, and of the mean of the feedback documents.
         filter_terms: whether RM3 takes only terms of a-z and 0-9; by default it does with an
             English analyzer.
         analyzer: Anserini's English analyzer with the stemmer "porter" or "krovetz", or with
@@ -54,14 +65,18 @@ class Lucene(Retriever):
 
     name: ClassVar[str] = "lucene"
 
-    model: Literal["bm25", "qld"] = "bm25"
+    index: str | None = None
+    model: Literal["bm25", "qld", "impact"] = "bm25"
     k1: float = 0.9
     b: float = 0.4
     mu: float = 1000.0
     rm3: bool = False
+    rocchio: bool = False
     fb_docs: int = 10
     fb_terms: int = 10
     original_query_weight: float = 0.5
+    alpha: float = 1.0
+    beta: float = 0.75
     filter_terms: bool | None = None
     analyzer: Literal[English, Language, "whitespace"] = "porter"
     hits: int | None = None
@@ -74,11 +89,23 @@ class Lucene(Retriever):
             "fb_docs": self.fb_docs >= 1,
             "fb_terms": self.fb_terms >= 1,
             "original_query_weight": 0 <= self.original_query_weight <= 1,
+            "alpha": 0 <= self.alpha < np.inf,
+            "beta": 0 <= self.beta < np.inf,
             "hits": self.hits is None or self.hits >= 1,
         }
         for name, fine in allowed.items():
             if not fine:
                 raise InputError(f"setting {name}={getattr(self, name)} is out of range")
+        if self.rm3 and self.rocchio:
+            raise InputError("rm3 and rocchio both expand queries", remedy="choose one of them")
+        if self.model == "impact" and self.expands():
+            raise InputError("model=impact takes queries as they are", remedy="rm3=false")
+        if self.model == "impact" and self.index is None:
+            raise InputError("model=impact needs an index of impacts", remedy="--index FOLDER")
+
+    def expands(self) -> bool:
+        """Whether queries are expanded."""
+        return self.rm3 or self.rocchio
 
     def missing(self) -> str | None:
         return _java.missing_java()
@@ -87,7 +114,10 @@ class Lucene(Retriever):
         return True
 
     def fingerprint(self) -> str | None:
-        return _lucene_index.pyserini_version()
+        version = _lucene_index.pyserini_version()
+        if self.index is None:
+            return version
+        return f"{version}, {_given.fingerprint_of(_given.index_folder(self.index))}"
 
     def settings(self) -> dict[str, Any]:
         return {**super().settings(), "filter_terms": self.takes_only_latin()}
@@ -99,10 +129,14 @@ class Lucene(Retriever):
 
     def scorer(self, task: Task) -> Scorer:
         analyzer = _analyzer(self.analyzer)
-        index = _lucene_index.open_index(task, self.analyzer, analyzer)
+        if self.index is None:
+            index = _lucene_index.open_index(task, self.analyzer, analyzer)
+        else:
+            folder = _given.index_folder(self.index)
+            index = _given.open_given(folder, task, vectors=self.expands())
         numbers = index.numbers(task)
         search = _Search(self, index.reader, analyzer)
-        absent = 0.0 if self.model == "bm25" and not self.rm3 else -1.0
+        absent = -1.0 if self.model == "qld" or self.expands() else 0.0
 
         def candidates(doc: Ints) -> Block:
             places = np.flatnonzero(numbers[doc] >= 0)
@@ -114,7 +148,8 @@ class Lucene(Retriever):
             def score(query: Ints) -> ScoreMatrix:
                 scores = np.full((len(query), len(doc)), absent, np.float32)
                 for row, q in zip(scores, query, strict=True):
-                    found, values = search(" ".join(task.queries[q]), only, max(1, len(places)))
+                    text = search.query(str(task.query_ids[q]), " ".join(task.queries[q]), only)
+                    found, values = search(text, only, max(1, len(places)))
                     row[place_of[found]] = values
                 return scores
 
@@ -145,18 +180,25 @@ class _Search:
             keys.add(key(doc_id.encode()))
         return java_class("org.apache.lucene.search.TermInSetQuery")(_ID, keys)
 
-    def __call__(self, text: str, only: Any | None, most: int) -> tuple[list[int], list[float]]:
+    def query(self, query_id: str, text: str, only: Any | None) -> Any:
+        """Lucene's query for a text, among the documents of a filter."""
+        if self._settings.model == "impact":
+            weights = java_class("java.util.HashMap")()
+            for term, weight in _given.term_weights(query_id, text).items():
+                weights.put(term, java_class("java.lang.Float")(weight))
+            return self._bag.buildQuery(_CONTENTS, weights)
+        bag = self._bag.buildQuery(_CONTENTS, self._analyzer, text)
+        return self._expanded(text, bag, only) if self._settings.expands() else bag
+
+    def __call__(self, asked: Any, only: Any | None, most: int) -> tuple[list[int], list[float]]:
         """Numbers and scores of the documents that a query finds.
 
         Args:
-            text: the query.
+            asked: Lucene's query.
             only: a filter, or None.
             most: how many there can be.
         """
-        bag = self._bag.buildQuery(_CONTENTS, self._analyzer, text)
-        if self._settings.rm3:
-            bag = self._expanded(text, bag, only)
-        query, hits = _restricted(bag, only), self._settings.hits
+        query, hits = _restricted(asked, only), self._settings.hits
         if hits is None or hits >= most:
             top = self._searcher.search(query, most)
         else:
@@ -165,7 +207,7 @@ class _Search:
         return [hit["doc"] for hit in found], [hit["score"] for hit in found]
 
     def _expanded(self, text: str, bag: Any, only: Any | None) -> Any:
-        """The query that RM3 makes of the best documents for another."""
+        """The query that RM3 or Rocchio makes of the best documents for another."""
         feedback = self._searcher.search(
             _restricted(bag, only), self._settings.fb_docs, self._order, True
         )
@@ -178,12 +220,17 @@ class _Search:
         context = java_class("io.anserini.rerank.RerankerContext")(
             self._searcher, "", bag, None, text, tokens, None, args
         )
-        self._rm3.rerank(docs, context)
+        self._feedback.rerank(docs, context)
         return self._bag.buildQuery(_CONTENTS, context.feedbackTerms)
 
     @cached_property
-    def _rm3(self) -> Any:
+    def _feedback(self) -> Any:
         s = self._settings
+        if s.rocchio:
+            return java_class("io.anserini.rerank.lib.RocchioReranker")(
+                self._analyzer, None, _CONTENTS, s.fb_terms, s.fb_docs, s.fb_terms, s.fb_docs,
+                s.alpha, s.beta, 0.0, False, False,
+            )  # fmt: skip
         return java_class("io.anserini.rerank.lib.Rm3Reranker")(
             self._analyzer, None, _CONTENTS, s.fb_terms, s.fb_docs, s.original_query_weight,
             False, s.takes_only_latin(),
@@ -209,6 +256,8 @@ def _restricted(query: Any, only: Any | None) -> Any:
 
 def _similarity(settings: Lucene) -> Any:
     package = "org.apache.lucene.search.similarities."
+    if settings.model == "impact":
+        return java_class("io.anserini.search.similarity.ImpactSimilarity")()
     if settings.model == "qld":
         return java_class(f"{package}LMDirichletSimilarity")(settings.mu)
     return java_class(f"{package}BM25Similarity")(settings.k1, settings.b)

@@ -29,10 +29,9 @@ from irtoolkit.retrievers.task import load_task
 from irtoolkit.runs import Qrels, Run
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
 from tests.datasets import register, scores_of
+from tests.lucene import import_pyserini, with_java
 from tests.waiting import PATIENCE
 
-LACKING = _java.missing_java()
-with_java = pytest.mark.skipif(LACKING is not None, reason=LACKING or "")
 Texts = dict[str, str]
 Pools = dict[str, list[str]]
 Scores = dict[str, float]
@@ -71,16 +70,7 @@ def indexes(folder: Path) -> list[str]:
 @pytest.fixture(scope="module")
 def pyserini() -> Any:
     """Pyserini's searcher and indexer, as its users import them."""
-    os.environ.setdefault("OPENAI_API_KEY", "unused")  # a client is made when it is imported
-    _java.java_class("java.lang.String")  # Java as irtoolkit starts it
-    index = pytest.importorskip("pyserini.index.lucene")
-    search = pytest.importorskip("pyserini.search.lucene")
-    analysis = pytest.importorskip("pyserini.analysis")
-    return SimpleNamespace(
-        LuceneIndexer=index.LuceneIndexer,
-        LuceneSearcher=search.LuceneSearcher,
-        analyzer=analysis.get_lucene_analyzer,
-    )
+    return import_pyserini()
 
 
 def prose(lang: str) -> tuple[Texts, Texts]:
@@ -102,6 +92,9 @@ def prose(lang: str) -> tuple[Texts, Texts]:
         ("en", {"rm3": True}, []),
         ("en", {"rm3": True, "fb_docs": 3, "fb_terms": 25, "original_query_weight": 0.2}, []),
         ("en", {"rm3": True, "model": "qld", "filter_terms": False}, []),
+        ("en", {"rocchio": True}, []),
+        ("en", {"rocchio": True, "fb_docs": 3, "fb_terms": 25, "alpha": 0.5, "beta": 1.5}, []),
+        ("lzh", {"analyzer": "zh", "rocchio": True, "model": "qld"}, ["-language", "zh"]),
         ("en", {"analyzer": "krovetz"}, ["-stemmer", "krovetz"]),
         ("en", {"analyzer": "none"}, ["-stemmer", "none"]),
         ("en", {"analyzer": "whitespace"}, ["-pretokenized"]),
@@ -144,12 +137,20 @@ def test_scores_are_lucene_searchers_on_an_index_made_by_pyserini(
             filter_terms=retriever.takes_only_latin(),
         )
 
+    elif retriever.rocchio:
+        searcher.set_rocchio(
+            retriever.fb_terms, retriever.fb_docs, retriever.fb_terms, retriever.fb_docs,
+            alpha=retriever.alpha, beta=retriever.beta,
+        )  # fmt: skip
+
     ours = scores_of(register(docs, queries), retriever)
+    # Searching the index that Pyserini has made is the same.
+    assert scores_of(register(docs, queries), Lucene(index=folder, **settings)) == ours
     returned = 0
     for query, text in queries.items():
         theirs = searcher.search(text, k=retriever.hits or len(docs))
         expected = {hit.docid: hit.score for hit in theirs}
-        absent = 0.0 if retriever.model == "bm25" and not retriever.rm3 else -1.0
+        absent = -1.0 if retriever.model == "qld" or retriever.expands() else 0.0
         found = {name: score for name, score in ours[query].items() if score != absent}
         ranked = sorted(found, key=lambda name: (-found[name], name))
         assert ranked == list(expected)
