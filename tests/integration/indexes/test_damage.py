@@ -16,6 +16,7 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.local import registered
 from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes import shards, writer
 from irtoolkit.ranking import build_index
@@ -201,6 +202,7 @@ def test_a_changed_collection_has_another_index(
     tmp_path: Path, irtoolkit: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
     mine = tmp_path / "mine"
     mine.mkdir()
     for text in ("a whale", "a boat"):
@@ -213,6 +215,7 @@ def test_a_changed_collection_has_another_index(
     assert irtoolkit("register", "changing", mine, "--replace").status == 0
     answer = irtoolkit("index", "changing", "-o", tmp_path / "index")
     assert (answer.status, "have changed" in answer.err) == (2, True)
+    registered.drop_from_ir_datasets("changing")
 
 
 def test_other_settings_of_documents_are_refused(folder: Path) -> None:

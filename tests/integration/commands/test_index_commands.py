@@ -1,0 +1,138 @@
+"""The commands index and search as a user types them."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from irtoolkit.commands import search
+from irtoolkit.ranking.hits import Hit, SearchResult
+from tests.conftest import Answer
+
+Command = Callable[..., Answer]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    for name, docs in {
+        "docs.jsonl": {"a": "a whale swims at sea", "b": "a boat", "c": "鲸鱼 " * 200 + "whale"},
+        "more.jsonl": {"d": "another whale"},
+    }.items():
+        lines = [json.dumps({"id": key, "text": text}) for key, text in docs.items()]
+        Path(name).write_text("\n".join(lines) + "\n")
+
+
+def test_build_add_delete_merge_verify(irtoolkit: Command) -> None:
+    answer = irtoolkit("index", "docs.jsonl", "-o", "ix")
+    assert (answer.status, answer.err) == (0, "")
+    assert answer.out.startswith("ix\n  3 documents in 1 shard, ")
+    assert "  from docs.jsonl: 3\n" in answer.out
+    assert irtoolkit("index", "docs.jsonl", "-o", "ix").out == answer.out
+
+    added = irtoolkit("index", "more.jsonl", "-o", "ix", "--add").out
+    assert "  4 documents in 2 shards, " in added
+    assert "  from more.jsonl: 1\n" in added
+    again = irtoolkit("index", "more.jsonl", "-o", "ix", "--add")
+    assert (again.status, "are in the index ix already" in again.err) == (2, True)
+
+    gone = irtoolkit("index", "ix", "--delete", "a", "d").out
+    assert "  2 documents and 2 deleted in 2 shards, " in gone
+    assert irtoolkit("index", "ix", "--info").out == gone
+    assert "  2 documents in 1 shard, " in irtoolkit("index", "ix", "--merge").out
+    verified = irtoolkit("index", "ix", "--verify")
+    assert (verified.status, verified.err) == (0, "")
+    assert verified.out.endswith(" files are as they were written\n")
+    assert irtoolkit("index", "more.jsonl", "-o", "ix", "--replace").status == 0
+    assert irtoolkit("search", "ix", "boat").out == "no document matches 'boat'\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["index", "docs.jsonl", "--memory", "0"], "--memory 0 is not at least 1"),
+        (["index", "docs.jsonl", "--add"], "--add needs the index (name it with --output FOLDER)"),
+        (["index", "docs.jsonl", "--merge", "--verify"], "not allowed with argument"),
+        (["index", "docs.jsonl", "random", "-o", "iy"], "random keeps no index"),
+        (["index", "ix"], "ix is an index already (name a dataset; or use --info"),
+        (["index", "nothing"], "no dataset 'nothing'"),
+        (["index", "more.jsonl", "-o", "ix"], "holds other documents: docs.jsonl"),
+        (["index", "ix", "--delete", "zz"], "document zz is not in the index ix"),
+        (["index", "csfcube/sample", "--info"], "irtoolkit index csfcube/sample bm25"),
+        (["search", "ix", ""], "the query has no text"),
+        (["search", "ix", "whale", "-k", "0"], "--hits 0 is not at least 1"),
+        (["search", "ix", "whale", "--system", "ql"], "the index ix is for bm25, not ql"),
+        (["search", "ix", "whale", "--tokenizer", "cjk"], "which concerns the documents"),
+        (["search", "ix", "whale", "--k1", "-1"], "k1"),
+    ],
+)
+def test_bad_input_is_one_line(irtoolkit: Command, words: list[str], said: str) -> None:
+    assert irtoolkit("index", "docs.jsonl", "-o", "ix").status == 0
+    answer = irtoolkit(*words)
+    assert (answer.status, answer.out) == (2, "")
+    assert said in answer.err
+    assert len(answer.err.splitlines()) == 1
+
+
+def test_search_builds_what_is_not_there(irtoolkit: Command) -> None:
+    for _ in range(2):
+        answer = irtoolkit("search", "docs.jsonl", "whale", "-k", "1")
+        assert (answer.status, answer.err) == (0, "")
+        assert answer.out.splitlines()[1] == "     a whale swims at sea"
+    assert len(os.listdir("cache/indexes")) == 1
+
+
+def test_lines_fit_a_hundred_columns(irtoolkit: Command) -> None:
+    from irtoolkit.base.textwidth import text_width
+
+    lines = irtoolkit("search", "docs.jsonl", "whale").out.splitlines()
+    assert all(text_width(line) <= 100 for line in lines)
+    assert any("whale" in line for line in lines[2:])
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_queries_from_standard_input(form: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "irtoolkit", "search", "docs.jsonl", "--format", form, "-k", "1"],
+        input="whale\n\nboat\nzebra\n", capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3]), "PYTHONUTF8": "1"},
+    )  # fmt: skip
+    assert done.stderr == ""
+    if form == "json":
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        assert [row["query"] for row in rows] == ["whale", "boat", "zebra"]
+        assert [[hit["id"] for hit in row["hits"]] for row in rows] == [["a"], ["b"], []]
+        return
+    parts = done.stdout.split("\n\n")
+    assert [part.splitlines()[0] for part in parts if part] == ["whale", "boat", "zebra"]
+    assert parts[2] == "zebra\nno document matches 'zebra'"
+
+
+@pytest.mark.parametrize(("no_color", "bold"), [("", True), ("1", False)])
+def test_matches_are_bold_on_a_terminal_only(
+    no_color: str, bold: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", no_color)
+    text = "\ue000a \x1b[31mwhale\ue001"
+    at = text.index("whale")
+    found = SearchResult("whale", [Hit(1, "\x1b[2Jd", 1.0, text, ((at, at + 5),))])
+    terminal, pipe = Terminal(), io.StringIO()
+    for out in (terminal, pipe):
+        monkeypatch.setattr(sys, "stdout", out)
+        search._print(found)
+    marked = "\x1b[1mwhale\x1b[0m" if bold else "whale"
+    assert terminal.getvalue().split() == ["1", "1.0000", r"\x1b[2Jd", "a", "[31m" + marked]
+    assert "\x1b" not in pipe.getvalue()

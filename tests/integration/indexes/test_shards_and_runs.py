@@ -1,0 +1,164 @@
+"""Documents in any number of shards, in any order, deleted and added again: one ranking."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import irtoolkit as ir
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.local import registered
+from irtoolkit.ranking import build_index
+from irtoolkit.ranking.kept import KeptIndex
+from irtoolkit.ranking.produce import rank_dataset
+from irtoolkit.ranking.systems import find_system
+from tests.conftest import Answer
+from tests.integration.indexes.killed import WORDS, texts
+
+DOCS = texts(0, 340)
+QUERIES = {f"q{n}": (" ".join(random.Random(n).choices(WORDS, k=1 + n % 4)),) for n in range(40)}
+RELEVANT = {query: [f"d{n}", "d7", "d339", "missing"] for n, query in enumerate(QUERIES)}
+
+
+@pytest.fixture(autouse=True)
+def small_shards(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(build_index, "_READ_DOCS", 20)
+    monkeypatch.setattr(build_index, "BLOCK_DOCS", 20)
+
+
+def ranking(index: KeptIndex) -> Any:
+    names, segments = list(QUERIES), list(QUERIES.values())
+    run = index.run(names, segments, 50)
+    docs = [str(run.doc_ids[doc]) for doc in run.docs]
+    ranks = index.exact_ranks(names, segments, RELEVANT)
+    return run.offsets.tolist(), docs, run.scores.tolist(), ranks
+
+
+def built(folder: Path, docs: dict[str, str], memory: int) -> KeptIndex:
+    data = ir.load(docs, name="first")
+    return build_index.build(data, find_system("bm25", {}), folder, memory=memory, progress=False)
+
+
+def test_one_ranking_however_documents_came(tmp_path: Path) -> None:
+    one = built(tmp_path / "one", DOCS, 1 << 30)
+    many = built(tmp_path / "many", DOCS, 1)
+    assert [len(index.manifest.shards) for index in (one, many)] == [1, 17]
+    wanted = ranking(one)
+    assert ranking(many) == wanted
+
+    names = list(DOCS)
+    random.Random(3).shuffle(names)
+    parts = [names[:100], names[100:101], names[101:]]
+    three = built(tmp_path / "three", {name: DOCS[name] for name in parts[0]}, 1 << 30)
+    for part in parts[1:]:
+        three = three.add({name: DOCS[name] for name in part})
+    assert len(three.manifest.shards) == 3
+    assert ranking(three) == wanted
+
+    gone = random.Random(4).sample(names, 90)
+    three = three.delete(gone)
+    left = {name: text for name, text in DOCS.items() if name not in gone}
+    assert ranking(three) == ranking(built(tmp_path / "left", left, 1))
+    again = three.add({name: DOCS[name] for name in gone}, memory=1)
+    assert ranking(again) == wanted
+    merged = again.merge()
+    assert len(merged.manifest.shards) == 1
+    assert ranking(merged) == wanted
+    assert merged.verify() > 10
+
+
+def test_everything_deleted_and_merged(tmp_path: Path) -> None:
+    index = built(tmp_path / "index", DOCS, 1)
+    empty = index.delete(list(DOCS)).merge()
+    assert (len(empty), len(empty.search("whale"))) == (0, 0)
+    assert len(empty.search_many(["whale"])) == 0
+    assert ranking(empty.add(DOCS)) == ranking(built(tmp_path / "other", DOCS, 1))
+
+
+STRANGE = {
+    "an id with spaces": "a whale",
+    "nul\0nul": "a whale",
+    "nul": "a whale",
+    "x" * 5000: "a whale",
+    "鲸鱼": "a whale",
+    "\x1b[2J": "a whale \x1b]0;title\x07",
+    "empty": "",
+    "blank": " \n\t ",
+    "bytes": "ÿþ \xff\xfe a whale",
+}
+
+
+def test_strange_documents(tmp_path: Path, irtoolkit: Callable[..., Answer]) -> None:
+    index = built(tmp_path / "index", STRANGE, 1)
+    found = index.search("whale")
+    assert set(found.doc_ids) == STRANGE.keys() - {"empty", "blank"}
+    assert all(STRANGE[hit.doc_id] == hit.text for hit in found)
+    assert "\x1b" not in repr(found)
+    for form in ("text", "json"):
+        answer = irtoolkit("search", tmp_path / "index", "whale", "--format", form)
+        assert answer.status == 0
+        assert not {"\x1b", "\x07", "\0"} & set(answer.out)
+    assert len(index.delete(["nul\0nul"]).search("whale")) == len(found) - 1
+    # No terminal is cleared by an error.
+    assert "\x1b" not in irtoolkit("index", tmp_path / "index", "--delete", "\x1b[2J no").err
+
+
+def test_half_a_surrogate_pair_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="document a: half a surrogate pair at character 3"):
+        built(tmp_path / "index", {"b": "a whale", "a": "x \ud800"}, 1)
+
+
+def test_queries_at_the_edges(tmp_path: Path) -> None:
+    index = built(tmp_path / "index", DOCS, 1)
+    assert list(index.search("zebra")) == []
+    assert len(index.search("whale", k=10**9)) <= len(DOCS)
+    for bad in (0, -1):
+        with pytest.raises(InputError, match="not at least 1"):
+            index.search("whale", k=bad)
+
+
+# -- retrieve over a corpus ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("system", ["bm25", "bm25-anserini"])
+def test_a_corpus_run_is_that_of_ranking_all_documents(
+    system: str, tmp_path: Path, irtoolkit: Callable[..., Answer]
+) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    lines = [json.dumps({"id": name, "text": text or "x"}) for name, text in DOCS.items()]
+    (mine / "docs.jsonl").write_text("\n".join(lines) + "\n")
+    asked = [json.dumps({"id": name, "text": text}) for name, (text,) in QUERIES.items()]
+    (mine / "topics.jsonl").write_text("\n".join(asked) + "\n")
+    judged = [
+        f"{query} 0 {doc} 1" for query, docs in RELEVANT.items() for doc in dict.fromkeys(docs[:3])
+    ]
+    (mine / "qrels.txt").write_text("\n".join(judged) + "\n")
+    name = f"corpus-{system}"
+    assert irtoolkit("register", name, mine, "--replace").status == 0
+    data = Dataset.load(name)
+    old = rank_dataset(
+        data, find_system(system, {}, data.parts), depth=20, relevant=data.relevant(),
+        progress=False,
+    )  # fmt: skip
+    path = tmp_path / "new.run"
+    assert irtoolkit("retrieve", name, system, "-o", path, "--depth", 20).status == 0
+    assert list((tmp_path / "cache" / "indexes").iterdir())
+    new = ir.Run.read(path)
+    for query in QUERIES:
+        theirs, ours = (
+            {row.doc_id: row.score for row in run.ranking(query)} for run in (old.run, new)
+        )
+        assert list(ours) == list(theirs)
+        assert list(ours.values()) == pytest.approx(list(theirs.values()), rel=1e-5, abs=1e-5)
+    found = ir.retrieve(data, system, depth=20, progress=False)
+    assert found.exact_ranks == old.ranks
+    registered.drop_from_ir_datasets(name)
