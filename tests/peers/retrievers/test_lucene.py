@@ -189,7 +189,7 @@ def test_vaswani_comes_near_terriers_bm25(real_data: Path) -> None:
         pytest.skip(f"{real_data} has no vaswani collection")
     dataset_id = _vaswani(folder)
     dataset = ir_datasets.load(dataset_id)
-    assert (dataset.docs_count(), dataset.queries_count()) == (11429, 93)
+    assert (dataset.docs_count(), len(list(dataset.queries_iter()))) == (11429, 93)
     found = {}
     for name, retriever in (("bm25", Lucene()), ("rm3", Lucene(rm3=True))):
         run = rank(load_task(dataset_id), retriever, depth=1000, progress=False)
@@ -485,8 +485,9 @@ def test_settings_of_another_kind_are_refused(setting: str) -> None:
 
 def test_settings_say_what_holds() -> None:
     assert create_retriever("lucene", {"hits": "none", "rm3": "true"}).settings() == {
-        "model": "bm25", "k1": 0.9, "b": 0.4, "mu": 1000.0, "rm3": True, "fb_docs": 10,
-        "fb_terms": 10, "original_query_weight": 0.5, "filter_terms": True, "analyzer": "porter",
+        "index": None, "model": "bm25", "k1": 0.9, "b": 0.4, "mu": 1000.0, "rm3": True,
+        "rocchio": False, "fb_docs": 10, "fb_terms": 10, "original_query_weight": 0.5,
+        "alpha": 1.0, "beta": 0.75, "filter_terms": True, "analyzer": "porter",
         "hits": None,
     }  # fmt: skip
     assert create_retriever("lucene", {"analyzer": "zh"}).settings()["filter_terms"] is False
