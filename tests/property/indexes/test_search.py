@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +21,8 @@ from irtoolkit.indexes.tokens import Counted
 from irtoolkit.indexes.weighted import QueryTerms, ShardDocuments
 from irtoolkit.retrievers.kept import BM25Weighting
 
+# Random collections; more of them where somebody has the time.
+EXAMPLES = int(os.environ.get("IRTOOLKIT_EXAMPLES", "300"))
 FORMS = ("lucene", "okapi", "atire", "bm25l", "bm25+", "rank-bm25l")
 Texts = list[list[int]]
 
@@ -117,7 +120,7 @@ def matters(collection: Collection, query: QueryTerms) -> bool:
 
 
 @settings(
-    max_examples=300, deadline=None, database=None,
+    max_examples=EXAMPLES, deadline=None, database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )  # fmt: skip
 @given(seed=st.integers(0, 2**32), shards=st.sampled_from([1, 1, 2, 5]))
