@@ -204,6 +204,8 @@ def _lower_each(text: str) -> str:
 
 
 def _standard(text: str) -> list[str]:
+    if text.isascii() and text.replace(" ", "").isalnum():
+        return _cut(text.split()) if len(text) > _LONGEST else text.split()
     east = _EAST_RUN.search(text)
     tokens = (_WEST_TOKEN if east is None else _ANY_TOKEN).findall(text)
     return _cut(tokens) if len(text) > _LONGEST else tokens

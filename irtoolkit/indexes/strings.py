@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, overload
 
@@ -16,6 +17,8 @@ from irtoolkit.base.ids import Ints
 
 Bytes = NDArray[np.uint8]
 Order = NDArray[np.integer[Any]]
+# Bytes of a text, on average, up to which several are read together.
+_SHORT = 64
 
 
 class Strings(Sequence[str]):
@@ -74,7 +77,18 @@ class Strings(Sequence[str]):
 
     def chosen(self, places: Ints) -> list[str]:
         """Some texts, in the order of their places."""
-        return [self[place] for place in places.tolist()]
+        starts, most = self.starts[places], _SHORT * len(places)
+        lengths = self.starts[places + 1] - starts
+        ends = np.cumsum(lengths)
+        if not len(places) or lengths.min() < 0 or ends[-1] > min(most, len(self.data)):
+            return [self[place] for place in places.tolist()]
+        # Short ones are taken out all at once, and cut.
+        rows = np.repeat(starts - (ends - lengths), lengths) + np.arange(ends[-1])
+        every = self.data[np.minimum(rows, len(self.data) - 1)].tobytes()
+        if not every.isascii():
+            return [self[place] for place in places.tolist()]
+        text, bounds = every.decode(), [0, *ends.tolist()]
+        return [text[first:last] for first, last in pairwise(bounds)]
 
     def below(self, text: bytes, order: Order | None = None) -> int:
         """How many texts are before one in byte order; `order` sorts them, else they are sorted."""

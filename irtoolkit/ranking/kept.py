@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import id_array
+from irtoolkit.base.ids import Ints, id_array
 from irtoolkit.indexes import changes, shards, writer
 from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes.form import KeptForm, OpenShard, Searcher
@@ -106,7 +106,7 @@ class KeptIndex(Index):
         `irtoolkit retrieve` does of every candidate.
         """
         found: TopDocuments = self.searcher.search(queries, depth, fill=fill)
-        numbers, docs = np.unique(found.documents, return_inverse=True)
+        numbers, docs = _distinct(found.documents, int(self._bases[-1]))
         made = Run.ordered(
             query_ids, found.offsets, id_array(self._ids(numbers)), docs.astype(np.int32),
             found.scores.astype(np.float32), self.searched_by,
@@ -132,12 +132,14 @@ class KeptIndex(Index):
         }
 
     def _ids(self, numbers: Any) -> list[str]:
-        which = np.searchsorted(self._bases, numbers, side="right") - 1
-        own = numbers - self._bases[which]
-        return [
-            self._shards[shard].documents.ids[place]
-            for shard, place in zip(which.tolist(), own.tolist(), strict=True)
-        ]
+        """The ids of documents, given by ascending numbers."""
+        ends = np.searchsorted(numbers, self._bases).tolist()
+        ids: list[str] = []
+        for shard, base, first, last in zip(
+            self._shards, self._bases, ends, ends[1:], strict=False
+        ):
+            ids += shard.documents.ids.chosen(numbers[first:last] - base)
+        return ids
 
     def _texts(self, doc_ids: Sequence[str]) -> Mapping[str, str]:
         texts = {}
@@ -255,3 +257,16 @@ def refuse_other(known: Manifest, form: KeptForm, folder: Path) -> None:
 def is_index(place: str | Path) -> bool:
     """Whether a folder holds an index."""
     return (Path(place) / manifests.NAME).is_file()
+
+
+def _distinct(numbers: Ints, size: int) -> tuple[Ints, Ints]:
+    """The distinct numbers below a size in ascending order, and the place of each among them."""
+    if len(numbers) < size // 16:
+        return np.unique(numbers, return_inverse=True)
+    # Looked up, where that takes less than sorting.
+    seen = np.zeros(size, bool)
+    seen[numbers] = True
+    distinct = np.flatnonzero(seen)
+    places = np.empty(size, np.int64)
+    places[distinct] = np.arange(len(distinct))
+    return distinct, places[numbers]
