@@ -147,6 +147,10 @@ class PostingsSearch:
             documents[query] = documents[query, again]
         return np.minimum(counts, depth), documents[:, :depth], scores[:, :depth]
 
+    def everywhere(self, queries: Sequence[QueryTerms], weighting: Weighting) -> Floats:
+        """(q,) what a document without a term of a query scores."""
+        return WeightedQueries(self, queries, weighting).everywhere
+
     def latest(self, count: int) -> Ints:
         """The documents with the last ids, in descending order, at most so many."""
         numbers = []

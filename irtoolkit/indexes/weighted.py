@@ -173,7 +173,7 @@ class WeightedQueries:
         scales = idf[self._flat] * counts
         self._query = np.repeat(np.arange(len(queries)), np.diff(self._starts))
         totals = np.bincount(self._query, scales, len(queries))
-        self.everywhere = totals * weighting.absent
+        self.everywhere: Floats = np.asarray(totals * weighting.absent, np.float64)
         greatest = float(totals.max(initial=0)) * self._heaviest()
         digits = _DIGITS
         if greatest >= 1 << (_GREATEST - _DIGITS):

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from irtoolkit.indexes.lexical_maker import PostingsMaker
     from irtoolkit.retrievers.lexical import BM25
 
+# Characters of a text in which matches are looked for: what a person reads of it is shorter.
+_MATCHED = 1 << 16
+
 
 @dataclass(frozen=True)
 class BM25Weighting:
@@ -126,23 +129,27 @@ class BM25Searcher:
     ) -> TopDocuments:
         """The best documents of each query, among those that share a term with it.
 
-        Where these are fewer than `depth`, `fill` adds others, by descending id, which score 0.
+        Where these are fewer than `depth`, `fill` adds others, by descending id, which score what
+        a document without a term of the query does.
         """
-        found = self._shards.search(self._terms(queries), self._weighting, depth)
-        return self._filled(found, min(depth, self._shards.size)) if fill else found
-
-    def _filled(self, found: TopDocuments, depth: int) -> TopDocuments:
-        if (np.diff(found.offsets) >= depth).all():
+        terms = self._terms(queries)
+        found = self._shards.search(terms, self._weighting, depth)
+        depth = min(depth, self._shards.size)
+        if not fill or (np.diff(found.offsets) >= depth).all():
             return found
+        return self._filled(found, depth, self._shards.everywhere(terms, self._weighting))
+
+    def _filled(self, found: TopDocuments, depth: int, without: Floats) -> TopDocuments:
         latest, parts = self._shards.latest(2 * depth), []
-        for first, last in zip(found.offsets[:-1], found.offsets[1:], strict=True):
+        bounds = zip(found.offsets[:-1], found.offsets[1:], without, strict=True)
+        for first, last, score in bounds:
             own = found.documents[first:last]
             more = latest[~np.isin(latest, own)][: max(0, depth - len(own))]
             parts.append(
                 TopDocuments(
                     np.array([0, len(own) + len(more)]),
                     np.concatenate([own, more]),
-                    np.concatenate([found.scores[first:last], np.zeros(len(more))]),
+                    np.concatenate([found.scores[first:last], np.full(len(more), score)]),
                 )
             )
         return TopDocuments.joined(parts)
@@ -154,8 +161,9 @@ class BM25Searcher:
         return self._shards.ranks(self._terms(queries), self._weighting, wanted)
 
     def matched(self, query: Segments, text: str) -> list[tuple[int, int]]:
-        """Where words of a text have a term of the query."""
+        """Where words of the beginning of a text have a term of the query."""
         wanted = set(self._terms([query])[0])
+        text = text[:_MATCHED]
         lower = self._analyze.lower(text)
         found, at = [], 0
         for token in self._analyze.split(lower):

