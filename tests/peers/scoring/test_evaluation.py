@@ -131,7 +131,6 @@ def test_an_unknown_measure_like_no_other_is_refused_with_a_place_to_look() -> N
 @pytest.mark.parametrize(
     "name",
     [
-        "P",  # needs a cut
         "P@x",
         "P@",
         "P@5@10",

@@ -271,8 +271,8 @@ def test_a_system_takes_the_settings_of_its_language() -> None:
     from irtoolkit.ranking.systems import find_system
 
     chinese = find_system("CRM", {}, "quoter/sample/zh/test").settings()
-    assert (chinese["tokenizer"], chinese["stop"]) == ("cjk", "none")
-    assert find_system("CRM", {}, "quoter/sample/en/test").settings()["tokenizer"] == "word"
+    assert chinese["analyzer"] == "cjk"
+    assert find_system("CRM", {}, "quoter/sample/en/test").settings()["analyzer"] == "words"
 
 
 def test_a_run_is_not_reused_when_what_it_learned_from_has_changed(
