@@ -13,7 +13,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text, sha256
 
 # Raised by hand when the files of an index mean something else.
-FORMAT = 1
+FORMAT = 2
 NAME = "manifest.json"
 # The manifest of an index that is built in place of one that is there until it is complete.
 REPLACEMENT = "replacement.json"
