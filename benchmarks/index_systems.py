@@ -67,9 +67,21 @@ class Irtoolkit(System):
 
     def build(self, texts: Path, folder: Path) -> None:
         import ir_datasets
-        from ir_datasets.formats import BaseDocs, GenericDoc
+        from ir_datasets.formats import GenericDoc
 
-        class Passages(BaseDocs):  # type: ignore[misc]
+        from irtoolkit.datasets.cache import content_hash
+        from irtoolkit.datasets.handlers import DocsHandler
+
+        class Passages(DocsHandler):
+            """The file as a registered collection is read, whose key is the hash of its files."""
+
+            def __init__(self) -> None:
+                super().__init__(dict, GenericDoc, "passages", None)
+
+            def docs_key(self) -> str:
+                files = sorted(texts.iterdir()) if texts.is_dir() else [texts]
+                return " ".join(content_hash(path) for path in files)
+
             def docs_iter(self) -> Iterator[Any]:
                 return (GenericDoc(*record) for record in records(texts))
 

@@ -172,7 +172,8 @@ def source_of(data: Dataset, view: str) -> Source:
     """
     key = data.docs_key
     if key is None:
-        store: Any = data.docs_store()
+        # Handlers of other packages may have no store.
+        store: Any = data.docs_store() if hasattr(data, "docs_store") else None
         if hasattr(store, "built") and not store.built():
             store.build()
             key = data.docs_key

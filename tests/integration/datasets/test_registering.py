@@ -222,7 +222,7 @@ def test_vaswani(real_vaswani: Path, irtoolkit: Command) -> None:
     answer = irtoolkit("eval", "npl", "v.run", "--measures", "AP nDCG", "--format", "json")
     figures = json.loads(answer.out)["v.run"]
     # Topics or documents that were misread would move it much further.
-    assert figures["AP"] == pytest.approx(0.226, abs=0.01)
+    assert figures["AP"] == pytest.approx(0.287, abs=0.01)
     done = python(
         "import irtoolkit, ir_datasets; d = ir_datasets.load('npl')\n"
         "print(d.docs_count(), d.queries_count(), sum(1 for _ in d.qrels_iter()))"
