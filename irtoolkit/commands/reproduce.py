@@ -3,7 +3,8 @@
 Runs every system of the table that can run here and writes its TREC runs. The last screen is one
 table of the rows that ran, then one line on what the other rows need, then the path of an HTML
 report. --all prints every row with the figures of the paper, the measured ones and the differences;
---missing runs nothing and lists what each row needs. A run that is already in the folder and was
+--list runs nothing and says what gives the figures of each row: a command, weights, a recipe or
+people; without EXPERIMENT, it lists the tables. --missing lists what each row needs here. A run that is already in the folder and was
 made from the same data and settings is reused. To resume an interrupted command, rerun it.
 """
 
@@ -24,12 +25,16 @@ HELP = "measure a paper's table again"
 EXAMPLES = (
     "irtoolkit reproduce csfcube --sample",
     "irtoolkit reproduce csfcube --systems random fabs_bm25 --format json",
+    "irtoolkit reproduce --list",
+    "irtoolkit reproduce csfcube --list",
     "irtoolkit reproduce csfcube --missing",
 )
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("experiment", metavar="EXPERIMENT")
+    parser.add_argument(
+        "experiment", nargs="?", metavar="EXPERIMENT", help="a table; --list lists them"
+    )
     parser.add_argument("--systems", nargs="+", default=[], metavar="S", help="default: all rows")
     parser.add_argument(
         "-o", "--output", default="runs", metavar="FOLDER", type=output_folder, dest="out",
@@ -48,6 +53,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--all", action="store_true", help="print every row with measured and reported figures"
     )
     shown.add_argument(
+        "--list",
+        action="store_true",
+        help="run nothing; list the rows and what gives their figures",
+    )
+    shown.add_argument(
         "--missing", action="store_true", help="run nothing; list what each row needs to run here"
     )
     add_format(parser)
@@ -56,8 +66,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.experiments.catalogue import find_table
 
-    table = find_table(args.experiment)
     systems = [name for text in args.systems for name in text.split(",") if name]
+    if args.experiment is None:
+        _list_tables(args, systems)
+        return
+    table = find_table(args.experiment)
+    if args.list:
+        _list_rows(table, systems, args.format)
+        return
     if args.missing:
         _list_missing(table, systems, args.format)
         return
@@ -87,6 +103,36 @@ def _say(line: str) -> None:
     from tqdm import tqdm
 
     tqdm.write(line, file=sys.stderr)
+
+
+def _list_tables(args: argparse.Namespace, systems: list[str]) -> None:
+    from irtoolkit.base.errors import InputError
+    from irtoolkit.experiments.catalogue import tables
+    from irtoolkit.experiments.listing import overview, row_states
+
+    if not args.list or systems:
+        raise InputError(
+            "no EXPERIMENT is named",
+            remedy=f"name one of {', '.join(tables())}, or give --list alone",
+        )
+    if args.format == "json":
+        found = {name: row_states(table) for name, table in tables().items()}
+        print_json(
+            {name: {one.system: one.state for one in states} for name, states in found.items()}
+        )
+    else:
+        print(overview(tables()).render(args.format))
+
+
+def _list_rows(table: Table, systems: list[str], form: str) -> None:
+    from dataclasses import asdict
+
+    from irtoolkit.experiments.listing import listing, row_states
+
+    if form == "json":
+        print_json([asdict(one) for one in row_states(table, systems)])
+    else:
+        print(listing(table, systems).render(form))
 
 
 def _list_missing(table: Table, systems: list[str], form: str) -> None:

@@ -95,7 +95,7 @@ def of_row(row: Row, settings: Mapping[str, Any], dataset: DatasetId | str = "")
         InputError: nothing runs the row.
     """
     if row.retriever is None:
-        raise InputError(f"system {row.system} cannot be run: {row.unavailable}")
+        raise InputError(f"system {row.system} cannot be run: {row.why_not}")
     parts = dataset if isinstance(dataset, DatasetId) else DatasetId.parse(dataset)
     training = None if {"model", "weights"} & settings.keys() else _training(row, parts)
     weights = {} if training is None else {"weights": str(training.folder)}

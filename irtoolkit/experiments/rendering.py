@@ -74,7 +74,7 @@ def _lines(result: RowResult, group: str, table: Table, sample: bool) -> list[li
     if cell.status == "measured":
         shown = None if cell.p_value is None else _p_value(cell.p_value)
         lines.append([row.system, "measured", *cell.figures.values(), shown])
-    else:
+    elif row.human is None and row.command is None:
         status = "failed" if result.status == "failed" else "missing"
         lines.append([row.system, status, *(None for _ in table.columns), None])
     printed = row.reported.get(group)
@@ -82,7 +82,7 @@ def _lines(result: RowResult, group: str, table: Table, sample: bool) -> list[li
         doubt = [f"{group}.{column}" in row.doubtful for column in table.columns]
         marks = ["?" if doubtful else "" for doubtful in doubt]
         cells = [_cell(v, table.places, mark) for v, mark in zip(printed, marks, strict=True)]
-        lines.append(["", "reported", *cells, ""])
+        lines.append(["" if lines else row.system, "reported", *cells, ""])
         if cell.status == "measured":
             gaps = differences(list(cell.figures.values()), printed, table.places)
             cells = [_cell(gap, table.places, sign="+") for gap in gaps]

@@ -12,7 +12,13 @@ from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import SAMPLE
 from irtoolkit.experiments.papers import Training, of_row
-from irtoolkit.experiments.results import GroupResult, RowResult, TableResult, dataset_of
+from irtoolkit.experiments.results import (
+    GroupResult,
+    Need,
+    RowResult,
+    TableResult,
+    dataset_of,
+)
 from irtoolkit.experiments.tables import Row, Table
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import System
@@ -47,9 +53,15 @@ def reproduce(
         say: called with a line of progress.
 
     Raises:
-        InputError: a system that the table does not have, or no group's data are here.
+        InputError: a system that the table does not have, no row that a retriever runs, or no
+            group's data are here.
     """
     chosen = table.select(systems, baseline)
+    if all(row.retriever is None for row in chosen):
+        raise InputError(
+            f"none of the chosen rows of {table.name} is run by a retriever",
+            remedy=f"irtoolkit reproduce {table.name} --list says what gives their figures",
+        )
     measures = parse_measures(list(table.columns.values()))
     bench = _Bench(table, out, sample, frozenset(systems), say)
     bench.find_data()
@@ -219,7 +231,8 @@ class _Bench:
 
 
 def _unavailable(row: Row, group: str) -> GroupResult:
-    return GroupResult(group, "unavailable", row.unavailable, "recipe")
+    need: Need | None = None if row.unavailable is None else "recipe"
+    return GroupResult(group, "unavailable", row.why_not, need)
 
 
 def _ran(group: str, system: System, path: Path) -> GroupResult:

@@ -29,6 +29,8 @@ class Row:
         view: the part of a dataset id that says what the system sees of a query, such as 1-1 or
             left; None where it sees all.
         unavailable: why irtoolkit cannot run it.
+        human: who made the choices, where people did and no system, such as "three experts".
+        command: the command that measures its figures, where no run on the table's datasets does.
         reported: group to the figures that the paper prints, in the order of the columns; NaN
             where it prints none.
         note: how the row differs from the paper's own set-up, or what is wrong with its figures.
@@ -49,6 +51,8 @@ class Row:
     )
     view: str | None = None
     unavailable: str | None = None
+    human: str | None = None
+    command: str | None = None
     reported: dict[str, list[float]] = field(default_factory=dict)
     note: str | None = None
     first: str | None = None
@@ -57,6 +61,13 @@ class Row:
     train_set: dict[str, Any] = field(default_factory=dict)
     train_set_for: dict[str, dict[str, Any]] = field(default_factory=dict)
     doubtful: tuple[str, ...] = ()
+
+    @property
+    def why_not(self) -> str:
+        """Why no retriever runs it; empty where one does."""
+        if self.command is not None:
+            return f"measured by a command of its own: `{self.command}`"
+        return f"people chose: {self.human}" if self.human is not None else self.unavailable or ""
 
 
 @dataclass(frozen=True)
@@ -217,8 +228,13 @@ def _check_row(table: Table, row: Row, place: Place) -> None:
         group, _, column = cell.partition(".")
         if group not in row.reported or column not in table.columns:
             raise place.error(f"doubtful has {cell!r}, which is not a reported figure")
-    if (row.retriever is None) == (row.unavailable is None):
-        raise place.error("it needs either retriever or unavailable")
+    ways = {"retriever": row.retriever, "command": row.command, "human": row.human}
+    given = [name for name, way in {**ways, "unavailable": row.unavailable}.items() if way]
+    if len(given) != 1:
+        raise place.error(
+            f"it has {' and '.join(given) or 'none of them'}",
+            remedy="it needs one of retriever, command, human and unavailable",
+        )
     if row.train is not None and row.retriever is None:
         raise place.error("it has train and no retriever")
     if row.train is None and (row.train_set or row.train_set_for):

@@ -126,7 +126,7 @@ def test_every_row_makes_a_system(name: str) -> None:
     assert set(table.scales) <= set(table.columns)
     for row in table.rows:
         if row.retriever is None:
-            assert row.unavailable
+            assert row.why_not
             continue
         assert row.retriever in retrievers()
         for group in table.groups:
@@ -193,6 +193,8 @@ def test_a_figure_that_a_paper_does_not_print_is_a_dash() -> None:
         ('first = "BM25"', "rerank_depth"),
         ("rerank_depth = 100", "rerank_depth"),
         ('first = "nobody"\nrerank_depth = 100', "nobody"),
+        ('human = "three experts"', "it has retriever and human"),
+        ('command = "irtoolkit overlap"', "it has retriever and command"),
     ],
 )
 def test_a_row_with_keys_that_no_row_has_is_refused(tmp_path: Path, line: str, found: str) -> None:

@@ -1,0 +1,130 @@
+"""What gives the figures of each row of a paper's table.
+
+The state of a row is read from what the row has, such as its model and its recipe, and is the same
+on every machine. Whether the row can run here is said beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from irtoolkit.base.tables import TableCell, TextTable
+from irtoolkit.experiments.papers import Training, of_row
+from irtoolkit.experiments.reproduce import survey
+from irtoolkit.experiments.results import RowResult
+from irtoolkit.experiments.summary import folded
+from irtoolkit.experiments.tables import Table
+from irtoolkit.models.presets import Preset, find_preset
+from irtoolkit.ranking.systems import System
+
+State = Literal[
+    "measured", "weights", "recipe", "service", "reported", "human", "unpublished", "unavailable"
+]
+# What each state means, in the order in which they are explained.
+MEANINGS: Mapping[State, str] = {
+    "measured": "runs without other people's weights",
+    "weights": "runs with published weights, loaded by name",
+    "recipe": "runs with a model that irtoolkit trains",
+    "service": "asks a language model on another machine, which may cost money",
+    "reported": "a figure of the paper that another command measures",
+    "human": "people chose",
+    "unpublished": "no weights are published at the source that is named",
+    "unavailable": "irtoolkit has nothing that runs it",
+}
+
+
+@dataclass(frozen=True)
+class RowState:
+    """The state of one row of a table.
+
+    Attributes:
+        system: the system's name.
+        state: what gives its figures; see `MEANINGS`.
+        here: whether it can run on this machine, its data aside; None where nothing is to be run.
+        how: what runs, is trained or is loaded, or where that was looked for.
+    """
+
+    system: str
+    state: State
+    here: bool | None
+    how: str
+
+
+def row_states(table: Table, systems: Sequence[str] = ()) -> list[RowState]:
+    """The states of a table's rows. Nothing is run, and no data are read.
+
+    Args:
+        table: the experiment table.
+        systems: the rows; all when empty.
+
+    Raises:
+        InputError: a system that the table does not have.
+    """
+    return [_row_state(one, table) for one in survey(table, systems=systems).rows]
+
+
+def _row_state(result: RowResult, table: Table) -> RowState:
+    row = result.row
+    if row.command is not None:
+        return RowState(row.system, "reported", None, row.command)
+    if row.human is not None:
+        return RowState(row.system, "human", None, row.human)
+    if row.retriever is None:
+        return RowState(row.system, "unavailable", None, row.why_not)
+    # Groups differ in settings, such as a language, and not in what they need.
+    group, dataset = next(iter(table.groups.items()))
+    state, how = _needs(of_row(row, row.settings_for.get(group, {}), dataset))
+    if state == "recipe" and len(row.train_set_for) > 1:
+        how += f" (one for each of {', '.join(row.train_set_for)})"
+    if row.first is not None:
+        how += f", after {row.first}"
+    return RowState(row.system, state, all(cell.status == "ready" for cell in result.cells), how)
+
+
+def _needs(system: System) -> tuple[State, str]:
+    """What a system runs with, and how to get it."""
+    if isinstance(system.training, Training):
+        return "recipe", system.training.command
+    settings = system.retriever.settings()
+    if system.retriever.asks_others():
+        return "service", f"{settings['llm']} at {settings['endpoint']}"
+    if not settings.get("model"):
+        return "measured", system.retriever.name
+    preset = find_preset(settings["model"], settings.get("weights"), settings.get("query_weights"))
+    return _of_preset(preset)
+
+
+def _of_preset(preset: Preset) -> tuple[State, str]:
+    if preset.unpublished:
+        return "unpublished", f"looked at {preset.source}"
+    return "weights", " and ".join(filter(None, (preset.id, preset.query)))
+
+
+# -- as text -----------------------------------------------------------------------------------------
+
+
+def listing(table: Table, systems: Sequence[str] = ()) -> TextTable:
+    """The states of a table's rows as a table, with what each state means below."""
+    found = row_states(table, systems)
+    shown = {True: "yes", False: "no", None: None}
+    rows: list[list[TableCell]] = [
+        [one.system, one.state, shown[one.here], one.how] for one in found
+    ]
+    present = {one.state for one in found}
+    notes = [f"{state}: {means}" for state, means in MEANINGS.items() if state in present]
+    notes.append(f"irtoolkit reproduce {table.name} --missing says what a row needs to run here.")
+    lines = [line for note in notes for line in folded(note)]
+    return TextTable(["system", "state", "runs here", "with"], rows, table.title, ["", *lines])
+
+
+def overview(tables: Mapping[str, Table]) -> TextTable:
+    """A line for each table: the number of its rows in each state."""
+    rows: list[list[TableCell]] = []
+    for name, table in tables.items():
+        states = [one.state for one in row_states(table)]
+        counts = [f"{states.count(state)} {state}" for state in MEANINGS if state in states]
+        rows.append([name, len(states), ", ".join(counts)])
+    note = "irtoolkit reproduce TABLE --list lists its rows."
+    return TextTable(["table", "rows", "states"], rows, notes=["", note])
