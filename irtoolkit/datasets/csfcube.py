@@ -39,7 +39,7 @@ from irtoolkit.datasets.handlers import (
 from irtoolkit.datasets.source import ReleaseSource
 
 NAME = "csfcube"
-MEASURES = ("RPlast(rel=2)", "P(rel=2)@20", "R(rel=2)@20", "nDCGp(p=100)", "nDCGp(p=20)")
+MEASURES = ("RPlast(rel=2)", "P(rel=2)@20", "RListed(rel=2)@20", "nDCGp(p=100)", "nDCGp(p=20)")
 
 REPOSITORY = "iesl/CSFCube"
 COMMIT = "b02a6e48206e9991c3434493b41932914302d096"

@@ -45,7 +45,7 @@ SAMPLE_IDS = (
     *(f"csfcube/sample/{f}" for f in ("background", "method", "result")),
 )
 REAL_IDS = tuple(name.replace("/sample", "") for name in SAMPLE_IDS)
-DEFAULTS = ["RPlast(rel=2)", "P(rel=2)@20", "R(rel=2)@20", "nDCGp(p=100)", "nDCGp(p=20)"]
+DEFAULTS = ["RPlast(rel=2)", "P(rel=2)@20", "RListed(rel=2)@20", "nDCGp(p=100)", "nDCGp(p=20)"]
 
 
 @pytest.fixture(autouse=True)

@@ -376,7 +376,7 @@ def test_folds_are_those_of_evaluation_splits(files: Files, part: str) -> None:
 @pytest.mark.parametrize("part", PARTS)
 def test_protocol_measures_are_the_five_of_table_4(files: Files, part: str) -> None:
     plan = ir_datasets.load(files.name + part).irtoolkit().protocol_of()
-    expected = ["RPlast(rel=2)", "P(rel=2)@20", "R(rel=2)@20", "nDCGp(p=100)", "nDCGp(p=20)"]
+    expected = ["RPlast(rel=2)", "P(rel=2)@20", "RListed(rel=2)@20", "nDCGp(p=100)", "nDCGp(p=20)"]
     assert [ir_measures.parse_measure(name) for name in plan.measures] == [
         ir_measures.parse_measure(name) for name in expected
     ]
