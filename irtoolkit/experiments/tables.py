@@ -232,7 +232,7 @@ def _check_row(table: Table, row: Row, place: Place) -> None:
     given = [name for name, way in {**ways, "unavailable": row.unavailable}.items() if way]
     if len(given) != 1:
         raise place.error(
-            f"it has {' and '.join(given) or 'none of them'}",
+            f"it has {' and '.join(given) or 'no retriever'}",
             remedy="it needs one of retriever, command, human and unavailable",
         )
     if row.train is not None and row.retriever is None:
