@@ -113,7 +113,8 @@ def _list_tables(args: argparse.Namespace, systems: list[str]) -> None:
     if not args.list or systems:
         raise InputError(
             "no EXPERIMENT is named",
-            remedy=f"name one of {', '.join(tables())}, or give --list alone",
+            remedy=f"name one of {', '.join(tables())}, or give --list alone; see"
+            " irtoolkit reproduce --help",
         )
     if args.format == "json":
         found = {name: row_states(table) for name, table in tables().items()}
