@@ -69,8 +69,8 @@ def _row_state(result: RowResult, table: Table) -> RowState:
     row = result.row
     if row.command is not None:
         return RowState(row.system, "reported", None, row.command)
-    if row.human is not None:
-        return RowState(row.system, "human", None, row.human)
+    if row.people is not None:
+        return RowState(row.system, "human", None, row.people)
     if row.retriever is None:
         return RowState(row.system, "unavailable", None, row.why_not)
     # Groups differ in settings, such as a language, and not in what they need.

@@ -74,7 +74,7 @@ def _lines(result: RowResult, group: str, table: Table, sample: bool) -> list[li
     if cell.status == "measured":
         shown = None if cell.p_value is None else _p_value(cell.p_value)
         lines.append([row.system, "measured", *cell.figures.values(), shown])
-    elif row.human is None and row.command is None:
+    elif row.people is None and row.command is None:
         status = "failed" if result.status == "failed" else "missing"
         lines.append([row.system, status, *(None for _ in table.columns), None])
     printed = row.reported.get(group)

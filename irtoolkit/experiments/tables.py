@@ -29,7 +29,7 @@ class Row:
         view: the part of a dataset id that says what the system sees of a query, such as 1-1 or
             left; None where it sees all.
         unavailable: why irtoolkit cannot run it.
-        human: who made the choices, where people did and no system, such as "three experts".
+        people: who made the choices, where people did and no system, such as "three experts".
         command: the command that measures its figures, where no run on the table's datasets does.
         reported: group to the figures that the paper prints, in the order of the columns; NaN
             where it prints none.
@@ -51,7 +51,7 @@ class Row:
     )
     view: str | None = None
     unavailable: str | None = None
-    human: str | None = None
+    people: str | None = None
     command: str | None = None
     reported: dict[str, list[float]] = field(default_factory=dict)
     note: str | None = None
@@ -67,7 +67,7 @@ class Row:
         """Why no retriever runs it; empty where one does."""
         if self.command is not None:
             return f"measured by a command of its own: `{self.command}`"
-        return f"people chose: {self.human}" if self.human is not None else self.unavailable or ""
+        return f"people chose: {self.people}" if self.people is not None else self.unavailable or ""
 
 
 @dataclass(frozen=True)
@@ -228,12 +228,12 @@ def _check_row(table: Table, row: Row, place: Place) -> None:
         group, _, column = cell.partition(".")
         if group not in row.reported or column not in table.columns:
             raise place.error(f"doubtful has {cell!r}, which is not a reported figure")
-    ways = {"retriever": row.retriever, "command": row.command, "human": row.human}
+    ways = {"retriever": row.retriever, "command": row.command, "people": row.people}
     given = [name for name, way in {**ways, "unavailable": row.unavailable}.items() if way]
     if len(given) != 1:
         raise place.error(
             f"it has {' and '.join(given) or 'no retriever'}",
-            remedy="it needs one of retriever, command, human and unavailable",
+            remedy="it needs one of retriever, command, people and unavailable",
         )
     if row.train is not None and row.retriever is None:
         raise place.error("it has train and no retriever")

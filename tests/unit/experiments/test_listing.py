@@ -68,7 +68,7 @@ reported.en = [0.5]
 
 [[row]]
 system = "people"
-human = "three readers"
+people = "three readers"
 reported.en = [0.9]
 
 [[row]]

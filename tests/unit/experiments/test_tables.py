@@ -193,7 +193,7 @@ def test_a_figure_that_a_paper_does_not_print_is_a_dash() -> None:
         ('first = "BM25"', "rerank_depth"),
         ("rerank_depth = 100", "rerank_depth"),
         ('first = "nobody"\nrerank_depth = 100', "nobody"),
-        ('human = "three experts"', "it has retriever and human"),
+        ('people = "three experts"', "it has retriever and people"),
         ('command = "irtoolkit overlap"', "it has retriever and command"),
     ],
 )
