@@ -88,7 +88,7 @@ def _print_all(facts: Mapping[str, Mapping[str, Any]]) -> None:
 
     for name, known in facts.items():
         print(name)
-        shown = {key: value for key, value in known.items() if value not in (None, "", " ")}
+        shown = {key: value for key, value in known.items() if value not in (None, False, "", " ")}
         if known["missing"] is None:
             shown["weights"] = "here"
         for key, value in shown.items():

@@ -12,6 +12,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.models import loading
+from irtoolkit.models.cuts import Cut, cutting_tokenizer, with_tokenizer
 from irtoolkit.models.limits import (
     own_limit,
     own_prompt,
@@ -90,7 +91,7 @@ class SentenceModel(_Tokenized):
 
     def __init__(
         self, model: Any, kind: Kind, side: Side, device: str, prompt: str | None,
-        limit: int | None,
+        limit: int | None, cut: Cut | None = None,
     ) -> None:  # fmt: skip
         self._kind = kind
         # A cross-encoder reads both sides at once.
@@ -109,7 +110,13 @@ class SentenceModel(_Tokenized):
             if limit is not None and longest is not None and limit > longest:
                 limit = longest
                 set_limit(reader, kind, side, limit)
-        super().__init__(model, reader.tokenizer, device, prompt, limit)
+        tokenizer = reader.tokenizer
+        # A model that cuts nothing need not be able to.
+        if cut is not None and limit is not None:
+            tokenizer = cutting_tokenizer(tokenizer, cut, prompt or "")
+            # The model in memory is that of other texts too.
+            model = with_tokenizer(model, reader, tokenizer)
+        super().__init__(model, tokenizer, device, prompt, limit)
         self._asked = prompt
 
     @property
@@ -136,8 +143,9 @@ class Plain(_Tokenized):
     similarity: str | None = None
 
     def __init__(
-        self, model: Any, pooling: str, device: str, prompt: str | None, limit: int | None
-    ) -> None:
+        self, model: Any, pooling: str, device: str, prompt: str | None, limit: int | None,
+        cut: Cut | None = None,
+    ) -> None:  # fmt: skip
         if pooling not in POOLINGS:
             raise InputError(
                 f"no pooling {pooling!r}",
@@ -145,7 +153,10 @@ class Plain(_Tokenized):
             )
         longest = position_limit(model)
         refuse_longer(limit, longest)
-        super().__init__(model, model.tokenizer, device, prompt, limit or longest)
+        tokenizer = model.tokenizer
+        if cut is not None:
+            tokenizer = cutting_tokenizer(tokenizer, cut, prompt or "")
+        super().__init__(model, tokenizer, device, prompt, limit or longest)
         self._pool = POOLINGS[pooling]
         if pooling == "mask" and self._tokenizer.mask_token_id is None:
             raise InputError("pooling=mask needs a model with a mask token")
@@ -174,12 +185,14 @@ class Sparta(_Tokenized):
     similarity: str | None = "dot"
 
     def __init__(
-        self, model: Any, side: Side, device: str, limit: int | None, kept: int = 2000
-    ) -> None:
+        self, model: Any, side: Side, device: str, limit: int | None, cut: Cut | None = None,
+        kept: int = 2000,
+    ) -> None:  # fmt: skip
         longest = position_limit(model)
         refuse_longer(limit, longest)
+        tokenizer = model.tokenizer if cut is None else cutting_tokenizer(model.tokenizer, cut)
         # BEIR cuts at 500 tokens.
-        super().__init__(model, model.tokenizer, device, None, limit or min(500, longest))
+        super().__init__(model, tokenizer, device, None, limit or min(500, longest))
         self._side, self._kept = side, kept
 
     @cached_property

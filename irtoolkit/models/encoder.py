@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from irtoolkit.datasets.cache import cache_home
 from irtoolkit.models import loading, presets
 from irtoolkit.models.adapters import Adapter, Item
 from irtoolkit.models.batches import Batches
+from irtoolkit.models.cuts import Cut
 from irtoolkit.models.loading import Precision
 from irtoolkit.models.opening import AdapterSettings, load_adapter
 from irtoolkit.models.presets import Kind, Side
@@ -51,6 +52,7 @@ class EncoderSettings:
         options: of late interaction; see `irtoolkit.models.opening.load_adapter`.
         device: by default a GPU when there is one.
         batch_tokens: tokens at once; by default by the device.
+        cut: how a longer text is cut; by default at its end.
     """
 
     model: str
@@ -66,6 +68,7 @@ class EncoderSettings:
     options: tuple[tuple[str, Any], ...] = ()
     device: str | None = None
     batch_tokens: int | None = None
+    cut: Cut | None = None
 
 
 class Encoder:
@@ -80,23 +83,25 @@ class Encoder:
         presets.require_kind(self.preset, how.kind)
         place = presets.model_folder(self.preset.side(how.side))
         query = how.side == "query"
-        if how.length is not None and how.length < 1:
-            raise InputError(f"a length of {how.length} tokens is not at least 1")
         device = loading.torch_device(how.device)
         precision = loading.chosen_precision(how.precision, device)
         known = self.preset
-        length = how.length or (known.query_length if query else known.doc_length)
+        saved = bool(presets.read_model_json(place, "modules.json"))
+        length = _length(how, known, saved)
         prompt = how.prompt
         if prompt is None:
             prompt = known.query_prompt if query else known.doc_prompt
         self._how = how
-        if how.pooling is not None and presets.read_model_json(place, "modules.json"):
+        if how.pooling is not None and saved:
             raise InputError(
                 f"pooling={how.pooling}: the model {how.model} says itself how it pools",
                 remedy="leave pooling out",
             )
         pooling = how.pooling or known.pooling
-        chosen = AdapterSettings(device, precision, pooling, prompt, length, how.options)
+        cut = how.cut
+        if known.cuts_special and not saved:
+            cut = replace(cut or Cut(), special=True)
+        chosen = AdapterSettings(device, precision, pooling, prompt, length, how.options, cut)
         self._model: Adapter = load_adapter(place, how.kind, how.side, chosen)
         self._batches = Batches(self._model, how.batch_tokens)
         decides = {
@@ -106,8 +111,11 @@ class Encoder:
             "libraries": {name: metadata.version(name) for name in _LIBRARIES}, "form": _FORM,
         }  # fmt: skip
         # These move no vector by more than the last bits, or are in the fingerprint.
-        for key in ("device", "batch_tokens", "weights", "query_weights"):
+        for key in ("device", "batch_tokens", "weights", "query_weights", "cut"):
             del decides[key]
+        # Vectors of texts that are cut at their end were made before there was a choice.
+        if cut is not None:
+            decides["cut"] = asdict(cut)
         name = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:32]
         self._store = Store(cache_home() / "vectors" / name)
 
@@ -206,7 +214,7 @@ class Encoder:
         cut = 0 if limit is None else int(np.count_nonzero(rows.lengths > limit))
         if cut:
             _log.warning(
-                "%s: %d of %d %s are longer than %d tokens and are cut there",
+                "%s: %d of %d %s are longer than %d tokens and are cut",
                 self._how.model, cut, len(rows), what, limit,
             )  # fmt: skip
 
@@ -236,6 +244,20 @@ class _Chunks:
         if not self._encoder.settle(self._keys, self._items, self._bar, wait=False):
             self._put_off.append((self._keys, self._items))
         self._keys, self._items = [], []
+
+
+def _length(how: EncoderSettings, known: presets.Preset, saved: bool) -> int | None:
+    """The tokens after which texts are cut: those asked for, else the preset's; None is the model's.
+
+    A sentence-transformers folder that takes the place of a preset's weights has a length of its own.
+    """
+    if how.length is not None and how.length < 1:
+        raise InputError(f"a length of {how.length} tokens is not at least 1")
+    query = how.side == "query"
+    given = (how.query_weights or how.weights) if query else how.weights
+    if how.length is not None or (saved and given is not None):
+        return how.length
+    return known.query_length if query else known.doc_length
 
 
 def pack(output: Output, stored: Stored) -> Output:

@@ -10,6 +10,7 @@ from typing import Any
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.models import loading
 from irtoolkit.models.adapters import Adapter, Averaged, Plain, SentenceModel, Sparta
+from irtoolkit.models.cuts import Cut
 from irtoolkit.models.limits import set_options
 from irtoolkit.models.presets import (
     SAVED_AS,
@@ -36,6 +37,7 @@ class AdapterSettings:
         prompt: text put before each text; by default the model's own.
         limit: number of tokens after which a text is truncated; by default the model's own.
         options: options of a late-interaction model, ("expansion", bool) and ("skiplist", bool).
+        cut: how a longer text is cut; None cuts it as the model itself does, at its end.
     """
 
     device: str
@@ -44,6 +46,7 @@ class AdapterSettings:
     prompt: str | None = None
     limit: int | None = None
     options: tuple[tuple[str, Any], ...] = ()
+    cut: Cut | None = None
 
 
 def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSettings) -> Adapter:
@@ -77,10 +80,10 @@ def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSetting
         )
     )
     if plain and pooling == "sparta":
-        return Sparta(model, side, device, limit)
+        return Sparta(model, side, device, limit, settings.cut)
     if plain:
-        return Plain(model, str(pooling), device, settings.prompt, limit)
-    return SentenceModel(model, kind, side, device, settings.prompt, limit)
+        return Plain(model, str(pooling), device, settings.prompt, limit, settings.cut)
+    return SentenceModel(model, kind, side, device, settings.prompt, limit, settings.cut)
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,7 @@ class Preset:
         similarity: of two vectors, as its authors compute it.
         query_prompt, doc_prompt: put before a text.
         query_length, doc_length: tokens after which a text is cut.
+        cuts_special: whether what a text has too many is cut off with the special tokens at its ends.
         join: what stands between the segments of a text; "sep" is the model's separator token.
         source: where its facts come from.
         paper: where the system stands in which paper.
@@ -70,6 +71,7 @@ class Preset:
     doc_prompt: str | None = None
     query_length: int | None = None
     doc_length: int | None = None
+    cuts_special: bool = False
     join: str = " "
     source: str = ""
     paper: str = ""

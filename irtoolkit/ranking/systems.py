@@ -98,10 +98,11 @@ class System:
             known = [*error.known, *TASK_SETTINGS]
             raise UnknownSettingError(error.owner, error.key, known) from None
         try:
-            return cls(name, made, TaskSettings(**parse_settings(TaskSettings, shared, "the task")))
+            task = TaskSettings(**parse_settings(TaskSettings, shared, "the task"))
         except InputError as error:
             # The field cannot be called self, which is what the user wrote.
             raise InputError(error.found.replace("setting own=", "setting self=")) from None
+        return cls(name, made.for_queries(task.query), task)
 
     def settings(self) -> dict[str, Any]:
         """Everything that decides the ranking, flat."""

@@ -147,6 +147,10 @@ class Retriever:
         """The retriever with the settings that it takes by default for texts in a language."""
         return self
 
+    def for_queries(self, view: str) -> Self:
+        """The retriever with the settings that it takes by default for a view of the queries."""
+        return self
+
     def most(self) -> int | None:
         """How many documents of a query it ranks at most; None where it ranks them all."""
         return None

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
+from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading, presets
+from irtoolkit.models.cuts import Cut, CutOff
 from irtoolkit.models.encoder import Encoder, EncoderSettings
 from irtoolkit.models.loading import Precision
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.task import Task
-from irtoolkit.retrievers.texts import Segments
+from irtoolkit.retrievers.texts import Segments, mask_of
 
 
 @dataclass(frozen=True)
@@ -78,18 +80,40 @@ class TwoSided(Neural):
         query_weights: the folder or hub id of the query encoder, where queries have their own.
         query_length, doc_length: tokens after which a text is cut; by default the preset's, else
             the model's own.
+        query_cut: what is cut off a query that is too long: its "end", its "start", or both "sides",
+            so that `around` stays in the middle; by default the sides of a masked view, and else
+            the end.
+        around: text that stays in the middle of a query whose sides are cut; by default the token of
+            a masked view. A query without it is cut at its end.
     """
 
     query_weights: str | None = None
     query_length: int | None = None
     doc_length: int | None = None
+    query_cut: CutOff | None = None
+    around: str | None = None
 
     def preset(self) -> presets.Preset:
         return presets.find_preset(self.model, self.weights, self.query_weights)
 
     def encoding(self, side: Side) -> dict[str, Any]:
         length = self.query_length if side == "query" else self.doc_length
-        return {"length": length, "query_weights": self.query_weights}
+        more = {"length": length, "query_weights": self.query_weights}
+        return more if side == "document" else {**more, "cut": self._cut()}
+
+    def for_queries(self, view: str) -> Self:
+        token = mask_of(view)
+        if token is None or self.query_cut in ("end", "start"):
+            return self
+        return replace(self, query_cut="sides", around=self.around or token)
+
+    def _cut(self) -> Cut | None:
+        if self.query_cut == "sides" and self.around is None:
+            raise InputError(
+                "query_cut=sides: nothing says what stays in the middle of a query",
+                remedy="a masked view of the queries, such as query=masked:[MASK], or around=TEXT",
+            )
+        return None if self.query_cut in (None, "end") else Cut(self.query_cut, self.around)
 
     def encoder(self, side: Side) -> Encoder:
         return Encoder(self.how(side))
@@ -97,7 +121,7 @@ class TwoSided(Neural):
     def kept_settings(self) -> dict[str, Any]:
         """Everything that decides what is kept of a document."""
         how = asdict(self.how("document"))
-        for name in ("device", "batch_tokens", "weights", "query_weights"):
+        for name in ("device", "batch_tokens", "weights", "query_weights", "cut"):
             del how[name]
         how["model"] = presets.weights_hash(self.preset().side("document"))
         how["options"] = [list(option) for option in how["options"]]

@@ -173,9 +173,9 @@ def view(record: Any, name: str) -> Segments:
     """
     if name == DEFAULT_VIEW:
         return (record.default_text(),)
-    kind, marked, token = name.partition(":")
-    if kind == MASKED and hasattr(record, "with_mask"):
-        return (record.with_mask(token if marked else MASK_TOKEN),)
+    token = mask_of(name)
+    if token is not None and hasattr(record, "with_mask"):
+        return (record.with_mask(token),)
     segments: list[str] = []
     for part in name.split("+"):
         value = _text(record, part)
@@ -192,6 +192,14 @@ def view(record: Any, name: str) -> Segments:
                 remedy=f"{did_you_mean(part, names)}fields are {', '.join(sorted(names))}; or {DEFAULT_VIEW}",
             )
     return tuple(segments)
+
+
+def mask_of(name: str) -> str | None:
+    """The token that a masked view puts in place of what was removed; None of another view."""
+    kind, marked, token = name.partition(":")
+    if kind != MASKED:
+        return None
+    return token if marked else MASK_TOKEN
 
 
 def _text(record: Any, name: str) -> Segments | None:

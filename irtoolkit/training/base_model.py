@@ -9,7 +9,9 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import limits, loading, presets
+from irtoolkit.models.cuts import Cut, cutting_tokenizer
 from irtoolkit.models.presets import Preset, Side
+from irtoolkit.retrievers.texts import mask_of
 from irtoolkit.training.base_checkpoint import SIDES, find_checkpoint, open_checkpoint, start_of
 from irtoolkit.training.dense_model import dense_model, scratch_model
 from irtoolkit.training.lstm import FROM_SCRATCH
@@ -48,6 +50,7 @@ def build_model(
             else _BUILDERS[recipe.kind](recipe)
         )
     _set_lengths(made, recipe)
+    _cut_around_mask(made, recipe)
     device = loading.torch_device(device)
     return loading.load_model(recipe.start, lambda: made, "published", device)
 
@@ -223,6 +226,22 @@ def _set_lengths(model: Any, recipe: Recipe) -> None:
             _set_side_length(reader, side, length)
         else:
             limits.set_limit(reader, recipe.kind, side, length)
+
+
+def _cut_around_mask(model: Any, recipe: Recipe) -> None:
+    """Makes a model read masked queries as retrieval does: what is too long is cut on both sides.
+
+    A cross-encoder reads pairs, which are cut at their ends.
+    """
+    tokens = {mask_of(stage.query) for stage in recipe.stages}
+    if recipe.kind == "cross" or tokens == {None}:
+        return
+    token = next(iter(sorted(tokens - {None}, key=str)))
+    reader = limits.reader_of(model, recipe.kind, "query")
+    tokenizer = getattr(reader, "processor", None)
+    if getattr(tokenizer, "is_fast", False):
+        prompt = limits.own_prompt(model, "query") or ""
+        reader.processor = cutting_tokenizer(tokenizer, Cut("sides", token), prompt)
 
 
 def _set_side_length(reader: Any, side: Side, length: int) -> None:

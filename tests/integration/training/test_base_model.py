@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,12 @@ from sentence_transformers.base.modules import Dense, Normalize, Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling, StaticEmbedding
 
 from irtoolkit.models import loading, presets
+from irtoolkit.models.cuts import Cut
 from irtoolkit.models.opening import AdapterSettings, load_adapter
 from irtoolkit.models.presets import SAVED_AS
 from irtoolkit.retrievers import cross, dense, late, sparse
+from irtoolkit.training.base_model import build_model
+from irtoolkit.training.recipes import Stage
 from tests.datasets import paired, register, table
 from tests.tiny import (
     DIMENSIONS,
@@ -22,7 +26,7 @@ from tests.tiny import (
     sentence_model,
     tokenizer,
 )
-from tests.unit.training.test_base_model import build, scores
+from tests.unit.training.test_base_model import build, recipe, scores
 
 
 @pytest.fixture(autouse=True)
@@ -107,3 +111,32 @@ def test_a_saved_model_ranks_as_it_did(name: str, starts: Any, tmp_path: Path) -
     if kind == "sparse":  # which has no score for what has no term in common
         found = {pair: found.get(pair, 0.0) for pair in paired(expected)}
     assert found == pytest.approx(paired(expected), rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["dense", "late"])
+@pytest.mark.parametrize("encoders", [1, 2])
+def test_masked_queries_are_cut_in_training_as_in_retrieval(
+    kind: str, encoders: int, starts: Any, tmp_path: Path
+) -> None:
+    if kind == "late" and encoders == 2:
+        return
+    how = {"pooling": "cls", "encoders": encoders} if kind == "dense" else {"kind": kind}
+    made = replace(
+        recipe(starts["plain"], query_length=12, **how),
+        stages=(Stage(dataset="d", query="masked"),),
+    )
+    model = build_model(made, 1, "cpu")
+    text = f"{' lamp' * 30} [MASK] {' ship' * 30}"
+    read = model.preprocess([text], prompt=model.prompts.get("query"), task="query")["input_ids"]
+    mask = model.tokenizer.mask_token_id
+    assert mask in read[0].tolist()
+    model.save_pretrained(str(tmp_path / "model"))
+    settings = AdapterSettings("cpu", "fp32", cut=Cut("sides", "[MASK]"))
+    adapter: Any = load_adapter(str(tmp_path / "model"), kind, "query", settings)  # type: ignore[arg-type]
+    again = adapter._model.preprocess([text], prompt=adapter._asked, task="query")["input_ids"]
+    assert again.tolist() == read.tolist()
+    assert read.shape == (1, 12)
+    # Once saved, it is like any other model: it is the view that says how queries are cut.
+    plain = load_adapter(str(tmp_path / "model"), kind, "query", AdapterSettings("cpu", "fp32"))  # type: ignore[arg-type]
+    end = plain._model.preprocess([text], prompt=adapter._asked, task="query")["input_ids"]  # type: ignore[attr-defined]
+    assert mask not in end[0].tolist()

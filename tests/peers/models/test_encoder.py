@@ -396,7 +396,7 @@ def test_what_was_cut_is_reported_also_from_disk(plain: Path, pooling: str | Non
             caplog.clear()
             rows = encoder(plain, pooling=pooling).encode(texts, what="documents")
             assert [record.getMessage() for record in caplog.records] == [
-                f"{plain}: 2 of 4 documents are longer than {LONGEST} tokens and are cut there"
+                f"{plain}: 2 of 4 documents are longer than {LONGEST} tokens and are cut"
             ]
             assert rows.lengths.tolist() == [62, 4, 63, 4]
         caplog.clear()

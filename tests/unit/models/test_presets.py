@@ -43,6 +43,8 @@ def test_keys_and_values_are_of_their_kind(name: str) -> None:
         elif key in NUMBERS:
             assert type(value) is int, key
             assert 1 <= value <= 512, key
+        elif key == "cuts_special":
+            assert value is True
         else:
             assert key in TEXTS, key
             assert isinstance(value, str), key
