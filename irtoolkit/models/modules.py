@@ -18,6 +18,7 @@ from torch import Tensor
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, read_lines
+from irtoolkit.models.sememe_words import Lookup, words_of_tokens
 
 _LEXICON, _VECTORS = "sememes.tsv", "sememes.safetensors"
 
@@ -137,43 +138,49 @@ class SememeTransformer(Transformer):  # type: ignore[misc]
     of sememes are drawn from a normal distribution with the deviation that the transformer's own
     are initialised with, and are trained.
 
-    Words are the longest sequences of the pre-tokenizer's words that the lexicon has, found from
-    left to right and compared in lower case. BERT's splits English at spaces and punctuation, and
-    Chinese into characters, so that Chinese words are found by longest match over the text. A
-    prompt is part of the text.
+    With lookup="longest", words are the longest sequences of the pre-tokenizer's words that the
+    lexicon has, found from left to right. BERT's splits English at spaces and punctuation, and
+    Chinese into characters, so that Chinese words are found by longest match over the text.
+    QuoteR's released code takes the words of NLTK's tokenizer in English ("nltk"), and in Chinese
+    each token of the vocabulary ("tokens"). Words are compared in lower case; a prompt is part of
+    the text.
 
     Args:
         model_name_or_path: see sentence-transformers' Transformer.
         lexicon: words and their sememes.
         alpha: weight of the sememes.
+        lookup: what has sememes, see `irtoolkit.models.sememe_words`.
     """
 
-    config_keys = [*Transformer.config_keys, "alpha"]  # noqa: RUF012 as in the library
+    config_keys = [*Transformer.config_keys, "alpha", "lookup"]  # noqa: RUF012 as in the library
 
     def __init__(
-        self, model_name_or_path: str, *, lexicon: Lexicon, alpha: float = 1.0, **how: Any
-    ) -> None:
+        self, model_name_or_path: str, *, lexicon: Lexicon, alpha: float = 1.0,
+        lookup: Lookup = "longest", **how: Any,
+    ) -> None:  # fmt: skip
         super().__init__(model_name_or_path, **how)
-        self._take(lexicon, alpha)
+        self._take(lexicon, alpha, lookup)
 
     @classmethod
-    def of(cls, transformer: Any, lexicon: Lexicon, alpha: float) -> Any:
+    def of(
+        cls, transformer: Any, lexicon: Lexicon, alpha: float, lookup: Lookup = "longest"
+    ) -> Any:
         """Gives a transformer sememes. It is changed, so that nothing is loaded twice.
 
         Raises:
             InputError: its tokenizer does not tell where tokens stand in a text.
         """
         transformer.__class__ = cls
-        transformer._take(lexicon, alpha)
+        transformer._take(lexicon, alpha, lookup)
         return transformer
 
-    def _take(self, lexicon: Lexicon, alpha: float) -> None:
+    def _take(self, lexicon: Lexicon, alpha: float, lookup: Lookup) -> None:
         if not getattr(self.tokenizer, "is_fast", False):
             raise InputError(
                 "sememes need a tokenizer that tells where its tokens stand in a text",
                 remedy="a model with a tokenizer.json",
             )
-        self.lexicon, self.alpha = lexicon, alpha
+        self.lexicon, self.alpha, self.lookup = lexicon, alpha, lookup
         self._numbers = lexicon.number()
         self._longest = max(map(len, lexicon.words))
         width = self.model.get_input_embeddings().embedding_dim
@@ -197,7 +204,9 @@ class SememeTransformer(Transformer):  # type: ignore[misc]
             return features
         found = torch.zeros_like(features["input_ids"])
         for row, text in enumerate(inputs):
-            words = self._words((prompt or "") + str(text), features.encodings[row])  # type: ignore[attr-defined]
+            coded = features.encodings[row]  # type: ignore[attr-defined]
+            whole = (prompt or "") + str(text)
+            words = words_of_tokens(self.lookup, whole, coded, self._numbers, self._longest)
             found[row] = torch.tensor(words)
         features["sememe_words"] = found
         return features
@@ -205,32 +214,6 @@ class SememeTransformer(Transformer):  # type: ignore[misc]
     def _should_flatten_inputs(self, *_: Any, **__: Any) -> bool:
         """Texts end to end would lose their words."""
         return False
-
-    def _words(self, text: str, coded: Any) -> list[int]:
-        """The number of each token's word in the lexicon, 0 for a token of none."""
-        # A word that truncation cuts in two is still that word.
-        places: dict[int, tuple[int, int]] = {}
-        for part in (coded, *coded.overflowing):
-            for word, (begin, end) in zip(part.word_ids, part.offsets, strict=True):
-                if word is not None:
-                    low, high = places.get(word, (begin, end))
-                    places[word] = (min(low, begin), max(high, end))
-        ordered = sorted(places)
-        found: dict[int, int] = {}
-        i = 0
-        while i < len(ordered):
-            begin = places[ordered[i]][0]
-            j = i
-            while j < len(ordered) and places[ordered[j]][1] - begin <= self._longest:
-                j += 1
-            while j > i:
-                number = self._numbers.get(text[begin : places[ordered[j - 1]][1]].lower())
-                if number is not None:
-                    found.update(dict.fromkeys(ordered[i:j], number))
-                    break
-                j -= 1
-            i = max(j, i + 1)
-        return [0 if word is None else found.get(word, 0) for word in coded.word_ids]
 
     # -- embeddings ---------------------------------------------------------------------------
 

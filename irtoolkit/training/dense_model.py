@@ -30,7 +30,7 @@ def dense_model(recipe: Recipe) -> Any:
         side: _pooled(_route(opened[side], side), pooling[side], *starts[side]) for side in SIDES
     }
     if recipe.sememes is not None:
-        _add_sememes(routes["document"], recipe.sememes, recipe.alpha)
+        _add_sememes(routes["document"], recipe)
     preset = starts["document"][0]
     similarity = (
         COMPARED_AS.get(recipe.similarity or preset.similarity or "") or of_docs.similarity_fn_name
@@ -109,8 +109,8 @@ def _pooled(modules: list[Any], pooling: str, preset: Preset, folder: str) -> li
     return [reader, MaskPooling(width, mask)]
 
 
-def _add_sememes(modules: list[Any], path: str, alpha: float) -> None:
-    """Adds the sememes of a lexicon to the token vectors of an encoder."""
+def _add_sememes(modules: list[Any], recipe: Recipe) -> None:
+    """Adds the sememes of the recipe's lexicon to the token vectors of an encoder."""
     from sentence_transformers.base.modules import Transformer
 
     from irtoolkit.models.modules import SememeTransformer, read_lexicon
@@ -120,7 +120,8 @@ def _add_sememes(modules: list[Any], path: str, alpha: float) -> None:
             "sememes are for the tokens of a transformer that has no sememes yet",
             remedy="leave sememes out, or start from a plain transformer",
         )
-    modules[0] = SememeTransformer.of(modules[0], read_lexicon(path), alpha)
+    lexicon = read_lexicon(str(recipe.sememes))
+    modules[0] = SememeTransformer.of(modules[0], lexicon, recipe.alpha, recipe.lookup)
 
 
 def _prompts(opened: dict[str, Any], starts: dict[Side, tuple[Preset, str]]) -> dict[str, str]:

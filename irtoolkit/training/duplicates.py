@@ -32,6 +32,8 @@ _WORD = re.compile(r"\w+")
 _EAST = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]")
 # Tolerance for a product of a size and a similarity, which floating point may round up.
 _SLACK = 1e-9
+# A similarity that no two documents have.
+_NONE_NEAR = 2.0
 
 
 class DuplicateFinder:
@@ -40,19 +42,22 @@ class DuplicateFinder:
     Documents are added one by one; of each its words and its place in a book are kept.
     """
 
-    def __init__(self, near: float) -> None:
+    def __init__(self, near: float | None) -> None:
         """Creates an empty finder.
 
         Args:
-            near: the least Jaccard similarity of near duplicates; above 1 there are none.
+            near: the least Jaccard similarity of near duplicates; above 1 there are none. With None
+                there are no overlapping passages either.
 
         Raises:
             InputError: `near` is not above 0, and all documents would be near duplicates.
         """
+        self._overlaps = near is not None
+        near = _NONE_NEAR if near is None else near
         if not near > 0:
             raise InputError(
                 f"near={near} makes any two documents near duplicates",
-                remedy="0.8 is usual; above 1 there are no near duplicates",
+                remedy="0.8 is usual; near=none bars no near duplicate",
             )
         self._near = near
         # A new word gets the next number.
@@ -81,8 +86,8 @@ class DuplicateFinder:
     def exclusions(self, queries: Ints, golds: Ints, count: int) -> Exclusions:
         """The documents that each query excludes.
 
-        They are its relevant documents, their near duplicates, and the passages that share a
-        sentence with one of them.
+        They are its relevant documents, and unless `near` is None their near duplicates and the
+        passages that share a sentence with one of them.
 
         Args:
             queries, golds: (n,) queries and documents relevant to them.
@@ -93,7 +98,9 @@ class DuplicateFinder:
         duplicates = self._duplicates(words, np.unique(word_sets[golds]), total)
         owners, others = duplicates.take(word_sets[golds])
         distinct_golds, gold_of = np.unique(golds, return_inverse=True)
-        sharing, shared = self._overlapping(distinct_golds).take(gold_of)
+        sharing = shared = np.empty(0, np.int64)
+        if self._overlaps:
+            sharing, shared = self._overlapping(distinct_golds).take(gold_of)
         return Exclusions(
             word_sets,
             total,

@@ -34,7 +34,7 @@ class Loss:
         make: makes the torch module.
         least: smallest number of negatives of a row.
         most: largest number of negatives of a row; None if there is no limit.
-        apart: whether the documents of other rows of a batch are negatives of a row.
+        shared: whether the documents of other rows of a batch are negatives of a row.
         cached: kinds of models for which gradients may be cached (setting `chunk`).
         teacher: whether it learns the scores of a teacher.
         matrix: whether it needs the vectors of all documents, whose encoder is frozen.
@@ -50,7 +50,7 @@ class Loss:
     make: Callable[[LossCase], Any]
     least: int = 0
     most: int | None = None
-    apart: bool = False
+    shared: bool = False
     cached: tuple[Kind, ...] = ()
     teacher: bool = False
     matrix: bool = False
@@ -141,13 +141,13 @@ def _check_negatives(loss: Loss, stage: Stage) -> None:
             f" and there are {count}",
             remedy="negatives=none" if not loss.most else f"count={loss.most}",
         )
-    if loss.apart and stage.negatives == "random":
+    if loss.shared and stage.negatives == "random":
         raise InputError(
             f"negatives=random with loss={loss.name}: a document drawn for one row may be relevant"
             " to another row of its batch, for which it would be a negative",
             remedy="negatives=none or mined, or loss=sampled",
         )
-    if loss.apart and count == 0 and stage.batch < 2:
+    if loss.shared and count == 0 and stage.batch < 2:
         raise InputError(
             f"loss={loss.name} has no negative in a batch of one row", remedy="a batch of 2 or more"
         )
@@ -201,7 +201,7 @@ LOSSES: dict[str, Loss] = {
     for loss in (
         Loss(
             "in-batch", "softmax over the documents of the batch",
-            "RELiC §3.2; EgRet equation 1", _VECTORS, "texts", makers.in_batch, apart=True,
+            "RELiC §3.2; EgRet equation 1", _VECTORS, "texts", makers.in_batch, shared=True,
             cached=_VECTORS,
         ),
         Loss(

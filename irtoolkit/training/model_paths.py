@@ -14,6 +14,11 @@ from irtoolkit.training.recipes import Recipe
 
 # The record of a completed training, in the folder of the model.
 RECORD = "training.json"
+# What plans of earlier versions do not say, by a setting beside it: what was then done always.
+_ADDED: dict[str, dict[str, Any]] = {
+    "near": {"apart": True, "pairs": "all"},
+    "alpha": {"lookup": "longest"},
+}
 
 
 def trained_folder(recipe: str, settings: Mapping[str, Any] | None = None) -> Path:
@@ -48,9 +53,12 @@ def trained_by(folder: Path, recipe: Recipe) -> bool:
 def comparable(plan: Any) -> Any:
     """A plan as JSON without the settings that are None.
 
-    So a plan stays the same if a later version of irtoolkit adds a setting that is None by default.
+    So a plan stays the same if a later version of irtoolkit adds a setting that is None by default,
+    or one whose value in earlier versions is known.
     """
     if isinstance(plan, Mapping):
+        for known, added in _ADDED.items():
+            plan = {**added, **plan} if known in plan else plan
         return {key: comparable(value) for key, value in plan.items() if value is not None}
     if isinstance(plan, list | tuple):
         return [comparable(value) for value in plan]

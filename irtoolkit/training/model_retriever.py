@@ -75,17 +75,34 @@ _OUTPUT: dict[Kind, dict[str, bool]] = {
 }  # fmt: skip
 
 
+# Mean number of groups that a document is a candidate of, from which on all are encoded at once.
+_SHARED = 4
+
+
 def _dense(retriever: ModelRetriever, queries: list[str], task: Task) -> Scorer:
     vectors = retriever.encode(queries, query=True)
     theirs = retriever.model.similarity_fn_name
     similarity = next((ours for ours, name in COMPARED_AS.items() if name == theirs), theirs)
 
+    known = _shared_vectors(retriever, task)
+
     def candidates(doc: Ints) -> Block:
-        docs = retriever.encode(retriever.texts_of(task, doc), query=False)
+        docs = (
+            retriever.encode(retriever.texts_of(task, doc), query=False)
+            if known is None
+            else known[doc]
+        )
         compare = prepared(docs, similarity)
         return lambda query: compare(vectors[query])
 
     return candidates
+
+
+def _shared_vectors(retriever: ModelRetriever, task: Task) -> Any:
+    """(D, d) vectors of all documents if most are candidates of several groups, else None."""
+    if sum(len(group.docs) for group in task.groups) < _SHARED * len(task.doc_ids):
+        return None
+    return retriever.encode(retriever.texts_of(task, np.arange(len(task.doc_ids))), query=False)
 
 
 def _by_model(retriever: ModelRetriever, queries: list[str], task: Task) -> Scorer:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.models.sememe_words import Lookup
 
 Pooling = Literal["own", "cls", "mean", "max", "mask"]
 Schedule = Literal["linear", "constant", "cosine", "constant_with_warmup"]
@@ -25,13 +26,18 @@ class Stage:
         doc: view of the documents, see `irtoolkit.retrievers.texts.view`.
         around: number of sentences on either side of a passage, for surroundings.
         length: number of sentences of a passage, for surroundings.
+        pairs: rows of a query: one for each relevant document ("all"), or only "one", for its gold
+            document.
         negatives: negatives of a row: "none" of its own, "random" candidates of its query, or hard
             negatives "mined" from the run.
         count: number of negatives of a row.
         run: TREC run file that negatives are mined from.
         depth: number of ranks of each query that negatives are mined from.
         near: least Jaccard similarity, of the words of a document and of a relevant one, at which
-            the document is a near duplicate and never a negative.
+            the document is a near duplicate and never a negative; nor is then a passage that shares
+            a sentence with a relevant one. None bars only the relevant documents.
+        apart: whether rows are in different batches if one's document or mined negative may not be
+            a negative of the other; otherwise every other document of a batch is a negative.
         teacher: cross-encoder whose scores are learned.
         grouped: whether all rows of a batch are of one group, such as a book.
         loss: name of the loss, see `irtoolkit.training.losses`.
@@ -53,6 +59,8 @@ class Stage:
         every: number of steps between evaluations; None evaluates after each epoch.
         patience: number of evaluations without a better one after which training stops; None never
             stops early.
+        ways: largest number of candidates that each query ranks when the model is evaluated: its
+            relevant documents, and others drawn at random; None ranks all.
         held_out: share of the queries that is held out from training, or of the groups if batches
             are grouped; the model is evaluated on them if `evaluate` names no dataset.
     """
@@ -64,11 +72,13 @@ class Stage:
     doc: str = "default"
     around: int = 4
     length: int = 1
+    pairs: Literal["all", "one"] = "all"
     negatives: Literal["none", "random", "mined"] = "none"
     count: int = 0
     run: str | None = None
     depth: int = 100
-    near: float = 0.8
+    near: float | None = None
+    apart: bool = False
     teacher: str | None = None
     grouped: bool = False
     loss: str = "in-batch"
@@ -87,6 +97,7 @@ class Stage:
     measure: str | None = None
     every: int | None = None
     patience: int | None = None
+    ways: int | None = None
     held_out: float = 0.0
 
     @property
@@ -123,6 +134,8 @@ class Recipe:
         labels: number of outputs of a cross-encoder.
         sememes: lexicon of sememes that are added to the documents' tokens (QuoteR §5.3).
         alpha: weight of the sememes.
+        lookup: what has sememes: the "longest" words of the lexicon in a text, the words of
+            "nltk"'s tokenizer, or the "tokens" of the base model's vocabulary.
         words: file of word vectors, such as GloVe's, for "lstm"; None draws them at random.
         width: size of the state of "lstm"; None is 300.
         precision: precision of training: "fp32", or mixed precision with "bf16" or "fp16"; "auto"
@@ -150,6 +163,7 @@ class Recipe:
     labels: Literal[1, 2] = 1
     sememes: str | None = None
     alpha: float = 1.0
+    lookup: Lookup = "longest"
     words: str | None = None
     width: int | None = None
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
@@ -170,8 +184,8 @@ def check_ranges(recipe: Recipe) -> None:
     """Checks that the numbers of a recipe are in their ranges.
 
     Raises:
-        InputError: names the first number that is not; or a stage has `every` or `patience`
-            without a measure.
+        InputError: names the first number that is not; or a stage has `every`, `patience` or
+            `ways` without a measure.
     """
     if not 0 <= recipe.seed < 1 << 32:
         raise InputError(f"seed={recipe.seed} is not between 0 and 2^32 - 1")
@@ -185,10 +199,11 @@ def check_ranges(recipe: Recipe) -> None:
             ("held_out", 0 <= stage.held_out < 1, "a share, from 0 to less than 1"),
             ("every", stage.every is None or stage.every >= 1, "at least 1"),
             ("patience", stage.patience is None or stage.patience >= 1, "at least 1"),
+            ("ways", stage.ways is None or stage.ways >= 2, "at least 2"),
         ):
             if not fits:
                 raise InputError(f"{key}={getattr(stage, key)}{at} is not {wanted}")
-        for key in ("every", "patience"):
+        for key in ("every", "patience", "ways"):
             if getattr(stage, key) is not None and stage.measure is None:
                 raise InputError(
                     f"{key}{at} needs a measure, and none is given", remedy="for example measure=RR"

@@ -1,8 +1,8 @@
 """Sampling of the batches of an epoch.
 
 With some losses the relevant documents and mined negatives of all rows of a batch serve every row
-as negatives. Rows that conflict (see `irtoolkit.training.conflicts`) must then be in different
-batches. Rows are dealt by clusters of conflicting rows; where a cluster has more rows than there
+as negatives. If a stage has `apart`, rows that conflict (see `irtoolkit.training.conflicts`) are
+then in different batches. Rows are dealt by clusters of conflicting rows; where a cluster has more rows than there
 are batches, its rows are placed one by one.
 
 The number of batches of an epoch is determined beforehand, so that it is the same in every epoch:

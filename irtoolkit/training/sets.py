@@ -50,7 +50,7 @@ _ARRAYS = (
 
 
 def build_training_set(stage: Stage, join: str = " ") -> TrainingSet:
-    """The rows of a stage: one for each query and document relevant to it.
+    """The rows of a stage: pairs of a query and a document relevant to it.
 
     A set that was built before from the same data is mapped from the cache.
 
@@ -91,8 +91,8 @@ def _check(stage: Stage) -> None:
 def _key(stage: Stage, source: RowSource, join: str) -> str:
     """A hash of everything that decides the rows."""
     settings = [
-        stage.query, stage.doc, stage.around, stage.length, stage.near, stage.negatives,
-        stage.count, stage.needs_all_documents, join,
+        stage.query, stage.doc, stage.around, stage.length, stage.near, stage.pairs,
+        stage.negatives, stage.count, stage.needs_all_documents, join,
     ]  # fmt: skip
     described = json.dumps([stage.source, settings, source.key(), FORMAT])
     return hashlib.sha256(described.encode()).hexdigest()[:32]
@@ -101,7 +101,7 @@ def _key(stage: Stage, source: RowSource, join: str) -> str:
 class _WritingSink:
     """A sink that writes the texts to the cache and finds near duplicates."""
 
-    def __init__(self, out: CacheWriter, near: float, bar: Any) -> None:
+    def __init__(self, out: CacheWriter, near: float | None, bar: Any) -> None:
         self.finder = DuplicateFinder(near)
         self.digest, self.queries = hashlib.sha256(), 0
         self._out, self._bar = out, bar
@@ -124,7 +124,7 @@ def _write(stage: Stage, source: RowSource, out: CacheWriter) -> None:
     with tqdm(desc=f"reading {source.what}", unit="text", disable=None) as bar:
         sink = _WritingSink(out, stage.near, bar)
         links = source.read(sink)
-    exclusions = sink.finder.exclusions(links.query_of, links.golds, sink.queries)
+    exclusions = sink.finder.exclusions(*links.judged, sink.queries)
     negatives = links.negatives
     if negatives is not None:
         _refuse_excluded(stage, links, exclusions.contain(links.query_of, negatives[:, 0]))
@@ -154,11 +154,13 @@ def _refuse_excluded(stage: Stage, links: Links, excluded: Bools) -> None:
     if links.lines is not None and excluded.any():
         more = int(excluded.sum()) - 1
         raise InputError(
-            "the negative is relevant to its query, on this or another line, or a near duplicate of"
-            f" a relevant document; the same on {more} more line{'s' * (more != 1)}",
+            "the negative is relevant to its query, on this or another line"
+            + (", or a near duplicate of a relevant document" if stage.near else "")
+            + f"; the same on {more} more line{'s' * (more != 1)}",
             file=stage.file,
             line=int(links.lines[np.argmax(excluded)]),
-            remedy="remove such lines; near=... is the similarity of near duplicates",
+            remedy="remove such lines"
+            + ("; near=... is the similarity of near duplicates" if stage.near else ""),
         )
 
 

@@ -140,7 +140,7 @@ def make_trainer(job: StageJob, model: Any, monitor: TrainingMonitor) -> Any:
     stage, recipe = job.stage, job.recipe
     loss = LOSSES[stage.loss]
     arguments = _arguments(job)
-    batches = _batches(job, loss.apart)
+    batches = _batches(job, loss.shared and stage.apart)
     made = make_loss(model, stage, recipe.kind, documents=_documents(job, model, loss.matrix))
     trainer = _trainer_class(recipe.kind)(
         job, batches, monitor, model=model, args=arguments,

@@ -117,8 +117,8 @@ class TrainingSet:
     def excluded(self, row: int) -> Ints:
         """The documents that may not be negatives of a row, ascending.
 
-        They are the relevant documents of its query, their near duplicates, and passages that share
-        a sentence with one of them.
+        They are the relevant documents of its query; with `near` also their near duplicates, and
+        passages that share a sentence with one of them.
         """
         return self.exclusions.of_query(int(self.query_of[row]))
 

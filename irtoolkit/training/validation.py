@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from irtoolkit.runs import Qrels
 from irtoolkit.scoring.evaluation import parse_measures
 from irtoolkit.scoring.score import score
 from irtoolkit.training.model_retriever import ModelRetriever
+from irtoolkit.training.negatives import random_generator
 from irtoolkit.training.processes import world_size
 from irtoolkit.training.recipes import Stage
 from irtoolkit.training.training_set import TrainingSet
@@ -28,6 +29,8 @@ from irtoolkit.training.training_set import TrainingSet
 DEPTH = 1000
 # Number of texts that a CPU reads at once, and the largest number that a GPU does.
 _ON_CPU, _ON_GPU = 64, 512
+# Seed of the candidates of an evaluation with `ways`.
+_WAYS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,12 +90,17 @@ class Validation:
 
     def _relevant(self) -> dict[str, list[str]]:
         """The relevant documents of each query."""
-        relevant: dict[str, list[str]] = {}
-        for i, query_id in enumerate(self.qrels.query_ids):
-            rows = slice(self.qrels.offsets[i], self.qrels.offsets[i + 1])
-            docs = self.qrels.docs[rows][self.qrels.grades[rows] > 0]
-            relevant[query_id] = [str(self.qrels.doc_ids[doc]) for doc in docs]
-        return relevant
+        return _relevant(self.qrels)
+
+
+def _relevant(qrels: Qrels) -> dict[str, list[str]]:
+    """The relevant documents of each query."""
+    relevant: dict[str, list[str]] = {}
+    for i, query_id in enumerate(qrels.query_ids):
+        rows = slice(qrels.offsets[i], qrels.offsets[i + 1])
+        docs = qrels.docs[rows][qrels.grades[rows] > 0]
+        relevant[query_id] = [str(qrels.doc_ids[doc]) for doc in docs]
+    return relevant
 
 
 def make_validation(stage: Stage, held: TrainingSet | None, join: str = " ") -> Validation | None:
@@ -111,9 +119,10 @@ def make_validation(stage: Stage, held: TrainingSet | None, join: str = " ") -> 
     if stage.evaluate:
         task = load_task(stage.evaluate, query=stage.query, doc=stage.doc)
         dataset = Dataset.load(stage.evaluate)
-        own = dataset.protocol.measures
+        own = dataset.protocol.measures if stage.ways is None else ()
         names = [stage.measure, *(m for m in own if m != stage.measure)]
         measures = parse_measures(names)
+        task = _narrowed(task, dataset.qrels, stage.ways)
         return Validation(task, dataset, stage.measure, measures, join, _batch(stage))
     if held is None:
         raise InputError(
@@ -126,6 +135,7 @@ def make_validation(stage: Stage, held: TrainingSet | None, join: str = " ") -> 
         task = _restricted(stage, set(qrels.query_ids))
     else:
         task, join = _held_out(held, stage.grouped), " "
+    task = _narrowed(task, qrels, stage.ways)
     judged = Dataset.of_qrels(qrels)
     measures = parse_measures([stage.measure])
     return Validation(task, judged, stage.measure, measures, join, _batch(stage))
@@ -173,6 +183,33 @@ def _restricted(stage: Stage, queries: set[str]) -> Task:
         whole.query_view, whole.doc_view,
         texts=GivenTexts([texts[i] for i in kept], whole.docs),
     )  # fmt: skip
+
+
+def _narrowed(task: Task, qrels: Qrels, ways: int | None) -> Task:
+    """A task in which each query ranks its relevant documents and others drawn at random.
+
+    The same queries and documents are always narrowed alike.
+
+    Args:
+        task: the queries and all their candidates.
+        qrels: the relevant documents.
+        ways: largest number of candidates of a query; None leaves the task as it is.
+    """
+    if ways is None:
+        return task
+    relevant, groups = _relevant(qrels), list[Group]()
+    place = {name: number for number, name in enumerate(task.doc_ids.tolist())}
+    for group in task.groups:
+        for query in group.queries.tolist():
+            known = [place[doc] for doc in relevant.get(task.query_ids[query], ()) if doc in place]
+            golds = np.intersect1d(np.array(known, np.int64), group.docs)
+            # As many more are drawn as there are golds, which are left out of what is drawn.
+            count = min(ways + len(golds), len(group.docs))
+            drawn = random_generator(_WAYS, query).choice(group.docs, count, replace=False)
+            others = drawn[~np.isin(drawn, golds)][: max(0, ways - len(golds))]
+            docs = np.sort(np.concatenate([golds, others]))
+            groups.append(Group(np.array([query]), docs))
+    return replace(task, groups=tuple(groups), picked=True)
 
 
 def _held_out(rows: TrainingSet, grouped: bool) -> Task:

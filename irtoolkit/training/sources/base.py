@@ -40,6 +40,8 @@ class Links:
         ranked: the documents of each query in a run, best first; None unless negatives are mined.
         negatives: (n, 1) negatives that the source itself gives; None if it gives none.
         lines: (n,) line of each row in the source's file; None if there is no file.
+        relevant: queries and documents relevant to them, two parallel arrays; None if the rows have
+            all of them.
     """
 
     query_of: Ints
@@ -50,6 +52,12 @@ class Links:
     ranked: Ragged | None = None
     negatives: Ints | None = None
     lines: Ints | None = None
+    relevant: tuple[Ints, Ints] | None = None
+
+    @property
+    def judged(self) -> tuple[Ints, Ints]:
+        """Queries and documents relevant to them, two parallel arrays."""
+        return (self.query_of, self.golds) if self.relevant is None else self.relevant
 
     def parts(self) -> Iterator[Ints]:
         """Yields the arrays that decide the rows."""
@@ -59,6 +67,8 @@ class Links:
             yield from (self.ranked.offsets, self.ranked.values)
         if self.negatives is not None:
             yield self.negatives
+        if self.relevant is not None:
+            yield from self.relevant
 
 
 class RowSource(ABC):

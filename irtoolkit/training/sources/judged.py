@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ids, Ints, encode, offsets_of, translate
+from irtoolkit.base.ids import Ids, Ints, encode, id_array, offsets_of, translate
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.retrievers.task import Task, load_task
 from irtoolkit.retrievers.texts import BLOCK_DOCS
@@ -19,7 +19,7 @@ from irtoolkit.training.sources.base import Links, RowSource, TextSink, required
 
 
 class JudgedSource(RowSource):
-    """A row for each relevant document of each judged query of a dataset."""
+    """Rows of the judged queries of a dataset: with each relevant document, or with the gold one."""
 
     def __init__(self, stage: Stage, join: str) -> None:
         super().__init__(stage, join)
@@ -44,9 +44,33 @@ class JudgedSource(RowSource):
                 continue
             pool_of[members] = len(pools)
             pools.append(group.docs)
-        return _Pairs(
-            task, queries, query_of, golds, pool_of[queries], pools, self._ranked(task, queries)
-        )
+        rows = np.arange(len(golds))
+        if self.stage.pairs == "one":
+            rows = self._golds(task.query_ids[queries], query_of, task.doc_ids[golds])
+        ranked = self._ranked(task, queries)
+        return _Pairs(task, queries, query_of, golds, rows, pool_of[queries], pools, ranked)
+
+    def _golds(self, names: Ids, query_of: Ints, docs: Ids) -> Ints:
+        """The pairs of each query with its gold document.
+
+        Args:
+            names: (q,) ids of the queries.
+            query_of, docs: (n,) query of each pair, and the id of its document.
+        """
+        several = np.bincount(query_of, minlength=len(names)) > 1
+        if not several.any():
+            return np.arange(len(docs))
+        dataset = Dataset.load(self.what)
+        if dataset.about is None or dataset.about.gold_of is None:
+            raise InputError(
+                f"pairs=one, and query {names[np.argmax(several)]} of {self.what} has several"
+                " relevant documents, of which none is named as the gold one",
+                remedy="pairs=all",
+            )
+        named = {query.query_id: dataset.about.gold_of(query) for query in dataset.queries_iter()}
+        wanted = id_array([named.get(name, "") for name in names])
+        kept: Ints = np.flatnonzero(~several[query_of] | (wanted[query_of] == docs))
+        return kept
 
     def _relevant(self, task: Task) -> tuple[Ints, Ints]:
         """The query and the document of each relevant judgment, in the task's numbers.
@@ -125,13 +149,15 @@ class JudgedSource(RowSource):
         number = np.full(len(task.doc_ids), -1)
         number[docs] = np.arange(len(docs))
         pools = [np.sort(number[pool]) for pool in pairs.pools]
+        rows, relevant = pairs.rows, number[pairs.golds]
         return Links(
-            pairs.query_of,
-            number[pairs.golds],
-            self._books(task.doc_ids[pairs.golds]),
+            pairs.query_of[rows],
+            relevant[rows],
+            self._books(task.doc_ids[pairs.golds[rows]]),
             pairs.pool_of,
             Ragged.of([pool[pool >= 0] for pool in pools]),
             None if pairs.ranked is None else Ragged.of([number[row] for row in pairs.ranked]),
+            relevant=None if len(rows) == len(relevant) else (pairs.query_of, relevant),
         )
 
     def _books(self, doc_ids: Ids) -> Ints:
@@ -152,8 +178,9 @@ class _Pairs:
     Attributes:
         task: the task of the dataset.
         queries: (q,) the judged queries, as numbers of the task.
-        query_of: (n,) index in `queries` of each row's query.
-        golds: (n,) relevant document of each row, as a number of the task.
+        query_of: (n,) index in `queries` of each relevant document's query.
+        golds: (n,) relevant documents, as numbers of the task.
+        rows: the pairs that make rows, as indices of `golds`.
         pool_of: (q,) pool of each query.
         pools: the documents of each pool, as numbers of the task.
         ranked: the documents of each query in the stage's run, best first; None without a run.
@@ -163,6 +190,7 @@ class _Pairs:
     queries: Ints
     query_of: Ints
     golds: Ints
+    rows: Ints
     pool_of: Ints
     pools: list[Ints]
     ranked: list[Ints] | None

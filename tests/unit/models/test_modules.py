@@ -45,6 +45,46 @@ def lexicon(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return read_lexicon(path)
 
 
+@pytest.mark.parametrize(
+    ("lookup", "text", "found"),
+    [
+        # NLTK keeps hyphens and parts contractions; a full stop inside a text stays at its word.
+        ("nltk", "cats sat on the-sea. cat's dog.", {"cats": "cats", "cat": "cat", "dog": "dog"}),
+        (
+            "nltk",
+            '"Dog" is "cats" in a cat. sat',
+            {"dog": "dog", "cats": "cats", "cat": "cat"},
+        ),
+        # Only what is one token of the vocabulary.
+        ("tokens", "cat sat on dogs dog", {"cat": "cat", "dog": "dog"}),
+        (
+            "longest",
+            "cat sat on dog",
+            {"cat": "cat", "sat": "sat on", "on": "sat on", "dog": "dog"},
+        ),
+    ],
+)
+def test_what_has_sememes(
+    plain: Path, lexicon: Any, lookup: Any, text: str, found: dict[str, str]
+) -> None:
+    made = SememeTransformer(str(plain), lexicon=lexicon, lookup=lookup)
+    features = made.preprocess([text])
+    tokens = made.tokenizer.convert_ids_to_tokens(features["input_ids"][0])
+    names = {number: word for word, number in lexicon.number().items()}
+    words = features["sememe_words"][0].tolist()
+    told = {t: names[w] for t, w in zip(tokens, words, strict=True) if w}
+    whole = {t.lower(): w for t, w in told.items() if not t.startswith("##") and t in found}
+    assert whole == found
+    assert {*told.values()} == {*found.values()}
+
+
+@pytest.mark.parametrize("lookup", ["nltk", "tokens"])
+def test_a_lookup_is_saved(plain: Path, lexicon: Any, lookup: Any, tmp_path: Path) -> None:
+    made = SememeTransformer(str(plain), lexicon=lexicon, lookup=lookup)
+    made.save(str(tmp_path))
+    assert SememeTransformer.load(str(tmp_path)).lookup == lookup
+
+
 @pytest.fixture(scope="module")
 def encoder(plain: Path, lexicon: Any) -> Any:
     torch.manual_seed(3)

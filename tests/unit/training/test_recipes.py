@@ -27,7 +27,7 @@ from irtoolkit.retrievers import retrievers
 from irtoolkit.retrievers.texts import view
 from irtoolkit.scoring.evaluation import parse_measures
 from irtoolkit.training.losses import check_stage
-from irtoolkit.training.model_paths import RECORD, trained_folder
+from irtoolkit.training.model_paths import RECORD, trained_by, trained_folder
 from irtoolkit.training.recipe_files import FOLDER, find_recipe, recipe_names, recipe_variables
 from irtoolkit.training.recipes import Recipe
 from tests.conftest import Answer
@@ -144,7 +144,8 @@ PRINTED: list[tuple[str, dict[str, str], dict[str, Any], list[dict[str, Any]]]] 
     # PlotRetrieval §5.1 and §5.2.
     ("dpr-plotretrieval", {}, {"start": "bert-base-uncased"},
      [{"dataset": "plotretrieval/train", "batch": 64, "rate": 1e-5, "epochs": 5,
-       "negatives": "mined", "loss": "in-batch", "evaluate": "plotretrieval/val"}]),
+       "negatives": "mined", "loss": "in-batch", "evaluate": "plotretrieval/val",
+       "pairs": "one"}]),
     ("dpr-plotretrieval", {"language": "zh"}, {"start": "bert-base-chinese"}, [{}]),
     ("dpr-relic", {}, {"start": "bert-base-uncased"},
      [{"dataset": "relic/train", "batch": 64, "rate": 1e-5, "epochs": 5, "negatives": "mined",
@@ -209,13 +210,39 @@ def test_quoters_batches_and_lengths_are_its_codes(
     assert (recipe.query_length, recipe.doc_length) == lengths
 
 
+@pytest.mark.parametrize("name", ["quoter", "quoter-no-sememe", "quoter-no-retrain"])
+def test_quoters_first_stage_is_chosen_as_by_its_code(name: str) -> None:
+    first = find_recipe(name).stages[0]
+    assert (first.measure, first.ways, first.patience) == ("R@1", first.count + 1, 3)
+    assert first.ways == 20
+
+
+@pytest.mark.parametrize(
+    ("language", "lookup"), [("en", "nltk"), ("zh", "tokens"), ("lzh", "tokens")]
+)
+def test_quoters_sememes_are_looked_up_as_by_its_code(language: str, lookup: str) -> None:
+    assert find_recipe("quoter", {"language": language}).lookup == lookup
+
+
+def test_every_other_document_of_a_batch_is_a_negative_in_the_papers_recipes() -> None:
+    """RELiC §3.2, EgRet equation 1, QuoteR equation 5; the variant of ours is of our own recipes."""
+    ours = ("minilm", "colbert", "splade", "distilled", "reranker")
+    for name, chosen in CHOICES:
+        for stage in find_recipe(name, chosen).stages:
+            variant = name.startswith(ours)
+            assert stage.near == (0.8 if variant else None)
+            assert stage.apart == (variant and stage.loss == "in-batch")
+    given = {"near": 0.8, "apart": True}
+    assert find_recipe("dense-relic", given).stages[0].apart
+
+
 def test_ablations_differ_from_the_whole_in_nothing_else() -> None:
     """QuoteR §6.4: each takes one thing more away."""
     whole, no_sememe, no_retrain, no_simtrain = (
         replace(find_recipe(f"quoter{part}"), name="", title="", paper="", note="")
         for part in ("", "-no-sememe", "-no-retrain", "-no-simtrain")
     )
-    assert no_sememe == replace(whole, sememes=None, alpha=no_sememe.alpha)
+    assert no_sememe == replace(whole, sememes=None, alpha=no_sememe.alpha, lookup="longest")
     assert no_retrain == replace(no_sememe, stages=no_sememe.stages[:1])
     assert no_simtrain == replace(no_sememe, stages=no_sememe.stages[1:])
     [stage] = no_simtrain.stages
@@ -431,6 +458,18 @@ def test_a_row_is_missing_until_its_model_is_trained(cache: Path, starts: dict[s
     # Training that has not ended has left no record.
     (folder / RECORD).unlink()
     assert system.missing() == UNTRAINED
+
+
+def test_a_model_of_an_earlier_version_is_known(cache: Path) -> None:
+    """Its record lacks settings that did not exist then, and what they say now was done always."""
+    made = find_recipe("minilm").settings()
+    assert (made["stages"][0].pop("apart"), made["stages"][0].pop("pairs")) == (True, "all")
+    assert made.pop("lookup") == "longest"
+    folder = cache / "earlier"
+    folder.mkdir(parents=True)
+    (folder / RECORD).write_text(json.dumps({"plan": {"settings": made}}), "utf-8")
+    assert trained_by(folder, find_recipe("minilm"))
+    assert not trained_by(folder, find_recipe("minilm", {"apart": False}))
 
 
 def test_the_command_trains_to_where_the_row_looks() -> None:

@@ -96,6 +96,45 @@ def test_rows_of_a_dataset(dataset_id: str, query: str, doc: str, whole: bool) -
 
 
 @pytest.mark.parametrize(("dataset_id", "query", "doc"), SAMPLES)
+def test_only_relevant_documents_are_barred_unless_near_says_more(
+    dataset_id: str, query: str, doc: str
+) -> None:
+    rows = build_training_set(Stage(dataset=dataset_id, query=query, doc=doc, loss="all"))
+    golds: dict[str, set[str]] = {}
+    for name, gold in relevant(dataset_id):
+        golds.setdefault(name, set()).add(gold)
+    for row, name in enumerate(rows.query_ids):
+        assert {*rows.doc_ids[rows.excluded(row)]} == golds[name]
+
+
+def test_one_pair_of_each_query_is_that_of_its_gold(tmp_path: Path) -> None:
+    """PlotRetrieval's pairs: the plot passage itself. The chunks that overlap it are no negatives."""
+    plots = "plotretrieval/sample/train"
+    rows = build_training_set(Stage(dataset=plots, pairs="one"))
+    asked = {query.query_id: query.spans[0] for query in ir_datasets.load(plots).queries_iter()}
+    assert pairs(rows) == sorted(asked.items())
+    assert len(relevant(plots)) > len(asked)
+    whole = {(name, doc) for name, doc in relevant(plots)}
+    # A run with every document: the highest that is not relevant is mined.
+    docs = [doc.doc_id for doc in ir_datasets.load(plots).docs_iter()]
+    best = [(name, doc) for name in asked for doc in docs]
+    run = tmp_path / "all.run"
+    ranked = sorted(best, key=lambda row: (row[0], row not in whole))
+    Run.from_rows((name, doc, float(-i)) for i, (name, doc) in enumerate(ranked)).write(run)
+    stage = Stage(dataset=plots, pairs="one", negatives="mined", count=3, run=str(run))
+    mined = build_training_set(stage)
+    assert mined.negatives is not None
+    for row, name in enumerate(mined.query_ids):
+        found = {(name, doc) for doc in mined.doc_ids[mined.negatives[row]]}
+        assert len(found) == 3
+        assert not found & whole
+    # Where each query has one relevant document, it needs no name.
+    assert pairs(build_training_set(Stage(dataset=RELIC, pairs="one"))) == relevant(RELIC)
+    with pytest.raises(InputError, match=r"pairs=one, and query \S+ of csfcube/sample has several"):
+        build_training_set(Stage(dataset="csfcube/sample", pairs="one"))
+
+
+@pytest.mark.parametrize(("dataset_id", "query", "doc"), SAMPLES)
 def test_what_a_dataset_bars(dataset_id: str, query: str, doc: str) -> None:
     rows = build_training_set(Stage(dataset=dataset_id, query=query, doc=doc, loss="all", near=0.5))
     words = [words_of(text) for text in rows.docs]
@@ -178,14 +217,18 @@ def test_too_few_candidates() -> None:
     name = register({**DOCS, "d1": "alpha0 beta0 gamma0 delta0"}, ASKED, pools, GOLDS)
     stage = Stage(dataset=name, negatives="random")
     # Of three candidates two are golds, and the third has the words of one.
+    near = replace(stage, count=1, near=0.8)
     with pytest.raises(
         InputError, match=r"query q1 with document d0 of .* has 0 candidates that may"
     ):
-        build_training_set(replace(stage, count=1))
-    rows = build_training_set(replace(stage, count=1, near=1.5))
-    assert {*rows.doc_ids[rows.excluded(0)]} == {"d0", "d3"}
-    with pytest.raises(InputError, match=r"has 1 candidates that may be negatives, and count=2"):
-        build_training_set(replace(stage, count=2, near=1.5))
+        build_training_set(near)
+    for bar in (1.5, None):
+        rows = build_training_set(replace(near, near=bar))
+        assert {*rows.doc_ids[rows.excluded(0)]} == {"d0", "d3"}
+        with pytest.raises(
+            InputError, match=r"has 1 candidates that may be negatives, and count=2"
+        ):
+            build_training_set(replace(near, count=2, near=bar))
 
 
 # -- the cache --------------------------------------------------------------------------------
@@ -228,6 +271,7 @@ def test_everything_that_decides_rows_is_in_the_fingerprint(
         replace(stage, dataset="relic/sample/train/1-1"),
         replace(stage, loss="all"),
         replace(stage, near=0.1, loss="all"),
+        replace(stage, near=None, loss="all"),
         replace(stage, negatives="mined", count=2, run=run),
         replace(stage, negatives="mined", count=3, run=run),
         replace(stage, source="surroundings"),
@@ -582,7 +626,7 @@ def test_triples_of_ids(write: Callable[..., Path]) -> None:
 )  # fmt: skip
 def test_lines_that_are_no_triples(line: Any, message: str, write: Callable[..., Path]) -> None:
     with pytest.raises(InputError, match=message) as caught:
-        triples(write, [triple("good q", "good p", "bad n"), line])
+        triples(write, [triple("good q", "good p", "bad n"), line], near=0.8)
     assert (Path(str(caught.value.file)).name, caught.value.line) == ("triples.jsonl", 2)
 
 
