@@ -156,7 +156,7 @@ def retrieve(
     from irtoolkit.datasets.replaced import with_candidates
     from irtoolkit.ranking.candidates import usual_depth
     from irtoolkit.ranking.from_index import can_rank, rank_corpus
-    from irtoolkit.ranking.produce import produce, rank_dataset
+    from irtoolkit.ranking.produce import produce, rank_dataset, ranks_wanted
     from irtoolkit.ranking.systems import system_of
 
     dataset = with_candidates(load(data), candidates)
@@ -166,7 +166,7 @@ def retrieve(
         return rank_corpus(dataset, found, kept, output, progress=progress)
     if output is not None:
         return produce(dataset, found, output, depth=kept, progress=progress)[0]
-    relevant = dataset.relevant() if kept is not None and dataset.judgments_are_here else None
+    relevant = ranks_wanted(dataset, found, kept)
     return rank_dataset(dataset, found, depth=kept, relevant=relevant, progress=progress).run
 
 

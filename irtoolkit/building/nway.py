@@ -3,25 +3,45 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping, Sequence
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
+from irtoolkit.base.near import did_you_mean
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.nway import NWayCandidates, parse_nway_id
+from irtoolkit.runs import Run
+from irtoolkit.runs.exact_ranks import Ranks, read_ranks
 from irtoolkit.scoring.check import read_run
 
 
-def hardest_candidates(dataset_id: str, path: StrPath) -> list[NWayCandidates]:
+def hardest_candidates(
+    dataset_id: str, path: StrPath, below: int | None = None
+) -> list[NWayCandidates]:
     """For each query, the gold document and a run's highest documents that are not relevant.
 
     This is how RELiC makes its proxy task (§4).
 
+    Args:
+        dataset_id: the id of the N-way dataset.
+        path: the file of a run of the dataset that it is derived from.
+        below: the rank in the run below which the gold document must be; other queries are left
+            out. RELiC takes 1,000 for the windows on which its model fails (§4).
+
     Raises:
-        InputError: the run does not fit the dataset, or lists too few documents for a query.
+        InputError: the run does not fit the dataset, lists too few documents for a query, or does
+            not tell whether the gold document of a query is below that rank.
     """
     base_id, ways = parse_nway_id(dataset_id)
     relevant = _relevant(base_id)
     run = read_run(path, base_id)
+    if below is not None:
+        lower = _below(run, relevant, below, path)
+        relevant = {query_id: golds for query_id, golds in relevant.items() if query_id in lower}
+        if not relevant:
+            raise InputError(
+                f"no gold document of {base_id} has a rank below {below} in this run", file=path
+            )
     picked = []
     for query_id, golds in relevant.items():
         others = [row.doc_id for row in run.ranking(query_id) if row.doc_id not in golds]
@@ -34,6 +54,30 @@ def hardest_candidates(dataset_id: str, path: StrPath) -> list[NWayCandidates]:
             )
         picked.append(NWayCandidates(query_id, sorted([golds[0], *others[: ways - 1]])))
     return picked
+
+
+def _below(run: Run, relevant: Mapping[str, list[str]], rank: int, path: StrPath) -> set[str]:
+    """The queries whose gold document has a rank below (greater than) some rank in a run."""
+    if rank < 1:
+        raise InputError(f"rank {rank} is not at least 1")
+    exact: Ranks = read_ranks(path) or {}
+    found = set()
+    for query_id, (gold, *_) in relevant.items():
+        listed = [row.doc_id for row in run.ranking(query_id)]
+        at = exact.get(query_id, {}).get(gold)
+        if at is None and gold in listed:
+            at = listed.index(gold) + 1
+        if at is None and len(listed) < rank:
+            raise InputError(
+                f"query {query_id} has {len(listed)} documents here, and its gold document is not"
+                f" among them: it may be above rank {rank} or below it",
+                file=path,
+                remedy="keep the exact ranks that irtoolkit writes beside a run, or give a run with"
+                f" {rank} documents for each query",
+            )
+        if at is None or at > rank:
+            found.add(query_id)
+    return found
 
 
 def random_candidates(dataset_id: str, seed: int) -> list[NWayCandidates]:
@@ -56,6 +100,37 @@ def random_candidates(dataset_id: str, seed: int) -> list[NWayCandidates]:
             chosen = [golds[0], *draw.sample(others, ways - 1)]
             picked.append(NWayCandidates(query_id, sorted(chosen)))
     return picked
+
+
+def queries_of(
+    picked: Sequence[NWayCandidates], dataset_id: str, only: str
+) -> list[NWayCandidates]:
+    """The queries of one part of a breakdown of the dataset that an N-way dataset is derived from.
+
+    Args:
+        picked: the queries.
+        dataset_id: the id of the N-way dataset.
+        only: a breakdown and one of its parts, such as book=emma.
+
+    Raises:
+        InputError: there is no such breakdown or part, or no query in it.
+    """
+    name, equals, part = only.partition("=")
+    if not equals:
+        raise InputError(f"{only!r} is not BREAKDOWN=PART", remedy="for example book=emma")
+    base_id = parse_nway_id(dataset_id)[0]
+    parts = Dataset.load(base_id).breakdown(name)
+    if part not in parts:
+        listed = ", ".join(list(parts)[:8]) + (", ..." if len(parts) > 8 else "")
+        raise InputError(
+            f"{base_id} has no {name} {part!r}",
+            remedy=f"{did_you_mean(part, list(parts))}it has {listed}",
+        )
+    members = set(parts[part])
+    kept = [query for query in picked if query.query_id in members]
+    if not kept:
+        raise InputError(f"no query is left with {only}")
+    return kept
 
 
 def sample_queries(picked: list[NWayCandidates], count: int, seed: int) -> list[NWayCandidates]:

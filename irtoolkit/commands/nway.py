@@ -5,7 +5,8 @@ DATASET is relic/{split}/proxy (3 candidates: RELiC's proxy task), plotretrieval
 of the dataset that DATASET is derived from, the others are the run's highest documents that are not
 relevant. Without RUN they are drawn at random from the query's candidates. The candidates are
 saved, and every command and later session then knows DATASET. Its measure, Success@1, is the
-accuracy.
+accuracy. Views, such as relic/val/1-1/proxy, have the candidates of relic/val/proxy. A word at the
+end of DATASET, as in relic/val/proxy-errors, tells tasks with other candidates apart.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from irtoolkit.commands import note
 HELP = "pick the gold document and negatives for an N-way task"
 EXAMPLES = (
     "irtoolkit nway relic/sample/val/proxy relic-val.run",
+    "irtoolkit nway relic/sample/val/proxy-errors relic-val.run --below 50",
     "irtoolkit nway plotretrieval/sample/val/20-way --seed 1 --queries 20",
 )
 
@@ -28,21 +30,41 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "run", nargs="?", metavar="RUN", help="run to take the others from; default: random ones"
     )
     parser.add_argument(
+        "--only", action="append", default=[], metavar="BREAKDOWN=PART",
+        help="keep the queries of one part, such as book=emma",
+    )  # fmt: skip
+    parser.add_argument(
+        "--below", type=int, metavar="RANK",
+        help="keep the queries whose gold document is below this rank in RUN",
+    )  # fmt: skip
+    parser.add_argument(
         "--queries", type=int, metavar="N", help="draw N of the queries; default: all queries"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of every draw; default: 0")
 
 
 def execute(args: argparse.Namespace) -> None:
+    from irtoolkit.base.errors import InputError
     from irtoolkit.base.files import sha256
-    from irtoolkit.building.nway import hardest_candidates, random_candidates, sample_queries
+    from irtoolkit.building.nway import (
+        hardest_candidates,
+        queries_of,
+        random_candidates,
+        sample_queries,
+    )
     from irtoolkit.datasets.nway import write_nway
 
     made: dict[str, Any]
-    if args.run is None:
+    if args.run is not None:
+        picked = hardest_candidates(args.dataset, args.run, args.below)
+        made = {"run": sha256(args.run), "below": args.below}
+    elif args.below is None:
         picked, made = random_candidates(args.dataset, args.seed), {"seed": args.seed}
     else:
-        picked, made = hardest_candidates(args.dataset, args.run), {"run": sha256(args.run)}
+        raise InputError("--below without RUN", remedy="give the run that ranks the gold documents")
+    for only in args.only:
+        picked = queries_of(picked, args.dataset, only)
+    made["only"] = args.only
     if args.queries is not None:
         picked = sample_queries(picked, args.queries, args.seed)
         made |= {"queries": args.queries, "seed": args.seed}

@@ -12,6 +12,9 @@ from irtoolkit.datasets.source import DATA_VARIABLE, ReleaseSource, sample_sourc
 # What is measured when a dataset does not say.
 DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
 
+# The usual name of an edition of a benchmark's data.
+RELEASE = "published release"
+
 # The text of a field that is unknown.
 NOT_STATED = "not stated"
 
@@ -86,7 +89,10 @@ class Benchmark:
         statistics_of: computes the statistics table of the dataset.
         breakdowns: named ways to divide the queries into parts.
         gold_of: returns the id of the gold document of a query of which several are relevant.
-        published: the number of queries in the published release, to tell it from other data.
+        editions: edition of the published data to its number of queries, to tell it from other
+            data; most have one, "published release".
+        view_of: the id of the dataset that has the same queries with more of their texts, the same
+            candidates and the same judgments; empty for a dataset that is no view.
         listed: whether `irtoolkit datasets` has a line for the dataset.
         where: returns the folder of the files, or None while they are not on this machine.
         howto: what to get and where to put it.
@@ -107,7 +113,8 @@ class Benchmark:
     statistics_of: Callable[[], list[Statistic]] = _no_statistics
     breakdowns: Mapping[str, Breakdown] = field(default_factory=dict)
     gold_of: Callable[[Any], str] | None = None
-    published: int | None = None
+    editions: Mapping[str, int] = field(default_factory=dict)
+    view_of: str = ""
     listed: bool = True
     where: Callable[[], str | None] = _nowhere
     howto: str = ""
@@ -116,6 +123,21 @@ class Benchmark:
     def protocol_of(self) -> EvaluationProtocol:
         """The evaluation protocol; opens the files of a dataset that has folds."""
         return EvaluationProtocol(self.measures, self.folds(), self.averaging)
+
+    def difference(self, queries: int, edition: str | None = None) -> str | None:
+        """How data with a number of queries differ from the published data; None if they do not.
+
+        Args:
+            queries: the number of queries in the data.
+            edition: the only edition that will do; None takes any.
+        """
+        same = [name for name, count in self.editions.items() if count == queries]
+        if not self.editions or (same and edition in (None, *same)):
+            return None
+        wanted = [name for name in self.editions if edition in (None, name)] or self.editions
+        known = " or ".join(f"the {self.editions[name]} of the {name}" for name in wanted)
+        whose = f", those of the {same[0]}" if same else ""
+        return f"{queries} queries{whose}, not {known}"
 
     def variants(self) -> Iterator[tuple[str, bool]]:
         """Yields the first part of the ids, and whether they name the invented sample."""
@@ -151,7 +173,7 @@ class Benchmark:
             title=f"{self.title} (invented sample)",
             licence="Apache-2.0",
             statistics_of=lambda: [row.unreported() for row in self.statistics_of()],
-            published=None,
+            editions={},
         )
 
     def irtoolkit(self) -> Benchmark:

@@ -194,10 +194,14 @@ class Dataset:
         """Whether reading qrels needs no download and no permission: ours, and those in memory."""
         return self.in_memory or self.about is not None or "qrels" in self.replaced
 
-    @property
-    def published(self) -> int | None:
-        """How many queries the paper's release has; None where that is unknown."""
-        return None if self.about is None else self.about.published
+    def difference(self, edition: str | None = None) -> str | None:
+        """How it differs from the published data, or one edition of them; None where it does not.
+
+        None too where nothing is known of the published data.
+        """
+        if self.about is None or not self.has("queries"):
+            return None
+        return self.about.difference(self.queries_count(), edition)
 
     def breakdowns(self) -> list[str]:
         """The names of its breakdowns, such as facet or book."""

@@ -20,7 +20,7 @@ from ir_datasets.formats import GenericDoc
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.records import Qrel
-from irtoolkit.datasets.benchmark import Benchmark, Statistic
+from irtoolkit.datasets.benchmark import RELEASE, Benchmark, Statistic
 from irtoolkit.datasets.cache import CacheWriter, Tables, parsed
 from irtoolkit.datasets.columns import Records, TableRows
 from irtoolkit.datasets.examples import CONTEXT, extract_examples
@@ -203,8 +203,9 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
         examples = _Examples(source)
         add(prefix, ir_datasets.Dataset(examples.docs, examples.record()))
         for split in SPLITS:
-            add(f"{prefix}/{split}", _dataset(examples, split, left_only=False))
-            add(f"{prefix}/{split}/left", _dataset(examples, split, left_only=True))
+            whole = f"{prefix}/{split}"
+            add(whole, _dataset(examples, split))
+            add(f"{whole}/left", _dataset(examples, split, view_of=whole))
 
 
 _read = cache(read_egret)
@@ -231,8 +232,9 @@ class _Examples:
         return replace(BENCHMARK, statistics_of=statistics, listed=False).at(self.source)
 
 
-def _dataset(examples: _Examples, split: str, *, left_only: bool) -> ir_datasets.Dataset:
-    load = examples.load
+def _dataset(examples: _Examples, split: str, view_of: str = "") -> ir_datasets.Dataset:
+    """The dataset of a split, or the view of it that shows the left context alone."""
+    load, left_only = examples.load, bool(view_of)
 
     def judgments() -> Iterator[Qrel]:
         return (Qrel(unit.doc_id, unit.doc_id, 1) for unit in load().examples(split))
@@ -244,7 +246,8 @@ def _dataset(examples: _Examples, split: str, *, left_only: bool) -> ir_datasets
         replace(
             BENCHMARK,
             statistics_of=lambda: _statistics(load(), split, left_only),
-            published=REPORTED[split],
+            editions={RELEASE: REPORTED[split]},
+            view_of=view_of,
             listed=not left_only,
         ).at(examples.source),
     )

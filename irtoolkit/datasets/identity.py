@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 SAMPLE = "sample"
 SPLITS = ("train", "val", "dev", "test")
-_CHOICE = re.compile(r"proxy|[0-9]+-way")
+_CHOICE = re.compile(r"(?:proxy|[0-9]+-way)(?:-[a-z][a-z0-9]*)?")
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,17 @@ class DatasetId:
         """The counterpart in the invented sample: csfcube/method, csfcube/sample/method."""
         return self if self.sample else DatasetId((self.parts[0], SAMPLE, *self.parts[1:]))
 
+    def choice(self) -> tuple[str, ...]:
+        """The last part, where it names an N-way choice or proxy task; empty otherwise."""
+        return self.parts[len(self.without_choice().parts) :]
+
     def view(self, name: str) -> DatasetId:
-        """A view of the dataset, such as relic/val/1-1."""
-        return DatasetId((*self.parts, name))
+        """A view of the dataset, such as relic/val/1-1, and of a choice, relic/val/1-1/proxy."""
+        return DatasetId((*self.without_choice().parts, name, *self.choice()))
 
     def shows(self, view: str) -> bool:
-        """Whether the last part is this view."""
-        return self.parts[-1] == view
+        """Whether the last part, apart from a choice, is this view."""
+        return self.without_choice().parts[-1] == view
 
     def has(self, part: str) -> bool:
         """Whether one of the parts is this word."""

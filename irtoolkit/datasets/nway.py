@@ -2,7 +2,10 @@
 
 `DATASET/N-way` ranks N candidates for each query of a dataset: its gold document and N - 1 others,
 which `irtoolkit nway` picks from the top of a run or at random. RELiC's proxy task (§4) is
-`relic/{split}/proxy`, which is 3-way; PlotRetrieval's (§5.3) is `plotretrieval/{split}/20-way`.
+`relic/{split}/proxy`, which is 3-way; PlotRetrieval's (§5.3) is `plotretrieval/{split}/20-way`. A
+word after the number tells tasks with other candidates apart: `relic/val/proxy-errors`. A view of
+a dataset, such as `relic/val/1-1/proxy`, has the candidates of the whole one, `relic/val/proxy`,
+unless it was given its own.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from irtoolkit.datasets.benchmark import Statistic
 from irtoolkit.datasets.handlers import PoolsHandler, QrelsHandler, QueriesHandler
 from irtoolkit.datasets.strictjson import read_jsonl
 
-_ID = re.compile(r"^(.+)/(?:([2-9]|[1-9][0-9]{1,2})-way|proxy)$")
+_ID = re.compile(r"^(.+)/(?:([2-9]|[1-9][0-9]{1,2})-way|proxy)(?:-[a-z][a-z0-9]*)?$")
 PROXY_WAYS = 3
 # With one gold document, the share of queries that rank it first is the accuracy.
 MEASURES = ("Success@1",)
@@ -40,7 +43,7 @@ def parse_nway_id(dataset_id: str) -> tuple[str, int]:
     """The dataset that an N-way dataset is derived from, and its number of candidates.
 
     Raises:
-        InputError: the id does not end in /N-way or /proxy.
+        InputError: the id does not end in /N-way or /proxy, or one of these and a word.
     """
     match = _ID.match(dataset_id)
     if match is None:
@@ -56,6 +59,15 @@ def nway_path(dataset_id: str) -> Path:
     home: Path = ir_datasets.util.home_path()
     # The folder keeps its first name so that candidates picked by earlier versions are found.
     return home / "irtoolkit" / "choices" / f"{dataset_id}.jsonl"
+
+
+def picked_as(dataset_id: str) -> str:
+    """The N-way dataset whose saved candidates a dataset has: its own, or those of the whole one."""
+    if nway_path(dataset_id).is_file():
+        return dataset_id
+    base_id = parse_nway_id(dataset_id)[0]
+    about = _base(base_id).irtoolkit()
+    return dataset_id.replace(base_id, about.view_of, 1) if about.view_of else dataset_id
 
 
 def write_nway(dataset_id: str, picked: list[NWayCandidates], made: Mapping[str, Any]) -> Path:
@@ -79,17 +91,18 @@ def write_nway(dataset_id: str, picked: list[NWayCandidates], made: Mapping[str,
 
 
 def read_nway(dataset_id: str) -> list[NWayCandidates]:
-    """Reads the saved candidates of a dataset.
+    """Reads the saved candidates of a dataset, or, of a view, those of the whole dataset.
 
     Raises:
         InputError: there are none yet, they were picked for other judgments, or the file is
             damaged.
     """
-    path, command = nway_path(dataset_id), f"irtoolkit nway {dataset_id} RUN"
     base_id, ways = parse_nway_id(dataset_id)
+    whole_id = picked_as(dataset_id)
+    path, command = nway_path(whole_id), f"irtoolkit nway {whole_id} RUN"
     if not path.is_file():
         raise InputError(
-            f"the candidates of {dataset_id} have not been picked on this machine",
+            f"the candidates of {whole_id} have not been picked on this machine",
             remedy=f"run: {command}",
         )
     lines = _rows(path, command)
@@ -180,7 +193,8 @@ def _derived(dataset_id: str, groups: tuple[str, str | None]) -> ir_datasets.Dat
             averaging="accuracy: the share of queries that rank the gold document first",
             folds=tuple,
             statistics_of=statistics,
-            breakdowns={},
+            editions={},
+            view_of="",
             listed=False,
         ),
     )

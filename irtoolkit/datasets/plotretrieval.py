@@ -19,7 +19,7 @@ import ir_datasets
 from irtoolkit.base.analysis import analyzer
 from irtoolkit.base.records import Qrel
 from irtoolkit.base.spans import Span
-from irtoolkit.datasets.benchmark import Benchmark, Statistic
+from irtoolkit.datasets.benchmark import RELEASE, Benchmark, Statistic
 from irtoolkit.datasets.books import (
     Book,
     Passage,
@@ -145,7 +145,7 @@ def _dataset(chunks: _Chunks, *, own_book: bool) -> ir_datasets.Dataset:
         replace(
             BENCHMARK,
             statistics_of=lambda: _statistics(load(), chunks.split),
-            published=QUERIES.get(chunks.split),
+            editions={RELEASE: QUERIES[chunks.split]} if chunks.split in QUERIES else {},
             gold_of=lambda query: query.spans[0],
             breakdowns={"book": lambda: load().asking()},
             listed=chunks.size == CHUNK,

@@ -22,7 +22,7 @@ from ir_datasets.formats import GenericDoc
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
 from irtoolkit.base.records import Qrel
-from irtoolkit.datasets.benchmark import Benchmark, Statistic
+from irtoolkit.datasets.benchmark import RELEASE, Benchmark, Statistic
 from irtoolkit.datasets.cache import CacheWriter, Tables, parsed
 from irtoolkit.datasets.columns import Records, TableRows
 from irtoolkit.datasets.github import download_blobs
@@ -229,9 +229,10 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
                 quotes = _Language(lang, lower, source)
                 add(name, ir_datasets.Dataset(quotes.docs, quotes.record()))
                 for split in SPLITS:
-                    add(f"{name}/{split}", _dataset(quotes, split, None))
+                    whole = f"{name}/{split}"
+                    add(whole, _dataset(quotes, split, None))
                     for side in get_args(ContextSide):
-                        add(f"{name}/{split}/{side}", _dataset(quotes, split, side))
+                        add(f"{whole}/{side}", _dataset(quotes, split, side, view_of=whole))
 
 
 _read = cache(read_quoter)
@@ -259,7 +260,9 @@ class _Language:
         return replace(BENCHMARK, statistics_of=statistics, listed=False).at(self.source)
 
 
-def _dataset(quotes: _Language, split: str, side: ContextSide | None) -> ir_datasets.Dataset:
+def _dataset(
+    quotes: _Language, split: str, side: ContextSide | None, view_of: str = ""
+) -> ir_datasets.Dataset:
     load, lang = quotes.load, quotes.lang
     return ir_datasets.Dataset(
         quotes.docs,
@@ -268,8 +271,9 @@ def _dataset(quotes: _Language, split: str, side: ContextSide | None) -> ir_data
         replace(
             BENCHMARK,
             statistics_of=lambda: _statistics(load(), lang, split),
-            published=REPORTED[lang][split][0],
+            editions={RELEASE: REPORTED[lang][split][0]},
             breakdowns={"frequency": lambda: load().by_frequency(split)},
+            view_of=view_of,
             listed=not quotes.lower and side is None,
         ).at(quotes.source),
     )

@@ -21,6 +21,8 @@ def as_json(result: TableResult) -> dict[str, Any]:
         "title": table.title,
         "dataset": dataset_of(table.dataset, result.sample) if table.dataset else None,
         "groups": {group: result.dataset_of(group) for group in table.groups},
+        "editions": table.editions,
+        "sources": table.sources,
         "test": {"column": table.tested, "test": "student", "correction": "holm"},
         "rows": [_row_as_json(table, one) for one in result.rows],
     }
@@ -47,6 +49,10 @@ def _row_as_json(table: Table, result: RowResult) -> dict[str, Any]:
                 for column, figure in zip(table.columns, figures, strict=True)
             }
             for group, figures in row.reported.items()
+        },
+        "spread": {
+            group: dict(zip(table.columns, figures, strict=True))
+            for group, figures in row.spread.items()
         },
         "doubtful": list(row.doubtful),
         "note": row.note,
@@ -83,6 +89,8 @@ def _lines(result: RowResult, group: str, table: Table, sample: bool) -> list[li
         marks = ["?" if doubtful else "" for doubtful in doubt]
         cells = [_cell(v, table.places, mark) for v, mark in zip(printed, marks, strict=True)]
         lines.append(["" if lines else row.system, "reported", *cells, ""])
+        if group in row.spread:
+            lines.append(["", "±", *(_cell(v, table.places) for v in row.spread[group]), ""])
         if cell.status == "measured":
             gaps = differences(list(cell.figures.values()), printed, table.places)
             cells = [_cell(gap, table.places, sign="+") for gap in gaps]
@@ -94,7 +102,7 @@ def differences(measured: list[float], printed: list[float], places: int) -> lis
     """Measured minus printed figures, as both are printed; NaN where a paper prints none."""
     # Rounded first, as the paper did; adding 0.0 turns -0.0 into 0.0.
     return [
-        round(round(figure, places) - known, places) + 0.0
+        round(round(figure, places) - round(known, places), places) + 0.0
         for figure, known in zip(measured, printed, strict=True)
     ]
 
@@ -119,6 +127,8 @@ def _notes(result: TableResult) -> list[str]:
         )
     if sample:
         notes.append(SAMPLE_NOTE)
+    else:
+        notes += [origin_note(table, group) for group in table.sources]
     notes += [f"{one.row.system}: {one.row.note}" for one in rows if one.row.note and not sample]
     if any(one.row.doubtful for one in rows) and not sample:
         notes.append("? a printed figure that contradicts the paper's own aggregate.")
@@ -133,6 +143,13 @@ def _notes(result: TableResult) -> list[str]:
     notes += [f"missing {group}: {reason}" for group, reason in result.without_data().items()]
     notes += [line for one in rows for line in state_lines(one)]
     return notes
+
+
+def origin_note(table: Table, group: str) -> str:
+    """A line on where the printed figures of a group are from, and on which data they are."""
+    edition = table.editions.get(group)
+    data = "" if edition is None else f", on the data of the {edition}"
+    return f"{group}: the reported figures are those of {table.sources[group]}{data}."
 
 
 def foreign_note(group: str, differs: str) -> str:

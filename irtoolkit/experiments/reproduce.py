@@ -11,6 +11,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import SAMPLE
+from irtoolkit.experiments.candidates import pick_candidates
 from irtoolkit.experiments.papers import Training, of_row
 from irtoolkit.experiments.results import (
     GroupResult,
@@ -124,6 +125,7 @@ class _Bench:
         """
         for group, dataset_id in self.table.groups.items():
             try:
+                pick_candidates(self.table, group, self.sample, self.out, self.say)
                 dataset = Dataset.load(dataset_of(dataset_id, self.sample))
                 _ = dataset.qrels  # read now, so that missing data are known before anything runs
             except InputError as error:
@@ -132,11 +134,9 @@ class _Bench:
                     raise
                 continue
             self.datasets[group] = dataset
-            count, published = dataset.queries_count(), dataset.published
-            if published not in (None, count):
-                self.foreign[group] = (
-                    f"{count} queries, not the {published} of the published release"
-                )
+            differs = dataset.difference(self.table.editions.get(group))
+            if differs is not None:
+                self.foreign[group] = differs
 
     def check(self, row: Row) -> RowResult:
         """What a row needs on each group of the table, whether or not its data are here."""

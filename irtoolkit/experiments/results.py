@@ -22,7 +22,7 @@ class GroupResult:
     Attributes:
         group: the name of the group.
         status: "measured"; "ready" where the row could run here but was not asked to; "missing"
-            where it lacks something to run here; "unavailable" where irtoolkit has nothing that
+            where it lacks something to run here; "unavailable" where `reproduce` has nothing that
             runs it; "no data" where the group's data are not here; "failed" where running it
             raised an error.
         reason: the one thing that is missing, or the error; None of a measured cell.

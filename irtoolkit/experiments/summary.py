@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from irtoolkit.base.tables import TableCell, TextTable, terminal_width
 from irtoolkit.base.textwidth import wrap
-from irtoolkit.experiments.rendering import SAMPLE_NOTE, differences, foreign_note
+from irtoolkit.experiments.rendering import SAMPLE_NOTE, differences, foreign_note, origin_note
 from irtoolkit.experiments.results import GroupResult, Need, RowResult, TableResult
 from irtoolkit.experiments.tables import Table
 from irtoolkit.measures.traits import traits
@@ -94,6 +94,7 @@ def _legend(result: TableResult, compared: Sequence[str]) -> list[str]:
             f"paper, diff: the paper's {table.tested}, and the measured figure minus it. same: how"
             " many of the figures that the paper prints for the row are measured again exactly."
         )
+    notes += [origin_note(table, group) for group in compared if group in table.sources]
     return notes
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ class Row:
         command: the command that measures its figures, where no run on the table's datasets does.
         reported: group to the figures that the paper prints, in the order of the columns; NaN
             where it prints none.
+        spread: group to the standard deviations that the paper prints beside its figures.
         note: how the row differs from the paper's own set-up, or what is wrong with its figures.
         first: the system of the table whose best documents it reranks; None where it ranks all
             candidates.
@@ -54,6 +55,7 @@ class Row:
     people: str | None = None
     command: str | None = None
     reported: dict[str, list[float]] = field(default_factory=dict)
+    spread: dict[str, list[float]] = field(default_factory=dict)
     note: str | None = None
     first: str | None = None
     rerank_depth: int | None = None
@@ -90,6 +92,14 @@ class Table:
         scales: column to its factor, where that is not `scale`.
         view: the view of the rows that have none of their own; see `Row`.
         other_data: group to why its printed figures are of other data than the measured ones.
+        editions: group to the edition of the data that its printed figures are of, where there are
+            several.
+        sources: group to where its printed figures are from, where that is not the title's table.
+        rows_of: another table in the same folder, whose rows of the same systems say how the rows
+            that name no retriever are run.
+        candidates: group to how the candidates of its N-way dataset are picked where none have
+            been: the best documents of a "system", of the queries whose gold document it ranks
+            "below" a rank.
     """
 
     name: str
@@ -106,6 +116,10 @@ class Table:
     scales: dict[str, float] = field(default_factory=dict)
     view: str | None = None
     other_data: dict[str, str] = field(default_factory=dict)
+    editions: dict[str, str] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
+    rows_of: str | None = None
+    candidates: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def benchmark(self) -> str:
@@ -178,11 +192,39 @@ def _rows(path: Path, text: str, data: dict[str, Any]) -> Iterator[tuple[Place, 
     lines = enumerate(text.splitlines(), 1)
     starts = [number for number, line in lines if line.strip().startswith("[[row]]")]
     shared = {"view": data["view"]} if "view" in data else {}
+    others = _run_as(path, data)
     for i, row in enumerate(given):
         name = f"row {row.get('system', i + 1)}"
         # Rows may be written in other ways, of which none tells a line.
         place = Place(path, name, starts[i] if len(starts) == len(given) else None)
-        yield place, read_record(Row, {**shared, **row}, place)
+        theirs = {} if row.keys() & {*_RUN_BY} else others.get(row.get("system"), {})
+        yield place, read_record(Row, {**shared, **theirs, **row}, place)
+
+
+# One of these says how a row is measured, or that it is not.
+_RUN_BY = ("retriever", "command", "people", "unavailable")
+
+
+def _run_as(path: Path, data: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """System to what its row in the table that `rows_of` names says of how it is run."""
+    if "rows_of" not in data:
+        return {}
+    other = path.with_name(f"{data['rows_of']}.toml")
+    if other == path:
+        raise InputError("rows_of names the table itself", file=path)
+    figures = {"reported", "spread", "doubtful"}
+    return {
+        row.system: {
+            spec.metadata.get("key", spec.name): getattr(row, spec.name)
+            for spec in fields(row)
+            if spec.name not in figures and getattr(row, spec.name) != _default(spec)
+        }
+        for row in load_table(other).rows
+    }
+
+
+def _default(spec: Field[Any]) -> Any:
+    return spec.default_factory() if callable(spec.default_factory) else spec.default
 
 
 def _check_table(table: Table, place: Place) -> None:
@@ -201,15 +243,25 @@ def _check_table(table: Table, place: Place) -> None:
     for column in table.scales:
         if column not in table.columns:
             raise place.error(f"scales has {column!r}, which is not a column")
-    for group in table.other_data:
-        if group not in table.groups:
-            raise place.error(f"other_data has {group!r}, which is not a group")
+    for group, rule in table.candidates.items():
+        if not isinstance(rule.get("system"), str) or not rule.keys() <= {"system", "below"}:
+            raise place.error(f"the candidates of {group} need a system, and perhaps a rank below")
+    for key, by_group in (
+        ("candidates", table.candidates),
+        ("other_data", table.other_data),
+        ("editions", table.editions),
+        ("sources", table.sources),
+    ):
+        for group in by_group:
+            if group not in table.groups:
+                raise place.error(f"{key} has {group!r}, which is not a group")
 
 
 def _check_row(table: Table, row: Row, place: Place) -> None:
     """Raises InputError where a row contradicts itself or the table."""
     for key, by_group in (
         ("reported", row.reported),
+        ("spread", row.spread),
         ("set_for", row.settings_for),
         ("train_set_for", row.train_set_for),
     ):
@@ -219,17 +271,17 @@ def _check_row(table: Table, row: Row, place: Place) -> None:
                     f"{key} has {group!r}, which is not a group",
                     remedy=f"groups: {', '.join(table.groups)}",
                 )
-    for group, figures in row.reported.items():
-        if len(figures) != len(table.columns):
-            raise place.error(
-                f"{len(figures)} figures reported for {group} and {len(table.columns)} columns"
-            )
+    for kind, printed in (("reported", row.reported), ("spread", row.spread)):
+        for group, figures in printed.items():
+            if len(figures) != len(table.columns):
+                raise place.error(
+                    f"{len(figures)} figures {kind} for {group} and {len(table.columns)} columns"
+                )
     for cell in row.doubtful:
         group, _, column = cell.partition(".")
         if group not in row.reported or column not in table.columns:
             raise place.error(f"doubtful has {cell!r}, which is not a reported figure")
-    ways = {"retriever": row.retriever, "command": row.command, "people": row.people}
-    given = [name for name, way in {**ways, "unavailable": row.unavailable}.items() if way]
+    given = [name for name in _RUN_BY if getattr(row, name)]
     if len(given) != 1:
         raise place.error(
             f"it has {' and '.join(given) or 'no retriever'}",

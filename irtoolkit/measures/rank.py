@@ -15,7 +15,10 @@ from irtoolkit.measures.traits import Traits
 
 
 class _Rank(ColumnarMeasure):
-    """Rank of the first relevant document, from 1, averaged over queries. Lower is better.
+    """Rank of the first relevant document, averaged over queries. Lower is better.
+
+    The first document of a ranking has rank 1, or, with start=0, rank 0: QuoteR's released code
+    counts its mean rank so.
 
     It is the rank over the whole candidate pool if exact ranks are stored with the run, as
     `irtoolkit retrieve` does. Otherwise it is infinite for a query without a relevant document in
@@ -31,6 +34,9 @@ class _Rank(ColumnarMeasure):
     TRAITS = Traits(lower_is_better=True, exact_ranks=True)
     SUPPORTED_PARAMS: ClassVar = {
         "rel": ParamInfo(dtype=int, default=1, desc="minimum grade that counts as relevant"),
+        "start": ParamInfo(
+            dtype=int, choices=[0, 1], default=1, desc="rank of the first document of a ranking"
+        ),
     }
 
     def per_query(self, judged: JudgedRun) -> Floats:
@@ -40,6 +46,7 @@ class _Rank(ColumnarMeasure):
             np.minimum.at(first, judged.pool_queries[known], judged.exact_ranks[known])
         relevant = judged.grades >= self["rel"]
         np.minimum.at(first, judged.queries[relevant], judged.ranks[relevant])
+        first += self["start"] - 1
         return first
 
 

@@ -141,8 +141,7 @@ def produce(
         if among is not None:  # a run on something else is refused before anything is said
             task.among(among.run, system.depth)
         target.say(candidates_line(dataset, task, system, depth, among.run if among else None))
-    # A run that is cut no longer shows where its relevant documents are; the engine still can.
-    relevant = dataset.relevant() if depth is not None and dataset.judgments_are_here else {}
+    relevant = ranks_wanted(dataset, system, depth)
     made = {
         **made_of(system, task),
         **_stage(dataset, system, among),
@@ -159,6 +158,16 @@ def produce(
         ranks = ranking.ranks if relevant else None
         publish(ranking.run, path, made, seconds, ranks, form=target.form)
     return ranking.run, False
+
+
+def ranks_wanted(dataset: Dataset, system: System, depth: int | None) -> dict[str, list[str]]:
+    """The documents whose exact ranks belong beside a run: the relevant ones, or none.
+
+    A run that is cut at a depth no longer shows where they are, and no run shows the best rank
+    among equal scores.
+    """
+    shown = depth is None and system.task.ties != "best"
+    return {} if shown or not dataset.judgments_are_here else dataset.relevant()
 
 
 def is_helper() -> bool:

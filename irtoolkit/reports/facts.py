@@ -23,10 +23,9 @@ def dataset_facts(dataset: Dataset) -> Facts:
             ("Paper", about.citation), ("Licence of the data", about.licence), *facts,
         ]  # fmt: skip
         count = dataset.queries_count() if dataset.has("queries") else judged
-        if about.published is not None and count != about.published:
-            facts.append(
-                ("Data", f"not the published release, which has {about.published:,} queries")
-            )
+        differs = about.difference(count)
+        if differs is not None:
+            facts.append(("Data", differs))
     return tuple(
         (name, " ".join(value.split())) for name, value in facts if value not in ("", UNSTATED)
     )

@@ -82,9 +82,10 @@ def rank_and_locate(
         wanted: query id to the ids of documents whose exact rank is wanted.
         depth: number of rows kept for each query; None keeps all.
         ties: order of equally scored documents: "trec" is trec_eval's, document id descending;
-            "pool" is the order of the candidates in the dataset. Where scores that differ in
-            double precision, or tied scores under "pool", would be reordered by a reader of the
-            run, they are separated by the smallest float32 step.
+            "pool" is the order of the candidates in the dataset; "best" lists them as "trec" does,
+            and gives each the best of their exact ranks, as if all others came after it. Where
+            scores that differ in double precision, or tied scores under "pool", would be reordered
+            by a reader of the run, they are separated by the smallest float32 step.
         progress: whether to show a progress bar on a terminal.
 
     Raises:
@@ -222,7 +223,7 @@ class _Locator:
         rows, at = rows[candidate], at[candidate]
         ranks, equal = standing(scores, rows, at)
         ranks += 1
-        for i in np.flatnonzero(equal > 1):
+        for i in np.flatnonzero(equal > 1) if self._ties != "best" else ():
             row, place = rows[i], at[i]
             tied = np.flatnonzero(scores[row] == scores[row, place])
             pool = self._ties == "pool"

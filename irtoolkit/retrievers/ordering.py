@@ -16,7 +16,7 @@ from irtoolkit.retrievers._scan import by_rows, parts_of
 from irtoolkit.retrievers.base import ScoreMatrix
 from irtoolkit.runs import Run
 
-Ties = Literal["trec", "pool"]
+Ties = Literal["trec", "pool", "best"]
 
 _LOWEST = np.finfo(np.float32).min
 _SIGN = 1 << 31
@@ -32,7 +32,7 @@ class TieOrder:
 
     Attributes:
         names: (c,) place of each candidate's id in ascending order.
-        ties: "trec" for id descending or "pool" for position.
+        ties: "pool" for position; otherwise id descending.
     """
 
     names: Ints
@@ -104,7 +104,7 @@ def _leading(scores: ScoreMatrix, tied: TieOrder, out: tuple[Any, ...]) -> None:
 
     count = scores.shape[1]
     room = np.empty(parts_of(count, out[0].shape[1]), scores.dtype), np.empty(count, np.int64)
-    leading(scores, tied.names, tied.ties == "trec", room, out)
+    leading(scores, tied.names, tied.ties != "pool", room, out)
 
 
 def _unusual(row: ScoreMatrix, tied: TieOrder, depth: int) -> tuple[Ints, Singles]:

@@ -171,6 +171,7 @@ TIED = Case(("b", "a", "c", "d"), (((0,), (0, 1, 2, 3)),), np.array([[1.0, 1.0, 
     [
         ("trec", {"c": 1, "d": 2, "b": 3, "a": 4}),
         ("pool", {"c": 1, "b": 2, "a": 3, "d": 4}),
+        ("best", {"c": 1, "b": 2, "a": 2, "d": 2}),
     ],
 )
 @pytest.mark.parametrize("depth", [None, 1, 4])
@@ -182,6 +183,29 @@ def test_by_hand(ties: Ties, expected: dict[str, int], depth: int | None) -> Non
     assert len(found.run) == (depth or 4)
     kinds = {type(place) for place in found.ranks["q0"].values()}
     assert kinds == {int}
+
+
+@given(
+    scores=st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=40),
+    depth=st.sampled_from([None, 1, 3]),
+)
+def test_the_best_rank_counts_what_scores_more_and_leaves_the_run_alone(
+    scores: list[float], depth: int | None
+) -> None:
+    """As the place of the first equal score among all scores, sorted."""
+    ids = tuple(f"d{i:02}" for i in range(len(scores)))
+    wanted = {"q0": list(ids)}
+    case = Case(ids, (((0,), tuple(range(len(ids)))),), np.array([scores]), wanted)
+    descending = sorted(scores, reverse=True)
+    expected = {name: descending.index(s) + 1 for name, s in zip(ids, scores, strict=True)}
+    found = rank_and_locate(
+        case.task(), Table(case.scores, []), wanted, depth=depth, ties="best", progress=False
+    )
+    assert found.ranks == {"q0": expected}
+    usual = rank(case.task(), Table(case.scores, []), depth=depth, progress=False)
+    assert [row.doc_id for row in found.run.ranking("q0")] == [
+        row.doc_id for row in usual.ranking("q0")
+    ]
 
 
 def test_the_order_of_a_pool_is_not_that_of_the_documents() -> None:

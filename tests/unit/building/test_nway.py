@@ -15,11 +15,14 @@ from irtoolkit.commands import nway as command
 from irtoolkit.commands import retrieve
 from irtoolkit.datasets import nway
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.ranking.produce import produce
+from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.random import Random
 from irtoolkit.retrievers.task import load_task
 from irtoolkit.runs import Run
+from irtoolkit.runs.exact_ranks import ranks_path
 
 BASE = "relic/sample/val"
 PROXY = f"{BASE}/proxy"
@@ -58,13 +61,15 @@ def golds(dataset_id: str) -> dict[str, set[str]]:
         ("plotretrieval/val/20-way", "plotretrieval/val", 20),
         ("a/2-way", "a", 2),
         ("a/100-way", "a", 100),
+        ("relic/val/proxy-errors", "relic/val", 3),
+        ("relic/val/1-1/20-way-b2", "relic/val/1-1", 20),
     ],
 )
 def test_what_an_id_says(name: str, base: str, ways: int) -> None:
     assert nway.parse_nway_id(name) == (base, ways)
 
 
-@pytest.mark.parametrize("name", ["relic/val", "relic/val/1-way", "relic/val/0-way", "3-way", "relic/val/03-way"])  # fmt: skip
+@pytest.mark.parametrize("name", ["relic/val", "relic/val/1-way", "relic/val/0-way", "3-way", "relic/val/03-way", "relic/val/proxy-", "relic/val/proxy-2"])  # fmt: skip
 def test_what_is_no_choice(name: str) -> None:
     with pytest.raises(InputError, match="is not the id of an N-way dataset"):
         nway.parse_nway_id(name)
@@ -77,6 +82,81 @@ def test_the_hardest_are_the_first_that_are_not_gold(bm25: Run, run_file: Path) 
         (gold,) = golds(BASE)[choice.query_id]
         others = [row.doc_id for row in bm25.ranking(choice.query_id) if row.doc_id != gold][:2]
         assert sorted([gold, *others]) == choice.doc_ids
+
+
+def test_golds_below_a_rank_are_kept(bm25: Run, run_file: Path, tmp_path: Path) -> None:
+    whole = rank(load_task(BASE), BM25(), progress=False)
+    places = {
+        query_id: [row.doc_id for row in whole.ranking(query_id)].index(*gold) + 1
+        for query_id, gold in golds(BASE).items()
+    }
+    expected = [query_id for query_id, place in places.items() if place > 5]
+    assert 0 < len(expected) < len(places)
+    picked = picking.hardest_candidates(PROXY, run_file, below=5)  # 20 are listed
+    assert [choice.query_id for choice in picked] == expected
+    cut = tmp_path / "cut.run"
+    produce(BASE, find_system("bm25", {}), cut, depth=3, progress=False)
+    # The exact ranks beside a run say what its three documents do not.
+    assert [c.query_id for c in picking.hardest_candidates(PROXY, cut, below=5)] == expected
+    with pytest.raises(InputError, match="no gold document .* has a rank below 10000"):
+        picking.hardest_candidates(PROXY, cut, below=10000)
+    ranks_path(cut).unlink()
+    with pytest.raises(InputError, match="it may be above rank 5 or below it"):
+        picking.hardest_candidates(PROXY, cut, below=5)
+    with pytest.raises(InputError, match="rank 0 is not at least 1"):
+        picking.hardest_candidates(PROXY, run_file, below=0)
+
+
+def test_queries_of_one_part_are_kept() -> None:
+    whole = picking.random_candidates(f"{BASE}/3-way", 0)
+    parts = Dataset.of(BASE).breakdown("book")
+    for book, members in parts.items():
+        kept = picking.queries_of(whole, f"{BASE}/3-way", f"book={book}")
+        assert [choice.query_id for choice in kept] == [
+            choice.query_id for choice in whole if choice.query_id in members
+        ]
+    for only, found in (
+        ("book", "is not BREAKDOWN=PART"),
+        ("book=Nobody", "has no book 'Nobody'"),
+        ("colour=red", "has no breakdown by 'colour'"),
+    ):
+        with pytest.raises(InputError, match=found):
+            picking.queries_of(whole, f"{BASE}/3-way", only)
+
+
+def test_filters_of_the_command(home: Path, run_file: Path, irtoolkit: Callable[..., Any]) -> None:
+    book, members = next(iter(Dataset.of(BASE).breakdown("book").items()))
+    asked = ("--only", f"book={book}", "--below", 5, "--queries", 1)
+    assert irtoolkit("nway", f"{PROXY}-errors", run_file, *asked).status == 0
+    [choice] = nway.read_nway(f"{PROXY}-errors")
+    assert choice.query_id in members
+    with pytest.raises(InputError, match=f"{PROXY} have not been picked"):
+        nway.read_nway(PROXY)
+    answer = irtoolkit("nway", PROXY, "--below", 5)
+    assert (answer.status, "--below without RUN" in answer.err) == (2, True)
+
+
+def test_a_view_has_the_candidates_of_the_whole(
+    home: Path, run_file: Path, tmp_path: Path, irtoolkit: Callable[..., Any]
+) -> None:
+    """RELiC's proxy task has the same three candidates for a system that sees less context."""
+    view = f"{BASE}/1-1/proxy"
+    with pytest.raises(InputError, match=f"irtoolkit nway {PROXY} RUN"):
+        nway.read_nway(view)
+    assert irtoolkit("nway", PROXY, run_file).status == 0
+    assert nway.read_nway(view) == nway.read_nway(PROXY)
+    assert golds(view) == golds(PROXY)
+    contexts = [{q.query_id: q.context for q in ir_datasets.load(name).queries_iter()} for name in (view, f"{BASE}/1-1")]  # fmt: skip
+    assert contexts[0] == contexts[1]
+    answer = irtoolkit("retrieve", PROXY, "BM25-1-1", "-o", tmp_path / "x.run")
+    assert answer.status == 2
+    assert f"the dataset for it is {view}" in answer.err
+    assert irtoolkit("retrieve", view, "BM25-1-1", "-o", tmp_path / "x.run").status == 0
+    assert "accuracy" in irtoolkit("eval", view, tmp_path / "x.run").out
+    assert "accuracy" in irtoolkit("eval", PROXY, tmp_path / "x.run").out
+    # Candidates of its own take their place.
+    assert irtoolkit("nway", view, "--seed", 1).status == 0
+    assert nway.read_nway(view) != nway.read_nway(PROXY)
 
 
 def test_drawn_candidates_are_candidates_and_the_seed_decides() -> None:

@@ -1,0 +1,50 @@
+"""Picking the candidates of a table's N-way tasks, such as RELiC's proxy task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import sha256
+from irtoolkit.building.nway import hardest_candidates
+from irtoolkit.datasets.nway import nway_path, parse_nway_id, write_nway
+from irtoolkit.experiments.results import dataset_of
+from irtoolkit.experiments.tables import Table
+from irtoolkit.ranking.produce import produce
+from irtoolkit.ranking.systems import find_system
+
+# Documents kept of each query of the run that candidates are picked from.
+_DEPTH = 100
+
+
+def pick_candidates(
+    table: Table, group: str, sample: bool, out: Path, say: Callable[[str], None]
+) -> None:
+    """Picks the candidates of a group by the table's rule, where none have been picked.
+
+    `irtoolkit nway` picks others, such as those of one book; these are then kept.
+
+    Args:
+        table: the experiment table.
+        group: a group of the table; without a rule, nothing is done.
+        sample: whether the shipped sample is used in place of the real collection.
+        out: folder for the run that they are picked from.
+        say: called with a line of progress.
+
+    Raises:
+        InputError: the system of the rule cannot run here, or the data are not here.
+    """
+    rule, dataset_id = table.candidates.get(group), dataset_of(table.groups[group], sample)
+    if rule is None or nway_path(dataset_id).is_file():
+        return
+    base_id, _ = parse_nway_id(dataset_id)
+    system = find_system(rule["system"], {}, base_id)
+    lacking = system.missing()
+    if lacking is not None:
+        raise InputError(f"its candidates are the best documents of {system.name}: {lacking}")
+    path = out / f"{table.name}{'-sample' if sample else ''}.{group}.candidates.run"
+    produce(base_id, system, path, depth=_DEPTH, reuse=True)
+    picked = hardest_candidates(dataset_id, path, rule.get("below"))
+    made = {"system": system.name, "run": sha256(path), "below": rule.get("below")}
+    say(f"{dataset_id}: candidates picked from {path}, in {write_nway(dataset_id, picked, made)}")
