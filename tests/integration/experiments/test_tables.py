@@ -39,15 +39,17 @@ def test_the_table_of_the_sample(irtoolkit: Command, name: str) -> None:
     rows = {row["system"]: row for row in found["rows"]}
     assert list(rows) == [row.system for row in shown(name)]
     written = {path.name for path in Path("runs").glob("*.run")}
+    hidden = {"relic": ["test"]}.get(name, [])  # its qrels are not published
+    judged = [group for group in table.groups if group not in hidden]
     for row in shown(name):
         result = rows[row.system]
-        assert result["lacking"] == {}
+        assert list(result["lacking"]) == hidden
         if result["status"] == "missing":
             assert result["reason"]
             assert row.retriever not in LEXICAL
             continue
         assert (result["status"], result["reason"]) == ("measured", None)
-        assert list(result["measured"]) == list(table.groups)
+        assert list(result["measured"]) == judged
         for group, figures in result["measured"].items():
             assert list(figures) == list(table.columns)
             assert all(math.isfinite(figure) for figure in figures.values())
@@ -59,7 +61,7 @@ def test_the_table_of_the_sample(irtoolkit: Command, name: str) -> None:
         if row.retriever in LEXICAL:
             assert rows[row.system]["status"] == "measured"
             baseline = row.system == table.baseline
-            assert set(rows[row.system]["p"]) <= (set() if baseline else set(table.groups))
+            assert set(rows[row.system]["p"]) <= (set() if baseline else set(judged))
 
 
 @each_new
