@@ -78,22 +78,24 @@ def execute(args: argparse.Namespace) -> None:
         _list_missing(table, systems, args.format)
         return
     chosen = table.select(systems, args.baseline)
+    if all(row.retriever is None for row in chosen) and (args.all or args.format != "text"):
+        from irtoolkit.experiments.reproduce import survey
+
+        _print_figures(survey(table, systems=systems), args.format)
+        return
     # Said before the imports that take a second.
     note(f"{table.name}: {len(chosen)} rows, runs in {args.out}")
     from irtoolkit.experiments.data import find_data
-    from irtoolkit.experiments.rendering import as_json, as_tables
     from irtoolkit.experiments.reproduce import reproduce
 
     sample = args.sample or (args.or_sample and not find_data(table, note))
     result = reproduce(
         table, Path(args.out), systems=systems, sample=sample, baseline=args.baseline, say=_say
     )
-    if args.format == "json":
-        print_json(as_json(result))
-    elif args.format == "text" and not args.all:
+    if args.format == "text" and not args.all:
         _print_summary(result, Path(args.out))
     else:
-        _print_tables(as_tables(result), list(table.groups), args.format)
+        _print_figures(result, args.format)
 
 
 def _say(line: str) -> None:
@@ -148,6 +150,15 @@ def _list_missing(table: Table, systems: list[str], form: str) -> None:
         print("\n".join(missing_lines(result) or ["Every row can run here."]))
     else:
         print(listed.render(form))
+
+
+def _print_figures(result: TableResult, form: str) -> None:
+    from irtoolkit.experiments.rendering import as_json, as_tables
+
+    if form == "json":
+        print_json(as_json(result))
+    else:
+        _print_tables(as_tables(result), list(result.table.groups), form)
 
 
 def _print_tables(parts: list[TextTable], groups: list[str], form: str) -> None:

@@ -61,7 +61,8 @@ def reproduce(
     if all(row.retriever is None for row in chosen):
         raise InputError(
             f"none of the chosen rows of {table.name} is run by a retriever",
-            remedy=f"irtoolkit reproduce {table.name} --list says what gives their figures",
+            remedy=f"irtoolkit reproduce {table.name} --list says what gives their figures, and"
+            " --all prints those of the paper",
         )
     measures = parse_measures(list(table.columns.values()))
     bench = _Bench(table, out, sample, frozenset(systems), say)

@@ -18,7 +18,7 @@ from irtoolkit.datasets.dataset import Dataset
 Segments = tuple[str, ...]
 DEFAULT_VIEW = "default"
 # The view in which a token takes the place of what was removed from a text, and the usual token.
-MASKED, MASK_TOKEN = "masked", "[MASK]"
+MASKED, MASKED_LEFT, MASK_TOKEN = "masked", "masked-left", "[MASK]"
 # Documents read from a collection at once.
 BLOCK_DOCS = 1 << 13
 
@@ -166,7 +166,7 @@ def view(record: Any, name: str) -> Segments:
     """The text of a record under a view: fields joined by "+", each a string or strings.
 
     Where something was taken out of a text, "masked" puts [MASK] in its place, and "masked:TOKEN"
-    another token.
+    another token; "masked-left" and "masked-left:TOKEN" leave out what follows.
 
     Raises:
         InputError: the record has no such field, or it holds no text; names those that do.
@@ -175,6 +175,8 @@ def view(record: Any, name: str) -> Segments:
         return (record.default_text(),)
     token = mask_of(name)
     if token is not None and hasattr(record, "with_mask"):
+        if name.startswith(MASKED_LEFT):
+            record = record._replace(right=type(record.right)())
         return (record.with_mask(token),)
     segments: list[str] = []
     for part in name.split("+"):
@@ -197,7 +199,7 @@ def view(record: Any, name: str) -> Segments:
 def mask_of(name: str) -> str | None:
     """The token that a masked view puts in place of what was removed; None of another view."""
     kind, marked, token = name.partition(":")
-    if kind != MASKED:
+    if kind not in (MASKED, MASKED_LEFT):
         return None
     return token if marked else MASK_TOKEN
 

@@ -10,10 +10,12 @@ import ir_datasets
 import numpy as np
 import pytest
 
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.experiments.catalogue import find_table
 from irtoolkit.retrievers.engine import rank_and_locate
 from irtoolkit.retrievers.random import Random
 from irtoolkit.retrievers.task import load_task
+from irtoolkit.runs import Run
 from tests.unit.experiments.test_tables import Command, each_new, need, reproduce, sample, shown
 
 # Retrievers that need nothing but the package itself.
@@ -156,3 +158,75 @@ def test_every_form_has_every_group(irtoolkit: Command, name: str, form: str) ->
         assert group in answer.out
     for row in shown(name):
         assert row.system in answer.out.replace(r"\_", "_")
+
+
+# -- tables of figures that other commands measure ------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["relic-length", "plotretrieval-chinese"])
+def test_figures_are_printed_where_nothing_is_run(irtoolkit: Command, name: str) -> None:
+    table = find_table(name)
+    shown = irtoolkit("reproduce", name, "--all")
+    assert shown.status == 0, shown.err
+    found, _ = reproduce(irtoolkit, name)
+    for row, result in zip(table.rows, found["rows"], strict=True):
+        assert row.system in shown.out
+        assert f"{row.command}" in " ".join(shown.out.split())
+        assert list(result["reported"]["test"].values()) == row.reported["test"]
+    answer = irtoolkit("reproduce", name)
+    assert answer.status == 2
+    assert "--all prints those of the paper" in answer.err
+    assert not Path("runs").exists()
+
+
+def test_the_proxy_task_picks_its_candidates(
+    irtoolkit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two passages that BM25 ranks highest beside the quotation, for every window and view."""
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
+    asked = ("relic-proxy", "--sample", "--systems", "random", "human")
+    found, said = reproduce(irtoolkit, *asked)
+    assert "relic/sample/val/proxy: candidates picked from" in said
+    rows = {row["system"]: row for row in found["rows"]}
+    assert list(rows["random"]["measured"]) == ["val"]
+    assert (
+        "its candidates are the best documents of dense-RELiC-4-4"
+        in rows["random"]["lacking"]["val-errors"]
+    )
+    assert rows["human"]["reported"] == {
+        "test": {"accuracy": 93.5},
+        "test-errors": {"accuracy": 94.0},
+    }
+    run = Run.read("runs/relic-proxy-sample.val.random.run")
+    first = Run.read("runs/relic-proxy-sample.val.candidates.run")
+    golds = {
+        r.query_id: r.doc_id
+        for r in ir_datasets.load("relic/sample/val").qrels_iter()
+        if r.relevance > 0
+    }
+    for query_id, gold in golds.items():
+        others = [row.doc_id for row in first.ranking(query_id) if row.doc_id != gold][:2]
+        assert {row.doc_id for row in run.ranking(query_id)} == {gold, *others}
+    # Candidates that somebody picked are kept.
+    _, said = reproduce(irtoolkit, "relic-proxy", "--sample", "--systems", "random")
+    assert "candidates picked" not in said
+
+
+def test_figures_of_an_edition_are_compared_with_its_data_alone(irtoolkit: Command) -> None:
+    """The README's figures are of 7,833 windows, Table 3's of the submission's hidden test split."""
+    about = Dataset.load("relic/val").about
+    assert about is not None
+    assert about.difference(7833) is None
+    assert about.difference(7833, "published release") is None
+    assert about.difference(9036) is None
+    assert about.difference(9036, "published release") == (
+        "9036 queries, those of the submission, not the 7833 of the published release"
+    )
+    assert about.difference(5) == (
+        "5 queries, not the 9036 of the submission or the 7833 of the published release"
+    )
+    found, _ = reproduce(irtoolkit, "relic", "--sample", "--systems", "random", "dense-RELiC-4-4")
+    assert found["editions"] == {"test": "submission", "val": "published release"}
+    rows = {row["system"]: row["reported"] for row in found["rows"]}
+    assert list(rows["random"]) == ["test"]
+    assert rows["dense-RELiC-4-4"]["val"]["R@1"] == 6.72

@@ -98,7 +98,7 @@ def test_golds_below_a_rank_are_kept(bm25: Run, run_file: Path, tmp_path: Path) 
     produce(BASE, find_system("bm25", {}), cut, depth=3, progress=False)
     # The exact ranks beside a run say what its three documents do not.
     assert [c.query_id for c in picking.hardest_candidates(PROXY, cut, below=5)] == expected
-    with pytest.raises(InputError, match="no gold document .* has a rank below 10000"):
+    with pytest.raises(InputError, match=r"no gold document .* has a rank below 10000"):
         picking.hardest_candidates(PROXY, cut, below=10000)
     ranks_path(cut).unlink()
     with pytest.raises(InputError, match="it may be above rank 5 or below it"):

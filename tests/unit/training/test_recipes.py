@@ -17,6 +17,7 @@ import ir_datasets
 import pytest
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.experiments.catalogue import find_row, find_table, tables
 from irtoolkit.experiments.papers import Training, of_row
@@ -263,6 +264,21 @@ def test_the_two_stages_of_egret_are_the_recipes_of_each() -> None:
         )
 
 
+def test_egret_reads_its_mask_in_both_settings() -> None:
+    """§3.1, §3.3: a context is that of a masked example, also where only its left side is shown."""
+    rows = {row.system: row for row in find_table("egret").rows if row.train is not None}
+    for row in rows.values():
+        data = f"egret/sample/dev/{row.view}" if row.view else "egret/sample/dev"
+        [first, *_] = Dataset.load(data).queries()
+        [text] = view(first, row.settings["query"])
+        assert text.count("<mask>") == 1
+        assert text.endswith("<mask>") == (row.view == "left")
+        recipe = find_recipe(row.train, row.train_set)
+        for stage in recipe.stages:  # trained on the text that it is asked with
+            assert view(first, stage.query) == (text,)
+    assert len(rows) == 6
+
+
 def test_dpr_is_trained_alike_on_both() -> None:
     """PlotRetrieval §5.3: "fine-tuned with the same method (DPR) and settings"."""
     plot, relic = (find_recipe(f"dpr-{name}").stages[0] for name in ("plotretrieval", "relic"))
@@ -389,8 +405,9 @@ def test_a_row_is_shown_what_its_model_was_trained_on(table: Table, row: Row, gr
         return  # trained on other texts than it is run on
     assert row.settings.get("query", "default") == stage.query
     assert row.settings.get("doc", "default") == stage.doc
-    shown = f"{table.groups[group]}/{row.view}" if row.view else table.groups[group]
-    parts = [part for part in shown.split("/") if part not in ("test", "val", "dev")]
+    shown = DatasetId.parse(table.groups[group]).without_choice()
+    shown = shown.view(row.view) if row.view else shown
+    parts = [part for part in shown.parts if part not in ("test", "val", "dev")]
     trained = [part for part in stage.dataset.split("/") if part not in ("train", "4-4")]
     assert parts == trained  # four sentences on either side are what RELiC shows by itself
 

@@ -484,6 +484,8 @@ def test_examples(name: str, tmp_path: Path, irtoolkit: Callable[..., Any], writ
         ("context", [f"{e['left']} {e['right']}" for e in known]),
         ("left", [e["left"] for e in known]),
         ("masked:<mask>", [f"{e['left']} <mask> {e['right']}" for e in known]),
+        ("masked-left:<mask>", [f"{e['left']} <mask>" for e in known]),
+        ("masked-left", [f"{e['left']} [MASK]" for e in known]),
     ):
         rows = build_training_set(Stage(source="examples", file=str(file), query=query))
         assert list(rows.queries) == expected
