@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import os
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -105,12 +106,15 @@ def refuse_unwritable(path: StrPath, *, folder: bool = False) -> None:
 
 
 def read_lines(path: StrPath) -> Iterator[tuple[int, str]]:
-    """Yields (line number from 1, line without its end) of a UTF-8 text file, plain or .gz.
+    """Yields (line number from 1, line without its end) of a UTF-8 text file.
+
+    The file is plain, .gz, or a .zip with one file in it.
 
     A byte order mark is dropped, and CRLF and LF ends are both accepted.
 
     Raises:
-        InputError: the file is missing, not UTF-8 (with the line), or its gzip stream is damaged.
+        InputError: the file is missing, not UTF-8 (with the line), a damaged archive, or a .zip
+            with several files.
     """
     with _reading(path) as place, _opened(path) as raw:
         for number, line in enumerate(raw, 1):
@@ -173,12 +177,33 @@ def _reading(path: StrPath) -> Iterator[_Place]:
             line=place.line + 1,
             remedy="copy or download the file again",
         ) from None
+    except (zipfile.BadZipFile, NotImplementedError) as error:
+        raise InputError(
+            f"not a .zip that can be read: {error}", file=path, remedy="copy or download it again"
+        ) from None
     except OSError as error:
         raise InputError(f"cannot read: {error.strerror or error}", file=path) from None
 
 
 def _opened(path: StrPath) -> IO[bytes]:
+    if os.fspath(path).endswith(".zip"):
+        return _opened_zip(path)
     return cast(IO[bytes], gzip.open(path, "rb") if is_gzip(path) else open(path, "rb"))
+
+
+def _opened_zip(path: StrPath) -> IO[bytes]:
+    """The one file of an archive; what macOS adds to archives is not counted."""
+    with zipfile.ZipFile(path) as archive:
+        names = [name for name in archive.namelist() if not name.endswith(("/", ".DS_Store"))]
+        names = [name for name in names if not name.startswith("__MACOSX/")]
+        if len(names) != 1:
+            raise InputError(
+                f"the archive has {len(names)} files, not one",
+                file=path,
+                remedy="unpack it, and give the file that is meant",
+            )
+        # The member keeps the archive open for itself.
+        return cast(IO[bytes], io.BufferedReader(cast(io.RawIOBase, archive.open(names[0]))))
 
 
 def _utf8(data: bytes, path: StrPath, line: int, into: int = 0) -> str:

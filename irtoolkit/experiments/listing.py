@@ -78,6 +78,9 @@ def _row_state(result: RowResult, table: Table) -> RowState:
     state, how = _needs(of_row(row, row.settings_for.get(group, {}), dataset))
     if state == "recipe" and len(row.train_set_for) > 1:
         how += f" (one for each of {', '.join(row.train_set_for)})"
+    if row.files:
+        names = " and ".join(dict.fromkeys(row.files.values()))
+        how += f"; as in the paper with {names} in $IRTOOLKIT_DATA/{table.benchmark}/"
     if row.first is not None:
         how += f", after {row.first}"
     return RowState(row.system, state, all(cell.status == "ready" for cell in result.cells), how)

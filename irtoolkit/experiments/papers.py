@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.experiments.catalogue import find_row, tables
 from irtoolkit.experiments.tables import Row
@@ -88,6 +89,7 @@ papers = Papers()
 def of_row(row: Row, settings: Mapping[str, Any], dataset: DatasetId | str = "") -> System:
     """The system of a row of a table, with more settings, or others, than the row's own.
 
+    Files of the row that are in the folder of the dataset's release take the place of settings.
     Where the row's model is trained by a recipe, its weights are those that training leaves, unless
     the settings name a model or weights.
 
@@ -99,10 +101,21 @@ def of_row(row: Row, settings: Mapping[str, Any], dataset: DatasetId | str = "")
     parts = dataset if isinstance(dataset, DatasetId) else DatasetId.parse(dataset)
     training = None if {"model", "weights"} & settings.keys() else _training(row, parts)
     weights = {} if training is None else {"weights": str(training.folder)}
-    made = System.make(row.system, row.retriever, {**row.settings, **weights, **settings})
+    own = {**row.settings, **_files(row, parts), **weights}
+    made = System.make(row.system, row.retriever, {**own, **settings})
     system = replace(made, training=training)
     first = None if row.first is None else find_system(row.first, {}, parts)
     return with_first(system, first, row.rerank_depth)
+
+
+def _files(row: Row, dataset: DatasetId) -> dict[str, str]:
+    """Setting to file, of the files of a row that are in the folder of the dataset's release."""
+    about = Dataset.load(str(dataset)).about if row.files and str(dataset) else None
+    folder = None if about is None else about.where()
+    if folder is None:
+        return {}
+    found = {setting: Path(folder, name) for setting, name in row.files.items()}
+    return {setting: str(path) for setting, path in found.items() if path.is_file()}
 
 
 def _training(row: Row, dataset: DatasetId) -> Training | None:

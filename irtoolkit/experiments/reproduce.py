@@ -188,7 +188,7 @@ class _Bench:
     def _system(self, row: Row, group: str) -> System:
         """The system of a row for a group."""
         own = {} if self.table.dataset else row.settings_for.get(group, {})
-        return of_row(row, own, self.table.groups[group])
+        return of_row(row, own, dataset_of(self.table.groups[group], self.sample))
 
     def _state(self, row: Row, group: str, system: System) -> GroupResult:
         """Whether a row could run on a group, and what it needs otherwise."""

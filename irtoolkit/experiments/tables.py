@@ -26,6 +26,8 @@ class Row:
         retriever: the retriever that runs it; None where irtoolkit has none.
         settings: settings of the retriever and of the task; the key "set" in the file.
         settings_for: group to the settings that its own run has instead; the key "set_for".
+        files: setting to the file that the paper's row reads, by its name in the folder of the
+            release; where it is there, it takes the place of the row's own setting.
         view: the part of a dataset id that says what the system sees of a query, such as 1-1 or
             left; None where it sees all.
         unavailable: why irtoolkit cannot run it.
@@ -50,6 +52,7 @@ class Row:
     settings_for: dict[str, dict[str, Any]] = field(
         default_factory=dict, metadata={"key": "set_for"}
     )
+    files: dict[str, str] = field(default_factory=dict)
     view: str | None = None
     unavailable: str | None = None
     people: str | None = None

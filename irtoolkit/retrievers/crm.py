@@ -17,9 +17,9 @@ from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.retrievers._counts import Collection
 from irtoolkit.retrievers._terms import Vocabulary, widen
 from irtoolkit.retrievers.base import Block, ScoreMatrix, Scorer
-from irtoolkit.retrievers.lexical import TFIDF
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import view
+from irtoolkit.retrievers.tfidf import TFIDF
 
 # Similarities of queries and known contexts held at once.
 _CELLS = 1 << 25

@@ -23,6 +23,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.indexes.form import KeptForm
 from irtoolkit.retrievers._counts import Collection, Counts, TextCounts, counts_of
+from irtoolkit.retrievers._file_statistics import FileStatistics
 from irtoolkit.retrievers._matching import Matcher, Matchers, scored_by
 from irtoolkit.retrievers._terms import TermScores, Vocabulary, widen
 from irtoolkit.retrievers.base import Ask, Retriever, ScoreMatrix, Scorer, keep_last
@@ -94,7 +95,8 @@ class Lexical(Retriever):
     def _matchers(self, task: Task, vocabulary: Vocabulary) -> Matchers:
         """Counts the documents, and returns what makes matchers of candidate sets."""
         counts = self._counts(task, vocabulary)
-        whole = fixed = None
+        whole = None
+        fixed: Collection | FileStatistics | None = self.outside(task, vocabulary)
         if self.statistics == "corpus":
             if task.ranks_corpus:
                 whole = counts.of(np.arange(len(task.doc_ids)))
@@ -113,6 +115,10 @@ class Lexical(Retriever):
         if type(self).rewritten is Lexical.rewritten:
             return counts_of(task, vocabulary, how, self.reads_corpus())
         return TextCounts(task, vocabulary, self.rewritten)
+
+    def outside(self, task: Task, vocabulary: Vocabulary) -> FileStatistics | None:
+        """Statistics of other texts than the documents', which then weigh the terms."""
+        return None
 
     def rewritten(self, texts: Iterable[Segments]) -> Iterable[Segments]:
         """The documents as they are indexed."""
@@ -243,47 +249,3 @@ class QueryLikelihood(Lexical):
             return fixed + match(queries)
 
         return score
-
-
-@dataclass(frozen=True)
-class TFIDF(Lexical):
-    """Cosine of TF-IDF vectors, as scikit-learn weights them: tf · (ln((1+N)/(1+n)) + 1).
-
-    Unit vectors order alike by cosine, by dot product and by L2 distance.
-
-    Attributes:
-        smooth: whether ones stand beside N and n.
-    """
-
-    name: ClassVar[str] = "tfidf"
-
-    smooth: bool = True
-
-    def zero_is_no_match(self) -> bool:
-        return True
-
-    def matcher(self, counts: Any, collection: Collection) -> Matcher:
-        extra = int(self.smooth)
-        idf = np.log((collection.size + extra) / np.maximum(collection.found + extra, 1)) + 1
-        idf[collection.found == 0] = 0.0
-
-        def vectors(matrix: Any) -> Any:
-            weighted = matrix.copy()
-            weighted.data = matrix.data * idf[matrix.indices]
-            return _unit_rows(weighted)
-
-        match = TermScores(vectors(counts))
-        return lambda queries: match(vectors(queries))
-
-
-def _unit_rows(matrix: Any) -> Any:
-    """A CSR matrix with its rows scaled to length 1, which is changed; empty rows stay empty.
-
-    The squares of a row are summed in its order, so that the lengths are scikit-learn's to the bit.
-    """
-    squares = matrix.copy()
-    squares.data = matrix.data * matrix.data
-    lengths = np.sqrt(squares @ np.ones(matrix.shape[1]))
-    lengths[lengths == 0] = 1.0
-    matrix.data = matrix.data / np.repeat(lengths, np.diff(matrix.indptr))
-    return matrix

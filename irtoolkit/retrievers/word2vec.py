@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from irtoolkit.base.analysis import StopWords, Tokenizer, analyzer
+from irtoolkit.base.analysis import Analysis, StopWords, Tokenizer, analyzer
 from irtoolkit.base.errors import InputError, needs_extra
-from irtoolkit.base.files import read_lines, sha256
-from irtoolkit.retrievers._terms import Vocabulary, document_frequencies
+from irtoolkit.datasets.cache import content_hash
+from irtoolkit.retrievers._counts import Collection
+from irtoolkit.retrievers._file_statistics import FileStatistics
+from irtoolkit.retrievers._terms import Vocabulary, widen
 from irtoolkit.retrievers.base import Retriever, Scorer
 from irtoolkit.retrievers.task import Task
-from irtoolkit.retrievers.texts import Segments
+from irtoolkit.retrievers.text_files import file_texts
+from irtoolkit.retrievers.texts import BLOCK_DOCS, Segments
 from irtoolkit.retrievers.vectors import negative_distances
 
 
@@ -30,7 +35,8 @@ class Word2Vec(Retriever):
 
     Attributes:
         weighting: "tfidf" weights each word's vector by tf·(ln((1+N)/(1+n)) + 1) before averaging.
-        train: "corpus", every document of the collection, or a text file with one text in a line.
+        train: "corpus", every document of the collection, or a file of texts, one in a line or as JSON
+            lines; see `irtoolkit.retrievers.text_files`.
         size: dimensions.
         window: words on either side that a word is learnt from.
         min_count: occurrences below which a word has no vector.
@@ -39,6 +45,8 @@ class Word2Vec(Retriever):
         tokenizer: see `irtoolkit.base.analysis`.
         stop: the words left out: scikit-learn's English list, Lucene's, or none.
         seed: of training.
+        statistics: whose frequencies "tfidf" takes: those of the training text ("train"), or of
+            such a file; a word of none of its texts weighs nothing.
     """
 
     name: ClassVar[str] = "word2vec"
@@ -53,19 +61,29 @@ class Word2Vec(Retriever):
     tokenizer: Tokenizer = "word"
     stop: StopWords = "none"
     seed: int = 1
+    statistics: str = "train"
 
     def missing(self) -> str | None:
         if find_spec("gensim") is None:
             return str(needs_extra("gensim", "neural"))
-        if self.train != "corpus" and not Path(self.train).is_file():
-            return f"the training text {self.train} is not there"
+        for name, path in self._files.items():
+            if not path.is_file():
+                return f"the {name} file {path} is not there"
         return None
+
+    @property
+    def _files(self) -> dict[str, Path]:
+        """The files of texts that settings name, by setting."""
+        given = {"train": (self.train, "corpus"), "statistics": (self.statistics, "train")}
+        return {name: Path(value) for name, (value, usual) in given.items() if value != usual}
 
     def reads_corpus(self) -> bool:
         return self.train == "corpus"
 
     def fingerprint(self) -> str | None:
-        return None if self.train == "corpus" or self.missing() else sha256(self.train)
+        if not self._files or self.missing():
+            return None
+        return " ".join(content_hash(path) for path in self._files.values())
 
     def scorer(self, task: Task) -> Scorer:
         lacking = self.missing()
@@ -75,38 +93,55 @@ class Word2Vec(Retriever):
             if getattr(self, name) < 1:
                 raise InputError(f"setting {name}={getattr(self, name)} is not at least 1")
         analyze = analyzer(self.tokenizer, self.stop)
-        texts = [analyze(text) for text in self._training_texts(task)]
-        words = self._train(texts)
-        vocabulary = Vocabulary(analyze)
-        corpus = vocabulary.count((" ".join(text),) for text in texts)
-        vectors = np.zeros((len(vocabulary), self.size))
-        for term, number in vocabulary.items():
-            if term in words:
-                vectors[number] = words[term]
-        if self.weighting == "tfidf":
-            found = document_frequencies(corpus)
-            idf = np.log((1 + corpus.shape[0]) / (1 + found)) + 1
-        else:
-            idf = np.ones(len(vocabulary))
+        vocabulary, trained = Vocabulary(analyze), Collection(0, np.zeros(1, np.int64), np.zeros(1))
+        with tempfile.TemporaryDirectory() as folder:
+            texts = TokenLines(Path(folder, "tokens"))
+            texts.write(map(analyze, self._training_texts(task)))
+            # The numbers of words follow the training text: the order of a text's words in its
+            # sum decides the last bit of a score.
+            for block in texts.blocks():
+                trained += Collection.of(vocabulary.count(block))
+            words = self._train(texts)
+        sides = [vocabulary.count(texts) for texts in (task.queries, task.docs)]
+        used = np.unique(np.concatenate([counts.indices for counts in sides]))
+        terms = [term for term, _ in vocabulary.items()]
+        vectors = np.zeros((len(used), self.size))
+        for place, number in enumerate(used):
+            if terms[number] in words:
+                vectors[place] = words[terms[number]]
+        weights = self._weights(vocabulary, trained)[used]
         # A word without a vector must not pull the mean towards zero.
-        idf[~vectors.any(axis=1)] = 0.0
+        weights[~vectors.any(axis=1)] = 0.0
 
-        def means(segments: Iterable[Segments]) -> NDArray[np.float64]:
-            counts = vocabulary.count(segments)[:, : len(idf)]
-            totals: NDArray[np.float64] = counts @ idf
-            summed: NDArray[np.float64] = counts @ (vectors * idf[:, None])
+        def means(counts: Any) -> NDArray[np.float64]:
+            known = widen(counts, len(terms))[:, used]
+            totals: NDArray[np.float64] = known @ weights
+            summed: NDArray[np.float64] = known @ (vectors * weights[:, None])
             return np.divide(summed, totals[:, None], out=summed, where=totals[:, None] > 0)
 
-        queries, docs = means(task.queries), means(task.docs)
+        queries, docs = map(means, sides)
 
         return lambda doc: lambda query: negative_distances(queries[query], docs[doc])
 
-    def _training_texts(self, task: Task) -> Iterator[str]:
-        if self.train == "corpus":
-            return (" ".join(segments) for segments in task.corpus())
-        return (line for _, line in read_lines(self.train) if line.strip())
+    def _weights(self, vocabulary: Vocabulary, trained: Collection) -> NDArray[np.float64]:
+        """The weight of each word of a vocabulary."""
+        width = max(1, len(vocabulary))
+        if self.weighting == "none":
+            return np.ones(width)
+        statistics: Collection | FileStatistics = trained
+        if "statistics" in self._files:
+            how = Analysis(self.tokenizer, self.stop, "none")
+            statistics = FileStatistics(self._files["statistics"], how, vocabulary)
+        counted = statistics.widened(width)
+        weights = np.log((1 + counted.size) / (1 + counted.found)) + 1
+        weights[counted.found == 0] = 0.0
+        return weights
 
-    def _train(self, texts: list[list[str]]) -> Any:
+    def _training_texts(self, task: Task) -> Iterator[str]:
+        texts = task.corpus() if self.train == "corpus" else file_texts(self.train)
+        return (" ".join(segments) for segments in texts)
+
+    def _train(self, texts: Iterable[list[str]]) -> Any:
         from gensim.models import Word2Vec as Gensim
 
         try:
@@ -121,3 +156,29 @@ class Word2Vec(Retriever):
                 remedy="give more text, or a lower min_count",
             ) from None
         return model.wv
+
+
+class TokenLines:
+    """Texts in tokens, each a line of a file, which is read once for each pass over them."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def write(self, texts: Iterable[list[str]]) -> None:
+        """Writes the texts."""
+        with open(self._path, "w", encoding="utf-8", newline="\n") as out:
+            out.writelines(f"{' '.join(tokens)}\n" for tokens in texts)
+
+    def __iter__(self) -> Iterator[list[str]]:
+        return (line.split() for line in self._lines())
+
+    def blocks(self) -> Iterator[list[Segments]]:
+        """The texts in blocks, each text as one segment."""
+        lines = self._lines()
+        while block := list(islice(lines, BLOCK_DOCS)):
+            yield [(line,) for line in block]
+
+    def _lines(self) -> Iterator[str]:
+        with open(self._path, encoding="utf-8", newline="\n") as lines:
+            for line in lines:
+                yield line.rstrip("\n")

@@ -28,10 +28,11 @@ from irtoolkit.ranking.fusion import fuse
 from irtoolkit.ranking.produce import Among, produce
 from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.retrievers.engine import rank
-from irtoolkit.retrievers.lexical import BM25, TFIDF, Lexical
+from irtoolkit.retrievers.lexical import BM25, Lexical
 from irtoolkit.retrievers.ordering import untied
 from irtoolkit.retrievers.task import load_task
 from irtoolkit.retrievers.texts import view
+from irtoolkit.retrievers.tfidf import TFIDF
 from irtoolkit.runs import Run
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
 from tests.conftest import ROOT

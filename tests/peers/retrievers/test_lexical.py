@@ -37,9 +37,10 @@ from irtoolkit.retrievers import word2vec
 from irtoolkit.retrievers._terms import Vocabulary
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.engine import rank
-from irtoolkit.retrievers.lexical import BM25, TFIDF
+from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.random import Random
 from irtoolkit.retrievers.task import load_task
+from irtoolkit.retrievers.tfidf import TFIDF
 from irtoolkit.retrievers.vectors import Similarity, Vectors, prepared, unit
 from irtoolkit.retrievers.word2vec import Word2Vec
 from tests.conftest import SAMPLE
@@ -558,7 +559,7 @@ def test_training_on_a_text_file(tmp_path: Path) -> None:
 
 def test_a_training_file_that_is_not_there(tmp_path: Path) -> None:
     retriever = Word2Vec(train=str(tmp_path / "none.txt"))
-    assert retriever.missing() == f"the training text {tmp_path / 'none.txt'} is not there"
+    assert retriever.missing() == f"the train file {tmp_path / 'none.txt'} is not there"
     with pytest.raises(InputError, match=r"none\.txt is not there"):
         scores_of(register(PROSE, ASKED), retriever)
 

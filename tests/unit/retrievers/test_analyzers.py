@@ -11,8 +11,9 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import create_retriever
-from irtoolkit.retrievers.lexical import BM25, TFIDF
+from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.task import load_task
+from irtoolkit.retrievers.tfidf import TFIDF
 from tests.datasets import Docs, register_parts, scores_of
 
 

@@ -146,4 +146,4 @@ def test_a_plugin_that_is_broken_breaks_nothing_else(
 def test_an_unknown_name_lists_those_there_are() -> None:
     with pytest.raises(InputError, match="no retriever 'bm26'") as caught:
         create_retriever("bm26", {})
-    assert "bm25, ql, tfidf" in str(caught.value.remedy)
+    assert "bm25, ql, lucene" in str(caught.value.remedy)

@@ -1,0 +1,213 @@
+"""Files of texts: what is read of them, statistics counted in them, and rows that read one."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tracemalloc
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from irtoolkit.base.analysis import Analysis, analyzer
+from irtoolkit.base.errors import InputError
+from irtoolkit.experiments.catalogue import find_table
+from irtoolkit.experiments.listing import row_states
+from irtoolkit.ranking.systems import find_system
+from irtoolkit.retrievers._counts import Collection
+from irtoolkit.retrievers._file_statistics import FileStatistics, file_terms
+from irtoolkit.retrievers._terms import Vocabulary
+from irtoolkit.retrievers.task import load_task
+from irtoolkit.retrievers.text_files import file_texts
+from irtoolkit.retrievers.tfidf import TFIDF
+from irtoolkit.retrievers.word2vec import Word2Vec
+from tests.datasets import ASKED, DOCS, POOLS, register, scores_of
+
+WORDS = Analysis("word", "none", "none")
+Command = Callable[..., Any]
+
+
+def put(path: Path, text: str, name: str = "texts.jsonl") -> Path:
+    """Writes a text as the ending of the path says: plain, .gz, or a .zip with one file."""
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(f"__MACOSX/{name}", "not a text")
+            archive.writestr(name, text)
+    elif path.suffix == ".gz":
+        path.write_bytes(gzip.compress(text.encode()))
+    else:
+        path.write_text(text, "utf-8")
+    return path
+
+
+def jsonl(records: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(f"{json.dumps(record)}\n" for record in records)
+
+
+# -- reading ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["", ".gz", ".zip"])
+@pytest.mark.parametrize(
+    ("text", "texts"),
+    [
+        ("one text\n\n another\n", [("one text",), (" another",)]),
+        (jsonl([{"abstract": ["A b.", "C."], "title": "t"}, {"abstract": []}]), [("A b.", "C."), ()]),
+        (jsonl([{"id": 1, "text": "a", "abstract": ["b"]}]), [("a",)]),
+        (jsonl([{"contents": "a {b}"}, {"contents": ""}]), [("a {b}",), ("",)]),
+    ],
+)  # fmt: skip
+def test_texts_are_lines_or_json_lines(
+    tmp_path: Path, text: str, texts: list[Any], ending: str
+) -> None:
+    assert list(file_texts(put(tmp_path / f"file{ending}", text))) == texts
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "found"),
+    [
+        ('{"text": "a"}\n["b"]\n', 2, "not a JSON object"),
+        ('{"text": "a"}\n{"contents": "b"}\n', 2, "text is not a text or sentences"),
+        ('{"title": "a"}\n', 1, "no text"),
+        ('{"abstract": ["a", 1]}\n', 1, "abstract is not a text or sentences"),
+        ('{"text": "a"}\n{"text": \n', 2, "not JSON"),
+    ],
+)
+def test_what_is_not_a_text_is_named_with_its_line(
+    tmp_path: Path, text: str, line: int, found: str
+) -> None:
+    path = put(tmp_path / "texts.zip", text)
+    with pytest.raises(InputError, match=found) as caught:
+        list(file_texts(path))
+    assert (caught.value.file, caught.value.line) == (str(path), line)
+
+
+def test_an_archive_must_be_whole_and_have_one_file(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.zip"
+    broken.write_bytes(b"PK\3\4 and no more")
+    with pytest.raises(InputError, match=r"not a \.zip that can be read"):
+        list(file_texts(broken))
+    path = tmp_path / "two.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", "a")
+        archive.writestr("b.txt", "b")
+    with pytest.raises(InputError, match=r"the archive has 2 files, not one .*unpack it"):
+        list(file_texts(path))
+
+
+# -- statistics -------------------------------------------------------------------------------
+
+
+def test_statistics_are_those_of_a_collection_of_the_same_texts(tmp_path: Path) -> None:
+    path = put(tmp_path / "texts.txt", "".join(f"{text or '-'}\n" for text in DOCS.values()))
+    vocabulary = Vocabulary(analyzer(*WORDS))
+    vocabulary.count([("a zebra and the cat",)])
+    from_file = FileStatistics(path, WORDS, vocabulary)
+    first = from_file.widened(len(vocabulary))
+    counts = vocabulary.count((text,) for text in DOCS.values())
+    expected = Collection.of(counts)
+    found = from_file.widened(len(vocabulary))
+    assert found.size == expected.size == len(DOCS)
+    np.testing.assert_array_equal(found.found, expected.found)
+    np.testing.assert_array_equal(found.occurrences, expected.occurrences)
+    np.testing.assert_array_equal(first.found, expected.found[: len(first.found)])
+    assert found.found[dict(vocabulary.items())["zebra"]] == 0
+
+
+@pytest.mark.parametrize("smooth", [True, False])
+@pytest.mark.parametrize("pools", [POOLS, None])
+def test_tfidf_of_the_file_of_a_corpus_is_that_of_the_corpus(
+    tmp_path: Path, pools: Any, smooth: bool
+) -> None:
+    path = put(tmp_path / "texts.zip", jsonl({"abstract": [text]} for text in DOCS.values()))
+    task = load_task(register(DOCS, ASKED, pools))
+    of_corpus = scores_of(task, TFIDF(smooth=smooth))
+    of_file = TFIDF(statistics=str(path), smooth=smooth)
+    assert scores_of(task, of_file) == of_corpus
+    assert not of_file.reads_corpus()
+    other = put(tmp_path / "other.txt", "dog dog\ncat\nthe mat and the sun\n")
+    assert scores_of(task, TFIDF(statistics=str(other), smooth=smooth)) != of_corpus
+    assert of_file.fingerprint() != TFIDF(statistics=str(other)).fingerprint()
+
+
+def test_a_term_of_no_text_of_the_file_weighs_nothing(tmp_path: Path) -> None:
+    path = put(tmp_path / "texts.txt", "cat\n")
+    dataset_id = register({"d1": "a dog", "d2": "a dog and a cat"}, {"q": "cat dog"})
+    found = scores_of(dataset_id, TFIDF(statistics=str(path)))
+    assert found["q"] == {"d1": 0.0, "d2": pytest.approx(1.0)}
+
+
+@pytest.mark.parametrize("retriever", [TFIDF, Word2Vec])
+def test_a_file_that_is_not_there_is_named(tmp_path: Path, retriever: Any) -> None:
+    made = retriever(statistics=str(tmp_path / "candidats"))
+    assert str(tmp_path / "candidats") in str(made.missing())
+    assert made.fingerprint() is None
+    with pytest.raises(InputError, match="candidats"):
+        scores_of(register(DOCS, ASKED), made)
+
+
+def test_a_file_without_texts_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no texts"):
+        file_terms(put(tmp_path / "texts.txt", "\n \n"), WORDS)
+
+
+def test_memory_grows_with_the_terms_and_not_with_the_texts(tmp_path: Path) -> None:
+    def peak(texts: int) -> int:
+        path = put(tmp_path / f"{texts}.gz", "the same few words of every text\n" * texts)
+        tracemalloc.start()
+        file_terms(path, WORDS)
+        highest = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return highest
+
+    assert peak(60_000) < 1.3 * peak(20_000)
+
+
+@pytest.mark.parametrize("weighting", ["none", "tfidf"])
+def test_word2vec_takes_the_frequencies_of_a_file(tmp_path: Path, weighting: Any) -> None:
+    pytest.importorskip("gensim")
+    path = put(tmp_path / "texts.zip", jsonl({"text": text} for text in DOCS.values()))
+    other = put(tmp_path / "other.txt", "dog dog\ncat\nthe mat and the sun\n")
+    how = {"size": 6, "epochs": 2}
+    task = load_task(register(DOCS, ASKED))
+    plain = scores_of(task, Word2Vec(weighting, **how))
+    assert scores_of(task, Word2Vec(weighting, statistics=str(path), **how)) == plain
+    assert scores_of(task, Word2Vec(weighting, str(path), **how)) == plain
+    elsewhere = scores_of(task, Word2Vec(weighting, statistics=str(other), **how))
+    assert (elsewhere == plain) == (weighting == "none")
+
+
+# -- rows that read a file --------------------------------------------------------------------
+
+
+def test_rows_read_the_papers_abstracts_where_they_are(release: Path, irtoolkit: Command) -> None:
+    names = {"fabs_tfidf": "statistics", "fabs_cbow200": "train", "fabs_tfidfcbow200": "train"}
+    table = find_table("csfcube")
+    assert {row.system for row in table.rows if row.files} == set(names)
+    usual = {name: find_system(name, {}, "csfcube").settings() for name in names}
+    assert all(usual[name][setting] == "corpus" for name, setting in names.items())
+    path = put(release / "abstracts-preds.zip", jsonl([{"abstract": ["One text."]}] * 3))
+    for name, setting in names.items():
+        assert find_system(name, {}, "csfcube").settings()[setting] == str(path)
+        assert find_system(name, {}, "csfcube/method").settings()[setting] == str(path)
+        # An invented sample has words of its own.
+        assert find_system(name, {}, "csfcube/sample").settings()[setting] == "corpus"
+        assert find_system(name, {setting: "x"}, "csfcube").settings()[setting] == "x"
+    answer = irtoolkit("reproduce", "csfcube", "--systems", "fabs_tfidf", "--format", "json")
+    assert json.loads(answer.out)["rows"][0]["settings"]["statistics"] == str(path)
+    answer = irtoolkit(
+        "reproduce", "csfcube", "--sample", "--systems", "fabs_tfidf", "--format", "json"
+    )
+    assert json.loads(answer.out)["rows"][0]["settings"]["statistics"] == "corpus"
+
+
+def test_the_list_names_the_file_of_a_row() -> None:
+    states = {one.system: one for one in row_states(find_table("csfcube"))}
+    assert states["fabs_tfidf"].how == (
+        "tfidf; as in the paper with abstracts-preds.zip in $IRTOOLKIT_DATA/csfcube/"
+    )
+    assert states["fabs_tfidf"].state == "measured"
