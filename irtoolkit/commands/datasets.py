@@ -238,7 +238,10 @@ def _describe(dataset_id: str) -> dict[str, Any]:
     shown["documents"] = dataset.docs_count() if dataset.has("docs") else None
     plan = dataset.protocol
     shown |= {"measures": " ".join(plan.measures), "averaging": plan.note}
-    shown["statistics"] = [asdict(statistic) for statistic in statistics]
+    shown["statistics"] = [
+        {key: value for key, value in asdict(one).items() if key != "edition" or value}
+        for one in statistics
+    ]
     return shown
 
 
@@ -255,9 +258,12 @@ def _print_one(shown: dict[str, Any], form: str) -> None:
         if not shown["statistics"]:
             return
         print()
-    rows = [[s["name"], s["value"], s["reported"]] for s in shown["statistics"]]
-    headers = ["statistic", "computed", "paper"]
-    if form == "text" and all(reported is None for _, _, reported in rows):
-        headers, rows = headers[:2], [row[:2] for row in rows]
+    statistics = shown["statistics"]
+    rows = [[s["name"], s["value"], s["reported"], s.get("edition")] for s in statistics]
+    headers = ["statistic", "computed", "paper", "edition"]
+    for number, last in ((3, "edition"), (2, "reported")):
+        unused = all(s.get(last) is None for s in statistics)
+        if unused and (form == "text" or last == "edition"):
+            headers, rows = headers[:number], [row[:number] for row in rows]
     title = None if form == "text" else shown["id"]
     print(TextTable(headers, rows, title, places=2).render(form))

@@ -32,15 +32,21 @@ class Statistic:
         name: what is counted or averaged.
         value: the figure computed from the data.
         reported: the figure that the benchmark's paper prints, if it prints one.
+        edition: the edition of the data that the printed figure is of, where there are several.
     """
 
     name: str
     value: float
     reported: float | None = None
+    edition: str | None = None
 
     def unreported(self) -> Statistic:
         """The same figure without the paper's, for data that are not the paper's."""
-        return replace(self, reported=None)
+        return replace(self, reported=None, edition=None)
+
+    def of_edition(self, edition: str) -> Statistic:
+        """The same figure with the edition that the printed one is of, if one is printed."""
+        return self if self.reported is None else replace(self, edition=edition)
 
 
 @dataclass(frozen=True)

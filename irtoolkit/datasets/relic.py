@@ -171,9 +171,9 @@ def _statistics(release: RelicRelease, split: str) -> list[Statistic]:
         Statistic("Average candidate length, words", _candidate_words(release), 45.5),
         Statistic("Average number of candidates per query", _mean(sizes), CANDIDATES[edition]),
     ]  # fmt: skip
-    if edition == SUBMISSION:
-        return table
-    return [table[0], *(row.unreported() for row in table[1:-1]), table[-1]]
+    if edition != SUBMISSION:
+        table[1:-1] = [row.unreported() for row in table[1:-1]]
+    return [row.of_edition(edition) for row in table]
 
 
 def _candidate_words(release: RelicRelease) -> float:
