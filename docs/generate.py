@@ -179,7 +179,7 @@ def _facts(name: str) -> list[list[str]]:
     rows = []
     for field in dataclasses.fields(presets()[name]):
         value = getattr(presets()[name], field.name)
-        if value in (None, "", " ") or field.name == "kind":
+        if value in (None, False, "", " ") or field.name == "kind":
             continue
         code = field.name in ("id", "query", "package", "query_prompt", "doc_prompt", "join")
         shown = f"`{value}`" if code else escaped(str(value))

@@ -29,7 +29,8 @@ KINDS = {
     "weigher": "weigher: a weight for each term of a text",
 }
 _HERE, _ON_HUB = "weights on this machine", "weights not on this machine"
-_NOWHERE = "no published weights that can be loaded: give a folder"
+_NOWHERE = "no published weights: give a folder"
+_CONVERTED = "weights published in a form of their own: see irtoolkit models NAME"
 # Columns before a value.
 _INDENT = 16
 
@@ -124,10 +125,11 @@ def _print_groups(facts: Mapping[str, Mapping[str, Any]]) -> None:
                 licence = "" if known["licence"] == NOT_STATED else known["licence"]
                 cells = pad(name, name_width), pad(known["id"], id_width), licence
                 print(shorten(f"    {'  '.join(cells)}".rstrip(), width))
-        if _NOWHERE in states:
-            print(f"  {_NOWHERE}")
-            for line in wrap(", ".join(states[_NOWHERE]), width - 4, cut=False):
-                print(f"    {line}")
+        for state in (_CONVERTED, _NOWHERE):
+            if state in states:
+                print(f"  {state}")
+                for line in wrap(", ".join(states[state]), width - 4, cut=False):
+                    print(f"    {line}")
         print()
     if find_spec("sentence_transformers") is None:
         print(needs_extra("sentence-transformers", "neural"))
@@ -137,4 +139,6 @@ def _print_groups(facts: Mapping[str, Mapping[str, Any]]) -> None:
 def _state(known: Mapping[str, Any]) -> str:
     if known["missing"] is None:
         return _HERE
+    if known["converted"]:
+        return _CONVERTED
     return _NOWHERE if known["unpublished"] else _ON_HUB

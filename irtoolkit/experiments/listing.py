@@ -6,6 +6,7 @@ on every machine. Whether the row can run here is said beside it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -20,12 +21,21 @@ from irtoolkit.models.presets import Preset, find_preset
 from irtoolkit.ranking.systems import System
 
 State = Literal[
-    "measured", "weights", "recipe", "service", "reported", "human", "unpublished", "unavailable"
+    "measured",
+    "weights",
+    "converter",
+    "recipe",
+    "service",
+    "reported",
+    "human",
+    "unpublished",
+    "unavailable",
 ]
 # What each state means, in the order in which they are explained.
 MEANINGS: Mapping[State, str] = {
     "measured": "runs without other people's weights",
     "weights": "runs with published weights, loaded by name",
+    "converter": "runs with published weights of another form, which irtoolkit reads or converts",
     "recipe": "runs with a model that irtoolkit trains",
     "service": "asks a language model on another machine, which may cost money",
     "reported": "a figure of the paper that another command measures",
@@ -102,6 +112,9 @@ def _needs(system: System) -> tuple[State, str]:
 def _of_preset(preset: Preset) -> tuple[State, str]:
     if preset.unpublished:
         return "unpublished", f"looked at {preset.source}"
+    if preset.converted:
+        command = re.search(r"`(irtoolkit convert [^`]*)`", preset.converted)
+        return "converter", command[1] if command else f"files at {preset.source}"
     return "weights", " and ".join(filter(None, (preset.id, preset.query)))
 
 

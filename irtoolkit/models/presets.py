@@ -56,7 +56,8 @@ class Preset:
         source: where its facts come from.
         paper: where the system stands in which paper.
         licence: of the weights, as their publisher states it.
-        unpublished: what to do where the hub has no weights that can be loaded.
+        converted: how weights that are published in a form of their own are made loadable.
+        unpublished: what to do where no weights are published.
         note: what a user must know.
     """
 
@@ -76,6 +77,7 @@ class Preset:
     source: str = ""
     paper: str = ""
     licence: str = ""
+    converted: str = ""
     unpublished: str = ""
     note: str = ""
 
@@ -107,7 +109,7 @@ def find_preset(name: str, weights: str | None = None, query_weights: str | None
     preset = preset_name(name)
     known = Preset(name) if preset is None else replace(presets()[preset], name=preset)
     if weights is not None:
-        known = replace(known, id=weights, query=None, package=None, unpublished="")
+        known = replace(known, id=weights, query=None, package=None, converted="", unpublished="")
     return known if query_weights is None else replace(known, query=query_weights)
 
 
@@ -132,6 +134,8 @@ def missing_weights(preset: Preset) -> str | None:
         return None
     if preset.unpublished:
         return f"the weights of {preset.name} are not on the hub: {preset.unpublished}"
+    if preset.converted:
+        return f"the weights of {preset.name} have a form of their own: {preset.converted}"
     if absent[0].startswith((".", "/", "~")):
         return f"there is no model in {absent[0]}"
     if _may_download():

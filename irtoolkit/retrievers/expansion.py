@@ -11,12 +11,13 @@ from typing import Any, ClassVar, Literal
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading, presets
+from irtoolkit.models.limits import position_limit
 from irtoolkit.models.llm.cache import Answers
 from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.texts import Segments
 
-# Words that DeepCT reads at once; all of a BERT's positions hold about twice as many tokens.
-_WINDOW = 200
+# What a piece of a word begins with that is not its first.
+_INSIDE = "##"
 
 
 @dataclass(frozen=True)
@@ -145,61 +146,77 @@ class DocT5Query(Rewritten):
 
 @dataclass(frozen=True)
 class DeepCT(Rewritten):
-    """DeepCT: a model's weight of each word in its context takes the place of its frequency.
+    """DeepCT: a model's weight of each term in its context takes the place of its frequency.
 
-    The model is a token classifier with one output, the term's weight (Dai and Callan 2020, §3.1). A
-    word's weight is its first token's; its frequency becomes the weight times `scale`, rounded, and
-    no less than zero (§3.2).
+    The model is a token classifier with one output, the term's weight (Dai and Callan 2020, §3.1). As
+    in the authors' code, a term is a word of BERT's own, whose weight is that of its first piece, and
+    of a term that occurs several times the greatest weight counts, once. Its frequency becomes the
+    weight times `scale`, rounded, and no less than zero (§3.2). A text that is longer than the model
+    reads is read in parts.
 
     Attributes:
-        scale: frequency of a word whose weight is 1.
+        scale: frequency of a term whose weight is 1.
     """
 
     name: ClassVar[str] = "deepct"
+    format: ClassVar[int] = 2
 
     model: str = "DeepCT"
     scale: int = 100
 
     def parameters(self) -> dict[str, Any]:
-        return {"scale": self.scale}
+        return {"scale": self.scale, "form": self.format}
 
     def ask(self, texts: list[str]) -> list[list[tuple[str, int]]]:
-        """(word, frequency) of the words of each text that have any."""
-        windows = [
-            (number, words[i : i + _WINDOW])
-            for number, words in enumerate(text.split() for text in texts)
-            for i in range(0, len(words), _WINDOW)
-        ]
-        found: list[list[tuple[str, int]]] = [[] for _ in texts]
-        for start in range(0, len(windows), self.batch_size):
-            part = windows[start : start + self.batch_size]
-            for (number, words), weights in zip(
-                part, self._weights([w for _, w in part]), strict=True
-            ):
-                counts = (round(self.scale * weight) for weight in weights)
-                found[number] += [(w, n) for w, n in zip(words, counts, strict=True) if n > 0]
+        """(term, frequency) of the distinct terms of each text that have any."""
+        found = []
+        for pieces, weights in self._weights(texts):
+            terms: list[str] = []
+            greatest: dict[str, int] = {}
+            counts: list[int] = []
+            for piece, weight in zip(pieces, weights, strict=True):
+                if piece.startswith(_INSIDE) and terms:
+                    terms[-1] += piece.removeprefix(_INSIDE)
+                else:
+                    terms.append(piece)
+                    counts.append(round(self.scale * weight))
+            for term, count in zip(terms, counts, strict=True):
+                greatest[term] = max(count, greatest.get(term, 0))
+            found.append([(term, count) for term, count in greatest.items() if count > 0])
         return found
 
-    def _weights(self, texts: list[list[str]]) -> list[list[float]]:
-        """The weight of each word of each text; 0 for one beyond what the model reads."""
+    def _weights(self, texts: list[str]) -> list[tuple[list[str], list[float]]]:
+        """The pieces of each text, and the weight of each."""
         import torch
 
+        if not texts:
+            return []
         tokenizer, model = _load(self.model, "AutoModelForTokenClassification", self.device)
-        batch = tokenizer(
-            texts, is_split_into_words=True, return_tensors="pt", padding=True, truncation=True,
-            max_length=512,
+        coded = tokenizer(
+            texts, truncation=True, max_length=position_limit(model), stride=0,
+            return_overflowing_tokens=True, return_special_tokens_mask=True,
         )  # fmt: skip
-        with torch.inference_mode():
-            scores = model(**batch.to(model.device)).logits[..., 0].float().cpu().numpy()
-        weights = [[0.0] * len(words) for words in texts]
-        for row, line in enumerate(weights):
-            for token, word in reversed(list(enumerate(batch.word_ids(row)))):
-                if word is not None:
-                    line[word] = float(scores[row, token])
-        return weights
+        owners, special = coded.pop("overflow_to_sample_mapping"), coded.pop("special_tokens_mask")
+        found: list[tuple[list[str], list[float]]] = [([], []) for _ in texts]
+        for start in range(0, len(owners), self.batch_size):
+            part = range(start, min(start + self.batch_size, len(owners)))
+            rows = {key: [values[row] for row in part] for key, values in coded.items()}
+            batch = tokenizer.pad(rows, return_tensors="pt").to(model.device)
+            with torch.inference_mode():
+                scores = model(**batch).logits[..., 0].float().cpu().numpy()
+            for at, row in enumerate(part):
+                pieces, weights = found[owners[row]]
+                for piece, weight, ends in zip(
+                    tokenizer.convert_ids_to_tokens(coded["input_ids"][row]),
+                    scores[at], special[row], strict=False,
+                ):  # fmt: skip
+                    if not ends:
+                        pieces.append(piece)
+                        weights.append(float(weight))
+        return found
 
     def apply(self, text: str, answer: Any) -> Segments:
-        return (" ".join(word for word, count in answer for _ in range(count)),)
+        return (" ".join(term for term, count in answer for _ in range(count)),)
 
 
 @cache

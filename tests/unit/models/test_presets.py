@@ -12,13 +12,14 @@ import pytest
 from irtoolkit.experiments.catalogue import tables
 from irtoolkit.experiments.tables import Row
 from irtoolkit.models import presets
+from irtoolkit.models.conversion import LAYOUTS
 from irtoolkit.models.presets import PRESETS, Preset, find_preset, missing_weights, require_kind
 from irtoolkit.retrievers import retrievers
 
 DATA: dict[str, dict[str, Any]] = tomllib.loads(PRESETS.read_text("utf-8"))
 KINDS = {"dense", "late", "sparse", "cross", "writer", "weigher"}
 TEXTS = {"id", "query", "package", "query_prompt", "doc_prompt", "join", "source", "paper",
-         "licence", "unpublished", "note"}  # fmt: skip
+         "licence", "converted", "unpublished", "note"}  # fmt: skip
 NUMBERS = {"query_length", "doc_length"}
 CHOICES = {
     "kind": KINDS,
@@ -33,6 +34,8 @@ PAPERS = ("CSFCube", "RELiC", "EgRet", "PlotRetrieval", "QuoteR")
 each = pytest.mark.parametrize("name", DATA)
 # Weights without a repository of their own on the hub.
 UNPUBLISHED = {name for name, facts in DATA.items() if "unpublished" in facts}
+CONVERTED = {name for name, facts in DATA.items() if "converted" in facts}
+ELSEWHERE = UNPUBLISHED | CONVERTED
 
 
 @each
@@ -66,11 +69,12 @@ def test_weights_are_on_the_hub_or_the_preset_says_what_to_do(name: str) -> None
     on_hub = [
         re.fullmatch(r"[\w.-]+/[\w.-]+", facts[key]) for key in ("id", "query") if key in facts
     ]
-    if "unpublished" in facts:
+    if name in ELSEWHERE:
         # A name of our own, which is also a folder that may be beside the user.
         assert facts["id"] == name
         assert on_hub == [None]
-        assert "model=" in facts["unpublished"] or "weights=" in facts["unpublished"]
+        said = facts.get("converted") or facts["unpublished"]
+        assert "model=" in said or "weights=" in said
     else:
         assert all(on_hub)
 
@@ -90,7 +94,7 @@ def test_sentence_transformers_folders_pool_themselves(name: str) -> None:
     facts = DATA[name]
     if facts["id"].startswith("sentence-transformers/"):
         assert "pooling" not in facts
-    elif facts.get("kind", "dense") == "dense" and name not in UNPUBLISHED:
+    elif facts.get("kind", "dense") == "dense" and name not in ELSEWHERE:
         assert "pooling" in facts
 
 
@@ -116,10 +120,19 @@ def test_every_system_of_the_papers_is_there() -> None:
 
 def test_models_without_weights_are_these() -> None:
     assert {
-        "DPR-MSMARCO", "DPR-PlotRetrieval", "DPR-RELiC", "SIM", "c-REALM", "BERM", "ERNIE-Search",
-        "dense-RELiC", "EgRet", "ColBERT", "DeepCT", "BERT-Sim", "BERT-Cls", "QuoteR",
-        "QuoteR-LSTM",
+        "DPR-PlotRetrieval", "DPR-RELiC", "BERM", "EgRet", "BERT-Sim", "BERT-Cls",
+        "QuoteR", "QuoteR-LSTM",
     } == UNPUBLISHED  # fmt: skip
+    assert {
+        "DPR-MSMARCO", "SIM", "c-REALM", "ERNIE-Search", "ColBERT", "dense-RELiC",
+    } == CONVERTED  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(DATA))
+def test_commands_that_convert_are_those_there_are(name: str) -> None:
+    said = DATA[name].get("converted", "") + DATA[name].get("unpublished", "")
+    for layout in re.findall(r"`irtoolkit convert (\S+)", said):
+        assert layout in LAYOUTS
 
 
 @pytest.mark.parametrize(
@@ -218,10 +231,10 @@ def test_what_is_missing_is_said(
     if lacking is None:
         return
     facts = DATA[name]
-    assert (facts["unpublished"] if name in UNPUBLISHED else facts["id"]) in lacking
+    assert (facts.get("converted") or facts.get("unpublished") or facts["id"]) in lacking
 
 
-@pytest.mark.parametrize("name", sorted(UNPUBLISHED))
+@pytest.mark.parametrize("name", sorted(ELSEWHERE))
 def test_a_folder_of_that_name_is_taken(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

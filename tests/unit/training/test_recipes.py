@@ -429,7 +429,8 @@ def test_every_recipe_of_a_paper_trains_a_row() -> None:
 
 @pytest.mark.parametrize("name", sorted(presets()))
 def test_recipes_that_presets_name_are_there(name: str) -> None:
-    for command in re.findall(r"`irtoolkit train ([^`]*)`", presets()[name].unpublished):
+    said = presets()[name].unpublished + presets()[name].converted
+    for command in re.findall(r"`irtoolkit train ([^`]*)`", said):
         recipe, *rest = command.split()
         settings = dict(pair.split("=") for pair in rest if "=" in pair)
         assert find_recipe(recipe, settings).name == recipe

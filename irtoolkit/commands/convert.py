@@ -1,0 +1,47 @@
+"""Make a published checkpoint into a folder that models are loaded from.
+
+Some models of the papers are published in forms of their own:
+
+colbert: ColBERT's first version, a .dnn file. BEIR's is in msmarco.psg.l2.zip.
+c-realm: c-REALM, a TensorFlow Hub module. Its retriever.zip is unpacked first.
+dpr-msmarco: vsearch/dpr-msmarco, two encoders in one file.
+berm: a folder in which BERM's authors' code has saved a checkpoint.
+ernie-search: ERNIE-Search, model_state.pdparams of PaddleNLP, beside its vocab.txt and config.json.
+
+ColBERT, c-REALM and DPR come without a tokenizer: theirs is that of bert-base-uncased, the --base.
+Nothing in the files is run, and neither TensorFlow nor Paddle is needed. The folder is given as
+weights=PATH to the systems of the papers, or named as the preset is and found where irtoolkit is
+run. irtoolkit models NAME says where the files are.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+HELP = "convert a published checkpoint"
+EXAMPLES = (
+    "irtoolkit convert colbert msmarco.psg.l2/checkpoints/colbert-300000.dnn -o ColBERT",
+    "irtoolkit convert c-realm crealm-retriever -o c-REALM",
+)
+NAMES = ("colbert", "c-realm", "dpr-msmarco", "berm", "ernie-search")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("layout", choices=NAMES, help="the form it is published in")
+    parser.add_argument("source", metavar="SOURCE", help="the file or folder as it is published")
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="FOLDER", help="a folder that is not there yet"
+    )
+    parser.add_argument(
+        "--base", default="bert-base-uncased", metavar="MODEL",
+        help="folder or hub id of the tokenizer and configuration; default: bert-base-uncased",
+    )  # fmt: skip
+
+
+def execute(args: argparse.Namespace) -> None:
+    from pathlib import Path
+
+    from irtoolkit.models.conversion import convert
+
+    convert(args.layout, Path(args.source), Path(args.output), args.base)
+    print(f"{args.output}: a folder to give as weights={args.output}")

@@ -1,0 +1,223 @@
+"""Published checkpoints that transformers does not load, made into folders that it does.
+
+Each layout has a function from the published files to a folder of transformers or
+sentence-transformers. Weights are copied as they are; what a layout leaves out, its tokenizer and
+configuration, is that of the model which it started from.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.models import presets
+from irtoolkit.models.converted import (
+    Projection,
+    Side,
+    base_parts,
+    check_shapes,
+    only_file,
+    save_folder,
+    save_projected,
+    save_two_encoders,
+    state_of,
+)
+from irtoolkit.models.ernie import write_ernie
+from irtoolkit.models.foreign import read_tensorflow, read_torch
+
+BASE = "bert-base-uncased"
+
+
+def convert(layout: str, source: Path, output: Path, base: str = BASE) -> None:
+    """Writes the folder of a published checkpoint.
+
+    Args:
+        layout: a key of LAYOUTS.
+        source: the file or folder, as its authors publish it.
+        output: the folder, which must not be there yet.
+        base: folder or hub id of the model whose tokenizer and configuration are taken.
+
+    Raises:
+        InputError: the output is there; a file is missing or damaged, or of another model.
+    """
+    if output.exists():
+        raise InputError("it is there already", file=output, remedy="name a new folder")
+    if not source.exists():
+        raise InputError("no such file or folder", file=source)
+    unfinished = output.with_name(f".{output.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    try:
+        LAYOUTS[layout].write(source, unfinished, base)
+        unfinished.rename(output)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+# -- ColBERT ------------------------------------------------------------------------------------
+
+
+def _colbert(source: Path, folder: Path, base: str) -> None:
+    """ColBERT v1 (Khattab and Zaharia 2020), in the form of its authors' later models."""
+    path = only_file(source, "*.dnn")
+    content = read_torch(path)
+    state = content.get("model_state_dict") if isinstance(content, dict) else None
+    if not isinstance(state, dict) or not any(name.endswith("linear.weight") for name in state):
+        raise InputError("no ColBERT: it has no linear.weight", file=path)
+    weights = {name.removeprefix("module."): value for name, value in state.items()}
+    config, tokenizer = base_parts(base)
+    kept = {
+        name: value.contiguous()
+        for name, value in weights.items()
+        if name.startswith("bert.") or name == "linear.weight"
+    }
+    config.architectures = ["HF_ColBERT"]
+    save_folder(folder, config, tokenizer, kept)
+    said = _options(content.get("arguments"))
+    about = {
+        "query_maxlen": said.get("query_maxlen") or 32, "doc_maxlen": said.get("doc_maxlen") or 180,
+        "mask_punctuation": True, "attend_to_mask_tokens": False, "similarity": "cosine",
+        "query_token_id": "[unused0]", "doc_token_id": "[unused1]",
+        "dim": int(kept["linear.weight"].shape[0]),
+    }  # fmt: skip
+    (folder / "artifact.metadata").write_text(json.dumps(about, indent=2))
+
+
+def _options(arguments: Any) -> Mapping[str, Any]:
+    if isinstance(arguments, Mapping):
+        return arguments
+    return vars(arguments) if hasattr(arguments, "__dict__") else {}
+
+
+# -- c-REALM ------------------------------------------------------------------------------------
+
+
+def _crealm(source: Path, folder: Path, base: str) -> None:
+    """c-REALM (Krishna et al. 2021): BERT's pooled output, a projection and a layer norm."""
+    import torch
+
+    index = only_file(source, "variables.index")
+    variables = read_tensorflow(index.with_suffix(""))
+    config, tokenizer = base_parts(base)
+    weights, ends = {}, {}
+    for name, array in variables.items():
+        _, mark, inner = name.rpartition("bert/")
+        if mark:
+            key = _bert_key(inner)
+            if key is not None:
+                array = array.T if key.endswith("weight") and inner.endswith("kernel") else array
+                weights[f"bert.{key}"] = torch.tensor(array.copy()).float()
+        elif not mark and "/predictions/" not in f"/{name}":
+            ends["/".join(name.split("/")[-2:]).lower()] = torch.tensor(array.copy()).float()
+    norm = "layernorm" if "layernorm/gamma" in ends else "layer_normalization"
+    wanted = ("dense/kernel", "dense/bias", f"{norm}/gamma", f"{norm}/beta")
+    absent = [name for name in wanted if name not in ends]
+    if absent or not weights:
+        raise InputError(
+            f"no c-REALM: it has no variable {(absent or ['bert/...'])[0]}", file=index,
+            remedy="unpack https://storage.googleapis.com/rt-checkpoint/retriever.zip again",
+        )  # fmt: skip
+    kernel, bias, gamma, beta = (ends[name] for name in wanted)
+    body = save_folder(folder / "body", config, tokenizer, weights)
+    pooler = Projection(
+        weights["bert.pooler.dense.weight"], weights["bert.pooler.dense.bias"], torch.nn.Tanh()
+    )
+    projections = [pooler, Projection(kernel.T, bias, torch.nn.Identity())]
+    # RELiC's and the authors' code read 288 tokens.
+    save_projected(folder, Side(body, 288), projections, (gamma, beta))
+
+
+def _bert_key(name: str) -> str | None:
+    """The name that transformers has for a variable of BERT."""
+    fixed = {
+        "embeddings/word_embeddings": "embeddings.word_embeddings.weight",
+        "embeddings/position_embeddings": "embeddings.position_embeddings.weight",
+        "embeddings/token_type_embeddings": "embeddings.token_type_embeddings.weight",
+    }
+    if name in fixed:
+        return fixed[name]
+    last = {"kernel": "weight", "gamma": "weight", "bias": "bias", "beta": "bias"}
+    parts = name.split("/")
+    if parts[-1] not in last or parts[0] not in ("embeddings", "encoder", "pooler"):
+        return None
+    return re.sub(r"layer_(\d+)", r"layer.\1", ".".join([*parts[:-1], last[parts[-1]]]))
+
+
+# -- DPR on MS MARCO ----------------------------------------------------------------------------
+
+
+def _dpr_msmarco(source: Path, folder: Path, base: str) -> None:
+    """vsearch/dpr-msmarco: two BERT encoders in one file, of queries and of passages."""
+    weights = state_of(source)
+    said = presets.read_model_json(str(source), "config.json")
+    config, tokenizer = base_parts(base)
+    sides = {}
+    for side, name in (("query", "encoder_q"), ("document", "encoder_p")):
+        # With a shared encoder there is one.
+        own = next(
+            (prefix for prefix in (name, "encoder_q")
+             if f"{prefix}.bert_model.embeddings.word_embeddings.weight" in weights), None,
+        )  # fmt: skip
+        if own is None:
+            raise InputError(
+                f"no DPR of vsearch: it has no weights of {name}.bert_model", file=source,
+                remedy="the folder of `hf download vsearch/dpr-msmarco --local-dir FOLDER`",
+            )  # fmt: skip
+        mark = f"{own}.bert_model."
+        kept = {k.removeprefix(mark): v for k, v in weights.items() if k.startswith(mark)}
+        check_shapes("BertModel", config, kept, source)
+        body = save_folder(folder / name, config, tokenizer, kept)
+        sides[side] = Side(body, int((said.get(name) or {}).get("max_len") or 256))
+    save_two_encoders(folder, sides["query"], sides["document"])
+
+
+# -- BERM ---------------------------------------------------------------------------------------
+
+
+def _berm(source: Path, folder: Path, base: str) -> None:
+    """BERM (Xu et al. 2023): a RoBERTa whose <s> goes through a linear head and a layer norm."""
+    import torch
+
+    weights = state_of(source)
+    wanted = ("embeddingHead.weight", "embeddingHead.bias", "norm.weight", "norm.bias")
+    absent = [name for name in wanted if name not in weights]
+    if absent:
+        raise InputError(
+            f"no BERM: it has no {absent[0]}", file=source,
+            remedy="the folder that its authors' code (github.com/xsc1234/BERM) saves a checkpoint in",
+        )  # fmt: skip
+    config, tokenizer = base_parts(str(source))
+    body = {name: value for name, value in weights.items() if name.startswith("roberta.")}
+    head, bias, gamma, beta = (weights[name] for name in wanted)
+    inner = save_folder(folder / "body", config, tokenizer, body)
+    save_projected(
+        folder, Side(inner, None), [Projection(head, bias, torch.nn.Identity())], (gamma, beta)
+    )
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A form in which checkpoints are published.
+
+    Attributes:
+        about: what is in it.
+        write: writes the files of a folder, given the source, the folder and the base model.
+    """
+
+    about: str
+    write: Callable[[Path, Path, str], None]
+
+
+LAYOUTS = {
+    "colbert": Layout("a .dnn file of ColBERT v1, such as BEIR's msmarco.psg.l2", _colbert),
+    "c-realm": Layout("the TensorFlow Hub module retriever.zip, unpacked", _crealm),
+    "dpr-msmarco": Layout("the folder of vsearch/dpr-msmarco", _dpr_msmarco),
+    "berm": Layout("a checkpoint that BERM's code saves", _berm),
+    "ernie-search": Layout("model_state.pdparams of PaddleNLP, with vocab.txt", write_ernie),
+}
