@@ -15,7 +15,7 @@ from irtoolkit.models.presets import SAVED_AS, Kind, read_model_json
 Precision = Literal["auto", "fp32", "bf16", "fp16"]
 
 # Where our modules of sentence-transformers are.
-_OURS = "irtoolkit.models.modules"
+_OURS = "irtoolkit.models."
 
 # Two loads at once would each see what the other's checkpoint lacks.
 _LOADING = threading.Lock()
@@ -115,13 +115,13 @@ def open_model(kind: Kind, location: str, **how: Any) -> Any:
         raise needs_extra("sentence-transformers>=6.2", "neural")
     from irtoolkit.models import modules
 
-    ours = {f"{_OURS}.{each.__name__}": each for each in modules.MODULES}
+    ours = {f"{each.__module__}.{each.__name__}": each for each in modules.MODULES}
     return made._load_with_module_classes(location, ours, **how)
 
 
 def has_our_modules(location: str) -> bool:
     """Whether a model has modules that sentence-transformers does not know by itself."""
-    return any(name.startswith(f"{_OURS}.") for name in _module_names(location))
+    return any(name.startswith(_OURS) for name in _module_names(location))
 
 
 def _module_names(location: str) -> list[str]:

@@ -19,6 +19,7 @@ from torch import Tensor
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, read_lines
 from irtoolkit.models.sememe_words import Lookup, words_of_tokens
+from irtoolkit.models.transform import ContextTransformer, QuoteTransformer
 
 _LEXICON, _VECTORS = "sememes.tsv", "sememes.safetensors"
 
@@ -273,4 +274,4 @@ class SememeTransformer(Transformer):  # type: ignore[misc]
         return made
 
 
-MODULES = (WordVectors, MaskPooling, SememeTransformer)
+MODULES = (WordVectors, MaskPooling, SememeTransformer, ContextTransformer, QuoteTransformer)

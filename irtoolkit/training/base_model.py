@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,8 +23,9 @@ COLBERT_QUERY = 32
 
 
 def build_model(
-    recipe: Recipe, seed: int, device: str | None = None, texts: Iterable[str] = ()
-) -> Any:
+    recipe: Recipe, seed: int, device: str | None = None, texts: Iterable[str] = (),
+    docs: Sequence[str] = (),
+) -> Any:  # fmt: skip
     """The model that a recipe trains, before training.
 
     Args:
@@ -33,6 +34,7 @@ def build_model(
             projection, sememes.
         device: torch device; by default a GPU if there is one.
         texts: texts whose words a model without a checkpoint knows.
+        docs: texts of the documents, for a model that knows each by itself.
 
     Returns:
         A SentenceTransformer, MultiVectorEncoder, SparseEncoder or CrossEncoder in fp32. Once saved,
@@ -45,7 +47,7 @@ def build_model(
     check_model(recipe)
     with _seeded(seed):
         made = (
-            scratch_model(recipe, texts, seed)
+            scratch_model(recipe, texts, docs, seed)
             if recipe.start in FROM_SCRATCH
             else _BUILDERS[recipe.kind](recipe)
         )

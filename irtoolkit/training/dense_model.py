@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import limits, presets
 from irtoolkit.models.presets import COMPARED_AS, Preset, Side
 from irtoolkit.training.base_checkpoint import SIDES, find_checkpoint, open_checkpoint
-from irtoolkit.training.lstm import encoder_maker
+from irtoolkit.training.lstm import KNOWING, encoder_maker
 from irtoolkit.training.recipes import Recipe
 
 
@@ -48,17 +48,21 @@ def dense_model(recipe: Recipe) -> Any:
     )  # fmt: skip
 
 
-def scratch_model(recipe: Recipe, texts: Iterable[str], seed: int) -> Any:
+def scratch_model(recipe: Recipe, texts: Iterable[str], docs: Sequence[str], seed: int) -> Any:
     """The SentenceTransformer of a recipe that starts from no checkpoint.
 
     Args:
         recipe: a recipe of kind dense.
         texts: the texts whose words it knows.
+        docs: the texts of the documents, for a model that knows each by itself.
         seed: seed of the vectors of words that no file gives.
     """
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.base.modules import Router
 
+    if recipe.start in KNOWING:
+        modules = [Router.for_query_document(*KNOWING[recipe.start](recipe, texts, docs, seed))]
+        return SentenceTransformer(modules=modules, device="cpu", similarity_fn_name="dot")
     make = encoder_maker(recipe, texts, seed)
     modules = make(recipe.pooling)
     if recipe.encoders == 2:

@@ -78,6 +78,10 @@ class StageJob:
         """The rows to train on."""
         return self.data.rows
 
+    def doc_texts(self) -> list[str]:
+        """The texts of the documents of the rows, in memory."""
+        return [self.rows.docs[i] for i in range(len(self.rows.docs))]
+
     @property
     def validation(self) -> Validation | None:
         """What the model is evaluated on during training."""

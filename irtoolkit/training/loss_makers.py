@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,12 +23,14 @@ class LossCase:
         stage: gives the settings of the loss.
         kind: kind of the model.
         documents: (m, d) vectors of all documents; None unless the loss needs them.
+        texts: (m,) texts of all documents; empty unless the loss needs them.
     """
 
     model: Any
     stage: Stage
     kind: Kind
     documents: Any = None
+    texts: Sequence[str] = ()
 
 
 def in_batch(case: LossCase) -> Any:
@@ -92,6 +95,17 @@ def all_documents(case: LossCase) -> Any:
         raise InputError("loss=all needs the vectors of all documents")
     loss = loss_modules.AllDocuments(case.model, case.documents, case.stage.scale)
     return loss if case.stage.chunk is None else loss_modules.cached(loss, case.stage.chunk)
+
+
+def every_document(case: LossCase) -> Any:
+    """loss = -log softmax(s Q c) at the relevant document, over all documents Q, plus m |c' - q'|^2.
+
+    Both encoders are trained (QuoteR §5.2, of Tan et al. 2016). c' is the mapped query and q' its
+    document in the same space, with the weight m, in models that map queries (Wang et al. 2021).
+    """
+    from irtoolkit.training.corpus_loss import EveryDocument
+
+    return EveryDocument(case.model, case.texts, case.stage.scale, case.stage.mapping or 0.0)
 
 
 def triplet(case: LossCase) -> Any:

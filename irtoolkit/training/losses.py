@@ -6,7 +6,7 @@ them for a stage.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -38,6 +38,7 @@ class Loss:
         cached: kinds of models for which gradients may be cached (setting `chunk`).
         teacher: whether it learns the scores of a teacher.
         matrix: whether it needs the vectors of all documents, whose encoder is frozen.
+        corpus: whether it encodes all documents in every step.
         outputs: number of outputs of the cross-encoder; None for other models.
         scaled: whether the setting `scale` applies.
     """
@@ -54,11 +55,14 @@ class Loss:
     cached: tuple[Kind, ...] = ()
     teacher: bool = False
     matrix: bool = False
+    corpus: bool = False
     outputs: int | None = None
     scaled: bool = True
 
 
-def make_loss(model: Any, stage: Stage, kind: Kind, documents: Any = None) -> Any:
+def make_loss(
+    model: Any, stage: Stage, kind: Kind, documents: Any = None, texts: Sequence[str] = ()
+) -> Any:
     """The torch module of a stage's loss, for sentence-transformers' trainers.
 
     If several processes share a batch equally, the mean of their losses, and of their gradients, is
@@ -69,11 +73,12 @@ def make_loss(model: Any, stage: Stage, kind: Kind, documents: Any = None) -> An
         stage: gives the loss and its settings.
         kind: kind of the model.
         documents: (m, d) vectors of all documents, for a loss with `matrix`.
+        texts: (m,) texts of all documents, for a loss with `corpus`.
 
     Raises:
         InputError: there is no such loss, or none for this kind.
     """
-    return _find(stage.loss, kind).make(LossCase(model, stage, kind, documents))
+    return _find(stage.loss, kind).make(LossCase(model, stage, kind, documents, texts))
 
 
 def check_stage(recipe: Recipe, stage: Stage) -> None:
@@ -91,6 +96,11 @@ def check_stage(recipe: Recipe, stage: Stage) -> None:
         )
     if stage.scale <= 0:
         raise InputError(f"scale={stage.scale:g} is not above 0")
+    if stage.mapping is not None and (loss.name != "every" or recipe.start != "transform"):
+        raise InputError(
+            f"mapping={stage.mapping:g}: queries are mapped with start=transform and loss=every only",
+            remedy="leave mapping out",
+        )
     if loss.name == "triplet" and stage.margin <= 0:
         raise InputError(f"margin={stage.margin:g} is not above 0")
     _check_chunk(loss, recipe.kind, stage)
@@ -211,6 +221,11 @@ LOSSES: dict[str, Loss] = {
         Loss(
             "all", "softmax over all documents, whose encoder is frozen", "QuoteR §5.2",
             ("dense",), "numbered", makers.all_documents, most=0, cached=("dense",), matrix=True,
+        ),
+        Loss(
+            "every", "softmax over all documents, which are encoded in every step",
+            "QuoteR §5.2; Tan et al. 2016; Wang et al. 2021", ("dense",), "numbered",
+            makers.every_document, most=0, corpus=True,
         ),
         Loss(
             "triplet", "a margin between the distances of relevant document and negative",

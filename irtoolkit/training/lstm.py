@@ -1,4 +1,4 @@
-"""Encoders that are trained from scratch: an LSTM over word vectors.
+"""Encoders over word vectors that are trained from scratch: LSTMs, and Transform.
 
 FROM_SCRATCH has them by the name that a recipe gives as its `start`.
 """
@@ -6,7 +6,7 @@ FROM_SCRATCH has them by the name that a recipe gives as its `start`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,11 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, read_lines
 from irtoolkit.training.recipes import Recipe
 
-_PAD, _UNKNOWN = "[PAD]", "[UNK]"
+_PAD, _UNKNOWN, _SEPARATOR = "[PAD]", "[UNK]", "[SEP]"
 # Size of an LSTM's state, and of the vectors of words that no file gives.
 _WIDTH = 300
+# Size of Transform's states, and its heads and layers, as in its authors' code.
+_TRANSFORM_WIDTH, _HEADS, _LAYERS = 200, 2, 3
 # Standard deviation of the vectors of words that no file gives.
 _DEVIATION = 0.1
 
@@ -39,7 +41,47 @@ def lstm(recipe: Recipe, pooling: str, reader: Any) -> list[Any]:
     return [reader, network, Pooling(width, pooling_mode=mode)]
 
 
-FROM_SCRATCH: dict[str, Callable[[Recipe, str, Any], list[Any]]] = {"lstm": lstm}
+def transform(
+    recipe: Recipe, texts: Iterable[str], docs: Sequence[str], seed: int
+) -> tuple[list[Any], list[Any]]:
+    """The modules of contexts and of quotes of Transform (Wang et al. 2021), with the same words.
+
+    Args:
+        recipe: gives the size of states and the length of quotes.
+        texts: texts whose words are known.
+        docs: the quotes.
+        seed: seed of the vectors of words that no file gives.
+    """
+    import torch
+
+    from irtoolkit.models.modules import WordVectors
+    from irtoolkit.models.transform import ContextTransformer, QuoteTransformer
+
+    if not docs:
+        raise InputError(f"start={recipe.start} needs the documents of a training set")
+    words = [_SEPARATOR, *(word for word in vocabulary(texts) if word != _SEPARATOR)]
+    vectors = _vectors(recipe, words, seed, _TRANSFORM_WIDTH)
+    tokenizer = _tokenizer(words)
+    reader = WordVectors(tokenizer, vectors, update_embeddings=True)
+    width = vectors.shape[1]
+    if width % _HEADS:
+        raise InputError(f"width={width} is not even", remedy="an even width")
+    coded = [reader.tokenizer.tokenize(doc)[: recipe.doc_length] for doc in docs]
+    longest = max(1, *map(len, coded))
+    names = [QuoteTransformer.name_of(doc) for doc in docs]
+    quotes = QuoteTransformer(width, _HEADS, _LAYERS, len(vectors), longest, names)
+    for row, ids in enumerate(coded):
+        quotes.ids[row, : len(ids)] = torch.tensor(ids)
+    quotes.vectors = reader.emb_layer  # contexts and quotes share the vectors of words
+    contexts = ContextTransformer(
+        width, _HEADS, _LAYERS, tokenizer.convert_tokens_to_ids(_SEPARATOR)
+    )
+    return [reader, contexts], [quotes]
+
+
+# Starts that score each document by weights of its own.
+KNOWING = {"transform": transform}
+FROM_SCRATCH: dict[str, Callable[..., Any]] = {"lstm": lstm, **KNOWING}
 
 
 def encoder_maker(recipe: Recipe, texts: Iterable[str], seed: int) -> Callable[[str], list[Any]]:
@@ -62,7 +104,7 @@ def encoder_maker(recipe: Recipe, texts: Iterable[str], seed: int) -> Callable[[
 
     def make(pooling: str) -> list[Any]:
         reader = WordVectors(tokenizer, vectors, update_embeddings=True)  # copies the vectors
-        return FROM_SCRATCH[recipe.start](recipe, pooling, reader)
+        return lstm(recipe, pooling, reader)
 
     return make
 
@@ -134,13 +176,15 @@ def _parted(line: str, width: int) -> list[str]:
     return line.rstrip().rsplit(" ", width)
 
 
-def _vectors(recipe: Recipe, words: list[str], seed: int) -> NDArray[np.float32]:
+def _vectors(
+    recipe: Recipe, words: list[str], seed: int, usual: int = _WIDTH
+) -> NDArray[np.float32]:
     """(words + 2, d) vectors of padding (zero), of the unknown word, and of all words.
 
     Vectors that the file of the recipe lacks are drawn at random.
     """
     known = {} if recipe.words is None else read_vectors(recipe.words, set(words))
-    width = len(next(iter(known.values()))) if known else recipe.width or _WIDTH
+    width = len(next(iter(known.values()))) if known else recipe.width or usual
     draw = np.random.default_rng(seed)
     made = draw.normal(0, _DEVIATION, (len(words) + 2, width)).astype(np.float32)
     made[0] = 0
@@ -170,4 +214,7 @@ def _tokenizer(words: list[str]) -> Any:
     reader = _reader()
     numbers = {word: i for i, word in enumerate([_PAD, _UNKNOWN, *words])}
     reader.model = WordLevel(numbers, unk_token=_UNKNOWN)
-    return PreTrainedTokenizerFast(tokenizer_object=reader, pad_token=_PAD, unk_token=_UNKNOWN)
+    special = {"sep_token": _SEPARATOR} if words[0] == _SEPARATOR else {}
+    return PreTrainedTokenizerFast(
+        tokenizer_object=reader, pad_token=_PAD, unk_token=_UNKNOWN, **special
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models.presets import COMPARED_AS
-from irtoolkit.training.lstm import FROM_SCRATCH
+from irtoolkit.training.lstm import FROM_SCRATCH, KNOWING
 from irtoolkit.training.recipes import Recipe
 
 
@@ -74,6 +74,11 @@ def _check_scratch(recipe: Recipe) -> None:
     for setting, refused in wrong.items():
         if refused:
             raise InputError(f"{setting} is not for start={recipe.start}")
+    if recipe.start in KNOWING and (recipe.encoders, recipe.pooling) != (2, "own"):
+        raise InputError(
+            f"start={recipe.start} has two encoders and no pooling",
+            remedy="encoders=2, and leave pooling out",
+        )
     if recipe.encoders == 1 and recipe.query_pooling not in (None, recipe.pooling):
         raise InputError(
             f"query_pooling={recipe.query_pooling} with one encoder", remedy="encoders=2"

@@ -43,6 +43,8 @@ class Stage:
         loss: name of the loss, see `irtoolkit.training.losses`.
         scale: factor of the similarities in the softmax, the inverse of its temperature.
         margin: margin of the triplet loss.
+        mapping: weight of the squared distance between a mapped query and its document, for models
+            that map queries (Wang et al. 2021); None is 0.
         frozen: encoder that is not trained: "none", or that of the "documents".
         batch: number of rows of a step, over all processes.
         chunk: number of rows whose activations are held at once while the gradients of the batch
@@ -84,6 +86,7 @@ class Stage:
     loss: str = "in-batch"
     scale: float = 1.0
     margin: float = 1.0
+    mapping: float | None = None
     frozen: Literal["none", "documents"] = "none"
     batch: int = 32
     chunk: int | None = None
@@ -103,7 +106,7 @@ class Stage:
     @property
     def needs_all_documents(self) -> bool:
         """Whether training needs all candidates, and not only relevant documents and mined ones."""
-        return self.negatives == "random" or self.loss == "all"
+        return self.negatives == "random" or self.loss in ("all", "every")
 
 
 @dataclass(frozen=True)
@@ -118,8 +121,9 @@ class Recipe:
         stages: stages of training, each of which starts from the best model of the one before.
         kind: kind of model: "dense", "late" (late interaction), "sparse" or "cross"
             (cross-encoder).
-        start: base model: a preset, a folder or a hub id; "lstm" is an LSTM over the words of the
-            training texts, without a checkpoint.
+        start: base model: a preset, a folder or a hub id; without a checkpoint "lstm" is an LSTM
+            over the words of the training texts, and "transform" the Transformers and the GRU of
+            Wang et al. 2021.
         query_start: base model of the query encoder; None is `start`.
         encoders: number of encoders: 1, or 2 if queries have their own.
         pooling: pooling of the token vectors into one; "own" is that of the base model.
@@ -137,7 +141,7 @@ class Recipe:
         lookup: what has sememes: the "longest" words of the lexicon in a text, the words of
             "nltk"'s tokenizer, or the "tokens" of the base model's vocabulary.
         words: file of word vectors, such as GloVe's, for "lstm"; None draws them at random.
-        width: size of the state of "lstm"; None is 300.
+        width: size of the state of "lstm" (None is 300), and of "transform" (None is 200).
         precision: precision of training: "fp32", or mixed precision with "bf16" or "fp16"; "auto"
             is fp32 on a CPU, and bf16 on a GPU, or fp16 if it lacks bf16.
         checkpointing: whether activations are computed again instead of stored.

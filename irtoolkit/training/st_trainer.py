@@ -141,7 +141,8 @@ def make_trainer(job: StageJob, model: Any, monitor: TrainingMonitor) -> Any:
     loss = LOSSES[stage.loss]
     arguments = _arguments(job)
     batches = _batches(job, loss.shared and stage.apart)
-    made = make_loss(model, stage, recipe.kind, documents=_documents(job, model, loss.matrix))
+    matrix = _documents(job, model) if loss.matrix else None
+    made = make_loss(model, stage, recipe.kind, matrix, job.doc_texts() if loss.corpus else ())
     trainer = _trainer_class(recipe.kind)(
         job, batches, monitor, model=model, args=arguments,
         train_dataset=_RowNumbers(len(job.rows)), loss=made, callbacks=[monitor],
@@ -188,14 +189,11 @@ def _route_columns(job: StageJob, model: Any, collator: Any) -> None:
     collator.prompts = {column: prompt for column, prompt in prompts.items() if prompt}
 
 
-def _documents(job: StageJob, model: Any, wanted: bool) -> Any:
+def _documents(job: StageJob, model: Any) -> Any:
     """(m, d) vectors of all documents of a training set, for a loss over all of them."""
-    if not wanted:
-        return None
-    texts = [job.rows.docs[i] for i in range(len(job.rows.docs))]
     was = model.training
     model.eval()
-    vectors = model.encode_document(texts, convert_to_tensor=True, show_progress_bar=None)
+    vectors = model.encode_document(job.doc_texts(), convert_to_tensor=True, show_progress_bar=None)
     model.train(was)
     return vectors
 

@@ -15,6 +15,7 @@ from irtoolkit.training.base_model import build_model, freeze_documents
 from irtoolkit.training.checkpoints import model_saver, save_atomically
 from irtoolkit.training.job import StageJob
 from irtoolkit.training.losses import LOSSES
+from irtoolkit.training.lstm import KNOWING
 from irtoolkit.training.processes import from_first, is_first_process
 
 
@@ -63,7 +64,8 @@ def _initial_model(job: StageJob) -> Any:
     """The model that the stage starts from."""
     recipe, device = job.recipe, job.options.device
     if job.previous is None:
-        return build_model(recipe, recipe.seed, device, job.texts)
+        docs = job.doc_texts() if recipe.start in KNOWING else ()
+        return build_model(recipe, recipe.seed, device, job.texts, docs)
     return loading.open_model(recipe.kind, str(job.previous), device=device)
 
 

@@ -1,0 +1,215 @@
+"""Modules of sentence-transformers for Transform (Wang et al. 2021), a baseline of QuoteR.
+
+Contexts are encoded by a Transformer over the words of each turn and a GRU over the turns, and are
+mapped to the space of quotes, which another Transformer encodes. A linear layer over the mapped
+context, its similarity to each quote and its mapped query turn scores all quotes. This layer is part
+of the quotes' vectors here, so that a score is a dot product.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from sentence_transformers.base.modules import InputModule, Module
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from irtoolkit.base.errors import InputError
+
+_DOCUMENTS = "documents.json"
+# Quotes that are encoded at once.
+_CHUNK = 256
+
+
+class TurnTransformer(nn.Module):
+    """A Transformer whose output at an added first token is the vector of a text.
+
+    As in the authors' code, words have no positions.
+    """
+
+    def __init__(self, width: int, heads: int, layers: int) -> None:
+        super().__init__()
+        self.first = nn.Parameter(torch.randn(width) * 0.1)
+        layer = nn.TransformerEncoderLayer(width, heads, batch_first=True)
+        self.layers = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
+
+    def forward(self, words: Tensor, kept: Tensor) -> Tensor:
+        """(n, d) vectors of texts.
+
+        Args:
+            words: (n, t, d) vectors of words.
+            kept: (n, t) whether a word is part of the text.
+        """
+        count = len(words)
+        begun = torch.cat([self.first.expand(count, 1, -1), words], dim=1)
+        hidden = torch.cat([kept.new_zeros(count, 1), ~kept], dim=1)
+        made: Tensor = self.layers(begun, src_key_padding_mask=hidden)[:, 0]
+        return made
+
+
+class ContextTransformer(Module):  # type: ignore[misc]
+    """The vector of a context: its turns, mapped to the space of quotes, and 1.
+
+    The turns are the texts on both sides of a separator. The first is the query turn, which the
+    quote follows.
+
+    Args:
+        width: size of word vectors and of all states.
+        heads, layers: of the Transformer.
+        separator: number of the separator in the vocabulary.
+    """
+
+    config_keys = ["width", "heads", "layers", "separator"]  # noqa: RUF012 as in the library
+
+    def __init__(self, width: int, heads: int, layers: int, separator: int) -> None:
+        super().__init__()
+        self.width, self.heads, self.layers, self.separator = width, heads, layers, separator
+        self.turns = TurnTransformer(width, heads, layers)
+        self.context = nn.GRU(width, width // 2, bidirectional=True, batch_first=True)
+        self.mapping = nn.Linear(width, width)
+
+    def forward(self, features: dict[str, Any], **_: Any) -> dict[str, Any]:
+        ids, shown = features["input_ids"], features["attention_mask"].bool()
+        parting = ids == self.separator
+        after = parting.int().cumsum(1) > 0
+        sides = torch.cat([shown & ~after, shown & after & ~parting])
+        words = features["token_embeddings"].repeat(2, 1, 1)
+        one, two = self.turns(words, sides).chunk(2)
+        # A context without a text after the separator has one turn.
+        lengths = 1 + sides[len(ids) :].any(1).int().cpu()
+        packed = nn.utils.rnn.pack_padded_sequence(
+            torch.stack([one, two], dim=1), lengths, batch_first=True, enforce_sorted=False
+        )
+        _, ends = self.context(packed)
+        whole, query = self.mapping(torch.cat([*ends], dim=1)), self.mapping(one)
+        features["mapped"] = query
+        features["sentence_embedding"] = torch.cat([whole, query, query.new_ones(len(query), 1)], 1)
+        return features
+
+    def get_embedding_dimension(self) -> int:
+        return 2 * self.width + 1
+
+    def save(self, output_path: str, *_: Any, safe_serialization: bool = True, **__: Any) -> None:
+        self.save_config(output_path)
+        self.save_torch_weights(output_path, safe_serialization=safe_serialization)
+
+    @classmethod
+    def load(cls, model_name_or_path: str, **how: Any) -> Any:
+        where = _where(how)
+        made = cls(**cls.load_config(model_name_or_path, **where))
+        return cls.load_torch_weights(model_name_or_path, model=made, **where)
+
+
+class _WholeTexts:
+    """A tokenizer whose tokens are whole texts."""
+
+    def tokenize(self, text: str) -> list[str]:
+        return [text]
+
+
+class QuoteTransformer(InputModule):  # type: ignore[misc]
+    """The vectors of the quotes that a model knows: their part in scoring, for `ContextTransformer`.
+
+    Args:
+        width, heads, layers: see `ContextTransformer`.
+        vocabulary: number of words.
+        words: number of words of the longest quote.
+        names: a hash of each quote; see `name_of`.
+    """
+
+    config_keys = ["width", "heads", "layers", "vocabulary", "words"]  # noqa: RUF012
+    modalities = ["text"]  # noqa: RUF012 as in the library
+
+    def __init__(
+        self, width: int, heads: int, layers: int, vocabulary: int, words: int, names: Sequence[str]
+    ) -> None:
+        super().__init__()
+        self.width, self.heads, self.layers = width, heads, layers
+        self.vocabulary, self.words, self.names = vocabulary, words, list(names)
+        self.max_seq_length = words
+        self._rows = {name: row for row, name in enumerate(self.names)}
+        count = len(self.names)
+        self.vectors = nn.Embedding(vocabulary, width)
+        self.quotes = TurnTransformer(width, heads, layers)
+        self.score = nn.Linear(2 * width + count, count)
+        self.register_buffer("ids", torch.zeros(count, words, dtype=torch.long))
+        self.tokenizer = _WholeTexts()
+        self._known: Tensor | None = None
+
+    @staticmethod
+    def name_of(text: str) -> str:
+        """A hash of a text."""
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    def preprocess(self, inputs: Sequence[Any], prompt: str | None = None, **_: Any) -> Any:
+        rows = [self._rows.get(self.name_of((prompt or "") + str(text)), -1) for text in inputs]
+        if -1 in rows:
+            text = str(inputs[rows.index(-1)])
+            raise InputError(
+                f"the model scores the {len(self.names)} documents that it was trained with, and"
+                f" {text[:60]!r} is none of them",
+                remedy="train it on a dataset with these candidates",
+            )
+        ids = torch.tensor(rows)[:, None]
+        return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+
+    def train(self, mode: bool = True) -> Any:
+        self._known = None
+        return super().train(mode)
+
+    def forward(self, features: dict[str, Any], **_: Any) -> dict[str, Any]:
+        rows, known = features["input_ids"][:, 0], self._encoded()
+        weight, width = self.score.weight[rows], self.width
+        query = weight[:, 2 * width :] @ known + weight[:, width : 2 * width]
+        features["mapped"] = known[rows]
+        features["sentence_embedding"] = torch.cat(
+            [weight[:, :width], query, self.score.bias[rows, None]], dim=1
+        )
+        return features
+
+    def _encoded(self) -> Tensor:
+        """(quotes, d) vectors of all quotes; kept outside training."""
+        if self._known is not None:
+            return self._known
+        parts = []
+        for begin in range(0, len(self.ids), _CHUNK):
+            ids = self.ids[begin : begin + _CHUNK]
+            ids = ids[:, : max(1, int((ids > 0).sum(1).max()))]
+            parts.append(checkpoint(self._encode, ids, use_reentrant=False))
+        made = torch.cat(parts)
+        if not self.training and not torch.is_grad_enabled():
+            self._known = made
+        return made
+
+    def _encode(self, ids: Tensor) -> Tensor:
+        made: Tensor = self.quotes(self.vectors(ids), ids > 0)
+        return made
+
+    def get_embedding_dimension(self) -> int:
+        return 2 * self.width + 1
+
+    def save(self, output_path: str, *_: Any, safe_serialization: bool = True, **__: Any) -> None:
+        self.save_config(output_path)
+        self.save_torch_weights(output_path, safe_serialization=safe_serialization)
+        (Path(output_path) / _DOCUMENTS).write_text(json.dumps(self.names), "utf-8")
+
+    @classmethod
+    def load(cls, model_name_or_path: str, **how: Any) -> Any:
+        where = _where(how)
+        path = cls.load_file_path(model_name_or_path, _DOCUMENTS, **where)
+        if path is None:
+            raise InputError(f"no {_DOCUMENTS} in {model_name_or_path}")
+        names = json.loads(Path(path).read_text("utf-8"))
+        made = cls(**cls.load_config(model_name_or_path, **where), names=names)
+        return cls.load_torch_weights(model_name_or_path, model=made, **where)
+
+
+def _where(how: dict[str, Any]) -> dict[str, Any]:
+    """The keywords that say where a module's files are."""
+    names = ("subfolder", "token", "cache_folder", "revision", "local_files_only")
+    return {name: how[name] for name in names if name in how}
