@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.models.cuts import Cut
+from irtoolkit.ranking.from_index import rank_corpus
+from irtoolkit.ranking.produce import rank_dataset
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.texts import mask_of
 from tests import tiny
@@ -17,6 +20,7 @@ CHOICES: list[tuple[dict[str, Any], Cut | None]] = [
     ({}, None),
     ({"query": "left+right"}, None),
     ({"query": "masked"}, Cut("sides", "[MASK]")),
+    ({"query": "masked-left:<mask>"}, Cut("sides", "<mask>")),
     ({"query": "masked:<mask>"}, Cut("sides", "<mask>")),
     ({"query": "masked:<mask>", "query_cut": "end"}, None),
     ({"query": "masked:<mask>", "query_cut": "start"}, Cut("start")),
@@ -66,3 +70,24 @@ def test_a_tokenizer_that_tells_no_places_is_refused(
     with pytest.raises(InputError, match="only be cut at their end") as refused:
         made.encoder("query")
     assert "query_cut=end" in str(refused.value)
+
+
+def test_kept_documents_are_asked_with_the_same_queries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An index knows no view: what its system has been given is cut in the same way."""
+    pytest.importorskip("sentence_transformers")
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    dataset = Dataset.load("egret/sample/dev")
+    folder = tiny.save(tmp_path / "model", texts=[q.context for q in dataset.queries()])
+    settings = {"model": str(folder), "pooling": "cls", "query": "masked", "query_length": 14}
+    found = {}
+    for cut in ("sides", "end"):
+        system = System.make("s", "dense", {**settings, "query_cut": cut})
+        found[cut] = rank_dataset(dataset, system, depth=20, progress=False).run
+        kept = rank_corpus(dataset, system, 20, progress=False)
+        assert kept.doc_ids[kept.docs].tolist() == found[cut].doc_ids[found[cut].docs].tolist()
+        assert kept.scores == pytest.approx(found[cut].scores, abs=1e-4)
+    default = rank_dataset(dataset, System.make("s", "dense", settings), depth=20).run
+    assert default.scores.tolist() == found["sides"].scores.tolist()
+    assert found["sides"].scores.tolist() != found["end"].scores.tolist()
