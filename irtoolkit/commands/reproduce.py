@@ -162,13 +162,18 @@ def _print_figures(result: TableResult, form: str) -> None:
 
 
 def _print_tables(parts: list[TextTable], groups: list[str], form: str) -> None:
+    from dataclasses import replace
+
     from irtoolkit.base.tables import TextTable
+    from irtoolkit.experiments.summary import folded
 
     if form == "csv":  # one table, which says in each row what a title cannot
         rows = [[g, *row] for g, part in zip(groups, parts, strict=True) for row in part.rows]
         print(TextTable(["group", *parts[0].headers], rows).render("csv"))
         return
     for part in parts:
+        if form == "text":
+            part = replace(part, notes=[line for one in part.notes for line in folded(one)])
         print(part.render(form))
 
 

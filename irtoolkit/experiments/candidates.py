@@ -8,6 +8,7 @@ from pathlib import Path
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
 from irtoolkit.building.nway import hardest_candidates
+from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.nway import nway_path, parse_nway_id, write_nway
 from irtoolkit.experiments.results import dataset_of
 from irtoolkit.experiments.tables import Table
@@ -39,6 +40,7 @@ def pick_candidates(
     if rule is None or nway_path(dataset_id).is_file():
         return
     base_id, _ = parse_nway_id(dataset_id)
+    _ = Dataset.load(base_id).qrels  # missing data are said before a missing model
     system = find_system(rule["system"], {}, base_id)
     lacking = system.missing()
     if lacking is not None:

@@ -66,7 +66,8 @@ def as_tables(result: TableResult) -> list[TextTable]:
     made = []
     for group in table.groups:
         rows = [line for one in result.rows for line in _lines(one, group, table, result.sample)]
-        title = f"\n{table.name} {group} ({result.dataset_of(group)}): {table.title}"
+        whose = f", figures of the {table.editions[group]}" if group in table.editions else ""
+        title = f"\n{table.name} {group} ({result.dataset_of(group)}{whose}): {table.title}"
         headers = ["system", "", *table.columns, f"p({table.tested})"]
         made.append(TextTable(headers, rows, title, places=table.places))
     made[-1] = replace(made[-1], notes=_notes(result))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,15 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.datasets import relic
 from irtoolkit.datasets.benchmark import RELEASE
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.nway import read_nway
+from irtoolkit.experiments.candidates import pick_candidates
 from irtoolkit.experiments.catalogue import find_table
 from irtoolkit.experiments.rendering import as_json, as_tables
 from irtoolkit.experiments.results import GroupResult, RowResult, TableResult
 from irtoolkit.experiments.summary import as_summary
 from irtoolkit.experiments.tables import load_table
+from irtoolkit.runs import Run
+from irtoolkit.runs.exact_ranks import read_ranks
 
 SAMPLE = Path(relic.__file__).parent / "samples" / "relic" / "val.json"
 
@@ -212,3 +217,41 @@ def test_rows_that_no_other_table_has(tmp_path: Path, rows_of: str, row: str, fo
 def test_what_a_table_says_of_a_group_that_it_lacks(tmp_path: Path, line: str, found: str) -> None:
     with pytest.raises(InputError, match=found):
         load_table(write(tmp_path, "first", BASE, line, FIRST))
+
+
+# -- candidates of N-way tasks ----------------------------------------------------------------
+
+
+def test_the_second_kind_of_distractors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """RELiC §4: the best of a model, for the windows whose quotation it ranks below a rank."""
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
+    rule = {"val-errors": {"system": "BM25-4-4", "below": 20}}
+    table = replace(find_table("relic-proxy"), candidates=rule)
+    said: list[str] = []
+    pick_candidates(table, "val", True, tmp_path, said.append)
+    assert not said, "a group without a rule"
+    pick_candidates(table, "val-errors", True, tmp_path, said.append)
+    [path] = tmp_path.glob("*.run")
+    ranks = read_ranks(path) or {}
+    expected = [query for query, docs in ranks.items() if min(docs.values()) > 20]
+    picked = read_nway("relic/sample/val/proxy-errors")
+    assert 0 < len(picked) < len(ranks)
+    assert sorted(choice.query_id for choice in picked) == sorted(expected)
+    first = Run.read(path)
+    for choice in picked:
+        best = [row.doc_id for row in first.ranking(choice.query_id)][:2]
+        assert set(choice.doc_ids) == {*best, *ranks[choice.query_id]}
+    pick_candidates(table, "val-errors", True, tmp_path, said.append)
+    assert len(said) == 1, "they are picked once"
+
+
+def test_a_model_that_is_not_there_picks_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("irtoolkit.training.model_paths.cache_home", lambda: tmp_path / "cache")
+    with pytest.raises(InputError, match="best documents of dense-RELiC-4-4: not trained here"):
+        pick_candidates(find_table("relic-proxy"), "val-errors", True, tmp_path, print)
+    monkeypatch.setenv("IRTOOLKIT_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(InputError, match="relic release is not on this machine"):
+        pick_candidates(find_table("relic-proxy"), "val-errors", False, tmp_path, print)
