@@ -116,6 +116,8 @@ def open_model(kind: Kind, location: str, **how: Any) -> Any:
     from irtoolkit.models import modules
 
     ours = {f"{each.__module__}.{each.__name__}": each for each in modules.MODULES}
+    # Models of earlier versions say so, wherever a module is now.
+    ours |= {f"{modules.__name__}.{each.__name__}": each for each in modules.MODULES}
     return made._load_with_module_classes(location, ours, **how)
 
 

@@ -13,32 +13,16 @@ from typing import Any
 
 import torch
 from sentence_transformers.base.modules import Module, Transformer
-from sentence_transformers.sentence_transformer.modules import WordEmbeddings
 from torch import Tensor
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, read_lines
+from irtoolkit.models.quote_words import QuoteWords
 from irtoolkit.models.sememe_words import Lookup, words_of_tokens
 from irtoolkit.models.transform import ContextTransformer, QuoteTransformer
+from irtoolkit.models.word_vectors import WordVectors
 
 _LEXICON, _VECTORS = "sememes.tsv", "sememes.safetensors"
-
-
-class WordVectors(WordEmbeddings):  # type: ignore[misc]
-    """Vectors of words for one of two encoders.
-
-    The library's own passes everything that it is given to its tokenizer, which refuses the side
-    of a text that a Router tells.
-    """
-
-    def preprocess(self, inputs: Sequence[Any], prompt: str | None = None, **_: Any) -> Any:
-        features = super().preprocess(list(map(str, inputs)), prompt=prompt)
-        # A text without a word has an unknown one: of none there is no last state, nor a greatest.
-        empty = features["sentence_lengths"] == 0
-        features["input_ids"][empty, 0] = self.tokenizer.tokenizer.unk_token_id
-        features["attention_mask"][empty, 0] = 1
-        features["sentence_lengths"][empty] = 1
-        return features
 
 
 class MaskPooling(Module):  # type: ignore[misc]
@@ -274,4 +258,6 @@ class SememeTransformer(Transformer):  # type: ignore[misc]
         return made
 
 
-MODULES = (WordVectors, MaskPooling, SememeTransformer, ContextTransformer, QuoteTransformer)
+MODULES = (
+    WordVectors, QuoteWords, MaskPooling, SememeTransformer, ContextTransformer, QuoteTransformer,
+)  # fmt: skip

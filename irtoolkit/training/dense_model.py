@@ -64,9 +64,9 @@ def scratch_model(recipe: Recipe, texts: Iterable[str], docs: Sequence[str], see
         modules = [Router.for_query_document(*KNOWING[recipe.start](recipe, texts, docs, seed))]
         return SentenceTransformer(modules=modules, device="cpu", similarity_fn_name="dot")
     make = encoder_maker(recipe, texts, seed)
-    modules = make(recipe.pooling)
+    modules = make(recipe.pooling, "document")
     if recipe.encoders == 2:
-        of_queries = make(recipe.query_pooling or recipe.pooling)
+        of_queries = make(recipe.query_pooling or recipe.pooling, "query")
         modules = [Router.for_query_document(of_queries, modules)]
     return SentenceTransformer(
         modules=modules, device="cpu", similarity_fn_name=COMPARED_AS[recipe.similarity or "dot"]

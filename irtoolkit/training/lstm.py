@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, read_lines
+from irtoolkit.models.presets import Side
 from irtoolkit.training.recipes import Recipe
 
 _PAD, _UNKNOWN, _SEPARATOR = "[PAD]", "[UNK]", "[SEP]"
@@ -23,6 +24,8 @@ _WIDTH = 300
 _TRANSFORM_WIDTH, _HEADS, _LAYERS = 200, 2, 3
 # Standard deviation of the vectors of words that no file gives.
 _DEVIATION = 0.1
+# Standard deviation of what NNQR adds to the first vectors of the words of quotes.
+_PERTURBED = 0.05
 
 
 def lstm(recipe: Recipe, pooling: str, reader: Any) -> list[Any]:
@@ -54,8 +57,8 @@ def transform(
     """
     import torch
 
-    from irtoolkit.models.modules import WordVectors
     from irtoolkit.models.transform import ContextTransformer, QuoteTransformer
+    from irtoolkit.models.word_vectors import WordVectors
 
     if not docs:
         raise InputError(f"start={recipe.start} needs the documents of a training set")
@@ -81,13 +84,15 @@ def transform(
 
 # Starts that score each document by weights of its own.
 KNOWING = {"transform": transform}
-FROM_SCRATCH: dict[str, Callable[..., Any]] = {"lstm": lstm, **KNOWING}
+FROM_SCRATCH: dict[str, Callable[..., Any]] = {"lstm": lstm, "nnqr": lstm, **KNOWING}
 
 
-def encoder_maker(recipe: Recipe, texts: Iterable[str], seed: int) -> Callable[[str], list[Any]]:
+def encoder_maker(
+    recipe: Recipe, texts: Iterable[str], seed: int
+) -> Callable[[str, Side], list[Any]]:
     """A function that makes encoders with the same words.
 
-    It maps a pooling to modules of sentence-transformers.
+    It maps a pooling and a side to modules of sentence-transformers.
 
     Args:
         recipe: gives the network, and may give a file of word vectors.
@@ -97,13 +102,22 @@ def encoder_maker(recipe: Recipe, texts: Iterable[str], seed: int) -> Callable[[
     Raises:
         InputError: the texts have no word, or the file is not valid.
     """
-    from irtoolkit.models.modules import WordVectors
+    from irtoolkit.models.quote_words import QuoteWords, read_about
+    from irtoolkit.models.word_vectors import WordVectors
 
     words = vocabulary(texts)
     tokenizer, vectors = _tokenizer(words), _vectors(recipe, words, seed)
 
-    def make(pooling: str) -> list[Any]:
-        reader = WordVectors(tokenizer, vectors, update_embeddings=True)  # copies the vectors
+    def make(pooling: str, side: Side) -> list[Any]:
+        reader: Any
+        if recipe.start == "nnqr" and side == "document":
+            noise = np.random.default_rng(seed + 1).normal(0, _PERTURBED, vectors.shape)
+            about = {} if recipe.about is None else read_about(recipe.about)
+            own = vectors + noise.astype(np.float32) * (vectors != 0)
+            reader = QuoteWords(tokenizer, own, about=about, update_embeddings=True)
+        else:
+            # The vectors are copied.
+            reader = WordVectors(tokenizer, vectors, update_embeddings=True)
         return lstm(recipe, pooling, reader)
 
     return make

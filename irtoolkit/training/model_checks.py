@@ -24,6 +24,11 @@ def check_model(recipe: Recipe) -> None:
         )
     if recipe.start in FROM_SCRATCH:
         _check_scratch(recipe)
+    if recipe.about is not None and recipe.start != "nnqr":
+        raise InputError(
+            f"about={recipe.about}: only start=nnqr reads topics and authors",
+            remedy="leave about out",
+        )
     for key in ("words", "width"):
         value = getattr(recipe, key)
         if value is not None and recipe.start not in FROM_SCRATCH:
@@ -74,6 +79,8 @@ def _check_scratch(recipe: Recipe) -> None:
     for setting, refused in wrong.items():
         if refused:
             raise InputError(f"{setting} is not for start={recipe.start}")
+    if recipe.start == "nnqr" and recipe.encoders != 2:
+        raise InputError("start=nnqr has two encoders", remedy="encoders=2")
     if recipe.start in KNOWING and (recipe.encoders, recipe.pooling) != (2, "own"):
         raise InputError(
             f"start={recipe.start} has two encoders and no pooling",

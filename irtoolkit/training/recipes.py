@@ -122,7 +122,8 @@ class Recipe:
         kind: kind of model: "dense", "late" (late interaction), "sparse" or "cross"
             (cross-encoder).
         start: base model: a preset, a folder or a hub id; without a checkpoint "lstm" is an LSTM
-            over the words of the training texts, and "transform" the Transformers and the GRU of
+            over the words of the training texts, "nnqr" one with perturbed words and topics and
+            authors of documents (Tan et al. 2016), and "transform" the Transformers and the GRU of
             Wang et al. 2021.
         query_start: base model of the query encoder; None is `start`.
         encoders: number of encoders: 1, or 2 if queries have their own.
@@ -141,6 +142,8 @@ class Recipe:
         lookup: what has sememes: the "longest" words of the lexicon in a text, the words of
             "nltk"'s tokenizer, or the "tokens" of the base model's vocabulary.
         words: file of word vectors, such as GloVe's, for "lstm"; None draws them at random.
+        about: file of the topics and authors of documents, for "nnqr": lines of a document's text,
+            a tab, its topics separated by semicolons, and perhaps a tab and its author.
         width: size of the state of "lstm" (None is 300), and of "transform" (None is 200).
         precision: precision of training: "fp32", or mixed precision with "bf16" or "fp16"; "auto"
             is fp32 on a CPU, and bf16 on a GPU, or fp16 if it lacks bf16.
@@ -169,6 +172,7 @@ class Recipe:
     alpha: float = 1.0
     lookup: Lookup = "longest"
     words: str | None = None
+    about: str | None = None
     width: int | None = None
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     checkpointing: bool = False

@@ -139,6 +139,7 @@ def _check(recipe: Recipe, options: TrainOptions, folder: Path) -> None:
     for key, what, lines in (
         ("sememes", "lexicon of sememes", "lines of a word, a tab and its sememes; or a recipe without"),
         ("words", "file of word vectors", "lines of a word and numbers; or leave words out"),
+        ("about", "file of topics and authors", "lines of a quote, its topics and its author; or leave about out"),
     ):  # fmt: skip
         file = getattr(recipe, key)
         if file is not None and not Path(file).is_file():
@@ -207,8 +208,9 @@ def _plan(recipe: Recipe, data: list[StageData]) -> dict[str, Any]:
     }
     settings = recipe.settings()
     settings["stages"] = [dict(stage) for stage in settings["stages"]]
-    if recipe.words is not None:
-        starts[recipe.words] = sha256(recipe.words)
+    for file in (recipe.words, recipe.about):
+        if file is not None:
+            starts[file] = sha256(file)
     lexicon = None if recipe.sememes is None else sha256(recipe.sememes)
     tests = [None if (test := one.validation) is None else test.fingerprint() for one in data]
     return {

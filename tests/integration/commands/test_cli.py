@@ -615,8 +615,8 @@ def test_an_unknown_system_is_answered_with_those_there_are(irtoolkit: Command) 
 
 
 def test_a_system_that_nothing_can_run_says_why(irtoolkit: Command) -> None:
-    answer = irtoolkit("retrieve", "quoter/sample/en/lower/test", "NNQR", "-o", "x.run")
-    refused(answer, "NNQR", "no recipe")
+    answer = irtoolkit("retrieve", "quoter/sample/en/lower/test", "N-QRM", "-o", "x.run")
+    refused(answer, "N-QRM", "no recipe")
 
 
 UNWRITABLE = {

@@ -294,7 +294,7 @@ def test_a_papers_system_has_the_papers_settings_and_takes_others() -> None:
     [
         ("bm42", {}, ["'bm42'", "did you mean bm25", "irtoolkit reproduce"]),
         ("FABS_BM25", {}, ["'FABS_BM25'"]),
-        ("NNQR", {}, ["NNQR", "no recipe"]),
+        ("N-QRM", {}, ["N-QRM", "no recipe"]),
         ("bm25", {"k3": "1"}, ["'k3'", "k1", "query, doc, self, ties"]),
         ("random", {"k1": "1"}, ["'k1'", "seed", "query, doc, self, ties"]),
         ("random", {"seed": "1.5"}, ["seed=1.5", "whole number"]),
