@@ -130,7 +130,8 @@ def listing(table: Table, systems: Sequence[str] = ()) -> TextTable:
     ]
     present = {one.state for one in found}
     notes = [f"{state}: {means}" for state, means in MEANINGS.items() if state in present]
-    notes.append(f"irtoolkit reproduce {table.name} --missing says what a row needs to run here.")
+    if any(one.here is False for one in found):
+        notes.append(f"irtoolkit reproduce {table.name} --missing: what a row needs to run here")
     lines = [line for note in notes for line in folded(note)]
     return TextTable(["system", "state", "runs here", "with"], rows, table.title, ["", *lines])
 

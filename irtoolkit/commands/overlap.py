@@ -1,0 +1,84 @@
+"""Measure how many words of the queries their relevant documents have.
+
+The figure is that of PlotRetrieval's Table 2, for any dataset with judgments: the share of a query's
+distinct words, stop words left out, that a relevant document has, in percent, averaged over the
+pairs of a query and a relevant document (Equation 5); "by query" averages each query's pairs first.
+Words are NLTK's tokens without its English stop words, as in the paper, so NLTK's data must be here;
+--words sklearn needs none. Where the paper has a figure for a dataset, it is printed beside NLTK's.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from irtoolkit.commands import add_format, print_json
+
+if TYPE_CHECKING:
+    from irtoolkit.base.tables import TableCell
+    from irtoolkit.scoring.query_overlap import QueryOverlap
+
+HELP = "measure the words that queries share with their relevant documents"
+EXAMPLES = (
+    "irtoolkit overlap plotretrieval/sample/val egret/sample/dev --words sklearn",
+    "irtoolkit overlap beir/scifact/test",
+    "irtoolkit overlap csfcube/sample --words sklearn --query facet_sentences --doc sentences --rel 2",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("datasets", nargs="+", metavar="DATASET")
+    parser.add_argument(
+        "--words", choices=("nltk", "sklearn"), default="nltk",
+        help="whose tokens and stop words; default: nltk",
+    )  # fmt: skip
+    parser.add_argument(
+        "--fold-case", action="store_true", help="take words in upper and lower case for the same"
+    )
+    parser.add_argument("--rel", type=int, default=1, help="lowest relevant grade; default: 1")
+    parser.add_argument("--query", default="default", metavar="VIEW", help="view of the queries")
+    parser.add_argument("--doc", default="default", metavar="VIEW", help="view of the documents")
+    add_format(parser)
+
+
+def execute(args: argparse.Namespace) -> None:
+    from dataclasses import asdict
+
+    from irtoolkit.base.tables import TextTable
+    from irtoolkit.datasets.dataset import Dataset
+    from irtoolkit.datasets.word_overlap import word_sets
+    from irtoolkit.scoring.query_overlap import query_overlap
+
+    words = word_sets(args.words, fold_case=args.fold_case)
+    found = {
+        name: query_overlap(Dataset.load(name), words, rel=args.rel, query=args.query, doc=args.doc)
+        for name in dict.fromkeys(args.datasets)
+    }
+    printed = _printed() if args.words == "nltk" else {}
+    if args.format == "json":
+        print_json(
+            {name: {**asdict(one), "paper": printed.get(name)} for name, one in found.items()}
+        )
+        return
+    headers = ["dataset", "queries", "pairs", "overlap", "by query"]
+    rows = [[name, *_cells(one)] for name, one in found.items()]
+    if printed.keys() & found.keys():
+        headers.append("paper")
+        rows = [[*row, printed.get(str(row[0]))] for row in rows]
+    print(TextTable(headers, rows, places=2).render(args.format))
+
+
+def _cells(one: QueryOverlap) -> list[TableCell]:
+    return [one.queries, one.pairs, 100 * one.by_pair, 100 * one.by_query]
+
+
+def _printed() -> dict[str, float]:
+    """Dataset to the figure of Table 2."""
+    from irtoolkit.experiments.catalogue import find_table
+
+    rows = find_table("plotretrieval-overlap").rows
+    return {
+        row.command.split()[-1]: next(iter(row.reported.values()))[0]
+        for row in rows
+        if row.command is not None
+    }

@@ -1,0 +1,75 @@
+"""How many words of a query a passage has: Equation 5 of PlotRetrieval (Xu et al. 2023, §4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Set
+from importlib.util import find_spec
+from typing import Literal
+
+from irtoolkit.base.analysis import analyzer
+from irtoolkit.base.errors import InputError, needs_extra
+
+# The distinct words of a text, without stop words.
+WordSets = Callable[[str], Set[str]]
+WordSource = Literal["nltk", "sklearn"]
+
+_RESOURCES = ("tokenizers/punkt_tab/english", "corpora/stopwords/english")
+
+
+def word_overlap(asked: Set[str], found: Set[str]) -> float:
+    """The share of a query's distinct words that are in a passage (Eq. 5); 0 without a word."""
+    return len(asked & found) / len(asked) if asked else 0.0
+
+
+def word_sets(source: WordSource, *, fold_case: bool = False) -> WordSets:
+    """What takes the distinct words from a text.
+
+    "nltk" splits English text with NLTK's word_tokenize and leaves out its English stop words, as
+    the paper does, and tokens without a letter or digit. The paper says nothing of upper and lower
+    case. "sklearn" takes lower-case words of two or more characters without scikit-learn's stop
+    words.
+
+    Args:
+        source: whose tokens and stop words.
+        fold_case: whether words in upper and lower case are the same; so in "sklearn" anyway.
+
+    Raises:
+        InputError: NLTK or its data are not here.
+    """
+    if source == "sklearn":
+        words = analyzer("word", "sklearn")
+        return lambda text: set(words(text))
+    lacking = missing_words(source)
+    if lacking is not None:
+        raise lacking
+    from nltk.corpus import stopwords
+    from nltk.tokenize import word_tokenize
+
+    stop = frozenset(stopwords.words("english"))
+
+    def words_of(text: str) -> Set[str]:
+        tokens = word_tokenize(text)
+        kept = (t for t in tokens if t.lower() not in stop and any(map(str.isalnum, t)))
+        return {token.lower() if fold_case else token for token in kept}
+
+    return words_of
+
+
+def missing_words(source: WordSource) -> InputError | None:
+    """What `word_sets` lacks here, or None."""
+    if source != "nltk":
+        return None
+    if find_spec("nltk") is None:
+        return needs_extra("nltk", "neural")
+    import nltk
+
+    for resource in _RESOURCES:
+        try:
+            nltk.data.find(resource)
+        except LookupError:
+            return InputError(
+                f"NLTK's {resource.split('/')[1]} is not on this machine",
+                remedy="run `python -m nltk.downloader punkt_tab stopwords`, or set NLTK_DATA to the"
+                " folder that has it",
+            )
+    return None
