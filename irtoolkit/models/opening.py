@@ -14,6 +14,7 @@ from irtoolkit.models.cuts import Cut
 from irtoolkit.models.limits import set_options
 from irtoolkit.models.presets import (
     SAVED_AS,
+    TWO_ENCODERS,
     Kind,
     Preset,
     Side,
@@ -136,7 +137,11 @@ def _transformer(location: str) -> Any:
         model = getattr(model, dpr[names[0]])
     else:
         model = transformers.AutoModel.from_pretrained(location)
-    model.tokenizer = transformers.AutoTokenizer.from_pretrained(location)
+    place = Path(location)
+    # The two encoders of one folder have a tokenizer in common, which is beside them.
+    shared = place.name in TWO_ENCODERS and not any(place.glob("*token*"))
+    words = str(place.parent) if shared else location
+    model.tokenizer = transformers.AutoTokenizer.from_pretrained(words)
     return model
 
 

@@ -34,6 +34,8 @@ _ENDINGS: dict[str, Kind] = {
     "ForSequenceClassification": "cross", "HF_ColBERT": "late", "ForRetrieval": "late",
     "ForMaskedLM": "sparse",
 }  # fmt: skip
+# The encoders of documents and of queries in a folder as RELiC's authors save it.
+TWO_ENCODERS = ("suffix_encoder", "prefix_encoder")
 PRESETS = Path(__file__).with_name("models.toml")
 
 
@@ -103,14 +105,19 @@ def find_preset(name: str, weights: str | None = None, query_weights: str | None
         name: a preset, or the hub id that one preset has; any other name is a folder or hub id of
             which nothing is known.
         weights: folder or hub id to take in place of the preset's, of the document encoder where
-            there are two.
+            there are two; or a folder with both, see TWO_ENCODERS.
         query_weights: that of the query encoder.
     """
     preset = preset_name(name)
     known = Preset(name) if preset is None else replace(presets()[preset], name=preset)
     if weights is not None:
         known = replace(known, id=weights, query=None, package=None, converted="", unpublished="")
-    return known if query_weights is None else replace(known, query=query_weights)
+    if query_weights is not None:
+        known = replace(known, query=query_weights)
+    parts = [Path(known.id).expanduser() / part for part in TWO_ENCODERS]
+    if not all(part.is_dir() for part in parts):
+        return known
+    return replace(known, id=str(parts[0]), query=known.query or str(parts[1]))
 
 
 def preset_name(name: str) -> str | None:

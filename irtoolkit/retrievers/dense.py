@@ -38,6 +38,9 @@ class VectorRetriever(TwoSided):
             are kept in full.
     """
 
+    # 2: presets pool and cut as their authors' code does.
+    format: ClassVar[int] = 2
+
     model: str = "all-MiniLM-L6-v2"
     pooling: Literal["cls", "mean", "max", "mask", "pooler"] | None = None
     stored: Literal["fp32", "fp16", "int8"] = "fp32"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -124,8 +125,17 @@ def relic_prefix(ids: list[int], direction: str, mask: int, most: int = 256) -> 
 def test_dense_relic(
     row: str, direction: str, texts: list[str], read: Read, tmp_path: Path
 ) -> None:
-    folder = roberta(tmp_path / "suffix_encoder")
+    # As retriever_train/run_lm_finetuning.py saves a checkpoint.
+    folder = roberta(tmp_path / "checkpoint")
+    for part in ("prefix_encoder", "suffix_encoder"):
+        (folder / part).mkdir()
+        for name in ("config.json", "model.safetensors"):
+            shutil.copy(folder / name, folder / part / name)
+    for name in ("config.json", "model.safetensors"):
+        (folder / name).unlink()
     ours = system_encoder(row, folder, "query")
+    assert ours.preset.side("query").id == str(folder / "prefix_encoder")
+    assert ours.preset.side("document").id == str(folder / "suffix_encoder")
     for text in (text.replace("MASK", "<mask>") for text in texts):
         ids = whole(folder, text)
         mask = whole(folder, "<mask>")[1]
