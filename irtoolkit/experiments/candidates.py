@@ -37,7 +37,10 @@ def pick_candidates(
         InputError: the system of the rule cannot run here, or the data are not here.
     """
     rule, dataset_id = table.candidates.get(group), dataset_of(table.groups[group], sample)
-    if rule is None or nway_path(dataset_id).is_file():
+    if rule is None:
+        return
+    if nway_path(dataset_id).is_file():
+        say(f"{dataset_id}: candidates as they were picked, in {nway_path(dataset_id)}")
         return
     base_id, _ = parse_nway_id(dataset_id)
     _ = Dataset.load(base_id).qrels  # missing data are said before a missing model

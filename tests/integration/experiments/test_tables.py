@@ -209,6 +209,7 @@ def test_the_proxy_task_picks_its_candidates(
     # Candidates that somebody picked are kept.
     _, said = reproduce(irtoolkit, "relic-proxy", "--sample", "--systems", "random")
     assert "candidates picked" not in said
+    assert "relic/sample/val/proxy: candidates as they were picked" in said
 
 
 def test_figures_of_an_edition_are_compared_with_its_data_alone(irtoolkit: Command) -> None:
