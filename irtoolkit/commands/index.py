@@ -34,7 +34,7 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("system", metavar="SYSTEM", nargs="?", default="bm25")
+    parser.add_argument("system", metavar="SYSTEM", nargs="?", help="default: bm25")
     parser.add_argument(
         "-o", "--output", metavar="FOLDER", type=output_folder, help="default: irtoolkit's cache"
     )
@@ -67,7 +67,9 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError(f"--memory {args.memory} is not at least 1")
     settings, memory = parse_pairs(args.settings), args.memory << 20
     if args.delete or args.merge or args.info or args.verify:
-        index = open_kept(args.dataset, args.system, settings)
+        # A folder knows what it was built for.
+        system = None if is_index(args.dataset) else args.system
+        index = open_kept(args.dataset, system, settings)
         if args.verify:
             print(f"{index.verify():,} files are as they were written")
             return
@@ -85,10 +87,10 @@ def execute(args: argparse.Namespace) -> None:
         if args.add:
             if args.output is None:
                 raise InputError("--add needs the index", remedy="name it with --output FOLDER")
-            index = open_kept(args.output, args.system, settings).add(data, memory=memory)
+            index = open_kept(args.output, None, settings).add(data, memory=memory)
         else:
-            system = find_system(args.system, settings, data.parts)
-            index = build(data, system, args.output, memory=memory, replace=args.replace)
+            found = find_system(args.system or "bm25", settings, data.parts)
+            index = build(data, found, args.output, memory=memory, replace=args.replace)
     _tell(index)
 
 
@@ -105,4 +107,4 @@ def _tell(index: KeptIndex) -> None:
         print(f"  from {printable(source.name)}: {source.documents:,}")
     # The number of the analysis is of no use to who reads this.
     settings = [f"{key}={value}" for key, value in kept.settings.items() if key != "analysis"]
-    print(f"  for {kept.retriever}: {printable(' '.join(settings))}")
+    print(f"  for {index.searched_by}: {printable(' '.join(settings))}")

@@ -36,7 +36,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", metavar="TEXT", nargs="?", help="default: read from the terminal")
     parser.add_argument("-k", "--hits", type=int, default=10, metavar="N", help="default: 10")
     parser.add_argument(
-        "--system", metavar="SYSTEM", help="for a dataset; default: bm25. A folder knows its own"
+        "--system",
+        metavar="SYSTEM",
+        help="default: what a folder was built for; bm25 for a dataset",
     )
     parser.add_argument(
         "--format", choices=("text", "json"), default="text",
@@ -67,20 +69,9 @@ def execute(args: argparse.Namespace) -> None:
 
 
 def _opened(args: argparse.Namespace) -> KeptIndex:
-    from irtoolkit.ranking.kept import KeptIndex, is_index
-
-    settings = parse_pairs(args.settings)
-    if is_index(args.index):
-        index = KeptIndex(args.index, settings)
-        if args.system not in (None, index.searched_by):
-            raise InputError(
-                f"the index {args.index} is for {index.searched_by}, not {args.system}",
-                remedy="leave out --system, or name a dataset",
-            )
-        return index
     from irtoolkit.ranking.build_index import open_kept
 
-    return open_kept(args.index, args.system or "bm25", settings, build_missing=True)
+    return open_kept(args.index, args.system, parse_pairs(args.settings), build_missing=True)
 
 
 def _show(index: KeptIndex, text: str, args: argparse.Namespace, named: bool = False) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text, sha256
+from irtoolkit.indexes.damage import DamagedIndexError
 
 # Raised by hand when the files of an index mean something else.
 FORMAT = 2
@@ -64,7 +65,7 @@ class Manifest:
     """What an index holds.
 
     Attributes:
-        kind: of shards: "postings" or "vectors".
+        kind: of shards: "postings", "impacts", "vectors", "faiss" or "plaid".
         retriever: the name of the retriever that it was made for.
         parameters: all settings of that retriever, which searches take by default.
         given: those that are not its defaults. With other settings of a search, these stay.
@@ -89,7 +90,8 @@ class Manifest:
         """The manifest of an index.
 
         Raises:
-            InputError: there is none, it is damaged, or of another format.
+            InputError: there is none.
+            DamagedIndexError: it is damaged, or of another format.
         """
         path = folder / name
         if not path.is_file():
@@ -107,13 +109,10 @@ class Manifest:
                 sources = tuple(Source(**entry) for entry in content.pop("sources"))
                 return cls(**content, shards=shards, sources=sources)
         except (OSError, ValueError, TypeError, KeyError) as error:
-            raise InputError(
-                f"damaged: {error}", file=path, remedy="build the index again with --replace"
-            ) from None
-        raise InputError(
-            f"format {number} is not {FORMAT}, which this version reads", file=path,
-            remedy="build the index again with --replace",
-        )  # fmt: skip
+            raise DamagedIndexError(f"damaged: {error}", file=path) from None
+        raise DamagedIndexError(
+            f"format {number} is not {FORMAT}, which this version reads", file=path
+        )
 
     def write(self, folder: Path, name: str = NAME) -> None:
         """Writes the manifest, whole or not at all."""
@@ -167,17 +166,14 @@ def check_shard(folder: Path, entry: ShardEntry, *, content: bool = False) -> No
         content: whether all bytes are read; else only sizes are looked at.
 
     Raises:
-        InputError: names the file.
+        DamagedIndexError: names the file.
     """
-    remedy = "build the index again with --replace"
     listing = folder / _SHARD
     if not listing.is_file() or sha256(listing) != entry.sha256:
-        raise InputError("missing or damaged", file=listing, remedy=remedy)
+        raise DamagedIndexError("missing or damaged", file=listing)
     for name, known in json.loads(listing.read_text("utf-8"))["files"].items():
         path = folder / name
         if not path.is_file() or path.stat().st_size != known["bytes"]:
-            raise InputError("missing or truncated", file=path, remedy=remedy)
+            raise DamagedIndexError("missing or truncated", file=path)
         if content and sha256(path) != known["sha256"]:
-            raise InputError(
-                "damaged: its bytes are not what was written", file=path, remedy=remedy
-            )
+            raise DamagedIndexError("damaged: its bytes are not what was written", file=path)

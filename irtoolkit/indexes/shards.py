@@ -13,6 +13,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
+from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.documents import Documents
 from irtoolkit.indexes.manifest import REPLACEMENT, Manifest, ShardEntry, check_shard, seal
 from irtoolkit.indexes.strings import mapped
@@ -38,7 +39,7 @@ def opened(folder: Path, manifest: Manifest) -> list[OpenShard]:
     """The shards of an index.
 
     Raises:
-        InputError: one whose files are not there or do not have their sizes.
+        DamagedIndexError: one whose files are not there or do not have their sizes.
     """
     shards = []
     for entry in manifest.shards:
@@ -111,17 +112,14 @@ def deleted(folder: Path, entry: ShardEntry) -> Ints:
     """Numbers of the deleted documents of a shard, ascending.
 
     Raises:
-        InputError: their list is missing or damaged.
+        DamagedIndexError: their list is missing or damaged.
     """
     if entry.deleted is None:
         return np.empty(0, np.int64)
     path = folder / DELETED / entry.deleted
     gone = mapped(path)
     if gone_name(entry, gone) != entry.deleted:
-        raise InputError(
-            "damaged: its bytes are not what was written", file=path,
-            remedy="build the index again with --replace",
-        )  # fmt: skip
+        raise DamagedIndexError("damaged: its bytes are not what was written", file=path)
     return gone
 
 

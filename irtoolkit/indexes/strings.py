@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
+from irtoolkit.indexes.damage import DamagedIndexError
 
 Bytes = NDArray[np.uint8]
 Order = NDArray[np.integer[Any]]
@@ -153,7 +154,7 @@ def mapped(path: Path) -> NDArray[Any]:
     """An array of a file, read when it is touched.
 
     Raises:
-        InputError: there is no such file, or it holds no array.
+        DamagedIndexError: there is no such file, or it holds no array.
     """
     try:
         try:
@@ -161,14 +162,12 @@ def mapped(path: Path) -> NDArray[Any]:
         except ValueError:  # an empty array cannot be mapped
             return np.asarray(np.load(path))
     except (OSError, ValueError, EOFError) as error:
-        raise InputError(
-            f"missing or damaged: {error}", file=path, remedy="build the index again with --replace"
-        ) from None
+        raise DamagedIndexError(f"missing or damaged: {error}", file=path) from None
 
 
-def reserved(path: Path, kind: Any, size: int) -> NDArray[Any]:
+def reserved(path: Path, kind: Any, *shape: int) -> NDArray[Any]:
     """An array of a new file, for which the disk has room: without, writing to it is a crash."""
-    array = open_memmap(path, "w+", kind, (size,))
+    array = open_memmap(path, "w+", kind, shape)
     if hasattr(os, "posix_fallocate"):
         with open(path, "r+b") as file:
             os.posix_fallocate(file.fileno(), 0, path.stat().st_size)

@@ -72,7 +72,7 @@ class VectorSearch:
         rows: list[tuple[Ints, Floats]] = []
         for first in range(0, len(queries.starts) - 1, _QUERIES):
             part = _part(queries, first, min(len(queries.starts) - 1, first + _QUERIES))
-            near = self._near(part, depth)
+            near = self.near(part, depth)
             asked = [(part.of(query), docs, depth) for query, docs in enumerate(near)]
             with ThreadPoolExecutor(os.cpu_count()) as pool:
                 rows += pool.map(lambda one: self._best(*one), asked)
@@ -83,7 +83,7 @@ class VectorSearch:
             np.concatenate([np.empty(0), *(scores for _, scores in rows)]),
         )
 
-    def _near(self, queries: QueryVectors, depth: int) -> list[Ints]:
+    def near(self, queries: QueryVectors, depth: int) -> list[Ints]:
         """Documents of each query that may be among its best."""
         count = len(queries.starts) - 1
         least = np.full(count, -np.inf)

@@ -128,12 +128,12 @@ def merge_vectors(shards: Sequence[VectorShard], places: Sequence[Ints], folder:
         for first, last in shard.blocks():
             kept = np.flatnonzero(place[first:last] >= 0) + first
             counts = shard.starts[kept + 1] - shard.starts[kept]
-            rows = _gathered(shard.starts[kept], counts)
+            rows = gathered(shard.starts[kept], counts)
             writer.copy(shard, rows, counts)
     writer.close()
 
 
-def _gathered(starts: Ints, counts: Ints) -> Ints:
+def gathered(starts: Ints, counts: Ints) -> Ints:
     """The numbers of the vectors of some documents."""
     begins = np.concatenate([[0], np.cumsum(counts)[:-1]]) if len(counts) else counts
     return np.repeat(starts - begins, counts) + np.arange(int(counts.sum()))

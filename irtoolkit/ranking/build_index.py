@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import fields
 from dataclasses import replace as replaced
 from os import PathLike
@@ -20,27 +21,34 @@ from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes import writer
 from irtoolkit.indexes.form import KeptForm
 from irtoolkit.indexes.manifest import Manifest, Source
-from irtoolkit.indexes.shards import DELETED, SHARDS, clean, written
-from irtoolkit.ranking.kept import KeptIndex, refuse_other
+from irtoolkit.indexes.shards import clean, opened, written
+from irtoolkit.ranking.index_folder import (
+    damage_of,
+    refuse_changed,
+    refuse_foreign,
+    refuse_other,
+)
+from irtoolkit.ranking.kept import KeptIndex
 from irtoolkit.ranking.produce import refuse_missing
 from irtoolkit.ranking.session_index import refuse_unindexable
 from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.retrievers.texts import BLOCK_DOCS, text_batches
 
+_log = logging.getLogger(__name__)
+
 # Documents that are read at once, and characters from which on they make a block.
 _READ_DOCS, _BLOCK_CHARACTERS = 1 << 9, 1 << 24
-# What a folder may hold before there is an index in it.
-_OWN = {"lock", SHARDS, DELETED, manifests.NAME, manifests.REPLACEMENT}
 
 
 def open_kept(
-    index: str, system: str, settings: Mapping[str, Any], *, build_missing: bool = False
+    index: str, system: str | None, settings: Mapping[str, Any], *, build_missing: bool = False
 ) -> KeptIndex:
     """The index of a folder, or that of a dataset and a system in irtoolkit's cache.
 
     Args:
         index: the folder, or a dataset's id.
-        system: the name of the system, for a dataset.
+        system: the name of the system; by default the one that a folder was built for, and bm25 for
+            a dataset.
         settings: of the search.
         build_missing: whether the index of a dataset is built where it is not there.
 
@@ -48,9 +56,13 @@ def open_kept(
         InputError: there is no such index.
     """
     if (Path(index) / manifests.NAME).is_file():
-        return KeptIndex(Path(index), settings)
+        if system is None:
+            return KeptIndex(Path(index), settings)
+        other = find_system(system, settings)
+        return KeptIndex(Path(index), _given(other), other.retriever.name)
     if Path(index).is_dir():
         Manifest.read(Path(index))
+    system = system or "bm25"
     data = dataset_with(index)
     found = find_system(system, settings, data.parts)
     found = found.on(data.lang)
@@ -61,7 +73,7 @@ def open_kept(
         raise InputError(
             f"{index} has no index for {system}", remedy=f"irtoolkit index {index} {system}"
         )
-    return KeptIndex(place, searched_with(Manifest.read(place), found))
+    return _opened(place, found)
 
 
 def build(
@@ -92,12 +104,17 @@ def build(
         form.kind, system.retriever.name, system.retriever.settings(), system.task.doc,
         dict(form.settings), given=_given(system),
     )  # fmt: skip
-    _refuse_foreign(place)
+    refuse_foreign(place)
     reading = reading_of(data, system.task.doc)
-    if not replace and _is_built(place, form, reading.source):
-        return KeptIndex(place, searched_with(Manifest.read(place), system))
     # What is in the cache has a name that says what it is: another process builds the same.
-    with writer.writing(place, wait=folder is None):
+    shared = folder is None
+    damage = damage_of(place) if shared else None
+    if not replace and damage is None and _is_built(place, form, reading.source):
+        return _opened(place, system)
+    with writer.writing(place, wait=shared):
+        if damage is not None and damage_of(place) is not None:
+            _log.warning("%s: %s: the index is built again", damage.file, damage.found)
+            replace = True
         if replace and (place / manifests.NAME).is_file():
             with _replacing(place, made, reading.source) as target:
                 writer.put(target, reading, form.maker(memory), progress=progress)
@@ -105,7 +122,13 @@ def build(
             if not _is_built(place, form, reading.source):
                 _begin(place, made, reading.source)
                 writer.put(writer.Target(place), reading, form.maker(memory), progress=progress)
-    return KeptIndex(place, searched_with(Manifest.read(place), system))
+    return _opened(place, system)
+
+
+def _opened(place: Path, system: System) -> KeptIndex:
+    """An index as a system searches it."""
+    known = Manifest.read(place)
+    return KeptIndex(place, searched_with(known, system), system.retriever.name)
 
 
 def _is_built(place: Path, form: KeptForm, source: Source) -> bool:
@@ -123,7 +146,7 @@ def _begin(place: Path, made: Manifest, source: Source) -> None:
     if (place / manifests.NAME).is_file():
         known = Manifest.read(place)
         if known.shards:
-            _refuse_changed(known, source, place)
+            refuse_changed(known, source, place)
             return
     made.write(place)
 
@@ -132,9 +155,11 @@ def _begin(place: Path, made: Manifest, source: Source) -> None:
 def _replacing(place: Path, made: Manifest, source: Source) -> Iterator[writer.Target]:
     """Where another index is built in a folder; until it is complete, the one that is there stays."""
     target = writer.Target(place, manifests.REPLACEMENT)
-    begun = made
-    with suppress(InputError):
+    try:
         begun = target.read()
+        opened(place, begun)
+    except InputError:
+        begun = made
     same = replaced(begun, sources=(), shards=()) == made
     if not (same and begun.sources and begun.sources[-1].is_same(source)):
         target.write(made)
@@ -224,7 +249,12 @@ def _given(system: System) -> dict[str, Any]:
 
 
 def searched_with(known: Manifest, system: System) -> dict[str, Any]:
-    """The settings of a system that differ from those an index was built with."""
+    """The settings of a system that differ from those an index was built with.
+
+    Where another retriever has built it, those that are not its own defaults.
+    """
+    if known.retriever != system.retriever.name:
+        return _given(system)
     own = json.loads(json.dumps(system.retriever.settings()))
     return {key: value for key, value in own.items() if known.parameters.get(key) != value}
 
@@ -239,31 +269,3 @@ def kept_folder(data: Dataset, system: System) -> Path:
     ]  # fmt: skip
     name = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:32]
     return cache_home() / "indexes" / name
-
-
-def _refuse_foreign(folder: Path) -> None:
-    """Refuses a folder with something else in it, and a file."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file", remedy="name a folder for the index")
-    if folder.is_dir() and not (folder / manifests.NAME).is_file():
-        others = sorted(path.name for path in folder.iterdir() if not _is_own(path.name))
-        if others:
-            raise InputError(
-                f"the folder {folder} holds {others[0]}, which is no part of an index",
-                remedy="name an empty folder or a new one",
-            )
-
-
-def _is_own(name: str) -> bool:
-    # A process that is killed leaves what it was writing.
-    return name in _OWN or (name.startswith(f".{manifests.NAME}.") and name.endswith(".tmp"))
-
-
-def _refuse_changed(known: Manifest, source: Source, folder: Path) -> None:
-    if not known.sources or any(kept.is_same(source) for kept in known.sources):
-        return
-    if any(kept.name == source.name for kept in known.sources):
-        found = f"the documents of {source.name} have changed since the index {folder} was built"
-    else:
-        found = f"the index {folder} holds other documents: {known.sources[0].name}"
-    raise InputError(found, remedy="--replace builds it again, --add adds to it")

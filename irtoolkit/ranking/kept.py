@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -15,9 +14,9 @@ from irtoolkit.base.ids import Ints, id_array
 from irtoolkit.indexes import changes, shards, writer
 from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes.form import KeptForm, OpenShard, Searcher
-from irtoolkit.indexes.manifest import Manifest
 from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.ranking.index import Index
+from irtoolkit.ranking.index_folder import refuse_other, searchable
 from irtoolkit.retrievers.ordering import untied
 from irtoolkit.runs import Run
 
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     from irtoolkit.retrievers.base import Retriever
 
 Segments = tuple[str, ...]
+# Settings of documents that retrievers which match terms share.
+_ANALYSIS = ("analyzer", "tokenizer", "stop", "stem")
 
 
 class KeptIndex(Index):
@@ -33,22 +34,42 @@ class KeptIndex(Index):
     Args:
         folder: the index.
         settings: of the search, in place of those it was built with, such as k1.
+        retriever: what searches, where another one has built the index. It takes its own settings by
+            default.
 
     Raises:
         InputError: there is no index, it is damaged, of another format, only partly built; or a
-            setting that concerns documents.
+            retriever or setting that needs other documents.
     """
 
-    def __init__(self, folder: Path | str, settings: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, folder: Path | str, settings: Mapping[str, Any] | None = None,
+        retriever: str | None = None,
+    ) -> None:  # fmt: skip
         self.folder = Path(folder)
         self.name = str(folder)
-        self.manifest = _searchable(self.folder)
-        self.searched_by = self.manifest.retriever
+        self.manifest = searchable(self.folder)
+        self.searched_by = retriever or self.manifest.retriever
         self._settings = dict(settings or {})
         # What postings find shares a term with the query.
         self.skips_zero = False
-        if self._settings:
+        if not self._is_builders:
+            self._refuse_retriever()
+        if self._settings or not self._is_builders:
             refuse_other(self.manifest, self._form, self.folder)
+
+    def _refuse_retriever(self) -> None:
+        form = self.retriever.kept()
+        if form is None or form.kind != self.manifest.kind:
+            raise InputError(
+                f"the index {self.folder} is for {self.manifest.retriever}, not {self.searched_by}",
+                remedy=f"index the documents with {self.searched_by}",
+            )
+
+    @property
+    def _is_builders(self) -> bool:
+        """Whether the retriever searches that the index was built for."""
+        return self.searched_by == self.manifest.retriever
 
     @cached_property
     def _shards(self) -> list[OpenShard]:
@@ -57,7 +78,7 @@ class KeptIndex(Index):
                 return shards.opened(self.folder, self.manifest)
             except (InputError, OSError):
                 # Another process may have merged them since the manifest was read.
-                known, self.manifest = self.manifest, _searchable(self.folder)
+                known, self.manifest = self.manifest, searchable(self.folder)
                 if known == self.manifest:
                     raise
 
@@ -68,25 +89,30 @@ class KeptIndex(Index):
     @cached_property
     def retriever(self) -> Retriever:
         """The retriever that searches."""
-        from irtoolkit.retrievers.registry import create_retriever
+        from irtoolkit.retrievers.registry import create_retriever, retrievers
 
-        return create_retriever(self.manifest.retriever, {**self.manifest.given, **self._settings})
+        known = dict(self.manifest.given)
+        if not self._is_builders:
+            made, own = self.manifest.parameters, retrievers().get(self.searched_by)
+            known = {name: made[name] for name in _ANALYSIS if name in made and hasattr(own, name)}
+        return create_retriever(self.searched_by, {**known, **self._settings})
 
     @property
     def _form(self) -> KeptForm:
         form = self.retriever.kept()
         if form is None:
-            raise InputError(f"the retriever {self.manifest.retriever} keeps no index")
+            raise InputError(f"the retriever {self.searched_by} keeps no index")
         return form
 
     @cached_property
     def searcher(self) -> Searcher:
         """What searches the shards."""
-        if self.manifest.kind == "postings" and not self._settings:
+        known = self.manifest.parameters
+        if "k1" in known and self._is_builders and not self._settings:
             # The first result of a new process waits for no more than this needs.
             from irtoolkit.retrievers.kept import BM25Searcher
 
-            return BM25Searcher(self.manifest.parameters, self._shards)
+            return BM25Searcher(known, self._shards)
         form = self._form
         refuse_other(self.manifest, form, self.folder)
         return form.open(self._shards)
@@ -117,7 +143,10 @@ class KeptIndex(Index):
         self, query_ids: Sequence[str], queries: Sequence[Segments],
         relevant: Mapping[str, Sequence[str]],
     ) -> dict[str, dict[str, int]]:  # fmt: skip
-        """The ranks of relevant documents over all documents, by query and document."""
+        """The ranks of relevant documents over all documents, by query and document.
+
+        What an approximate search has not found has none.
+        """
         known: dict[str, int] = {}
         for doc_id in {doc for query in query_ids for doc in relevant.get(query, ())}:
             found = shards.find(self._shards, doc_id)
@@ -125,11 +154,11 @@ class KeptIndex(Index):
                 known[doc_id] = int(self._bases[found[0]]) + found[1]
         wanted = [[doc for doc in relevant.get(query, ()) if doc in known] for query in query_ids]
         ranks = self.searcher.ranks(queries, [[known[doc] for doc in docs] for docs in wanted])
-        return {
-            query: dict(zip(docs, own, strict=True))
+        located = {
+            query: {doc: rank for doc, rank in zip(docs, own, strict=True) if rank}
             for query, docs, own in zip(query_ids, wanted, ranks, strict=True)
-            if docs
         }
+        return {query: found for query, found in located.items() if found}
 
     def _ids(self, numbers: Any) -> list[str]:
         """The ids of documents, given by ascending numbers."""
@@ -211,47 +240,20 @@ class KeptIndex(Index):
         return self.reopened()
 
     def settings(self) -> Mapping[str, Any]:
-        return {**self.manifest.parameters, **self.retriever.settings()}
+        known = self.manifest.parameters if self._is_builders else {}
+        return {**known, **self.retriever.settings()}
 
     def with_settings(self, **settings: Any) -> KeptIndex:
-        return KeptIndex(self.folder, {**self._settings, **settings}) if settings else self
+        given = {**self._settings, **settings}
+        return KeptIndex(self.folder, given, self.searched_by) if settings else self
 
     def __reduce__(self) -> Any:
         # Mapped files stay with this process; another one opens them.
-        return KeptIndex, (self.folder, self._settings)
+        return KeptIndex, (self.folder, self._settings, self.searched_by)
 
     def reopened(self) -> KeptIndex:
         """The index as it is on disk now."""
-        return KeptIndex(self.folder, self._settings)
-
-
-def _searchable(folder: Path) -> Manifest:
-    """The manifest of an index, without documents of which only a part is in."""
-    manifest = Manifest.read(folder)
-    settled = manifest.settled()
-    if not settled.sources:
-        what = "holds no documents yet"
-        if manifest.sources:
-            last = manifest.sources[-1]
-            what = f"is not complete: {last.documents:,} documents of {last.name} are in"
-        raise InputError(
-            f"the index {folder} {what}",
-            remedy="the command that builds it continues when it is run again",
-        )
-    return settled
-
-
-def refuse_other(known: Manifest, form: KeptForm, folder: Path) -> None:
-    """Refuses an index of other settings of documents."""
-    own = json.loads(json.dumps(dict(form.settings)))
-    kept = dict(known.settings)
-    if known.kind != form.kind or kept != own:
-        names = [key for key in {**kept, **own} if kept.get(key) != own.get(key)]
-        said = ", ".join(f"{name}={kept.get(name)}" for name in names) or f"kind={known.kind}"
-        raise InputError(
-            f"the index {folder} was built with {said}, which concerns the documents",
-            remedy="build another index for other settings",
-        )
+        return KeptIndex(self.folder, self._settings, self.searched_by)
 
 
 def is_index(place: str | Path) -> bool:

@@ -127,6 +127,11 @@ class Retriever:
         """How its prepared documents are kept on disk, or None where they are not."""
         return None
 
+    def scores_as(self, base: type[Retriever]) -> bool:
+        """Whether it scores as a class that it is derived from does, so that its index serves it."""
+        names = ("scorer", "prepare", "matcher", "outside", "asked")
+        return all(getattr(type(self), n, None) is getattr(base, n, None) for n in names)
+
     def zero_is_no_match(self) -> bool:
         """Whether a score of 0 or less says that a document has nothing of the query."""
         return False

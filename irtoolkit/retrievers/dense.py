@@ -67,7 +67,10 @@ class Dense(VectorRetriever):
 
     similarity: Similarity | None = None
 
-    def kept(self) -> KeptForm:
+    def kept(self) -> KeptForm | None:
+        if not self.scores_as(Dense):
+            return None
+
         def side(name: Side) -> Encode:
             def encode(texts: Sequence[Segments]) -> tuple[Singles, Ints]:
                 made = encoded(encoder_of(self, name), texts, "texts")
@@ -123,7 +126,10 @@ class SentenceMax(VectorRetriever):
 
     name: ClassVar[str] = "sentence-max"
 
-    def kept(self) -> KeptForm:
+    def kept(self) -> KeptForm | None:
+        if not self.scores_as(SentenceMax):
+            return None
+
         def side(name: Side) -> Encode:
             def encode(texts: Sequence[Segments]) -> tuple[Singles, Ints]:
                 parts, starts = _sentences(texts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, ClassVar, Literal
@@ -15,6 +16,7 @@ from irtoolkit.base.files import atomic_path
 from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.base.locks import locked
 from irtoolkit.datasets.cache import cache_home
+from irtoolkit.indexes.form import KeptForm
 from irtoolkit.models.loading import torch_device
 from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers.base import Ask, Block, Hits, Scorer, keep_last
@@ -34,7 +36,8 @@ class Faiss(VectorRetriever):
 
     Only the `hits` best that the index finds are ranked; "flat" finds the true best, the others
     most of them, for less time ("hnsw") or memory ("ivfpq"). For exact ranks take `dense`.
-    An index is kept in irtoolkit's cache folder, and moved to a GPU when faiss has one.
+    An index is kept in irtoolkit's cache folder, and moved to a GPU when faiss has one. In an index
+    of `irtoolkit index`, faiss finds documents, and their vectors score them exactly.
 
     Attributes:
         index: "flat", "hnsw" (Malkov and Yashunin 2020) or "ivfpq" (Jégou et al. 2011).
@@ -81,6 +84,11 @@ class Faiss(VectorRetriever):
 
     def most(self) -> int | None:
         return self.hits
+
+    def kept(self) -> KeptForm | None:
+        from irtoolkit.retrievers.kept_faiss import FaissIndex
+
+        return FaissIndex(self) if self.scores_as(Faiss) else None
 
     def scorer(self, task: Task) -> Scorer:
         return self.prepare(task)(task)
@@ -131,13 +139,20 @@ class Faiss(VectorRetriever):
         except (RuntimeError, MemoryError) as error:
             reason = (str(error).strip() or "no memory for it").splitlines()[0]
             raise InputError(f"damaged index: {reason}", file=path, remedy="delete it") from None
+        return self.tuned(index)
+
+    def tuned(self, index: Any, movable: bool = True) -> Any:
+        """An index as it is to be searched; where it is `movable`, on a GPU if faiss has one."""
+        import faiss
+
         if self.index == "hnsw":
             index.hnsw.efSearch = self.ef_search
         if self.index == "ivfpq":
             index.nprobe = self.probes
         device = torch_device(self.device)
         # faiss-gpu has no graph search of this kind.
-        if self.index == "hnsw" or device == "cpu" or not hasattr(faiss, "index_cpu_to_gpu"):
+        movable = movable and self.index != "hnsw" and hasattr(faiss, "index_cpu_to_gpu")
+        if device == "cpu" or not movable:
             return index
         try:
             number = int(device.partition(":")[2] or 0)
@@ -147,15 +162,23 @@ class Faiss(VectorRetriever):
             raise InputError(f"faiss cannot use {device}: {reason}", remedy="device=cpu") from None
 
     def _made(self, docs: Encodings, scaled: bool, metric: int) -> Any:
-        import faiss
-
-        from irtoolkit.base.progress import tqdm
-
         def part(chosen: Ints) -> Singles:
             vectors = docs[chosen].vectors()
             return np.ascontiguousarray(unit(vectors) if scaled else vectors, np.float32)
 
-        count, width = len(docs), part(np.arange(1)).shape[1]
+        return self.arranged(part, len(docs), metric)
+
+    def arranged(self, part: Callable[[Ints], Singles], count: int, metric: int) -> Any:
+        """An index of so many vectors, given what reads some of them.
+
+        Raises:
+            InputError: vectors that the settings do not fit.
+        """
+        import faiss
+
+        from irtoolkit.base.progress import tqdm
+
+        width = part(np.arange(1)).shape[1]
         index: Any
         if self.index == "flat":
             index = faiss.IndexFlat(width, metric)
@@ -177,11 +200,7 @@ class Faiss(VectorRetriever):
     def _compressed(self, count: int, width: int, metric: int) -> Any:
         import faiss
 
-        if width % self.subvectors:
-            raise InputError(
-                f"setting subvectors={self.subvectors} does not divide the {width} dimensions",
-                remedy=f"take one of {', '.join(str(n) for n in _divisors(width)[-5:])}",
-            )
+        self.refuse_width(width)
         if count < 2 * _LEAST:
             raise InputError(
                 f"{count} documents are too few to train index=ivfpq", remedy="index=flat"
@@ -197,6 +216,18 @@ class Faiss(VectorRetriever):
         coarse.this.disown()
         index.own_fields = True
         return index
+
+    def refuse_width(self, width: int) -> None:
+        """Refuses vectors that cannot be compressed as the settings say."""
+        if self.index == "ivfpq" and width % self.subvectors:
+            raise InputError(
+                f"setting subvectors={self.subvectors} does not divide the {width} dimensions",
+                remedy=f"take one of {', '.join(str(n) for n in _divisors(width)[-5:])}",
+            )
+
+    def is_small(self, count: int) -> bool:
+        """Whether so few vectors are compared one by one, because they do not train an index."""
+        return self.index == "ivfpq" and count < max(2 * _LEAST, self.lists or 0)
 
     def _name(self, docs: Encodings, scaled: bool, metric: int) -> str:
         """What an index depends on, hashed: the vectors and how they are arranged."""

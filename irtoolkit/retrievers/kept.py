@@ -1,4 +1,4 @@
-"""BM25 over kept postings: how its documents are prepared, and how queries are matched."""
+"""Retrievers over kept postings: how documents are prepared, and how queries are matched."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from irtoolkit.base import analysis
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes.form import OpenShard
 from irtoolkit.indexes.postings import PostingsShard
+from irtoolkit.indexes.scanning import filled
 from irtoolkit.indexes.search import PostingsSearch
 from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.indexes.weighted import QueryTerms, ShardDocuments
@@ -22,7 +23,7 @@ from irtoolkit.retrievers.bm25_forms import FORMS
 
 if TYPE_CHECKING:
     from irtoolkit.indexes.lexical_maker import PostingsMaker
-    from irtoolkit.retrievers.lexical import BM25
+    from irtoolkit.retrievers.lexical import Lexical
 
 # Characters of a text in which matches are looked for: what a person reads of it is shorter.
 _MATCHED = 1 << 16
@@ -68,12 +69,15 @@ class BM25Weighting:
         return np.maximum(0.0, made - self.absent)
 
 
-class BM25Index:
-    """How BM25 keeps its documents; a `KeptForm`."""
+class LexicalIndex:
+    """How retrievers that match terms keep their documents; a `KeptForm` but for `open`.
+
+    Postings are of texts alone: every retriever that makes the same terms of them searches them.
+    """
 
     kind = "postings"
 
-    def __init__(self, retriever: BM25) -> None:
+    def __init__(self, retriever: Lexical) -> None:
         self._retriever = retriever
 
     @cached_property
@@ -92,10 +96,6 @@ class BM25Index:
         own = self._retriever
         return PostingsMaker(*own.analysis(None), memory=memory, rewritten=own.rewritten)
 
-    def open(self, shards: Sequence[OpenShard]) -> BM25Searcher:
-        """Searches shards of postings."""
-        return BM25Searcher(self._retriever.settings(), shards)
-
     def merge(self, shards: Sequence[OpenShard], places: Sequence[Ints], folder: Any) -> None:
         """Writes the postings of all documents as one shard."""
         from irtoolkit.indexes.merging import merge_postings
@@ -105,17 +105,23 @@ class BM25Index:
         )
 
 
-class BM25Searcher:
-    """Searches kept postings with BM25; a `Searcher`.
+class BM25Index(LexicalIndex):
+    """How BM25 keeps its documents; a `KeptForm`."""
+
+    def open(self, shards: Sequence[OpenShard]) -> BM25Searcher:
+        """Searches shards of postings."""
+        return BM25Searcher(self._retriever.settings(), shards)
+
+
+class LexicalSearcher:
+    """What searchers of kept postings share.
 
     Args:
-        settings: of the retriever; see `irtoolkit.retrievers.lexical.BM25`.
+        settings: of the retriever; see `irtoolkit.retrievers.lexical.Lexical`.
         shards: the postings.
     """
 
     def __init__(self, settings: Mapping[str, Any], shards: Sequence[OpenShard]) -> None:
-        names = ("form", "k1", "b", "delta", "epsilon")
-        self._weighting = BM25Weighting(**{name: settings[name] for name in names})
         self._analyze = analysis.analyzer(*analysis.analysis_of(settings))
         self._shards = PostingsSearch(
             [
@@ -123,42 +129,6 @@ class BM25Searcher:
                 for docs, deleted in shards
             ]
         )
-
-    def search(
-        self, queries: Sequence[Segments], depth: int, *, fill: bool = False
-    ) -> TopDocuments:
-        """The best documents of each query, among those that share a term with it.
-
-        Where these are fewer than `depth`, `fill` adds others, by descending id, which score what
-        a document without a term of the query does.
-        """
-        terms = self._terms(queries)
-        found = self._shards.search(terms, self._weighting, depth)
-        depth = min(depth, self._shards.size)
-        if not fill or (np.diff(found.offsets) >= depth).all():
-            return found
-        return self._filled(found, depth, self._shards.everywhere(terms, self._weighting))
-
-    def _filled(self, found: TopDocuments, depth: int, without: Floats) -> TopDocuments:
-        latest, parts = self._shards.latest(2 * depth), []
-        bounds = zip(found.offsets[:-1], found.offsets[1:], without, strict=True)
-        for first, last, score in bounds:
-            own = found.documents[first:last]
-            more = latest[~np.isin(latest, own)][: max(0, depth - len(own))]
-            parts.append(
-                TopDocuments(
-                    np.array([0, len(own) + len(more)]),
-                    np.concatenate([own, more]),
-                    np.concatenate([found.scores[first:last], np.full(len(more), score)]),
-                )
-            )
-        return TopDocuments.joined(parts)
-
-    def ranks(
-        self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]
-    ) -> list[list[int]]:
-        """The exact rank of some documents of each query among all documents, from 1."""
-        return self._shards.ranks(self._terms(queries), self._weighting, wanted)
 
     def matched(self, query: Segments, text: str) -> list[tuple[int, int]]:
         """Where words of the beginning of a text have a term of the query."""
@@ -180,3 +150,39 @@ class BM25Searcher:
             Counter(term for segment in segments for term in self._analyze(segment))
             for segments in queries
         ]
+
+
+class BM25Searcher(LexicalSearcher):
+    """Searches kept postings with BM25; a `Searcher`.
+
+    Args:
+        settings: of the retriever; see `irtoolkit.retrievers.lexical.BM25`.
+        shards: the postings.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], shards: Sequence[OpenShard]) -> None:
+        super().__init__(settings, shards)
+        names = ("form", "k1", "b", "delta", "epsilon")
+        self._weighting = BM25Weighting(**{name: settings[name] for name in names})
+
+    def search(
+        self, queries: Sequence[Segments], depth: int, *, fill: bool = False
+    ) -> TopDocuments:
+        """The best documents of each query, among those that share a term with it.
+
+        Where these are fewer than `depth`, `fill` adds others, by descending id, which score what
+        a document without a term of the query does.
+        """
+        terms = self._terms(queries)
+        found = self._shards.search(terms, self._weighting, depth)
+        depth = min(depth, self._shards.size)
+        if not fill or (np.diff(found.offsets) >= depth).all():
+            return found
+        without = self._shards.everywhere(terms, self._weighting)
+        return filled(found, depth, self._shards.latest(2 * depth), without)
+
+    def ranks(
+        self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]
+    ) -> list[list[int]]:
+        """The exact rank of some documents of each query among all documents, from 1."""
+        return self._shards.ranks(self._terms(queries), self._weighting, wanted)

@@ -66,7 +66,14 @@ class Late(TwoSided):
         stored = self.stored if side == "document" else "fp32"
         return {**super().encoding(side), "stored": stored, "options": given}
 
-    def kept(self) -> KeptForm:
+    def kept(self) -> KeptForm | None:
+        if not self.scores_as(Late):
+            return None
+        return VectorIndex(self.sides(), self.stored, self.kept_settings())
+
+    def sides(self) -> Sides:
+        """What an index has to know of the token vectors."""
+
         def side(name: Side) -> Encode:
             def encode(texts: Sequence[Segments]) -> tuple[Singles, Ints]:
                 encoder = encoder_of(self, name)
@@ -80,9 +87,7 @@ class Late(TwoSided):
             average = encoder_of(self, "query").similarity_of_model == "meanmaxsim"
             return Comparison("dot", total=True, average=average)
 
-        return VectorIndex(
-            Sides(side("query"), side("document"), compared), self.stored, self.kept_settings()
-        )
+        return Sides(side("query"), side("document"), compared)
 
     def scorer(self, task: Task) -> Scorer:
         return self.prepare(task)(task)

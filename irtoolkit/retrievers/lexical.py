@@ -179,10 +179,10 @@ class BM25(Lexical):
     def zero_is_no_match(self) -> bool:
         return not FORMS[self.form].absent(1.0, 1.0)
 
-    def kept(self) -> KeptForm:
+    def kept(self) -> KeptForm | None:
         from irtoolkit.retrievers.kept import BM25Index
 
-        return BM25Index(self)
+        return BM25Index(self) if self.scores_as(BM25) else None
 
     def matcher(self, counts: Any, collection: Collection) -> Matcher:
         form, constants = FORMS[self.form], self._constants()
@@ -222,6 +222,11 @@ class QueryLikelihood(Lexical):
     smoothing: Literal["dirichlet", "jm"] = "dirichlet"
     mu: float = 1000.0
     lam: float = 0.1
+
+    def kept(self) -> KeptForm | None:
+        from irtoolkit.retrievers.kept_scans import LikelihoodIndex
+
+        return LikelihoodIndex(self) if self.scores_as(QueryLikelihood) else None
 
     def matcher(self, counts: Any, collection: Collection) -> Matcher:
         total = collection.occurrences.sum()

@@ -14,6 +14,7 @@ from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.base.locks import locked
 from irtoolkit.datasets.cache import cache_home
+from irtoolkit.indexes.form import KeptForm
 from irtoolkit.models.loading import torch_device
 from irtoolkit.models.presets import Kind
 from irtoolkit.models.shards import Encodings
@@ -33,7 +34,7 @@ class Plaid(Late):
     of their tokens. The `candidates` best are scored by compressed vectors, and the `hits` best of
     those by the exact MaxSim of the vectors in the store. A document that is found has the score that
     `late` gives it; some that `late` ranks are not found. Ranks are of the documents found.
-    An index is kept in irtoolkit's cache folder.
+    An index is kept in irtoolkit's cache folder, or by `irtoolkit index` in a folder.
 
     Attributes:
         nbits: bits for each dimension of a compressed vector, beside its centroid.
@@ -76,6 +77,18 @@ class Plaid(Late):
     def most(self) -> int | None:
         return self.hits
 
+    def kept(self) -> KeptForm | None:
+        from irtoolkit.retrievers.kept_plaid import PlaidIndex
+
+        return PlaidIndex(self) if self.scores_as(Plaid) else None
+
+    def compression(self, most: int | None = None) -> Compression:
+        """How token vectors are compressed, into `most` centroids at most."""
+        count = (
+            self.centroids if most is None or self.centroids is None else min(self.centroids, most)
+        )
+        return Compression(self.nbits, count, self.seed)
+
     def prepare(self, task: Task) -> Ask:
         asking, shown = self.encoder("query"), self.encoder("document")
         docs = shown.encode(map(shown.text, task.docs), what="documents", count=len(task.docs))
@@ -97,7 +110,7 @@ class Plaid(Late):
                         vectors, starts = tokens(queries[np.array([one])])
                         if not len(vectors):
                             raise InputError("a query without a token cannot be compared")
-                        places = self._found(index, vectors)
+                        places = self.found(index, vectors)
                         scores = self._exact(own[places], vectors, starts)
                         found.places[row, : len(places)] = places
                         found.scores[row, : len(places)] = (
@@ -113,20 +126,25 @@ class Plaid(Late):
 
     def _index(self, docs: Encodings) -> Residuals:
         """The index of some documents, from disk where it has been made before."""
-        how = Compression(self.nbits, self.centroids, self.seed)
+        how = self.compression()
         folder = cache_home() / "plaid" / residuals.name_of(docs, how)
         with locked(folder.with_suffix(".lock"), remove=True):
             if not folder.is_dir():
                 residuals.write(folder, docs, how)
         return residuals.opened(folder)
 
-    def _found(self, index: Residuals, query: Singles) -> Ints:
-        """The documents to be scored exactly, given (t, d) vectors of one query's tokens."""
+    def found(self, index: Residuals, query: Singles, live: Any = None) -> Ints:
+        """The documents to be scored exactly, given (t, d) vectors of one query's tokens.
+
+        Those that are not `live` are left out.
+        """
         near = np.ascontiguousarray((query @ index.centroids.T).T)  # (k, t)
         probes = min(self.probes, len(near))
         probed = np.unique(np.argpartition(-near, probes - 1, axis=0)[:probes])
         parts = [index.lists[index.bounds[c] : index.bounds[c + 1]] for c in probed]
         places = np.unique(np.concatenate(parts)).astype(np.int64)
+        if live is not None:
+            places = places[live[places]]
         scores = np.empty(len(places), np.float32)
         _kernel()(near, index.codes, index.starts, places, scores)
         places = _best(places, scores, self.candidates)

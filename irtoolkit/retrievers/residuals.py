@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
 from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.indexes.strings import reserved
 from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers.late import tokens
 
@@ -90,7 +91,38 @@ class Residuals:
         return table
 
 
-_ARRAYS = tuple(Residuals.__annotations__)
+ARRAYS = tuple(Residuals.__annotations__)
+
+
+class TokenVectors(Protocol):
+    """The token vectors of some documents.
+
+    Attributes:
+        counts: (n,) tokens of each document.
+    """
+
+    @property
+    def counts(self) -> Ints: ...
+
+    def of(self, docs: Ints) -> Singles:
+        """(t, d) vectors of some documents end to end."""
+        ...
+
+
+@dataclass(frozen=True)
+class EncodedTokens:
+    """The token vectors of texts that a model has encoded; `TokenVectors`."""
+
+    encodings: Encodings
+
+    @property
+    def counts(self) -> Ints:
+        """(n,) tokens of each document."""
+        return self.encodings.counts
+
+    def of(self, docs: Ints) -> Singles:
+        """(t, d) vectors of some documents end to end."""
+        return tokens(self.encodings[docs])[0]
 
 
 def name_of(docs: Encodings, how: Compression) -> str:
@@ -109,10 +141,10 @@ def opened(folder: Path) -> Residuals:
     """
     try:
         sums = json.loads((folder / "sums.json").read_text())
-        for name in _ARRAYS:
+        for name in ARRAYS:
             if sha256(folder / f"{name}.npy") != sums[name]:
                 raise ValueError(f"{name}.npy is not what was written")
-        arrays = [np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS]
+        arrays = [np.load(folder / f"{name}.npy", mmap_mode="r") for name in ARRAYS]
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"damaged index: {error}", file=folder, remedy="delete it") from None
     return Residuals(*arrays)
@@ -129,8 +161,8 @@ def write(folder: Path, docs: Encodings, how: Compression) -> None:
     shutil.rmtree(temporary, ignore_errors=True)
     try:
         temporary.mkdir(parents=True)
-        _fill(temporary, docs, how)
-        sums = {name: sha256(temporary / f"{name}.npy") for name in _ARRAYS}
+        fill(temporary, EncodedTokens(docs), how)
+        sums = {name: sha256(temporary / f"{name}.npy") for name in ARRAYS}
         (temporary / "sums.json").write_text(json.dumps(sums))
         temporary.replace(folder)
     except OSError as error:
@@ -139,7 +171,12 @@ def write(folder: Path, docs: Encodings, how: Compression) -> None:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _fill(folder: Path, docs: Encodings, how: Compression) -> None:
+def fill(folder: Path, docs: TokenVectors, how: Compression) -> None:
+    """Writes the arrays of a compressed index to a folder.
+
+    Raises:
+        InputError: see `write`.
+    """
     import faiss
 
     from irtoolkit.base.progress import tqdm
@@ -164,11 +201,11 @@ def _fill(folder: Path, docs: Encodings, how: Compression) -> None:
     cuts = np.quantile(left, np.arange(1, 1 << how.nbits) / (1 << how.nbits)).astype(np.float32)
     middles = (np.arange(1 << how.nbits) + 0.5) / (1 << how.nbits)
     values = np.quantile(left, middles).astype(np.float32)
-    codes = _open_for_writing(folder / "codes.npy", np.int32, (total,))
-    rest = _open_for_writing(folder / "rest.npy", np.uint8, (total, width * how.nbits // 8))
-    with tqdm(total=len(docs), desc="plaid index", unit="text", disable=None) as bar:
+    codes: Any = reserved(folder / "codes.npy", np.int32, total)
+    rest: Any = reserved(folder / "rest.npy", np.uint8, total, width * how.nbits // 8)
+    with tqdm(total=len(docs.counts), desc="plaid index", unit="text", disable=None) as bar:
         for first, last in _parts(starts):
-            vectors, _ = tokens(docs[np.arange(first, last)])
+            vectors = docs.of(np.arange(first, last))
             rows = slice(starts[first], starts[last])
             codes[rows] = nearest.search(vectors, 1)[1][:, 0]
             left = vectors - centroids[codes[rows]]
@@ -184,18 +221,13 @@ def _fill(folder: Path, docs: Encodings, how: Compression) -> None:
         np.save(folder / f"{name}.npy", array)
 
 
-def _open_for_writing(path: Path, kind: type, shape: tuple[int, ...]) -> Any:
-    return np.lib.format.open_memmap(path, "w+", kind, shape)
-
-
-def _sample(docs: Encodings, starts: Ints, how: Compression) -> Singles:
+def _sample(docs: TokenVectors, starts: Ints, how: Compression) -> Singles:
     """Token vectors of some documents, drawn at random."""
     if not starts[-1]:
         raise InputError("documents without a token cannot be indexed")
-    order = np.random.default_rng(how.seed).permutation(len(docs))
+    order = np.random.default_rng(how.seed).permutation(len(docs.counts))
     reached = np.searchsorted(np.cumsum(docs.counts[order]), _TRAINED) + 1
-    vectors, _ = tokens(docs[np.sort(order[:reached])])
-    return np.ascontiguousarray(vectors)
+    return np.ascontiguousarray(docs.of(np.sort(order[:reached])))
 
 
 def _centroids(total: int, sampled: int, how: Compression) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -10,12 +11,16 @@ from scipy.sparse import csr_array
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
+from irtoolkit.indexes.form import KeptForm
+from irtoolkit.models.encoder import Encoder
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers._terms import TermScores
 from irtoolkit.retrievers.base import Ask, Block, Scorer, keep_last
-from irtoolkit.retrievers.neural import TwoSided
+from irtoolkit.retrievers.kept_impacts import ImpactIndex, Impacts, Weigh
+from irtoolkit.retrievers.neural import TwoSided, encoder_of
 from irtoolkit.retrievers.task import Task
+from irtoolkit.retrievers.texts import Segments
 
 
 @dataclass(frozen=True)
@@ -39,16 +44,38 @@ class Sparse(TwoSided):
     def encoding(self, side: Side) -> dict[str, Any]:
         return {**super().encoding(side), "pooling": self.pooling}
 
+    def zero_is_no_match(self) -> bool:
+        return True
+
+    def kept(self) -> KeptForm | None:
+        if not self.scores_as(Sparse):
+            return None
+
+        def side(name: Side) -> Weigh:
+            def weigh(texts: Sequence[Segments]) -> Impacts:
+                encoder = encoder_of(self, name)
+                self._refuse_other(encoder_of(self, "document"))
+                made = encoder.encode(map(encoder.text, texts), what="texts", count=len(texts))
+                terms, starts = made.ragged(0)
+                return Impacts(terms, made.ragged(1)[0], np.diff(starts))
+
+            return weigh
+
+        return ImpactIndex(side("query"), side("document"), self.kept_settings())
+
     def scorer(self, task: Task) -> Scorer:
         return self.prepare(task)(task)
 
-    def prepare(self, task: Task) -> Ask:
-        asking, shown = self.encoder("query"), self.encoder("document")
-        if shown.similarity_of_model != "dot":
+    def _refuse_other(self, encoder: Encoder) -> None:
+        if encoder.similarity_of_model != "dot":
             raise InputError(
-                f"the model {self.model} compares by {shown.similarity_of_model}",
+                f"the model {self.model} compares by {encoder.similarity_of_model}",
                 remedy="sparse vectors are compared by the dot product",
             )
+
+    def prepare(self, task: Task) -> Ask:
+        asking, shown = self.encoder("query"), self.encoder("document")
+        self._refuse_other(shown)
         docs = shown.encode(map(shown.text, task.docs), what="documents", count=len(task.docs))
 
         weighed = keep_last(lambda doc: TermScores(_matrix(docs[doc])))

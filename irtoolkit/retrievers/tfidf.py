@@ -10,6 +10,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.cache import content_hash
+from irtoolkit.indexes.form import KeptForm
 from irtoolkit.retrievers._counts import Collection
 from irtoolkit.retrievers._file_statistics import FileStatistics
 from irtoolkit.retrievers._matching import Matcher
@@ -60,6 +61,12 @@ class TFIDF(Lexical):
 
     def zero_is_no_match(self) -> bool:
         return True
+
+    def kept(self) -> KeptForm | None:
+        from irtoolkit.retrievers.kept_scans import CosineIndex
+
+        # The statistics of an index are those of its documents.
+        return CosineIndex(self) if self._file is None and self.scores_as(TFIDF) else None
 
     def matcher(self, counts: Any, collection: Collection) -> Matcher:
         extra = int(self.smooth)

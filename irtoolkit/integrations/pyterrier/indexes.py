@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from irtoolkit.ranking.texts import Found
 
 _MANIFEST = "manifest.json"
-_TYPES = {"postings": "sparse_index", "vectors": "dense_index"}
+_TYPES = {
+    "postings": "sparse_index", "impacts": "sparse_index",
+    "vectors": "dense_index", "faiss": "dense_index", "plaid": "dense_index",
+}  # fmt: skip
 _FORMAT = "irtoolkit"
 
 
@@ -92,7 +95,8 @@ class IndexRetriever(pt.Transformer):
     """A first stage on an index: queries in, the best documents of each out.
 
     In: qid, query. Out: the same columns, and docno, score and rank; and text, where asked for.
-    A kept index of terms lists no document that shares no term with the query.
+    A kept index of terms lists no document that shares no term with the query, except with query
+    likelihood, under which every document has a score.
 
     Args:
         index: an Index, a folder, or what `ir.index` gave.

@@ -11,14 +11,19 @@ import random
 import shutil
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+
+import numpy as np
 
 import irtoolkit as ir
 from irtoolkit.ranking import build_index
 from irtoolkit.ranking.kept import KeptIndex
+from irtoolkit.retrievers import sparse
 
 # Shards of one small block each.
 MEMORY = 1
@@ -37,13 +42,35 @@ def texts(first: int, count: int) -> dict[str, str]:
     }
 
 
-def build(folder: Path) -> None:
+class Words:
+    """A sparse model that weighs each word by how often it occurs."""
+
+    similarity_of_model = "dot"
+
+    def text(self, segments: Any) -> str:
+        return " ".join(segments)
+
+    def encode(self, items: Any, **_: Any) -> Any:
+        rows = [sorted(Counter(map(WORDS.index, text.split())).items()) for text in items]
+        starts = np.cumsum([0, *map(len, rows)])
+        columns = [
+            np.array([row[at] for own in rows for row in own], kind)
+            for at, kind in enumerate((np.int32, np.float32))
+        ]
+        return SimpleNamespace(ragged=lambda at: (columns[at], starts))
+
+
+def build(folder: Path, system: str = "bm25") -> None:
     from irtoolkit.ranking.systems import find_system
 
     data = ir.load(texts(0, 2000), name="first")
     build_index.build(
-        data, find_system("bm25", {}, data.parts), folder, memory=MEMORY, progress=False
+        data, find_system(system, {}, data.parts), folder, memory=MEMORY, progress=False
     )
+
+
+def weigh(folder: Path) -> None:
+    build(folder, "sparse")
 
 
 def add(folder: Path) -> None:
@@ -75,6 +102,7 @@ WORK: dict[str, tuple[list[Callable[[Path], None]], Callable[[Path], None]]] = {
     "delete": ([build], delete),
     "merge": ([build, add, delete], merge),
     "replace": ([build, delete], replace),
+    "merge-weights": ([weigh, add, delete], merge),
 }
 
 
@@ -166,4 +194,9 @@ def content(folder: Path) -> dict[str, str]:
 
 
 if __name__ == "__main__":
+    # No model is loaded in hundreds of processes.
+    learned: Any = sparse
+    learned.encoder_of = lambda *_: Words()
+    learned.Sparse.missing = lambda self: None
+    learned.Sparse.kept_settings = lambda self: {}
     main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

@@ -124,6 +124,38 @@ def test_another_format_is_refused_and_replaced(folder: Path) -> None:
     assert len(made(folder, replace=True)) == len(FIRST)
 
 
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("manifest.json", flipped),
+        ("shards/*/shard.json", Path.unlink),
+        ("shards/*/documents.npy", cut),
+        ("manifest.json", lambda path: path.write_text('{"format": 0}')),
+    ],
+)
+def test_an_index_in_the_cache_mends_itself(
+    name: str, damage: Damage, tmp_path: Path, irtoolkit: Callable[..., Answer],
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    words = ("search", "csfcube/sample", "parsing of sentences", "-k", 3)
+    wanted = irtoolkit(*words)
+    assert (wanted.status, wanted.err) == (0, "")
+    (index,) = (tmp_path / "cache" / "indexes").iterdir()
+    before = content(index)
+    (path,) = index.glob(name)
+    damage(path)
+    assert irtoolkit("index", "csfcube/sample", "--verify").status == 2
+    mended = irtoolkit(*words)
+    assert (mended.status, mended.out) == (0, wanted.out)
+    (said,) = caplog.messages
+    assert str(path) in said
+    assert said.endswith(": the index is built again")
+    assert content(index) == before
+    assert irtoolkit(*words).out == wanted.out
+    assert len(caplog.messages) == 1
+
+
 # -- what is in the way ----------------------------------------------------------------------------
 
 

@@ -14,8 +14,12 @@ SCRIPT = Path(__file__).with_name("killed.py")
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 @pytest.mark.parametrize(
-    ("work", "times"), [("build", 20), ("add", 20), ("merge", 20), ("delete", 6), ("replace", 10)]
-)
+    ("work", "times"),
+    [
+        ("build", 20), ("add", 20), ("merge", 20), ("delete", 6), ("replace", 10),
+        ("merge-weights", 3),
+    ],
+)  # fmt: skip
 def test_the_same_command_continues_to_the_same_bytes(
     work: str, times: int, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -42,14 +43,15 @@ def ranking(index: KeptIndex) -> Any:
     return run.offsets.tolist(), docs, run.scores.tolist(), ranks
 
 
-def built(folder: Path, docs: dict[str, str], memory: int) -> KeptIndex:
+def built(folder: Path, docs: dict[str, str], memory: int, system: str = "bm25") -> KeptIndex:
     data = ir.load(docs, name="first")
-    return build_index.build(data, find_system("bm25", {}), folder, memory=memory, progress=False)
+    return build_index.build(data, find_system(system, {}), folder, memory=memory, progress=False)
 
 
-def test_one_ranking_however_documents_came(tmp_path: Path) -> None:
-    one = built(tmp_path / "one", DOCS, 1 << 30)
-    many = built(tmp_path / "many", DOCS, 1)
+@pytest.mark.parametrize("system", ["bm25", "tfidf", "ql"])
+def test_one_ranking_however_documents_came(system: str, tmp_path: Path) -> None:
+    one = built(tmp_path / "one", DOCS, 1 << 30, system)
+    many = built(tmp_path / "many", DOCS, 1, system)
     assert [len(index.manifest.shards) for index in (one, many)] == [1, 17]
     wanted = ranking(one)
     assert ranking(many) == wanted
@@ -57,7 +59,7 @@ def test_one_ranking_however_documents_came(tmp_path: Path) -> None:
     names = list(DOCS)
     random.Random(3).shuffle(names)
     parts = [names[:100], names[100:101], names[101:]]
-    three = built(tmp_path / "three", {name: DOCS[name] for name in parts[0]}, 1 << 30)
+    three = built(tmp_path / "three", {name: DOCS[name] for name in parts[0]}, 1 << 30, system)
     for part in parts[1:]:
         three = three.add({name: DOCS[name] for name in part})
     assert len(three.manifest.shards) == 3
@@ -66,13 +68,30 @@ def test_one_ranking_however_documents_came(tmp_path: Path) -> None:
     gone = random.Random(4).sample(names, 90)
     three = three.delete(gone)
     left = {name: text for name, text in DOCS.items() if name not in gone}
-    assert ranking(three) == ranking(built(tmp_path / "left", left, 1))
+    assert ranking(three) == ranking(built(tmp_path / "left", left, 1, system))
     again = three.add({name: DOCS[name] for name in gone}, memory=1)
     assert ranking(again) == wanted
     merged = again.merge()
     assert len(merged.manifest.shards) == 1
     assert ranking(merged) == wanted
     assert merged.verify() > 10
+
+
+def test_postings_serve_all_retrievers_that_match_terms(
+    tmp_path: Path, irtoolkit: Callable[..., Answer]
+) -> None:
+    index = built(tmp_path / "index", DOCS, 1 << 30)
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "index").rglob("*")}
+    for system in ("ql", "tfidf", "bm25"):
+        other = built(tmp_path / "index", DOCS, 1 << 30, system)
+        assert other.searched_by == system
+        assert ranking(other) == ranking(built(tmp_path / system, DOCS, 1, system))
+        assert pickle.loads(pickle.dumps(other)).searched_by == system
+    assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "index").rglob("*")}
+    assert ranking(index.with_settings(k1=2.0)) != ranking(index)
+    found = irtoolkit("search", tmp_path / "index", "captain", "--system", "ql", "--mu", "5", "-k1")
+    best = built(tmp_path / "ql", DOCS, 1, "ql").with_settings(mu=5.0).search("captain", k=1)[0]
+    assert found.out.splitlines()[0] == f"  1  {best.score:.4f}  {best.doc_id}"
 
 
 def test_everything_deleted_and_merged(tmp_path: Path) -> None:
@@ -128,7 +147,7 @@ def test_queries_at_the_edges(tmp_path: Path) -> None:
 # -- retrieve over a corpus ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("system", ["bm25", "bm25-anserini"])
+@pytest.mark.parametrize("system", ["bm25", "bm25-anserini", "ql", "tfidf"])
 def test_a_corpus_run_is_that_of_ranking_all_documents(
     system: str, tmp_path: Path, irtoolkit: Callable[..., Answer]
 ) -> None:
@@ -157,8 +176,10 @@ def test_a_corpus_run_is_that_of_ranking_all_documents(
         theirs, ours = (
             {row.doc_id: row.score for row in run.ranking(query)} for run in (old.run, new)
         )
-        assert list(ours) == list(theirs)
         assert list(ours.values()) == pytest.approx(list(theirs.values()), rel=1e-5, abs=1e-5)
+        # Cosines that are equal but for rounding have no order but that of ids in an index.
+        if system != "tfidf":
+            assert list(ours) == list(theirs)
     found = ir.retrieve(data, system, depth=20, progress=False)
-    assert found.exact_ranks == old.ranks
+    assert system == "tfidf" or found.exact_ranks == old.ranks
     registered.drop_from_ir_datasets(name)

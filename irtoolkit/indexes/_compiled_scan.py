@@ -1,0 +1,196 @@
+"""The compiled loops that score every document of a shard by adding up all postings of a query.
+
+They serve formulas that MaxScore does not: whose scores can be negative, take something of the whole
+document, or have a weight of its own for each posting.
+
+A shard is (starts, documents, values, live): the postings of each term, whose values are classes or
+weights. A formula is (how, table, own, divided): `how` a value becomes a summand, the table of
+classes, a number for each document (or none), and whether the sum is divided by it.
+A query is (terms, scales, rates, unit, times, everywhere): its terms in one order for all shards, what
+each summand is multiplied by, a factor within the logarithm, what the sum counts, how often a
+document's own number is added, and what all documents have.
+
+Summands are rounded to whole numbers, which doubles add up without error below 2^53: documents that
+should tie do so, whatever terms they have.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from irtoolkit.indexes._compiled_best import best_of, without_earliest
+from irtoolkit.indexes._compiled_search import MASK, WINDOW, reach
+
+# How a value becomes a summand: the table's number of its class, the logarithm of 1 and rate times
+# that, or the value itself.
+CLASS, LOGARITHM, WEIGHT = 0, 1, 2
+# Steps between 0 and 1 to which quotients are rounded.
+_CELLS = 2.0**44
+
+
+@numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
+def _summand(value: Any, how: int, table: Any, scale: float, rate: float) -> float:
+    if how == WEIGHT:
+        weight = np.float64(value)
+    elif how == CLASS:
+        weight = table[np.int64(value)]
+    else:
+        weight = np.log1p(table[np.int64(value)] * rate)
+    return float(np.floor(weight * scale + 0.5))
+
+
+@numba.njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
+def _score(total: float, doc: int, formula: Any, query: Any) -> float:
+    _, _, own, divided = formula
+    score = total * query[3]
+    if divided:
+        # Vectors of one direction and other lengths tie.
+        score = np.floor(score / own[doc] * _CELLS + 0.5) / _CELLS
+    elif len(own):
+        score += query[4] * own[doc]
+    return score + query[5]  # type: ignore[no-any-return]
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _add_up(
+    shard: Any, formula: Any, query: Any, low: int, high: int, cursors: Any, sums: Any
+) -> None:
+    """Adds up the summands of a window of documents; cursors move on to the next."""
+    starts, docs, values, _ = shard
+    how, table, _, _ = formula
+    terms, scales, rates = query[0], query[1], query[2]
+    for t in range(len(terms)):
+        scale, rate, first = scales[t], rates[t], cursors[t]
+        cursors[t] = reach(docs, first, starts[terms[t] + 1], high)
+        for at in range(first, cursors[t]):
+            sums[(docs[at] - low) & MASK] += _summand(values[at], how, table, scale, rate)
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _pruned(found: Any, scores: Any, count: int, depth: int, names: Any) -> Any:
+    """Keeps the best `depth`; how many are left, the least score, and the least name that has it."""
+    count, least = best_of(found, scores, count, depth)
+    if count > depth:
+        count = without_earliest(found, scores, count, depth, names)
+    name = np.int64(len(names))
+    for at in range(count):
+        if scores[at] == least:
+            name = min(name, np.int64(names[found[at]]))
+    return count, least, name
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def scan(
+    shard: Any, formula: Any, query: Any, names: Any, depth: int, every: bool, room: Any
+) -> int:
+    """Finds the best documents of a query, in any order.
+
+    Args:
+        shard, formula, query: see above.
+        names: place of each document's id among the shard's, ascending.
+        depth: how many are wanted.
+        every: whether documents without a summand count, too.
+        room: (sums, documents, scores): sums are zeros, the others have room for 2 · depth.
+
+    Returns:
+        How many documents were found; these and their scores are the first in `room`.
+    """
+    starts, live = shard[0], shard[3]
+    sums, found, scores = room
+    cursors = np.empty(len(query[0]), np.int64)
+    for t in range(len(cursors)):
+        cursors[t] = starts[query[0][t]]
+    count, least, name = 0, -np.inf, np.int64(-1)
+    size = len(live)
+    for low in range(0, size, WINDOW):
+        high = min(size, low + WINDOW)
+        _add_up(shard, formula, query, low, high, cursors, sums)
+        for at in range(high - low):
+            total, doc = sums[at], low + at
+            sums[at] = 0.0
+            if not live[doc] or (total == 0.0 and not every):
+                continue
+            score = _score(total, doc, formula, query)
+            if score < least or (score == least and names[doc] < name):
+                continue
+            found[count], scores[count] = doc, score
+            count += 1
+            if count == len(found):
+                count, least, name = _pruned(found, scores, count, depth, names)
+    if count > depth:
+        count, least, name = _pruned(found, scores, count, depth, names)
+    return count
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def score_of(shard: Any, formula: Any, query: Any, doc: int) -> float:
+    """The score of one document."""
+    starts, docs, values, _ = shard
+    how, table, _, _ = formula
+    terms, scales, rates = query[0], query[1], query[2]
+    total = 0.0
+    for t in range(len(terms)):
+        end = starts[terms[t] + 1]
+        at = reach(docs, starts[terms[t]], end, doc)
+        # A term may have a document more than once.
+        while at < end and docs[at] == doc:
+            total += _summand(values[at], how, table, scales[t], rates[t])
+            at += 1
+    return _score(total, doc, formula, query)  # type: ignore[no-any-return]
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def count_before(
+    shard: Any, formula: Any, query: Any, names: Any, wanted: Any, sums: Any, out: Any
+) -> None:
+    """Counts the documents before some others: greater scores, and equal ones with a later id.
+
+    Args:
+        wanted: (scores, places): of each wanted document its score, and how many ids of the shard are
+            not after its own.
+        sums: zeros to work in.
+        out: documents before each wanted one, which are added to.
+    """
+    starts, live = shard[0], shard[3]
+    scores, places = wanted
+    cursors = np.empty(len(query[0]), np.int64)
+    for t in range(len(cursors)):
+        cursors[t] = starts[query[0][t]]
+    size = len(live)
+    for low in range(0, size, WINDOW):
+        high = min(size, low + WINDOW)
+        _add_up(shard, formula, query, low, high, cursors, sums)
+        for at in range(high - low):
+            total, doc = sums[at], low + at
+            sums[at] = 0.0
+            if not live[doc]:
+                continue
+            score = _score(total, doc, formula, query)
+            for i in range(len(scores)):
+                if score > scores[i] or (score == scores[i] and names[doc] >= places[i]):
+                    out[i] += 1
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def square_sums(shard: Any, table: Any, weights: Any, sums: Any, errors: Any) -> None:
+    """Adds up the squares of each document's weighted counts, with what rounding has lost.
+
+    Args:
+        shard: see above; its values are classes.
+        table: the count of each class.
+        weights: (t,) weight of each term.
+        sums, errors: (d,) zeros.
+    """
+    starts, docs, values, _ = shard
+    for term in range(len(starts) - 1):
+        for at in range(starts[term], starts[term + 1]):
+            weighted = table[np.int64(values[at])] * weights[term]
+            square = weighted * weighted
+            before = sums[docs[at]]
+            after = before + square
+            back = after - before
+            errors[docs[at]] += (before - (after - back)) + (square - back)
+            sums[docs[at]] = after

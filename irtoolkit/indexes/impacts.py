@@ -1,0 +1,114 @@
+"""Shards of impacts: which documents have a term, and the weight that a model gave it there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.indexes.strings import mapped, reserved
+
+# Bytes that a weight takes while its shard is made.
+_POSTING = 24
+
+
+class ImpactShard:
+    """The term weights of some documents, mapped from a folder.
+
+    Attributes:
+        terms: (t,) numbers of the terms that occur, ascending.
+        starts: (t+1,) where the postings of each term begin.
+        documents: (p,) numbers of documents, ascending for each term.
+        weights: (p,) as the model gave them.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.terms: Ints = mapped(folder / "term-numbers.npy")
+        self.starts: Ints = mapped(folder / "starts.npy")
+        self.documents: NDArray[np.int32] = mapped(folder / "documents.npy")
+        self.weights: Singles = mapped(folder / "weights.npy")
+
+    def places(self, terms: Ints) -> Ints:
+        """(n,) the place of each term among the shard's, or -1."""
+        if not len(self.terms):
+            return np.full(len(terms), -1, np.int64)
+        at = np.minimum(np.searchsorted(self.terms, terms), len(self.terms) - 1)
+        return np.where(self.terms[at] == terms, at, -1)
+
+
+class ImpactsWriter:
+    """Writes the term weights of documents to a folder as they come."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._parts: list[tuple[Ints, Singles, Ints]] = []
+        self.bytes = 0
+
+    def add(self, terms: Ints, weights: Singles, counts: Ints) -> None:
+        """Appends the terms of some documents, which have so many each, with their weights."""
+        self._parts.append((np.asarray(terms, np.int64), np.asarray(weights, np.float32), counts))
+        self.bytes += _POSTING * len(terms)
+
+    def close(self) -> None:
+        """Writes the arrays."""
+        from irtoolkit.indexes._compiled_impacts import append_impacts
+
+        every = np.concatenate([np.empty(0, np.int64), *(part[0] for part in self._parts)])
+        terms, frequencies = np.unique(every, return_counts=True)
+        starts, out = _begun(self._folder, terms, frequencies)
+        cursors, first = starts[:-1].copy(), 0
+        for numbers, weights, counts in self._parts:
+            places = np.searchsorted(terms, numbers)
+            append_impacts(first, places, weights, np.cumsum(counts), cursors, out)
+            first += len(counts)
+        self._parts.clear()
+        _flush(out)
+
+
+def merge_impacts(shards: Sequence[ImpactShard], places: Sequence[Ints], folder: Path) -> None:
+    """Writes the term weights of all documents as one shard; `places` are their new numbers, or -1."""
+    from irtoolkit.indexes._compiled_impacts import copy_impacts
+    from irtoolkit.indexes._compiled_postings import live_postings
+
+    lives = [np.empty(len(shard.terms), np.int64) for shard in shards]
+    for shard, place, live in zip(shards, places, lives, strict=True):
+        live_postings(shard.starts, shard.documents, place, live)
+    used = [shard.terms[live > 0] for shard, live in zip(shards, lives, strict=True)]
+    terms = np.unique(np.concatenate([np.empty(0, np.int64), *used]))
+    targets, frequencies = [], np.zeros(len(terms), np.int64)
+    for shard, live in zip(shards, lives, strict=True):
+        target = np.where(live > 0, np.searchsorted(terms, shard.terms), -1)
+        frequencies[target[live > 0]] += live[live > 0]
+        targets.append(target)
+    starts, out = _begun(folder, terms, frequencies)
+    cursors = starts[:-1].copy()
+    for shard, place, target in zip(shards, places, targets, strict=True):
+        arrays = shard.starts, shard.documents, shard.weights
+        copy_impacts(arrays, place, target, cursors, out)
+    _flush(out)
+
+
+def _begun(folder: Path, terms: Ints, frequencies: Ints) -> tuple[Ints, tuple[Any, Any]]:
+    """Writes the terms and where their postings begin, and makes room for these on the disk."""
+    starts = np.concatenate([[0], np.cumsum(frequencies)]).astype(np.int64)
+    np.save(folder / "term-numbers.npy", terms)
+    np.save(folder / "starts.npy", starts)
+    out = []
+    for name, kind in (("documents", np.int32), ("weights", np.float32)):
+        path = folder / f"{name}.npy"
+        if starts[-1]:
+            out.append(reserved(path, np.dtype(kind), int(starts[-1])))
+        else:
+            np.save(path, np.empty(0, kind))
+            out.append(np.empty(0, kind))
+    return starts, (out[0], out[1])
+
+
+def _flush(out: tuple[Any, Any]) -> None:
+    for array in out:
+        if isinstance(array, np.memmap):
+            array.flush()

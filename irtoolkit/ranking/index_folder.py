@@ -1,0 +1,84 @@
+"""What is found in a folder where an index is to be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.indexes import manifest as manifests
+from irtoolkit.indexes.damage import DamagedIndexError
+from irtoolkit.indexes.form import KeptForm
+from irtoolkit.indexes.manifest import Manifest, Source
+from irtoolkit.indexes.shards import DELETED, SHARDS, opened
+
+# What a folder may hold before there is an index in it.
+_OWN = {"lock", SHARDS, DELETED, manifests.NAME, manifests.REPLACEMENT}
+
+
+def damage_of(folder: Path) -> DamagedIndexError | None:
+    """Why the index of a folder cannot be used, as far as opening it tells; None if it can."""
+    if (folder / manifests.NAME).is_file():
+        try:
+            opened(folder, Manifest.read(folder))
+        except DamagedIndexError as error:
+            return error
+    return None
+
+
+def searchable(folder: Path) -> Manifest:
+    """The manifest of an index, without documents of which only a part is in."""
+    manifest = Manifest.read(folder)
+    settled = manifest.settled()
+    if not settled.sources:
+        what = "holds no documents yet"
+        if manifest.sources:
+            last = manifest.sources[-1]
+            what = f"is not complete: {last.documents:,} documents of {last.name} are in"
+        raise InputError(
+            f"the index {folder} {what}",
+            remedy="the command that builds it continues when it is run again",
+        )
+    return settled
+
+
+def refuse_other(known: Manifest, form: KeptForm, folder: Path) -> None:
+    """Refuses an index of other settings of documents."""
+    own = json.loads(json.dumps(dict(form.settings)))
+    kept = dict(known.settings)
+    if known.kind != form.kind or kept != own:
+        names = [key for key in {**kept, **own} if kept.get(key) != own.get(key)]
+        said = ", ".join(f"{name}={kept.get(name)}" for name in names) or f"kind={known.kind}"
+        raise InputError(
+            f"the index {folder} was built with {said}, which concerns the documents",
+            remedy="build another index for other settings",
+        )
+
+
+def refuse_foreign(folder: Path) -> None:
+    """Refuses a folder with something else in it, and a file."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file", remedy="name a folder for the index")
+    if folder.is_dir() and not (folder / manifests.NAME).is_file():
+        others = sorted(path.name for path in folder.iterdir() if not _is_own(path.name))
+        if others:
+            raise InputError(
+                f"the folder {folder} holds {others[0]}, which is no part of an index",
+                remedy="name an empty folder or a new one",
+            )
+
+
+def _is_own(name: str) -> bool:
+    # A process that is killed leaves what it was writing.
+    return name in _OWN or (name.startswith(f".{manifests.NAME}.") and name.endswith(".tmp"))
+
+
+def refuse_changed(known: Manifest, source: Source, folder: Path) -> None:
+    """Refuses an index of other documents than those of a source."""
+    if not known.sources or any(kept.is_same(source) for kept in known.sources):
+        return
+    if any(kept.name == source.name for kept in known.sources):
+        found = f"the documents of {source.name} have changed since the index {folder} was built"
+    else:
+        found = f"the index {folder} holds other documents: {known.sources[0].name}"
+    raise InputError(found, remedy="--replace builds it again, --add adds to it")

@@ -1,0 +1,147 @@
+"""Learned sparse retrievers over kept term weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.indexes.form import OpenShard
+from irtoolkit.indexes.impacts import ImpactShard, ImpactsWriter, merge_impacts
+from irtoolkit.indexes.scanning import Scan, ScannedQuery, ScannedShard, filled
+from irtoolkit.indexes.top_documents import TopDocuments
+from irtoolkit.indexes.writer import Segments
+
+
+class Impacts(NamedTuple):
+    """The terms of some texts, as a model weighs them.
+
+    Attributes:
+        terms, weights: numbers of the terms of all texts end to end, and their weights.
+        counts: how many each text has.
+    """
+
+    terms: Ints
+    weights: Singles
+    counts: Ints
+
+
+# Texts to the weights of their terms.
+Weigh = Callable[[Sequence[Segments]], Impacts]
+
+
+class ImpactsMaker:
+    """Makes shards of term weights.
+
+    Args:
+        weigh: weighs the terms of documents.
+        memory: bytes that a shard may take while it is made.
+    """
+
+    def __init__(self, weigh: Weigh, memory: int) -> None:
+        self._weigh, self._memory = weigh, memory
+
+    def begin(self, folder: Path) -> None:
+        """Begins a shard in a folder."""
+        self._writer = ImpactsWriter(folder)
+
+    def add(self, texts: Sequence[Segments]) -> None:
+        """Takes in the texts of the next documents."""
+        self._writer.add(*self._weigh(texts))
+
+    def is_full(self) -> bool:
+        """Whether the shard takes as much memory as it may."""
+        return self._writer.bytes >= self._memory
+
+    def end(self) -> None:
+        """Writes the arrays of the shard."""
+        self._writer.close()
+
+
+class ImpactIndex:
+    """How a learned sparse retriever keeps its documents; a `KeptForm`.
+
+    Args:
+        query, document: weigh the terms of texts of each side.
+        settings: everything that decides the weights of documents.
+    """
+
+    kind = "impacts"
+
+    def __init__(self, query: Weigh, document: Weigh, settings: Mapping[str, Any]) -> None:
+        self._query, self._document, self.settings = query, document, settings
+
+    def maker(self, memory: int) -> ImpactsMaker:
+        """Makes shards of term weights."""
+        return ImpactsMaker(self._document, memory)
+
+    def open(self, shards: Sequence[OpenShard]) -> ImpactSearcher:
+        """Searches shards of term weights."""
+        return ImpactSearcher(self._query, shards)
+
+    def merge(self, shards: Sequence[OpenShard], places: Sequence[Ints], folder: Any) -> None:
+        """Writes the term weights of all documents as one shard."""
+        merge_impacts([ImpactShard(shard.documents.folder) for shard in shards], places, folder)
+
+
+class ImpactSearcher:
+    """Searches kept term weights by the dot product; a `Searcher`."""
+
+    def __init__(self, weigh: Weigh, shards: Sequence[OpenShard]) -> None:
+        self._weigh = weigh
+        self._shards = shards
+        self._scan = Scan([_scanned(shard) for shard in shards], "weight")
+
+    def search(
+        self, queries: Sequence[Segments], depth: int, *, fill: bool = False
+    ) -> TopDocuments:
+        """The best documents of each query, among those that share a term with it.
+
+        Where these are fewer than `depth`, `fill` adds others, by descending id, which score 0.
+        """
+        asked = self._asked(queries)
+        found = self._scan.search(asked, depth)
+        depth = min(depth, self._scan.size)
+        if not fill or (np.diff(found.offsets) >= depth).all():
+            return found
+        if found.scores.min(initial=1) <= 0:
+            # Below a document without a term of the query is one whose weights are negative.
+            return self._scan.search(asked, depth, every=True)
+        return filled(found, depth, self._scan.latest(2 * depth), np.zeros(len(queries)))
+
+    def ranks(
+        self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]
+    ) -> list[list[int]]:
+        """The exact rank of some documents of each query among all documents, from 1."""
+        return self._scan.ranks(self._asked(queries), wanted)
+
+    def matched(self, query: Segments, text: str) -> list[tuple[int, int]]:
+        """Nothing: a model's terms need not be words of the text."""
+        return []
+
+    def _asked(self, queries: Sequence[Segments]) -> list[ScannedQuery]:
+        terms, weights, counts = self._weigh(queries)
+        ends = np.cumsum(counts)
+        found = []
+        for first, last in zip(ends - counts, ends, strict=True):
+            own = np.argsort(terms[first:last], kind="stable") + first
+            scales = weights[own].astype(np.float64)
+            found.append(ScannedQuery(terms[own].astype(np.int64), scales, np.ones(len(own))))
+        return found
+
+
+def _scanned(shard: OpenShard) -> ScannedShard:
+    documents, deleted = shard
+    kept = ImpactShard(documents.folder)
+    size = len(documents.ids)
+    live = np.ones(size, np.uint8)
+    live[deleted] = 0
+    names = np.empty(size, np.int32)
+    names[documents.order] = np.arange(size, dtype=np.int32)
+    none = np.empty(0)
+    return ScannedShard(
+        documents, (kept.starts, kept.documents, kept.weights, live), names, kept.places, none, none
+    )
