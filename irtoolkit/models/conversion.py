@@ -105,16 +105,19 @@ def _crealm(source: Path, folder: Path, base: str) -> None:
     index = only_file(source, "variables.index")
     variables = read_tensorflow(index.with_suffix(""))
     config, tokenizer = base_parts(base)
-    weights, ends = {}, {}
+    weights, ends, scopes = {}, {}, set()
     for name, array in variables.items():
-        _, mark, inner = name.rpartition("bert/")
+        scope, mark, inner = name.rpartition("bert/")
         if mark:
             key = _bert_key(inner)
             if key is not None:
+                scopes.add(scope)
                 array = array.T if key.endswith("weight") and inner.endswith("kernel") else array
                 weights[f"bert.{key}"] = torch.tensor(array.copy()).float()
         elif not mark and "/predictions/" not in f"/{name}":
             ends["/".join(name.split("/")[-2:]).lower()] = torch.tensor(array.copy()).float()
+    if len(scopes) > 1:
+        raise InputError(f"{len(scopes)} encoders: {', '.join(sorted(scopes))}", file=index)
     norm = "layernorm" if "layernorm/gamma" in ends else "layer_normalization"
     wanted = ("dense/kernel", "dense/bias", f"{norm}/gamma", f"{norm}/beta")
     absent = [name for name in wanted if name not in ends]

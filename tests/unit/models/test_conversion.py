@@ -217,6 +217,15 @@ def test_crealm(scope: str, base: Path, tmp_path: Path) -> None:
             np.testing.assert_allclose(ours, theirs[0].numpy(), atol=1e-4)
 
 
+def test_two_encoders_in_a_module_are_refused(base: Path, tmp_path: Path) -> None:
+    both = {}
+    for scope in ("module/", "module_1/"):
+        both |= dict(realm_variables(bert(base), scope))
+    save_bundle(tmp_path / "retriever" / "variables" / "variables", both)
+    with pytest.raises(InputError, match="2 encoders: module/, module_1/"):
+        convert("c-realm", tmp_path / "retriever", tmp_path / "c-REALM", str(base))
+
+
 def test_a_table_of_variables(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     variables = {
