@@ -52,6 +52,52 @@ def test_what_is_planted_is_learned(tmp_path: Path) -> None:
     assert "base_model" not in card
 
 
+STARTS = {
+    "nnqr": {"rate": 1e-2, "epochs": 10},
+    "transform": {"mapping": 0.01, "rate": 3e-3, "epochs": 30},
+}
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_baselines_of_quoter_learn_over_all_documents(start: str, tmp_path: Path) -> None:
+    data, test = planted.task(topics=8, asked=12)
+    how: dict[str, Any] = {"width": 16, "pooling": "own", "loss": "every", "every": 10**6}
+    made = planted.recipe(data, start, test, **{**how, **STARTS[start]})
+    untrained = replace(made, stages=(replace(made.stages[0], rate=1e-9, epochs=1),))
+    before, after = (
+        train(each, tmp_path / name, device="cpu").record["stages"][-1]["evaluations"][-1]
+        for name, each in (("untrained", untrained), ("model", made))
+    )
+    assert before["figures"]["R@1"] < 0.3
+    assert after["figures"]["R@1"] > 0.9
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_their_training_goes_on_to_the_same_weights(
+    start: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, test = planted.task(topics=4, asked=4)
+    made = planted.recipe(
+        data, start, test, width=8, pooling="own", loss="every", batch=6, epochs=3
+    )
+    how: dict[str, Any] = {"device": "cpu", "save_every": 2}
+    whole = train(made, tmp_path / "whole", **how).folder
+    original, sealed = StageFolder.complete, []
+
+    def killed(self: StageFolder, step: int, state: dict[str, Any]) -> None:
+        original(self, step, state)
+        sealed.append(step)
+        if len(sealed) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(StageFolder, "complete", killed)
+    with pytest.raises(KeyboardInterrupt):
+        train(made, tmp_path / "cut", **how)
+    cut = train(made, tmp_path / "cut", **how).folder
+    for path in whole.rglob("*.safetensors"):
+        assert path.read_bytes() == (cut / path.relative_to(whole)).read_bytes()
+
+
 def test_a_folder_of_the_starts_name_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
