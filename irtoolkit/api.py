@@ -217,7 +217,8 @@ def fuse(
 
     Args:
         runs: at least two; each a Run, a file, or anything that `Run.of` takes.
-        method: "rrf" (reciprocal rank fusion), "weighted", "combsum", "combmnz", or one of ranx.
+        method: "rrf" (reciprocal rank fusion), "weighted", "combsum", "combmnz", "rankproduct", or one of
+            ranx.
         depth: documents kept for each query; None keeps all.
         tag: the name of the fused run; by default the method's.
         settings: the method's: k of rrf, weights, normalise.

@@ -2,10 +2,11 @@
 
 rrf: the sum of 1 / (k + rank), ranks from 1. weighted: the weighted sum of normalised scores.
 combsum and combmnz: the sum of normalised scores; the latter times the number of runs that list
-the document. Scores are normalised within each query: minmax to 0..1, zscore to mean 0 and standard
-deviation 1, sum to a least score of 0 and a sum of 1, or not at all (none). What a run does not list
-counts 0 for it. Queries and documents are those of any of the runs. A run that shares no query with
-the others is refused, and a note says where runs have little in common.
+the document. rankproduct: the inverse of the product of ranks, of which those beyond k count k + 1.
+Scores are normalised within each query: minmax to 0..1, zscore to mean 0 and standard deviation 1,
+sum to a least score of 0 and a sum of 1, or not at all (none). What a run does not list counts 0 for
+it, or the rank k + 1. Queries and documents are those of any of the runs. A run that shares no query
+with the others is refused, and a note says where runs have little in common.
 
 With ranx installed, its methods are here too, by their names in ranx; ranx:NAME asks for ranx where
 both have the name. By scores: sum mnz anz max min med, gmnz (gamma), wsum wmnz mixed (weights). By
@@ -37,9 +38,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_run_form(parser)
     parser.add_argument(
         "--method", default="rrf", metavar="M",
-        help="rrf, weighted, combsum, combmnz or a method of ranx; default: rrf",
+        help="rrf, weighted, combsum, combmnz, rankproduct or a method of ranx; default: rrf",
     )  # fmt: skip
-    parser.add_argument("--k", type=float, metavar="K", help="of rrf; default: 60")
+    parser.add_argument(
+        "--k", type=float, metavar="K", help="of rrf, default: 60; of rankproduct, default: 100"
+    )
     parser.add_argument(
         "--weights", type=float, nargs="+", metavar="W", help="of weighted: one for each run"
     )

@@ -53,7 +53,7 @@ def fuse(
 
     Args:
         runs: two or more, each anything that `Run.of` accepts; of any queries and documents.
-        method: "rrf", "weighted", "combsum", "combmnz", or a Method.
+        method: "rrf", "weighted", "combsum", "combmnz", "rankproduct", or a Method.
         depth: rows kept for each query; None keeps all.
         tag: run tag; by default the method's.
         progress: whether to show a progress bar on a terminal.

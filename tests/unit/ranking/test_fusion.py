@@ -195,6 +195,28 @@ def test_a_score_that_is_not_finite_is_refused(weights: tuple[float, float]) -> 
     assert caught.value.remedy is not None
 
 
+@pytest.mark.parametrize("k", [0, 1, 2, 100])
+def test_the_product_of_ranks(k: int) -> None:
+    """Held against counting: each run's ranks, of which those beyond k and missing ones are k + 1."""
+    ranks = [
+        {query: {row[1]: i for i, row in enumerate((r for r in run if r[0] == query), 1)}
+         for query in run.query_ids}
+        for run in (ONE, TWO)
+    ]  # fmt: skip
+    found = fuse([ONE, TWO], "rankproduct", k=k)
+    assert len(found) == len({(row[0], row[1]) for run in (ONE, TWO) for row in run})
+    for query in found.query_ids:
+        rows = [row for row in found if row[0] == query]
+        products = [
+            np.prod([min(k + 1, each.get(query, {}).get(row[1], k + 1)) for each in ranks])
+            for row in rows
+        ]
+        assert products == sorted(products)
+        # Documents with the same product are in the order of all ties.
+        pairs = list(zip(products, (row[1] for row in rows), strict=True))
+        assert pairs == sorted(sorted(pairs, key=lambda pair: pair[1], reverse=True), key=lambda pair: pair[0])  # fmt: skip
+
+
 def test_methods_by_name() -> None:
     assert method_named("rrf", {}) == ReciprocalRank(60)
     assert method_named("rrf", {"k": 3}) == ReciprocalRank(3)
@@ -206,7 +228,11 @@ def test_methods_by_name() -> None:
 @pytest.mark.parametrize(
     ("name", "settings", "found"),
     [
-        ("borda", {}, "no fusion method 'borda' (there are rrf, weighted, combsum, combmnz)"),
+        (
+            "borda",
+            {},
+            "no fusion method 'borda' (there are rrf, weighted, combsum, combmnz, rankproduct)",
+        ),
         ("rrf", {"weights": [1, 1]}, "method rrf takes no weights (it takes k)"),
         ("combsum", {"k": 60}, "method combsum takes no k (it takes normalise)"),
         ("weighted", {}, "method weighted needs weights"),
