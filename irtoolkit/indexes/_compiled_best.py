@@ -7,6 +7,9 @@ from typing import Any
 import numba
 import numpy as np
 
+# Values that are put in order by insertion.
+SORTED = 32
+
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def greatest_at(values: Any, count: int, depth: int) -> Any:
@@ -99,3 +102,19 @@ def settle(order: Any, found: Any, names: Any, asked: Any, out: Any) -> None:
                 all_docs[number, j] = all_docs[number, j - 1]
                 j -= 1
             all_docs[number, j], all_scores[number, i] = doc, score
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def order_each(starts: Any, values: Any, out: Any) -> None:
+    """The places of the values of each part in ascending order; equal ones in theirs."""
+    for part in range(len(starts) - 1):
+        first, last = starts[part], starts[part + 1]
+        if last - first > SORTED:
+            out[first:last] = first + np.argsort(values[first:last], kind="mergesort")
+            continue
+        for place in range(first, last):
+            at = place
+            while at > first and values[out[at - 1]] > values[place]:
+                out[at] = out[at - 1]
+                at -= 1
+            out[at] = place

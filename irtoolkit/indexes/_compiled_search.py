@@ -18,12 +18,12 @@ import numpy as np
 
 from irtoolkit.indexes._compiled_best import best_of, without_earliest
 
-# Documents whose scores are added up at once; they stay in the processor's cache.
-WINDOW, FIRST = 1 << 14, 1 << 10
-# Places within a window: damaged postings must not lead out of it.
-MASK = WINDOW - 1
-# Sums that are looked at together.
-LINE = 32
+# Documents whose scores are added up at once; they stay in the processor's cache. Of queries with many
+# terms each has few postings in a window, so it is larger for these.
+WINDOW, FIRST, LARGE = 1 << 14, 1 << 10, 1 << 16
+MANY = 32
+# Sums that are looked at together, and parts into which the scores of what is found are sorted.
+LINE, LEVELS = 32, 1 << 12
 # More documents compete than there is room for.
 CROWDED = -1
 
@@ -67,7 +67,7 @@ def collect(
         shard, table, query: see above.
         depth: how many are wanted.
         least: what a document must score at least.
-        room: (sums, touched, cursors), memory to work in; sums and cursors are zero.
+        room: (sums, touched, cursors, levels), memory to work in; all but touched are zero.
         out: (documents, scores), to be filled.
 
     Returns:
@@ -76,7 +76,7 @@ def collect(
     # Arrays of a tuple are counted anew wherever they are taken out of it: not within a loop.
     starts, docs, classes, live = shard
     terms, scales, bounds = query
-    sums, touched, cursors = room
+    sums, touched, cursors, levels = room
     found, scores = out
     count, known = 0, len(terms)
     size = len(live)
@@ -86,9 +86,15 @@ def collect(
         total += bounds[t]
         reached[t] = total
         cursors[t] = starts[terms[t]]
+    # How many were found at each level of scores: from it follows what others must reach.
+    shift = 0
+    while total >> shift >= len(levels):
+        shift += 1
+    level, above = 0, 0
     required = 0
     low: Any = 0
-    step = FIRST
+    step, window = FIRST, WINDOW if known <= MANY else LARGE
+    mask = np.uint32(len(sums) - 1)
     following: Any = 0
     while low < size:
         while required < known and reached[required] < least:
@@ -108,12 +114,12 @@ def collect(
             low = following
         # Small windows soon give a score that others must reach.
         high = min(size, low + step)
-        step = min(WINDOW, 4 * step)
+        step = min(window, 4 * step)
         expected = 0
         for t in range(required, known):
             expected += starts[terms[t] + 1] - starts[terms[t]]
         # Where most documents are met anyway, adding up everything is faster than confirming.
-        few = 8 * expected < size
+        few = 16 * expected < size
         needed = required if few else 0
         seen = 0
         for t in range(known - 1, needed - 1, -1):
@@ -122,22 +128,25 @@ def collect(
                 first = reach(docs, first, end, low)
             last = reach(docs, first, end, high)
             cursors[t] = last
+            own, kinds = docs[first:last], classes[first:last]
             if few:
-                for at in range(first, last):
-                    doc = (docs[at] - low) & MASK
-                    if sums[doc] == 0:
-                        touched[seen] = doc
-                        seen += 1
-                    sums[doc] += part_of(table[classes[at]], scale)
+                for at in range(len(own)):
+                    # Damaged postings must not lead out of the window.
+                    doc = np.uint32(own[at] - low) & mask
+                    # Without a branch, which would often be guessed wrong.
+                    touched[seen] = doc
+                    seen += sums[doc] == 0
+                    sums[doc] += part_of(table[kinds[at]], scale)
             else:
-                for at in range(first, last):
-                    sums[(docs[at] - low) & MASK] += part_of(table[classes[at]], scale)
+                for at in range(len(own)):
+                    doc = np.uint32(own[at] - low) & mask
+                    sums[doc] += part_of(table[kinds[at]], scale)
         if needed:
             seen = _confirmed(shard, table, query, needed, reached, least, low, high, seen, room)
         if not few:
             seen = _reaching(sums, high - low, max(np.int64(1), least), touched)
         for i in range(seen):
-            doc = np.int64(touched[i])
+            doc = touched[i]
             score = sums[doc]
             if few:
                 sums[doc] = 0
@@ -153,11 +162,18 @@ def collect(
                     continue
             found[count], scores[count] = low + doc, score
             count += 1
+            here = min(score >> shift, len(levels) - 1)
+            levels[here] += 1
+            above += here > level
+            if above >= depth:
+                while above >= depth:
+                    level += 1
+                    above -= levels[level]
+                least = max(least, np.int64(level) << shift)
         if not few:
             sums[: high - low] = 0
-        if count >= 2 * depth:
-            count, least = best_of(found, scores, count, depth)
         low = high
+    levels[:] = 0
     if count > depth:
         count, least = best_of(found, scores, count, depth)
     return count, least
@@ -175,9 +191,8 @@ def _reaching(sums: Any, count: int, least: Any, out: Any) -> int:
             greatest = max(greatest, line[place])
         if greatest >= least:
             for place in range(len(line)):
-                if line[place] >= least:
-                    out[found] = first + place
-                    found += 1
+                out[found] = first + place
+                found += line[place] >= least
     return found
 
 
@@ -189,16 +204,18 @@ def _confirmed(
     """Adds the terms that are not required to the documents of a window that may still compete."""
     starts, docs, classes, _ = shard
     terms, scales, _ = query
-    sums, touched, cursors = room
+    sums, touched, cursors, _ = room
+    mask = np.uint32(len(sums) - 1)
     for t in range(required - 1, -1, -1):
         left = 0
         for i in range(seen):
+            # Without branches, which would often be guessed wrong.
             doc = touched[i]
-            if sums[doc] != 0 and sums[doc] + reached[t] >= least:
-                touched[left] = doc
-                left += 1
-            else:
-                sums[doc] = 0
+            score = sums[doc]
+            competes = score + reached[t] >= least
+            touched[left] = doc
+            left += competes
+            sums[doc] = score if competes else 0
         seen = left
         if seen == 0:
             return 0
@@ -209,9 +226,9 @@ def _confirmed(
         scale = scales[t]
         if (last - first) < 8 * seen:
             for at in range(first, last):
-                doc = (docs[at] - low) & MASK
-                if sums[doc] != 0:
-                    sums[doc] += part_of(table[classes[at]], scale)
+                doc = np.uint32(docs[at] - low) & mask
+                score = sums[doc]
+                sums[doc] = score + part_of(table[classes[at]], scale) if score != 0 else 0
         else:
             for i in range(seen):
                 doc = touched[i]
@@ -231,22 +248,29 @@ def search(
         queries: (starts, terms, scales, bounds), the terms of all queries end to end.
         asked: (q,) numbers of the queries to search for.
         names: place of each document's id among the shard's, ascending.
-        room: (sums, touched, cursors, documents, scores) to work in.
+        room: (sums, touched, cursors, levels, documents, scores) to work in.
         out: (counts, documents, scores, least), a row for each query that is asked, zeros at first; a
             count is CROWDED where more documents tie than the room holds.
     """
     begins, terms, scales, bounds = queries
-    sums, touched, cursors, found, values = room
+    sums, touched, cursors, levels, found, values = room
     counts, docs, scores, least = out
     depth = docs.shape[1]
     for row in range(len(asked)):
         part = slice(begins[asked[row]], begins[asked[row] + 1])
         query = terms[part], scales[part], bounds[part]
         count, _ = collect(
-            shard, table, query, depth, least[row], (sums, touched, cursors), (found, values)
+            shard,
+            table,
+            query,
+            depth,
+            least[row],
+            (sums, touched, cursors, levels),
+            (found, values),
         )
         if count == CROWDED:
             sums[:] = 0
+            levels[:] = 0
             counts[row] = CROWDED
             continue
         if count > depth:  # some tie at the last place

@@ -10,7 +10,10 @@ from typing import Any
 import numba
 import numpy as np
 
-from irtoolkit.indexes._compiled_search import MASK, WINDOW, part_of, reach
+from irtoolkit.indexes._compiled_search import WINDOW, part_of, reach
+
+# Damaged postings must not lead out of a window.
+MASK = WINDOW - 1
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]

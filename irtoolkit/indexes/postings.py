@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,6 @@ class PostingsShard:
         self.class_lengths: Ints = arrays["class-lengths"]
         self.lengths: NDArray[np.int32] = arrays["lengths"]
         self.bounds: NDArray[np.int32] = arrays["bounds"]
-        self._places: dict[str, int] = {}
 
     @classmethod
     def load(cls, folder: Path) -> PostingsShard:
@@ -60,14 +59,9 @@ class PostingsShard:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def places(self, terms: Iterable[str]) -> Ints:
+    def places(self, terms: Strings) -> Ints:
         """(n,) the number of each term, or -1."""
-        known = self._places
-        for term in terms:
-            if term not in known:
-                place = self.terms.place(term)
-                known[term] = -1 if place is None else place
-        return np.fromiter((known[term] for term in terms), np.int64)
+        return self.terms.places(terms)
 
 
 class PostingsBuilder:

@@ -12,10 +12,11 @@ import numpy as np
 
 from irtoolkit.base.ids import Floats, Ints, id_array, rank_ids
 from irtoolkit.indexes.postings import PostingsShard
+from irtoolkit.indexes.queries import CountedQueries
+from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.indexes.weighted import (
     QueryBatch,
-    QueryTerms,
     SearchedShard,
     ShardDocuments,
     WeightedQueries,
@@ -54,11 +55,11 @@ class PostingsSearch:
         """Mean length of a document, in terms."""
         return sum(part.tokens for part in self.parts) / self.size if self.size else 0.0
 
-    def frequencies(self, terms: Sequence[str]) -> Ints:
+    def frequencies(self, terms: Strings) -> Ints:
         """(t,) number of documents that have each term."""
         total = np.zeros(len(terms), np.int64)
         for part in self.parts:
-            total += part.frequencies(part.shard.places(terms))
+            total += part.frequencies(part.places(terms))
         return total
 
     def all_frequencies(self) -> Ints:
@@ -81,9 +82,7 @@ class PostingsSearch:
             for part, place in zip(which.tolist(), own.tolist(), strict=True)
         ]
 
-    def search(
-        self, queries: Sequence[QueryTerms], weighting: Weighting, depth: int
-    ) -> TopDocuments:
+    def search(self, queries: CountedQueries, weighting: Weighting, depth: int) -> TopDocuments:
         """The best documents of each query, among those that share a term with it.
 
         Args:
@@ -94,9 +93,9 @@ class PostingsSearch:
         depth = max(1, min(depth, self.size))
         parts = [
             self._searched(
-                WeightedQueries(self, queries[first : first + _QUERIES], weighting), depth
+                WeightedQueries(self, queries.part(first, first + _QUERIES), weighting), depth
             )
-            for first in range(0, len(queries), _QUERIES)
+            for first in range(0, queries.size, _QUERIES)
         ]
         return TopDocuments.joined(parts)
 
@@ -135,19 +134,46 @@ class PostingsSearch:
         order = np.argsort(-scores, axis=1, kind="stable")
         documents = np.take_along_axis(documents, order, axis=1)
         scores = np.take_along_axis(scores, order, axis=1)
-        tied = np.zeros(scores.shape, bool)
-        tied[:, 1:] = (scores[:, 1:] == scores[:, :-1]) & (scores[:, 1:] > 0)
-        tied[:, :-1] |= tied[:, 1:]
-        # Ids are read only where they decide the order.
-        for query in np.flatnonzero(tied.any(axis=1)).tolist():
-            names = np.zeros(scores.shape[1], np.int64)
-            here = tied[query]
-            names[here] = rank_ids(id_array(self.ids(documents[query, here])))
-            again = np.lexsort((-names, -scores[query]))
-            documents[query] = documents[query, again]
+        self._untie(documents, scores)
         return np.minimum(counts, depth), documents[:, :depth], scores[:, :depth]
 
-    def everywhere(self, queries: Sequence[QueryTerms], weighting: Weighting) -> Floats:
+    def _untie(self, documents: Ints, scores: Ints) -> None:
+        """Puts documents of different shards whose scores tie in descending order of ids."""
+        from irtoolkit.indexes._compiled_strings import merge_ties
+
+        parts = np.searchsorted(self._bases, documents, side="right") - 1
+        begins = np.ones(scores.shape, bool)
+        begins[:, 1:] = scores[:, 1:] != scores[:, :-1]
+        firsts = np.flatnonzero(begins)
+        flat, known = parts.ravel(), scores.ravel()[firsts] > 0
+        lasts = np.append(firsts[1:], flat.size)
+        # Shards ascend in a tie. Ids are read only where they decide the order.
+        tied = known & (flat[firsts] != flat[lasts - 1])
+        sizes = (lasts - firsts)[tied]
+        ends = np.cumsum(sizes)
+        if not len(sizes):
+            return
+        rows = np.repeat(firsts[tied] - (ends - sizes), sizes) + np.arange(ends[-1])
+        own, which = documents.ravel()[rows], flat[rows]
+        ids = self._columns(own, which)
+        order = np.empty(len(rows), np.int64)
+        bounds = np.concatenate([np.zeros(1, np.int64), ends])
+        merge_ties(bounds, which, ids.data, ids.starts, np.empty_like(order), order)
+        documents.ravel()[rows] = own[order]
+
+    def _columns(self, documents: Ints, parts: Ints) -> Strings:
+        """The ids of documents of some shards."""
+        columns = [part.docs.documents.ids for part in self.parts]
+        numbers = [np.flatnonzero(parts == part) for part in range(len(columns))]
+        taken = Strings.joined(
+            column.taken(documents[own] - base)
+            for column, own, base in zip(columns, numbers, self._bases, strict=False)
+        )
+        back = np.empty(len(documents), np.int64)
+        back[np.concatenate(numbers)] = np.arange(len(documents))
+        return taken.taken(back)
+
+    def everywhere(self, queries: CountedQueries, weighting: Weighting) -> Floats:
         """(q,) what a document without a term of a query scores."""
         return WeightedQueries(self, queries, weighting).everywhere
 
@@ -164,12 +190,12 @@ class PostingsSearch:
             known = known[np.argsort(-rank_ids(id_array(self.ids(known))))]
         return known[:count]
 
-    def scores(self, query: QueryTerms, weighting: Weighting) -> Floats:
-        """(d,) the score of every document, deleted ones too, by adding up all postings."""
+    def scores(self, query: CountedQueries, weighting: Weighting) -> Floats:
+        """(d,) one query's score of every document, deleted ones too, by adding up all postings."""
         from irtoolkit.indexes._compiled_search import WINDOW
         from irtoolkit.indexes._compiled_sums import add_up
 
-        asked = WeightedQueries(self, [query], weighting)
+        asked = WeightedQueries(self, query, weighting)
         sums: list[Ints] = [np.zeros(0, np.int64)]
         for part in self.parts:
             terms, scales, bounds = asked.batch(part).query(0)
@@ -185,7 +211,7 @@ class PostingsSearch:
 
     def ranks(
         self,
-        queries: Sequence[QueryTerms],
+        queries: CountedQueries,
         weighting: Weighting,
         wanted: Sequence[Sequence[int]],
     ) -> list[list[int]]:
@@ -238,7 +264,7 @@ def _found(
 ) -> tuple[Ints, Ints, Ints]:
     """(q,) counts, (q, depth) documents and (q, depth) scores of the best of a shard."""
     from irtoolkit.indexes._compiled_best import settle
-    from irtoolkit.indexes._compiled_search import CROWDED, WINDOW, search
+    from irtoolkit.indexes._compiled_search import CROWDED, LARGE, LEVELS, search
 
     count = len(least)
     docs, scores = np.zeros((count, depth), np.int64), np.empty((count, depth), np.int64)
@@ -247,8 +273,9 @@ def _found(
 
     def some(numbers: Ints, room: int) -> None:
         memory = (
-            np.zeros(WINDOW, np.int64), np.empty(2 * WINDOW, np.int32),
-            np.zeros(longest, np.int64), np.empty(room, np.int64), np.empty(room, np.int64),
+            np.zeros(LARGE, np.int64), np.empty(LARGE + 1, np.uint32),
+            np.zeros(longest, np.int64), np.zeros(LEVELS, np.int32),
+            np.empty(room, np.int64), np.empty(room, np.int64),
         )  # fmt: skip
         # Few results at a time stay in the processor's cache while they are put in order.
         step = max(1, _CELLS // depth)

@@ -20,6 +20,8 @@ Bytes = NDArray[np.uint8]
 Order = NDArray[np.integer[Any]]
 # Bytes of a text, on average, up to which several are read together.
 _SHORT = 64
+# Texts up to which Python is done before compiled code is loaded.
+_FEW = 64
 
 
 class Strings(Sequence[str]):
@@ -78,18 +80,46 @@ class Strings(Sequence[str]):
 
     def chosen(self, places: Ints) -> list[str]:
         """Some texts, in the order of their places."""
-        starts, most = self.starts[places], _SHORT * len(places)
-        lengths = self.starts[places + 1] - starts
-        ends = np.cumsum(lengths)
-        if not len(places) or lengths.min() < 0 or ends[-1] > min(most, len(self.data)):
+        lengths = self.starts[places + 1] - self.starts[places]
+        if len(places) < _FEW or lengths.sum() > _SHORT * len(places):
             return [self[place] for place in places.tolist()]
         # Short ones are taken out all at once, and cut.
-        rows = np.repeat(starts - (ends - lengths), lengths) + np.arange(ends[-1])
-        every = self.data[np.minimum(rows, len(self.data) - 1)].tobytes()
+        taken = self.taken(places)
+        every = taken.data.tobytes()
         if not every.isascii():
-            return [self[place] for place in places.tolist()]
-        text, bounds = every.decode(), [0, *ends.tolist()]
+            return list(taken)
+        text, bounds = every.decode(), taken.starts.tolist()
         return [text[first:last] for first, last in pairwise(bounds)]
+
+    def taken(self, places: Ints) -> Strings:
+        """A column of some texts, in the order of their places.
+
+        Raises:
+            InputError: a text that would begin or end outside of the column.
+        """
+        from irtoolkit.indexes._compiled_strings import copy_each
+
+        begins, ends = self.starts[places], self.starts[places + 1]
+        if len(places) and (
+            (begins > ends).any() or begins.min() < 0 or ends.max() > len(self.data)
+        ):
+            raise InputError("a column of texts is damaged", remedy="build the index again")
+        starts = np.zeros(len(places) + 1, np.int64)
+        np.cumsum(ends - begins, out=starts[1:])
+        data = np.empty(int(starts[-1]), np.uint8)
+        copy_each(self.data, self.starts, places, data, starts)
+        return Strings(data, starts)
+
+    def places(self, texts: Strings) -> Ints:
+        """(n,) where each of some texts is, or -1; these here are in byte order."""
+        if len(texts) < _FEW:
+            found = [self.place(text) for text in texts]
+            return np.array([-1 if place is None else place for place in found], np.int64)
+        from irtoolkit.indexes._compiled_strings import find_each
+
+        places = np.empty(len(texts), np.int64)
+        find_each(self.data, self.starts, texts.data, texts.starts, places)
+        return places
 
     def below(self, text: bytes, order: Order | None = None) -> int:
         """How many texts are before one in byte order; `order` sorts them, else they are sorted."""

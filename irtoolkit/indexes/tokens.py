@@ -65,13 +65,13 @@ class Terms:
 class _Table:
     """The tokens that one thread knows, and their terms."""
 
-    def __init__(self, mode: int | None, analyze: Analyzer, terms: Terms) -> None:
+    def __init__(self, mode: int | None, analyze: Analyzer, terms: Terms, slots: int) -> None:
         """`mode` is how compiled code splits ASCII; None leaves every text to Python."""
         self._mode, self._analyze, self._terms = mode, analyze, terms
-        self._slots = np.full(_SLOTS, -1, np.int32)
-        self._hashes = np.empty(_SLOTS // 2 + 2, np.uint64)
-        self._starts = np.zeros(_SLOTS // 2 + 2, np.int64)
-        self._arena = np.empty(_SLOTS * _TOKEN_BYTES, np.uint8)
+        self._slots = np.full(slots, -1, np.int32)
+        self._hashes = np.empty(slots // 2 + 2, np.uint64)
+        self._starts = np.zeros(slots // 2 + 2, np.int64)
+        self._arena = np.empty(slots * _TOKEN_BYTES, np.uint8)
         self._used = np.zeros(1, np.int64)
         self._of = np.empty(0, np.int32)
 
@@ -150,22 +150,25 @@ class _Table:
         return out._replace(terms=out.terms[:written].copy(), counts=out.counts[:written].copy())
 
 
+def table_of(tokenizer: Tokenizer, analyze: Analyzer, terms: Terms, slots: int = 1 << 12) -> _Table:
+    """A table for the tokens of one thread, which grows from `slots` on."""
+    from irtoolkit.indexes import _compiled_tokens as compiled
+
+    modes = {
+        "word": compiled.WORD, "standard": compiled.STANDARD, "whitespace": compiled.WHITESPACE,
+    }  # fmt: skip
+    return _Table(modes.get(tokenizer), analyze, terms, slots)
+
+
 class Counter:
     """Counts the terms of texts on all cores; what comes out is in the order of what went in."""
 
     def __init__(self, tokenizer: Tokenizer, analyze: Analyzer, threads: int | None = None) -> None:
-        from irtoolkit.indexes import _compiled_tokens as compiled
-
-        modes = {
-            "word": compiled.WORD, "standard": compiled.STANDARD,
-            "whitespace": compiled.WHITESPACE,
-        }  # fmt: skip
         self.terms = Terms(analyze)
-        mode = modes.get(tokenizer)
         self._threads = threads or os.cpu_count() or 1
         self._tables: SimpleQueue[_Table] = SimpleQueue()
         for _ in range(self._threads):
-            self._tables.put(_Table(mode, analyze, self.terms))
+            self._tables.put(table_of(tokenizer, analyze, self.terms, _SLOTS))
         self._pool = ThreadPoolExecutor(self._threads)
 
     def count(self, texts: Sequence[str]) -> Future[Counted]:

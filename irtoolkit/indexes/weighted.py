@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -14,12 +13,11 @@ from numpy.typing import NDArray
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes.documents import Documents
 from irtoolkit.indexes.postings import PostingsShard
+from irtoolkit.indexes.queries import CountedQueries
+from irtoolkit.indexes.strings import Strings
 
 # Binary digits behind the point of a score, and of the greatest score altogether.
 _DIGITS, _GREATEST = 40, 61
-
-# The terms of a query, each with how often it occurs there.
-QueryTerms = Mapping[str, int]
 
 
 class Weighting(Protocol):
@@ -62,6 +60,13 @@ class SearchedShard:
     def __init__(self, shard: PostingsShard, docs: ShardDocuments) -> None:
         self.shard, self.docs = shard, docs
         self._table: tuple[Any, float, Floats] | None = None
+        self._found: tuple[Strings, Ints] | None = None
+
+    def places(self, terms: Strings) -> Ints:
+        """(t,) the number of each term, or -1."""
+        if self._found is None or self._found[0] is not terms:
+            self._found = terms, self.shard.places(terms)
+        return self._found[1]
 
     @cached_property
     def live(self) -> NDArray[np.uint8]:
@@ -125,7 +130,7 @@ class Statistics(Protocol):
     @property
     def average(self) -> float: ...
 
-    def frequencies(self, terms: Sequence[str]) -> Ints:
+    def frequencies(self, terms: Strings) -> Ints:
         """(t,) number of documents that have each term."""
         ...
 
@@ -156,23 +161,17 @@ class WeightedQueries:
     """Queries under a formula, with the statistics of all shards."""
 
     def __init__(
-        self, statistics: Statistics, queries: Sequence[QueryTerms], weighting: Weighting
+        self, statistics: Statistics, queries: CountedQueries, weighting: Weighting
     ) -> None:
-        self._statistics, self._weighting = statistics, weighting
-        named = list(chain.from_iterable(queries))
-        numbers = {term: number for number, term in enumerate(dict.fromkeys(named))}
-        counts = np.fromiter(chain.from_iterable(map(dict.values, map(dict, queries))), np.float64)
-        self._flat = np.fromiter(map(numbers.__getitem__, named), np.int64, len(named))
-        self._starts = np.cumsum([0, *map(len, queries)])
-        self._terms = list(numbers)
-        found = statistics.frequencies(self._terms)
+        self._statistics, self._weighting, self._queries = statistics, weighting, queries
+        found = statistics.frequencies(queries.terms)
         known = found > 0
         idf = np.zeros(len(found))
         if known.any():
             idf[known] = weighting.idf(statistics.size, found[known], statistics.all_frequencies)
-        scales = idf[self._flat] * counts
-        self._query = np.repeat(np.arange(len(queries)), np.diff(self._starts))
-        totals = np.bincount(self._query, scales, len(queries))
+        scales = idf[queries.numbers] * queries.counts
+        of_query = np.repeat(np.arange(queries.size), np.diff(queries.starts))
+        totals = np.bincount(of_query, scales, queries.size)
         self.everywhere: Floats = np.asarray(totals * weighting.absent, np.float64)
         greatest = float(totals.max(initial=0)) * self._heaviest()
         digits = _DIGITS
@@ -190,32 +189,37 @@ class WeightedQueries:
         return float(self._weighting.weights(np.array([count]), np.array([length]), average)[0])
 
     def __len__(self) -> int:
-        return len(self._starts) - 1
+        return self._queries.size
 
     def table(self, part: SearchedShard) -> Floats:
         return part.table(self._weighting, self._statistics.average)
 
     def batch(self, part: SearchedShard) -> QueryBatch:
         """The queries with the term numbers of a shard, each in ascending order of bounds."""
-        places = part.shard.places(self._terms)[self._flat]
-        here = np.flatnonzero((places >= 0) & (self._scales > 0))
-        terms, scales, query = places[here], self._scales[here], self._query[here]
-        bounds = self._bounds(part, terms, scales)
-        order = np.lexsort((bounds, query))
-        starts = np.searchsorted(query, np.arange(len(self._starts)))
+        from irtoolkit.indexes._compiled_best import order_each
+
+        numbers, own_starts = self._queries.numbers, self._queries.starts
+        places = part.places(self._queries.terms)
+        here = (places >= 0)[numbers] & (self._scales > 0)
+        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(here)])
+        terms, scales = places[numbers[here]], self._scales[here]
+        # As the compiled loops round.
+        bounds = (self._most(part, places)[numbers[here]] * scales + 1).astype(np.int64)
+        starts, order = before[own_starts], np.empty(len(terms), np.int64)
+        order_each(starts, bounds, order)
         return QueryBatch(starts, terms[order], scales[order], bounds[order])
 
-    def _bounds(self, part: SearchedShard, terms: Ints, scales: Floats) -> Ints:
-        """(t,) the most that a term adds to a score."""
-        known = part.shard.bounds[terms].astype(np.int64)
-        most = np.zeros(len(terms))
+    def _most(self, part: SearchedShard, places: Ints) -> Floats:
+        """(t,) the greatest weight of each term in a document."""
+        most = np.zeros(len(places))
+        there = np.flatnonzero(places >= 0)
+        known = part.shard.bounds[places[there]].astype(np.int64)
         for which, counts in enumerate(
-            (np.full(len(terms), 1), np.full(len(terms), 2), known[:, 3])
+            (np.full(len(there), 1), np.full(len(there), 2), known[:, 3])
         ):
             have = known[:, which] > 0
             weights = self._weighting.weights(
                 counts[have], known[have, which], self._statistics.average
             )
-            most[have] = np.maximum(most[have], weights)
-        # As the compiled loops round.
-        return (most * scales + 1).astype(np.int64)
+            most[there[have]] = np.maximum(most[there[have]], weights)
+        return most

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,10 +13,11 @@ from irtoolkit.base import analysis
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes.form import OpenShard
 from irtoolkit.indexes.postings import PostingsShard
+from irtoolkit.indexes.queries import CountedQueries, counted
 from irtoolkit.indexes.scanning import filled
 from irtoolkit.indexes.search import PostingsSearch
 from irtoolkit.indexes.top_documents import TopDocuments
-from irtoolkit.indexes.weighted import QueryTerms, ShardDocuments
+from irtoolkit.indexes.weighted import ShardDocuments
 from irtoolkit.indexes.writer import Segments
 from irtoolkit.retrievers.bm25_forms import FORMS
 
@@ -122,7 +122,8 @@ class LexicalSearcher:
     """
 
     def __init__(self, settings: Mapping[str, Any], shards: Sequence[OpenShard]) -> None:
-        self._analyze = analysis.analyzer(*analysis.analysis_of(settings))
+        own = analysis.analysis_of(settings)
+        self._tokenizer, self._analyze = own.tokenizer, analysis.analyzer(*own)
         self._shards = PostingsSearch(
             [
                 (PostingsShard.load(docs.folder), ShardDocuments(docs, deleted))
@@ -132,7 +133,7 @@ class LexicalSearcher:
 
     def matched(self, query: Segments, text: str) -> list[tuple[int, int]]:
         """Where words of the beginning of a text have a term of the query."""
-        wanted = set(self._terms([query])[0])
+        wanted = set(self._terms([query]).terms)
         text = text[:_MATCHED]
         lower = self._analyze.lower(text)
         found, at = [], 0
@@ -145,11 +146,8 @@ class LexicalSearcher:
             at += 1
         return found if len(lower) == len(text) else []
 
-    def _terms(self, queries: Iterable[Segments]) -> list[QueryTerms]:
-        return [
-            Counter(term for segment in segments for term in self._analyze(segment))
-            for segments in queries
-        ]
+    def _terms(self, queries: Sequence[Segments]) -> CountedQueries:
+        return counted(queries, self._tokenizer, self._analyze)
 
 
 class BM25Searcher(LexicalSearcher):

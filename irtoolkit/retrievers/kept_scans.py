@@ -10,10 +10,12 @@ import numpy as np
 
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes.form import OpenShard
+from irtoolkit.indexes.queries import QueryTerms
 from irtoolkit.indexes.scanning import Scan, ScannedQuery, ScannedShard, filled
 from irtoolkit.indexes.search import PostingsSearch
+from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.top_documents import TopDocuments
-from irtoolkit.indexes.weighted import QueryTerms, SearchedShard
+from irtoolkit.indexes.weighted import SearchedShard
 from irtoolkit.indexes.writer import Segments
 from irtoolkit.retrievers.kept import LexicalIndex, LexicalSearcher
 
@@ -87,7 +89,7 @@ class LikelihoodSearcher(LexicalSearcher):
         return self._scan.ranks(self._asked(queries), wanted)
 
     def _asked(self, queries: Sequence[Segments]) -> list[ScannedQuery]:
-        return [self._query(terms) for terms in self._terms(queries)]
+        return [self._query(terms) for terms in self._terms(queries).each()]
 
     def _query(self, terms: QueryTerms) -> ScannedQuery:
         self._count(terms)
@@ -109,7 +111,7 @@ class LikelihoodSearcher(LexicalSearcher):
         found = np.zeros(len(new), np.int64)
         for part in self._shards.parts:
             shard = part.shard
-            for at, place in enumerate(shard.places(new).tolist()):
+            for at, place in enumerate(shard.places(Strings.of(new)).tolist()):
                 if place >= 0:
                     own = slice(shard.starts[place], shard.starts[place + 1])
                     counts = shard.class_counts[shard.classes[own]]
@@ -158,11 +160,11 @@ class CosineSearcher(LexicalSearcher):
         return self._scan.ranks(self._asked(queries), wanted)
 
     def _asked(self, queries: Sequence[Segments]) -> list[ScannedQuery]:
-        return [self._query(terms) for terms in self._terms(queries)]
+        return [self._query(terms) for terms in self._terms(queries).each()]
 
     def _query(self, terms: QueryTerms) -> ScannedQuery:
         every = sorted(terms)
-        found = self._shards.frequencies(every)
+        found = self._shards.frequencies(Strings.of(every))
         known = [term for term, count in zip(every, found.tolist(), strict=True) if count]
         idf = self._idf(found[found > 0])
         weights = idf * np.array([terms[term] for term in known], np.float64)
@@ -182,7 +184,7 @@ def _scanned(part: SearchedShard, table: Any, own: Any) -> ScannedShard:
     classes[: len(table)] = table
     return ScannedShard(
         part.docs.documents, (shard.starts, shard.documents, shard.classes, part.live), part.names,
-        shard.places, classes, np.asarray(own, np.float64),
+        lambda terms: shard.places(Strings.of(terms)), classes, np.asarray(own, np.float64),
     )  # fmt: skip
 
 

@@ -12,13 +12,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from irtoolkit.base.ids import Ints
+from irtoolkit.base.ids import Ints, id_array, rank_ids
 from irtoolkit.indexes.documents import Documents, DocumentsWriter
 from irtoolkit.indexes.merging import merge_postings
 from irtoolkit.indexes.postings import PostingsBuilder, PostingsShard
+from irtoolkit.indexes.queries import CountedQueries, QueryTerms
 from irtoolkit.indexes.search import PostingsSearch
+from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.tokens import Counted
-from irtoolkit.indexes.weighted import QueryTerms, ShardDocuments
+from irtoolkit.indexes.weighted import ShardDocuments
 from irtoolkit.retrievers.kept import BM25Weighting
 
 # Random collections; more of them where somebody has the time.
@@ -83,7 +85,7 @@ class Collection:
         self.weighting = BM25Weighting(form, k1, b, 0.5, 0.25)
 
     def found(self, search: PostingsSearch) -> list[list[tuple[str, float]]]:
-        top = search.search(self.queries, self.weighting, self.depth)
+        top = search.search(CountedQueries.of(self.queries), self.weighting, self.depth)
         names = search.ids(top.documents)
         rows = list(zip(names, top.scores.tolist(), strict=True))
         return [
@@ -93,7 +95,7 @@ class Collection:
 
     def exhaustive(self, query: QueryTerms) -> list[tuple[str, float]]:
         """All documents with a term of the query, best first."""
-        scores = self.search.scores(query, self.weighting)
+        scores = self.search.scores(CountedQueries.of([query]), self.weighting)
         names = self.search.ids(np.arange(len(scores)))
         matching = {
             name
@@ -154,7 +156,7 @@ def exact_ranks(collection: Collection, search: PostingsSearch) -> list[dict[str
     names = search.ids(np.arange(int(search._bases[-1])))
     live = [number for number, name in enumerate(names) if name not in collection.gone]
     wanted = [live for _ in collection.queries]
-    found = search.ranks(collection.queries, collection.weighting, wanted)
+    found = search.ranks(CountedQueries.of(collection.queries), collection.weighting, wanted)
     return [{names[number]: rank for number, rank in zip(live, own, strict=True)} for own in found]
 
 
@@ -166,7 +168,9 @@ def test_exact_ranks_count_what_is_before(seed: int, shards: int) -> None:
         names = collection.search.ids(np.arange(len(collection.ids)))
         ranks = exact_ranks(collection, collection.search)
         for query, own in zip(collection.queries, ranks, strict=True):
-            scores = collection.search.scores(query, collection.weighting).tolist()
+            scores = collection.search.scores(
+                CountedQueries.of([query]), collection.weighting
+            ).tolist()
             rows = [row for row in zip(scores, names, strict=True) if row[1] not in collection.gone]
             order = [name for _, name in sorted(rows, reverse=True)]
             assert own == {name: place for place, name in enumerate(order, 1)}
@@ -186,10 +190,10 @@ def test_scores_are_the_formulas(seed: int) -> None:
         for query in collection.queries:
             if not matters(collection, query):
                 continue
-            scores = search.scores(query, weighting)
+            scores = search.scores(CountedQueries.of([query]), weighting)
             expected = np.zeros(len(names))
             for term, times in query.items():
-                count = search.frequencies([term])
+                count = search.frequencies(Strings.of([term]))
                 if not count[0]:
                     continue
                 idf = weighting.idf(search.size, count, search.all_frequencies)[0]
@@ -231,3 +235,67 @@ def test_merged_shards_are_the_index_of_what_is_left(seed: int) -> None:
         )
         assert collection.found(merged) == collection.found(collection.search)
         assert merged.all_frequencies().tolist() == collection.search.all_frequencies().tolist()
+
+
+class Large:
+    """Documents for many windows, in two shards, with many ties."""
+
+    def __init__(self, folder: Path) -> None:
+        draw = np.random.default_rng(7)
+        self.vocabulary, size = 3_000, 150_000
+        chance = 1 / np.arange(1, self.vocabulary + 1) ** 0.9
+        words = draw.choice(self.vocabulary, (size, 6), p=chance / chance.sum()).astype(np.int32)
+        self.ids = [f"{number:x}" for number in draw.permutation(size).tolist()]
+        parts = []
+        for number, (first, last) in enumerate([(0, 140_000), (140_000, size)]):
+            place = folder / str(number)
+            place.mkdir()
+            writer = DocumentsWriter(place, texts=False)
+            writer.add(self.ids[first:last], [])
+            writer.close()
+            deleted = np.sort(draw.choice(last - first, 1_000, replace=False)).astype(np.int64)
+            shard = self._shard(np.sort(words[first:last], axis=1))
+            parts.append((shard, ShardDocuments(Documents(place), deleted)))
+        self.search = PostingsSearch(parts)
+        self.gone = np.concatenate([parts[0][1].deleted, parts[1][1].deleted + 140_000])
+        self.queries = [
+            Counter(f"t{t}" for t in draw.choice(self.vocabulary, count, p=chance / chance.sum()))
+            for count in (1, 2, 5, 5, 10, 40, 150)
+        ]
+
+    def _shard(self, words: Ints) -> PostingsShard:
+        new = np.ones(words.shape, bool)
+        new[:, 1:] = words[:, 1:] != words[:, :-1]
+        begins = np.flatnonzero(new)
+        builder = PostingsBuilder()
+        builder.add(
+            Counted(
+                words.ravel()[begins],
+                np.diff(np.append(begins, words.size)).astype(np.int32),
+                np.cumsum(new.sum(axis=1)),
+                np.full(len(words), words.shape[1], np.int32),
+            )
+        )
+        return builder.made([f"t{number}" for number in range(self.vocabulary)])
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Large:
+    return Large(tmp_path_factory.mktemp("large"))
+
+
+@pytest.mark.parametrize("depth", [1, 10, 1_000, 20_000])
+@pytest.mark.parametrize("number", range(7))
+def test_pruned_search_is_exhaustive_over_many_windows(
+    large: Large, number: int, depth: int
+) -> None:
+    query = CountedQueries.of([large.queries[number]])
+    weighting = BM25Weighting("lucene", 0.9, 0.4, 0.5, 0.25)
+    found = large.search.search(query, weighting, depth)
+    scores = large.search.scores(query, weighting)
+    scores[large.gone] = 0
+    # Later ids come first of those whose scores tie.
+    order = np.lexsort((rank_ids(id_array(large.ids)), scores))[::-1][:depth]
+    order = order[scores[order] > 0]
+    np.testing.assert_array_equal(found.documents, order)
+    np.testing.assert_array_equal(found.scores, scores[order])
