@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from irtoolkit.base.ids import Floats, Ints, id_array, rank_ids
+from irtoolkit.indexes import few
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries
 from irtoolkit.indexes.strings import Strings
@@ -104,10 +105,13 @@ class PostingsSearch:
         count = len(asked)
         least, best = np.zeros(count, np.int64), np.zeros((count, 0), np.int64)
         found: list[tuple[Ints, Ints, Ints]] = []
-        for number, part in enumerate(self.parts):
-            counts, documents, scores = _found(
-                part, asked.batch(part), asked.table(part), depth, least
-            )
+        batches = [asked.batch(part) for part in self.parts]
+        by_numpy = few.is_faster(batches, self.parts)
+        for number, (part, batch) in enumerate(zip(self.parts, batches, strict=True)):
+            if by_numpy:
+                counts, documents, scores = few.best(part, batch, asked.table(part), depth)
+            else:
+                counts, documents, scores = _found(part, batch, asked.table(part), depth, least)
             documents += self._bases[number]
             found.append((counts, documents, scores))
             if number + 1 < len(self.parts):
@@ -139,8 +143,6 @@ class PostingsSearch:
 
     def _untie(self, documents: Ints, scores: Ints) -> None:
         """Puts documents of different shards whose scores tie in descending order of ids."""
-        from irtoolkit.indexes._compiled_strings import merge_ties
-
         parts = np.searchsorted(self._bases, documents, side="right") - 1
         begins = np.ones(scores.shape, bool)
         begins[:, 1:] = scores[:, 1:] != scores[:, :-1]
@@ -156,10 +158,8 @@ class PostingsSearch:
         rows = np.repeat(firsts[tied] - (ends - sizes), sizes) + np.arange(ends[-1])
         own, which = documents.ravel()[rows], flat[rows]
         ids = self._columns(own, which)
-        order = np.empty(len(rows), np.int64)
         bounds = np.concatenate([np.zeros(1, np.int64), ends])
-        merge_ties(bounds, which, ids.data, ids.starts, np.empty_like(order), order)
-        documents.ravel()[rows] = own[order]
+        documents.ravel()[rows] = own[ids.merged(bounds, which)]
 
     def _columns(self, documents: Ints, parts: Ints) -> Strings:
         """The ids of documents of some shards."""

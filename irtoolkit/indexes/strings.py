@@ -97,8 +97,6 @@ class Strings(Sequence[str]):
         Raises:
             InputError: a text that would begin or end outside of the column.
         """
-        from irtoolkit.indexes._compiled_strings import copy_each
-
         begins, ends = self.starts[places], self.starts[places + 1]
         if len(places) and (
             (begins > ends).any() or begins.min() < 0 or ends.max() > len(self.data)
@@ -106,9 +104,34 @@ class Strings(Sequence[str]):
             raise InputError("a column of texts is damaged", remedy="build the index again")
         starts = np.zeros(len(places) + 1, np.int64)
         np.cumsum(ends - begins, out=starts[1:])
+        if len(places) < _FEW:
+            every = [self.at(place) for place in places.tolist()]
+            return Strings(np.frombuffer(b"".join(every), np.uint8), starts)
+        from irtoolkit.indexes._compiled_strings import copy_each
+
         data = np.empty(int(starts[-1]), np.uint8)
         copy_each(self.data, self.starts, places, data, starts)
         return Strings(data, starts)
+
+    def merged(self, bounds: Ints, parts: Ints) -> Ints:
+        """(n,) the places of the texts, each group of them in descending byte order.
+
+        Args:
+            bounds: (g+1,) where each group begins.
+            parts: (n,) of each text, ascending in a group; texts of one part are in order.
+        """
+        if len(self) < _FEW:
+            return np.concatenate(
+                [
+                    sorted(range(first, last), key=self.at, reverse=True)
+                    for first, last in pairwise(bounds.tolist())
+                ]
+            )
+        from irtoolkit.indexes._compiled_strings import merge_ties
+
+        order = np.empty(len(self), np.int64)
+        merge_ties(bounds, parts, self.data, self.starts, np.empty_like(order), order)
+        return order
 
     def places(self, texts: Strings) -> Ints:
         """(n,) where each of some texts is, or -1; these here are in byte order."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes.documents import Documents
 from irtoolkit.indexes.postings import PostingsShard
-from irtoolkit.indexes.queries import CountedQueries
+from irtoolkit.indexes.queries import MANY, CountedQueries
 from irtoolkit.indexes.strings import Strings
 
 # Binary digits behind the point of a score, and of the greatest score altogether.
@@ -196,8 +196,6 @@ class WeightedQueries:
 
     def batch(self, part: SearchedShard) -> QueryBatch:
         """The queries with the term numbers of a shard, each in ascending order of bounds."""
-        from irtoolkit.indexes._compiled_best import order_each
-
         numbers, own_starts = self._queries.numbers, self._queries.starts
         places = part.places(self._queries.terms)
         here = (places >= 0)[numbers] & (self._scales > 0)
@@ -205,8 +203,8 @@ class WeightedQueries:
         terms, scales = places[numbers[here]], self._scales[here]
         # As the compiled loops round.
         bounds = (self._most(part, places)[numbers[here]] * scales + 1).astype(np.int64)
-        starts, order = before[own_starts], np.empty(len(terms), np.int64)
-        order_each(starts, bounds, order)
+        starts = before[own_starts]
+        order = _order(starts, bounds)
         return QueryBatch(starts, terms[order], scales[order], bounds[order])
 
     def _most(self, part: SearchedShard, places: Ints) -> Floats:
@@ -223,3 +221,14 @@ class WeightedQueries:
             )
             most[there[have]] = np.maximum(most[there[have]], weights)
         return most
+
+
+def _order(starts: Ints, values: Ints) -> Ints:
+    """The places of the values of each part, ascending."""
+    if len(starts) < MANY:
+        return np.lexsort((values, np.repeat(np.arange(len(starts) - 1), np.diff(starts))))
+    from irtoolkit.indexes._compiled_best import order_each
+
+    order = np.empty(len(values), np.int64)
+    order_each(starts, values, order)
+    return order

@@ -76,6 +76,19 @@ print(json.dumps([m for m in {HEAVY} if m in sys.modules]))
     assert python(code) == []
 
 
+def test_one_query_of_an_index_loads_no_compiler(tmp_path: Path) -> None:
+    """So that the first result of a new process is there at once."""
+    irtoolkit.index(["a whale at sea", "a ship"], "bm25", tmp_path / "kept", progress=False)
+    code = f"""
+import json, sys
+import irtoolkit
+hits = irtoolkit.open_index({str(tmp_path / "kept")!r}).search("whales")
+heavy = ("numba", "scipy", "ir_datasets", "pandas", "torch")
+print(json.dumps([[hit.doc_id for hit in hits], [m for m in heavy if m in sys.modules]]))
+"""
+    assert python(code) == [["0"], []]
+
+
 @pytest.mark.parametrize("imports", ["import ir_datasets", "import ir_measures"])
 def test_registering_imports_no_neural_library(imports: str) -> None:
     code = f"""

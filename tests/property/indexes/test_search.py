@@ -13,6 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from irtoolkit.base.ids import Ints, id_array, rank_ids
+from irtoolkit.indexes import few
+from irtoolkit.indexes import search as search_module
 from irtoolkit.indexes.documents import Documents, DocumentsWriter
 from irtoolkit.indexes.merging import merge_postings
 from irtoolkit.indexes.postings import PostingsBuilder, PostingsShard
@@ -299,3 +301,26 @@ def test_pruned_search_is_exhaustive_over_many_windows(
     order = order[scores[order] > 0]
     np.testing.assert_array_equal(found.documents, order)
     np.testing.assert_array_equal(found.scores, scores[order])
+
+
+@pytest.mark.parametrize("depth", [1, 10, 1_000])
+def test_numpy_finds_what_compiled_code_finds(
+    large: Large, depth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queries = CountedQueries.of(large.queries)
+    weighting = BM25Weighting("lucene", 0.9, 0.4, 0.5, 0.25)
+    compiled = large.search.search(queries, weighting, depth)
+    monkeypatch.setattr(few, "is_faster", lambda *_: True)
+    monkeypatch.setattr(search_module, "_found", None)
+    for one, other in zip(compiled, large.search.search(queries, weighting, depth), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(seed=st.integers(0, 2**32), shards=st.sampled_from([1, 4]))
+def test_numpy_breaks_ties_as_compiled_code_does(seed: int, shards: int) -> None:
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        collection = Collection(Path(folder), seed, shards)
+        expected = collection.found(collection.search)
+        patch.setattr(few, "is_faster", lambda *_: True)
+        assert collection.found(collection.search) == expected

@@ -1,0 +1,60 @@
+"""A few queries over postings by numpy alone, in processes that have not loaded the compiled loops yet.
+
+To load these takes longer than to add up the postings of a query. Scores, ties and order are the same.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.indexes.weighted import QueryBatch, SearchedShard
+
+# Queries, and postings of them together, up to which adding up is faster than loading.
+QUERIES, POSTINGS = 4, 1 << 23
+
+
+def is_faster(batches: list[QueryBatch], parts: list[SearchedShard]) -> bool:
+    """Whether to add up all postings of some queries is faster than to load the compiled loops."""
+    if "numba" in sys.modules or len(batches[0].starts) > QUERIES + 1:
+        return False
+    found = sum(
+        int((part.shard.starts[batch.terms + 1] - part.shard.starts[batch.terms]).sum())
+        for batch, part in zip(batches, parts, strict=True)
+    )
+    return found <= POSTINGS
+
+
+def best(
+    part: SearchedShard, batch: QueryBatch, table: Floats, depth: int
+) -> tuple[Ints, Ints, Ints]:
+    """(q,) counts, (q, depth) documents and (q, depth) scores of the best of a shard."""
+    count = len(batch.starts) - 1
+    docs, scores = np.zeros((2, count, depth), np.int64)
+    counts = np.zeros(count, np.int64)
+    for number in range(count):
+        sums = _sums(part, batch, number, table)
+        found = np.flatnonzero(sums)
+        own = sums[found]
+        if len(found) > depth:
+            least = np.partition(own, len(own) - depth)[len(own) - depth]
+            found, own = found[own >= least], own[own >= least]
+        order = np.lexsort((-part.names[found].astype(np.int64), -own))[:depth]
+        counts[number] = len(order)
+        docs[number, : len(order)], scores[number, : len(order)] = found[order], own[order]
+    return counts, docs, scores
+
+
+def _sums(part: SearchedShard, batch: QueryBatch, number: int, table: Floats) -> Ints:
+    """(d,) the score of each document; 0 for those that were deleted."""
+    shard, sums = part.shard, np.zeros(len(part.shard), np.int64)
+    terms, scales, _ = batch.query(number)
+    for term, scale in zip(terms.tolist(), scales.tolist(), strict=True):
+        rows = slice(int(shard.starts[term]), int(shard.starts[term + 1]))
+        # As the compiled loops round; a document is met once by a term.
+        weights = (table[shard.classes[rows]] * scale + 1.0).astype(np.int64)
+        sums[shard.documents[rows]] += weights
+    sums[part.docs.deleted] = 0
+    return sums
