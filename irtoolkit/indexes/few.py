@@ -6,6 +6,7 @@ To load these takes longer than to add up the postings of a query. Scores, ties 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from irtoolkit.indexes.weighted import QueryBatch, SearchedShard
 QUERIES, POSTINGS = 4, 1 << 23
 
 
-def is_faster(batches: list[QueryBatch], parts: list[SearchedShard]) -> bool:
+def is_faster(batches: Sequence[QueryBatch], parts: Sequence[SearchedShard]) -> bool:
     """Whether to add up all postings of some queries is faster than to load the compiled loops."""
     if "numba" in sys.modules or len(batches[0].starts) > QUERIES + 1:
         return False
