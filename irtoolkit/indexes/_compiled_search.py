@@ -22,6 +22,8 @@ from irtoolkit.indexes._compiled_best import best_of, without_earliest
 # terms each has few postings in a window, so it is larger for these.
 WINDOW, FIRST, LARGE = 1 << 14, 1 << 10, 1 << 16
 MANY = 32
+# Places within a window: damaged postings must not lead out of it.
+MASK = WINDOW - 1
 # Sums that are looked at together, and parts into which the scores of what is found are sorted.
 LINE, LEVELS = 32, 1 << 12
 # More documents compete than there is room for.

@@ -10,10 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from irtoolkit.indexes._compiled_search import WINDOW, part_of, reach
-
-# Damaged postings must not lead out of a window.
-MASK = WINDOW - 1
+from irtoolkit.indexes._compiled_search import MASK, WINDOW, part_of, reach
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
