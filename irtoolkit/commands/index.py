@@ -12,10 +12,11 @@ is in the cache.
 from __future__ import annotations
 
 import argparse
+import shutil
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.textwidth import printable
+from irtoolkit.base.textwidth import printable, wrap
 from irtoolkit.commands import add_settings, output_folder, parse_pairs
 
 if TYPE_CHECKING:
@@ -30,6 +31,12 @@ EXAMPLES = (
     "irtoolkit index indexes/papers --merge",
     "irtoolkit index indexes/papers --verify",
 )
+
+
+# Of no use to a reader: the number of the analysis, and what is said already.
+_UNTOLD = ("analysis", "retriever", "kind", "side")
+# Characters of a setting that are shown: a model is named by a hash.
+_SHOWN = 16
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -105,6 +112,10 @@ def _tell(index: KeptIndex) -> None:
     print(f"  {len(index):,} documents{deleted} in {shards}, {shown}")
     for source in kept.sources:
         print(f"  from {printable(source.name)}: {source.documents:,}")
-    # The number of the analysis is of no use to who reads this.
-    settings = [f"{key}={value}" for key, value in kept.settings.items() if key != "analysis"]
-    print(f"  for {index.searched_by}: {printable(' '.join(settings))}")
+    settings = [
+        f"{key}={str(value)[:_SHOWN]}" for key, value in kept.settings.items()
+        if key not in _UNTOLD and value not in (None, [])
+    ]  # fmt: skip
+    width = min(100, shutil.get_terminal_size((100, 24)).columns)
+    for line in wrap(f"for {index.searched_by}: {printable(' '.join(settings))}", width - 4):
+        print(f"  {line}")
