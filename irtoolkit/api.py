@@ -111,20 +111,26 @@ def index(
     )
 
 
-def open_index(path: StrPath, **settings: Any) -> Index:
+def open_index(path: StrPath, system: str | None = None, **settings: Any) -> Index:
     """An index that is kept in a folder.
 
     Args:
         path: the folder.
+        system: what searches; by default what the index was built for. An index of "bm25" serves
+            "ql" and "tfidf", too.
         settings: of the search, such as k1, in place of those the index was built with.
 
     Raises:
         InputError: there is no index, or it is damaged, of another format or only partly built; or a
-            setting that concerns documents, which needs another index.
+            system or setting that needs other documents prepared.
     """
-    from irtoolkit.ranking.kept import KeptIndex
+    if system is None:
+        from irtoolkit.ranking.kept import KeptIndex
 
-    return KeptIndex(Path(path), settings)
+        return KeptIndex(Path(path), settings)
+    from irtoolkit.ranking.build_index import folder_index
+
+    return folder_index(Path(path), system, settings)
 
 
 def retrieve(

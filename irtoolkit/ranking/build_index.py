@@ -56,10 +56,7 @@ def open_kept(
         InputError: there is no such index.
     """
     if (Path(index) / manifests.NAME).is_file():
-        if system is None:
-            return KeptIndex(Path(index), settings)
-        other = find_system(system, settings)
-        return KeptIndex(Path(index), _given(other), other.retriever.name)
+        return folder_index(Path(index), system, settings)
     if Path(index).is_dir():
         Manifest.read(Path(index))
     system = system or "bm25"
@@ -74,6 +71,18 @@ def open_kept(
             f"{index} has no index for {system}", remedy=f"irtoolkit index {index} {system}"
         )
     return _opened(place, found)
+
+
+def folder_index(folder: Path, system: str | None, settings: Mapping[str, Any]) -> KeptIndex:
+    """The index of a folder, searched by what it was built for unless another system is named.
+
+    Raises:
+        InputError: see `KeptIndex`; no such system; or one that needs other documents.
+    """
+    if system is None:
+        return KeptIndex(folder, settings)
+    other = find_system(system, settings)
+    return KeptIndex(folder, _given(other), other.retriever.name)
 
 
 def build(

@@ -89,6 +89,8 @@ def test_postings_serve_all_retrievers_that_match_terms(
         assert pickle.loads(pickle.dumps(other)).searched_by == system
     assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "index").rglob("*")}
     assert ranking(index.with_settings(k1=2.0)) != ranking(index)
+    opened = ir.open_index(tmp_path / "index", "tfidf", smooth=False)
+    assert (opened.searched_by, opened.settings()["smooth"]) == ("tfidf", False)
     found = irtoolkit("search", tmp_path / "index", "captain", "--system", "ql", "--mu", "5", "-k1")
     best = built(tmp_path / "ql", DOCS, 1, "ql").with_settings(mu=5.0).search("captain", k=1)[0]
     assert found.out.splitlines()[0] == f"  1  {best.score:.4f}  {best.doc_id}"
