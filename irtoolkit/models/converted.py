@@ -18,8 +18,10 @@ def only_file(source: Path, pattern: str) -> Path:
     if source.is_file():
         return source
     found = sorted(source.rglob(pattern))
-    if len(found) != 1:
-        listed = ", ".join(str(path.relative_to(source)) for path in found[:3]) or "none"
+    if not found:
+        raise InputError(f"no file {pattern} in it", file=source, remedy="irtoolkit convert --help")
+    if len(found) > 1:
+        listed = ", ".join(str(path.relative_to(source)) for path in found[:3])
         raise InputError(
             f"{len(found)} files {pattern}: {listed}", file=source, remedy="name one of them"
         )

@@ -424,6 +424,9 @@ def test_other_models_are_refused_and_leave_nothing(
 def test_two_checkpoints_in_a_folder_are_refused(base: Path, tmp_path: Path) -> None:
     for name in ("a.dnn", "b.dnn"):
         save_dnn(tmp_path / "psg" / name, bert(base))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=r"no file \*.dnn in it"):
+        convert("colbert", tmp_path / "empty", tmp_path / "out", str(base))
     with pytest.raises(InputError, match=r"2 files \*.dnn: a.dnn, b.dnn"):
         convert("colbert", tmp_path / "psg", tmp_path / "out", str(base))
 
