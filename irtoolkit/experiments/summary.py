@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from irtoolkit.base.tables import TableCell, TextTable, terminal_width
 from irtoolkit.base.textwidth import wrap
@@ -112,8 +113,21 @@ def _about_data(result: TableResult) -> list[str]:
     dropped = [one.row.system for one in result.rows if one.settings.get("self") == "drop"]
     if dropped:
         notes.append(f"{' and '.join(dropped)}: without the query's own document (self=drop).")
+    for names, systems in _without_files(result).items():
+        notes.append(f"{' and '.join(systems)}: without {names}, which the paper's rows read.")
     notes += [f"{group}: no data: {reason}" for group, reason in result.without_data().items()]
     return notes
+
+
+def _without_files(result: TableResult) -> dict[str, list[str]]:
+    """Names of files that the paper's rows read and are not here, to the systems without them."""
+    found: dict[str, list[str]] = {}
+    for one in result.rows:
+        files, settings = one.row.files, one.settings
+        absent = [name for key, name in files.items() if Path(str(settings.get(key))).name != name]
+        if absent and settings:
+            found.setdefault(" and ".join(absent), []).append(one.row.system)
+    return found
 
 
 def most_telling(result: TableResult, group: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.experiments.catalogue import find_table, tables
+from irtoolkit.experiments.catalogue import FOLDER, find_table, tables
 from irtoolkit.experiments.listing import MEANINGS, listing, overview, row_states
 from irtoolkit.experiments.reproduce import reproduce, survey
 from irtoolkit.experiments.tables import Table, load_table
@@ -145,6 +145,12 @@ def test_the_command_lists_tables_and_rows(irtoolkit: Command) -> None:
     )
     every = json.loads(irtoolkit("reproduce", "--list", "--format", "json").out)
     assert every["csfcube"]["SPECTER-ID"] == "recipe"
+
+
+def test_the_page_explains_every_state() -> None:
+    page = (FOLDER.parents[1] / "docs/how-to/reproduce.md").read_text("utf-8")
+    explained = [line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| ")]
+    assert explained[1:] == list(MEANINGS)
 
 
 @pytest.mark.parametrize("args", [[], ["--list", "--systems", "random"], ["--sample"]])

@@ -117,6 +117,17 @@ def test_settings_are_named_only_where_they_leave_out_the_querys_own_document() 
     assert "keep" not in notes
 
 
+def test_files_that_the_papers_rows_read_are_named_where_they_are_not_read() -> None:
+    files = {"statistics": "all.zip"}
+    rows = [
+        replace(one, row=replace(one.row, files=files), settings={"statistics": value})
+        for one, value in zip(MEASURED, ("corpus", "data/all.zip", "corpus"), strict=True)
+    ]
+    notes = " ".join(as_summary(result(*rows)).notes)
+    assert "base and ours: without all.zip, which the paper's rows read." in notes
+    assert "best: without" not in notes
+
+
 def lacking(system: str, *cells: GroupResult) -> RowResult:
     return RowResult(Row(system, "dense"), cells)
 
