@@ -1,10 +1,11 @@
 """Measure how many words of the queries their relevant documents have.
 
-The figure is that of PlotRetrieval's Table 2, for any dataset with judgments: the share of a query's
-distinct words, stop words left out, that a relevant document has, in percent, averaged over the
-pairs of a query and a relevant document (Equation 5); "by query" averages each query's pairs first.
-Words are NLTK's tokens without its English stop words, as in the paper, so NLTK's data must be here;
---words sklearn needs none. Where the paper has a figure for a dataset, it is printed beside NLTK's.
+The figure is that of PlotRetrieval's Table 2, for any dataset with judgments, such as
+beir/scifact/test: the share of a query's distinct words, stop words left out, that a relevant
+document has, in percent, averaged over the pairs of a query and a relevant document (Equation 5);
+"by query" averages each query's pairs first. Words are NLTK's tokens without its English stop words,
+as in the paper, so NLTK's data must be here; --words sklearn needs none. Where the paper has a
+figure for a dataset, it is printed beside NLTK's.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 HELP = "measure the words that queries share with their relevant documents"
 EXAMPLES = (
     "irtoolkit overlap plotretrieval/sample/val egret/sample/dev --words sklearn",
-    "irtoolkit overlap beir/scifact/test",
     "irtoolkit overlap csfcube/sample --words sklearn --query facet_sentences --doc sentences --rel 2",
 )
 
