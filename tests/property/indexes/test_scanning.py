@@ -25,7 +25,7 @@ from irtoolkit.retrievers.tfidf import TFIDF
 Texts = list[str]
 RETRIEVERS = ("dirichlet", "jm", "tfidf", "unsmoothed", "sparse", "negative")
 HOW = Analysis("whitespace", "none", "none")._asdict()
-SOME = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SOME = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def weigher(negative: bool) -> Any:
