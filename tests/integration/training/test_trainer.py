@@ -318,8 +318,9 @@ def test_a_checkpoint_of_another_recipe_is_refused(tmp_path: Path) -> None:
 def test_a_loss_that_is_no_number_stops_with_its_batch(tmp_path: Path) -> None:
     data, test = planted.task(topics=4, asked=4)
     made = planted.recipe(
-        data, planted.start(tmp_path / "start"), test, rate=1e30, epochs=3, clip=0.0, warmup=0.0
-    )
+        data, planted.start(tmp_path / "start"), test, rate=1e30, epochs=3, clip=0.0, warmup=0.0,
+        batch=4,
+    )  # fmt: skip
     with pytest.raises(
         InputError, match=r"loss of step \d+ is (nan|inf).* query train\d-\d with"
     ) as told:
