@@ -200,8 +200,8 @@ def test_the_heaviest_terms_are_kept(
     expected = sparta(folders["bert"], kept=20)
     original = applied.Sparta.__init__
 
-    def fewer(self: Any, model: Any, side: Any, device: str, limit: int | None) -> None:
-        original(self, model, side, device, limit, 20)
+    def fewer(self: Any, *settings: Any) -> None:
+        original(self, *settings, kept=20)
 
     monkeypatch.setattr(applied.Sparta, "__init__", fewer)
     assert found(folders["bert"], pooling="sparta") == pytest.approx(expected, abs=1e-5)
