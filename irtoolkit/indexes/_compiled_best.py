@@ -40,12 +40,19 @@ def greatest_at(values: Any, count: int, depth: int) -> Any:
 def best_of(found: Any, scores: Any, count: int, depth: int) -> tuple[int, Any]:
     """Drops what is below the best `depth`; how many are left, and the least of them."""
     least = greatest_at(scores[:count].copy(), count, depth)
+    return from_least(found, scores, count, least), least
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def from_least(found: Any, scores: Any, count: int, least: Any) -> int:
+    """Drops what is below a score; how many are left."""
     left = 0
     for at in range(count):
-        if scores[at] >= least:
-            found[left], scores[left] = found[at], scores[at]
-            left += 1
-    return left, least
+        # Without a branch, which would often be guessed wrong.
+        score = scores[at]
+        found[left], scores[left] = found[at], score
+        left += score >= least
+    return left
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]

@@ -16,11 +16,11 @@ from typing import Any
 import numba
 import numpy as np
 
-from irtoolkit.indexes._compiled_best import best_of, without_earliest
+from irtoolkit.indexes._compiled_best import best_of, from_least, without_earliest
 
 # Documents whose scores are added up at once; they stay in the processor's cache. Of queries with many
 # terms each has few postings in a window, so it is larger for these.
-WINDOW, FIRST, LARGE = 1 << 14, 1 << 10, 1 << 16
+WINDOW, FIRST, LARGE = 1 << 14, 1 << 10, 1 << 17
 MANY = 32
 # Places within a window: damaged postings must not lead out of it.
 MASK = WINDOW - 1
@@ -157,7 +157,9 @@ def collect(
             if count == len(found):
                 if count < 2 * depth:
                     return CROWDED, least
-                count, least = best_of(found, scores, count, depth)
+                count = from_least(found, scores, count, least)
+                if 2 * count > len(found):
+                    count, least = best_of(found, scores, count, depth)
                 if 2 * count > len(found):
                     return CROWDED, least
                 if score < least:
@@ -176,6 +178,7 @@ def collect(
             sums[: high - low] = 0
         low = high
     levels[:] = 0
+    count = from_least(found, scores, count, least)
     if count > depth:
         count, least = best_of(found, scores, count, depth)
     return count, least
@@ -226,7 +229,7 @@ def _confirmed(
         last = reach(docs, first, end, high)
         cursors[t] = last
         scale = scales[t]
-        if (last - first) < 8 * seen:
+        if (last - first) < 48 * seen:
             for at in range(first, last):
                 doc = np.uint32(docs[at] - low) & mask
                 score = sums[doc]
