@@ -123,7 +123,16 @@ class TwoSided(Neural):
         how = asdict(self.how("document"))
         for name in ("device", "batch_tokens", "weights", "query_weights", "cut"):
             del how[name]
-        how["model"] = presets.weights_hash(self.preset().side("document"))
+        known = self.preset()
+        how["model"] = presets.weights_hash(known.side("document"))
+        # One folder of weights may be several presets, which take texts in other ways.
+        how["prompt"] = known.doc_prompt if how["prompt"] is None else how["prompt"]
+        how["length"] = how["length"] or known.doc_length
+        how["pooling"] = how["pooling"] or known.pooling
+        usual = presets.Preset("")
+        for name in ("join", "cuts_special"):
+            if getattr(known, name) != getattr(usual, name):
+                how[name] = getattr(known, name)
         how["options"] = [list(option) for option in how["options"]]
         return {"retriever": self.name, **how, "precision": self.computed()["precision"]}
 

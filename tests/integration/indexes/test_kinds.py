@@ -14,6 +14,7 @@ from irtoolkit.ranking import build_index
 from irtoolkit.ranking.kept import KeptIndex
 from irtoolkit.ranking.session_index import SessionIndex
 from irtoolkit.ranking.systems import find_system
+from irtoolkit.retrievers import create_retriever
 from tests.tiny import WORDS, save, save_colbert
 
 WORD = WORDS[:60]
@@ -143,3 +144,16 @@ def test_an_index_of_faiss_that_is_damaged_says_so(
     assert isinstance(index, KeptIndex)
     with pytest.raises(InputError, match=r"index\.faiss: damaged: its bytes"):
         index.verify()
+
+
+def test_presets_that_take_one_folder_of_weights_in_other_ways_have_other_indexes(
+    models: dict[str, dict[str, Any]],
+) -> None:
+    bert = models["dense"]["model"]
+    kept = [
+        create_retriever("dense", {"model": model, "weights": bert}).kept()
+        for model in ("all-MiniLM-L6-v2", "SPECTER", bert)
+    ]
+    settings = [form.settings for form in kept if form is not None]
+    assert len({form["model"] for form in settings}) == 1
+    assert settings[0] != settings[1] != settings[2]
