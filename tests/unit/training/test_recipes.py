@@ -542,7 +542,7 @@ def test_reproduce_says_whether_a_model_is_at_hand(
     row = rows["dense-RELiC-1-1"]
     assert (row["status"], row["reason"], row["absent"]) == ("measured", None, {})
     assert row["trained"] == {"val": str(folder)}
-    assert f"trained dense-RELiC-1-1: {folder}" in shown
+    assert f"trained dense-RELiC-1-1: {folder}" in " ".join(shown.split())  # a long line is wrapped
     assert "not trained" not in shown
     # The same as the retriever with these weights.
     irtoolkit("retrieve", DATASET, "dense", "-o", "own.run", "--depth", "100", "--set",
