@@ -13,8 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from irtoolkit.base.ids import Ints, id_array, rank_ids
-from irtoolkit.indexes import few
-from irtoolkit.indexes import search as search_module
+from irtoolkit.indexes import few, pruned
 from irtoolkit.indexes.documents import Documents, DocumentsWriter
 from irtoolkit.indexes.merging import merge_postings
 from irtoolkit.indexes.postings import PostingsBuilder, PostingsShard
@@ -311,7 +310,7 @@ def test_numpy_finds_what_compiled_code_finds(
     weighting = BM25Weighting("lucene", 0.9, 0.4, 0.5, 0.25)
     compiled = large.search.search(queries, weighting, depth)
     monkeypatch.setattr(few, "is_faster", lambda *_: True)
-    monkeypatch.setattr(search_module, "_found", None)
+    monkeypatch.setattr(pruned, "best", None)
     for one, other in zip(compiled, large.search.search(queries, weighting, depth), strict=True):
         np.testing.assert_array_equal(one, other)
 

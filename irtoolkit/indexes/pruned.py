@@ -1,0 +1,72 @@
+"""Many queries over postings by compiled loops that leave out what cannot be among the best."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.indexes.weighted import QueryBatch, SearchedShard
+
+# Documents that may tie at the last place before a query is searched again with more room.
+_ROOM = 1 << 10
+# Results put in order at once.
+_CELLS = 1 << 14
+
+
+def best(
+    part: SearchedShard, batch: QueryBatch, table: Floats, depth: int, least: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """(q,) counts, (q, depth) documents and (q, depth) scores of the best of a shard."""
+    from irtoolkit.indexes._compiled_best import settle
+    from irtoolkit.indexes._compiled_search import CROWDED, LARGE, LEVELS, search
+
+    count = len(least)
+    docs, scores = np.zeros((count, depth), np.int64), np.empty((count, depth), np.int64)
+    counts = np.zeros(count, np.int64)
+    longest = int(np.diff(batch.starts).max(initial=0))
+
+    def some(numbers: Ints, room: int) -> None:
+        memory = (
+            np.zeros(LARGE, np.int64), np.empty(LARGE + 1, np.uint32),
+            np.zeros(longest, np.int64), np.zeros(LEVELS, np.int32),
+            np.empty(room, np.int64), np.empty(room, np.int64),
+        )  # fmt: skip
+        # Few results at a time stay in the processor's cache while they are put in order.
+        step = max(1, _CELLS // depth)
+        for first in range(0, len(numbers), step):
+            own = numbers[first : first + step]
+            part_docs, part_scores = np.zeros((2, len(own), depth), np.int64)
+            part_counts = np.zeros(len(own), np.int64)
+            out = part_counts, part_docs, part_scores, least[own]
+            search(part.arrays, table, batch.arrays, own, part.names, memory, out)
+            found = part_counts, part_docs, part_scores
+            settle(_order(part_scores), found, part.names, own, (counts, docs, scores))
+
+    room, left = max(4 * depth, _ROOM), np.arange(count)
+    while len(left):
+        threads = min(os.cpu_count() or 1, len(left))
+        if threads > 1:
+            # Queries side by side are often alike in length: dealt out in turn, threads end together.
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(lambda at: some(left[at::threads], room), range(threads)))  # noqa: B023
+        else:
+            some(left, room)
+        left = np.flatnonzero(counts == CROWDED)
+        room *= 8
+    return counts, docs, scores
+
+
+def _order(scores: Ints) -> Ints:
+    """(q, k) the order of the scores of each row, the least first; ties in any order."""
+    bits = max(1, int(scores.shape[1] - 1).bit_length())
+    if scores.max(initial=0) >= 1 << (62 - bits):
+        return np.argsort(scores, axis=1)
+    # Scores with their places in the last bits: numpy sorts faster than it finds an order.
+    keys = scores << bits
+    keys |= np.arange(scores.shape[1])
+    keys.sort(axis=1)
+    keys &= (1 << bits) - 1
+    return keys
