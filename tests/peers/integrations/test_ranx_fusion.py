@@ -133,7 +133,7 @@ def test_training_runs_may_be_others() -> None:
         ("mixed", {"weights": [1, "x"]}, "weight x is not a finite number"),
         ("sum", {"normalise": "zmuv"}, "no normalisation 'zmuv'"),
         ("posfuse", {}, "method posfuse is trained on judgments"),
-        ("bingo", {}, "no fusion method 'bingo' .*combmnz, and with ranx .*bayesfuse"),
+        ("bingo", {}, "no fusion method 'bingo' .*rankproduct, and with ranx .*bayesfuse"),
         ("ranx:weighted", {}, "no fusion method 'ranx:weighted'"),
     ],
 )
