@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.ranking.candidates import usual_depth
+    from irtoolkit.ranking.candidates import unmatched_line, usual_depth
     from irtoolkit.ranking.from_index import can_rank, rank_corpus
     from irtoolkit.ranking.output import Output
     from irtoolkit.ranking.produce import is_helper, produce
@@ -69,3 +69,6 @@ def execute(args: argparse.Namespace) -> None:
     if is_helper():
         return
     note(written(args.output, run, system.on(dataset.lang)))
+    warning = unmatched_line(run, system.task.ties)
+    if warning is not None:
+        note(warning)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.textwidth import printable
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.task import Task
@@ -14,6 +15,10 @@ from irtoolkit.runs import Run
 
 # Rows kept of a ranking of a whole corpus; candidate pools are ranked whole.
 CORPUS_DEPTH = 1000
+# Queries that a warning names.
+_NAMED = 3
+# Scores nearer to 0 are the steps that separate ties at 0.
+_NOTHING = 1e-30
 
 
 def usual_depth(data: Dataset, depth: int | None) -> int | None:
@@ -70,6 +75,27 @@ def corpus_line(count: int, depth: int | None) -> str:
     """
     cut = f", ranked to depth {depth:,}" if depth and depth < count else ""
     return f"candidates: the corpus, {count:,} documents{cut}"
+
+
+def unmatched_line(run: Run, ties: str) -> str | None:
+    """One line that names the queries whose documents all score 0; None where there are none.
+
+    Args:
+        run: the ranking of every query.
+        ties: how the system orders documents with equal scores.
+    """
+    filled = np.diff(run.offsets) > 0
+    rows = run.offsets[:-1][filled], run.offsets[1:][filled] - 1
+    # Equal scores were separated by the smallest steps, downwards from 0.
+    alike = (run.scores[rows[0]] == 0) & (np.abs(run.scores[rows[1]]) < _NOTHING)
+    names = [str(name) for name in np.asarray(run.query_ids)[filled][alike]]
+    if not names:
+        return None
+    shown = ", ".join(map(printable, names[:_NAMED])) + (", ..." if len(names) > _NAMED else "")
+    order = "in descending order of document ids" if ties == "trec" else "in no order of relevance"
+    if len(names) == 1:
+        return f"warning: query {shown} matches no document; its rows are {order}"
+    return f"warning: {len(names):,} queries match no document ({shown}); their rows are {order}"
 
 
 def _counted(sizes: Sequence[int]) -> str:

@@ -137,3 +137,22 @@ def test_matches_are_bold_on_a_terminal_only(
     marked = "\x1b[1mwhale\x1b[0m" if bold else "whale"
     assert terminal.getvalue().split() == ["1", "1.0000", r"\x1b[2Jd", "a", "[31m" + marked]
     assert "\x1b" not in pipe.getvalue()
+
+
+def test_queries_without_a_term_of_the_documents_are_named(irtoolkit: Command) -> None:
+    Path("one.tsv").write_text("q1\tthe\nq2\twhale\n")
+    Path("many.tsv").write_text("".join(f"q{n}\tthe\n" for n in range(5)) + "q5\tboat\n")
+    one = irtoolkit("retrieve", "docs.jsonl", "bm25", "--topics", "one.tsv", "-o", "one.run")
+    order = "in descending order of document ids"
+    assert one.err.splitlines()[-1] == (
+        f"warning: query q1 matches no document; its rows are {order}"
+    )
+    assert [line.split()[2] for line in Path("one.run").read_text().splitlines()[:3]] == [*"cba"]
+    many = irtoolkit("retrieve", "docs.jsonl", "ql", "--topics", "many.tsv", "-o", "many.run")
+    assert many.err.splitlines()[-1] == (
+        f"warning: 5 queries match no document (q0, q1, q2, ...); their rows are {order}"
+    )
+    for system in ("bm25", "ql"):
+        Path("none.tsv").write_text("q2\twhale\n")
+        told = irtoolkit("retrieve", "docs.jsonl", system, "--topics", "none.tsv", "-o", "x.run")
+        assert "warning" not in told.err
