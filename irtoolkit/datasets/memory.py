@@ -103,6 +103,15 @@ def dataset_of_texts(
     return Dataset(name, ir_datasets.Dataset(*parts), in_memory=True)
 
 
+def query_texts(queries: Any) -> dict[str, str]:
+    """Query id to text, of queries in any of the forms that `dataset_of_texts` takes.
+
+    Raises:
+        InputError: none, an id twice, or a text that is not a string.
+    """
+    return _texts(queries, _QUERIES)
+
+
 def _pools(
     candidates: Mapping[str, Sequence[str]], queries: Mapping[str, str], docs: Mapping[str, Any]
 ) -> dict[str, list[str]]:

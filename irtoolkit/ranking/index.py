@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from irtoolkit.base.errors import InputError
@@ -83,35 +83,74 @@ class Index(ABC):
             hits.append(Hit(rank, doc_id, score, text, self._matches(query, text)))
         return SearchResult(query, hits)
 
-    def texts(self, doc_ids: Sequence[str]) -> dict[str, str]:
+    def texts(self, doc_ids: str | Iterable[str]) -> dict[str, str]:
         """The texts of some documents, as the system read them, by id; empty where none is kept.
 
+        One string is one id.
+
         Raises:
-            InputError: a document that is not in the index.
+            InputError: a document that is not in the index, or an id that is not a string.
         """
-        found = dict(self._texts(doc_ids))
-        absent = next((doc_id for doc_id in doc_ids if doc_id not in found), None)
+        wanted = listed_ids(doc_ids)
+        found = dict(self._texts(wanted))
+        absent = next((doc_id for doc_id in wanted if doc_id not in found), None)
         if absent is not None:
             raise InputError(f"document {absent} is not in the index {self.name}")
         return found
 
-    def search_many(self, queries: Mapping[str, str] | Sequence[str], k: int = 1000) -> Run:
+    def search_many(self, queries: Any, k: int = 1000) -> Run:
         """The best documents for each of several queries, as a run.
 
         Args:
-            queries: query id to text, or texts, whose positions are their ids.
+            queries: query id to text; texts, whose positions are their ids; (id, text) pairs; the
+                path of a .jsonl, .tsv or .trec file of topics; or what else `ir.load` takes as
+                queries.
             k: how many documents are returned for each query, at most.
 
         Raises:
-            InputError: no queries, a query without text, or `k` below 1.
+            InputError: no queries, an id twice, a query without text, one string that names no file
+                of topics, or `k` below 1.
         """
-        named = queries.items() if isinstance(queries, Mapping) else enumerate(queries)
-        asked = {str(query_id): text for query_id, text in named}
+        asked = _named(queries)
         if not asked:
             raise InputError("there are no queries", remedy="give at least one")
         for query_id, text in asked.items():
             _refuse_empty(f"query {query_id}", text)
         return self._rank(asked, _depth(k))
+
+
+def listed_ids(doc_ids: str | Iterable[str]) -> list[str]:
+    """Ids of documents, each once, in their order; one string is one id.
+
+    Raises:
+        InputError: one that is not a string.
+    """
+    several = isinstance(doc_ids, Iterable) and not isinstance(doc_ids, str | bytes)
+    ids: list[Any] = list(doc_ids) if several else [doc_ids]
+    for doc_id in ids:
+        if not isinstance(doc_id, str):
+            raise InputError(f"document id {doc_id!r} is not a string", remedy="write it in quotes")
+    return list(dict.fromkeys(ids))
+
+
+def _named(queries: Any) -> dict[str, Any]:
+    """Query id to text."""
+    named: Iterable[tuple[Any, Any]]
+    if isinstance(queries, Mapping):
+        named = queries.items()
+    elif isinstance(queries, list | tuple) and all(isinstance(text, str) for text in queries):
+        named = enumerate(queries)
+    else:
+        # Of no use to the forms above, whose first result it would delay.
+        from irtoolkit.datasets.memory import query_texts
+
+        return query_texts(queries)
+    asked: dict[str, Any] = {}
+    for query_id, text in named:
+        if str(query_id) in asked:
+            raise InputError(f"query {query_id} occurs twice", remedy="ids must be distinct")
+        asked[str(query_id)] = text
+    return asked
 
 
 def _depth(k: int) -> int:

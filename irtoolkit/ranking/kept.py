@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from irtoolkit.indexes import changes, shards, writer
 from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes.form import KeptForm, OpenShard, Searcher
 from irtoolkit.indexes.top_documents import TopDocuments
-from irtoolkit.ranking.index import Index
+from irtoolkit.ranking.index import Index, listed_ids
 from irtoolkit.ranking.index_folder import refuse_other, searchable
 from irtoolkit.retrievers.ordering import untied
 from irtoolkit.runs import Run
@@ -202,14 +202,16 @@ class KeptIndex(Index):
                 count += 1
         return count + 1
 
-    def delete(self, doc_ids: Sequence[str]) -> KeptIndex:
-        """The index without some documents.
+    def delete(self, doc_ids: str | Iterable[str]) -> KeptIndex:
+        """The index without some documents; one string is one id.
 
         Raises:
-            InputError: a document that is not in it; nothing is deleted then.
+            InputError: a document that is not in it, or an id that is not a string; nothing is
+                deleted then.
         """
+        gone = listed_ids(doc_ids)
         with writer.writing(self.folder):
-            changes.delete(self.folder, doc_ids)
+            changes.delete(self.folder, gone)
         return self.reopened()
 
     def merge(self) -> KeptIndex:

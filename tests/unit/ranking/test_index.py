@@ -1,0 +1,91 @@
+"""Ids and queries as they are given to an index, and what a handle of a kept index shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import irtoolkit as ir
+from irtoolkit.base.errors import InputError
+from irtoolkit.ranking.kept import KeptIndex
+
+DOCS = {"1": "a whale", "2": "a boat", "12": "a whale in a boat", "b": "the sea"}
+QUERIES = {"q1": "whale", "q2": "boat"}
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KeptIndex:
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    made = ir.index(DOCS, "bm25", tmp_path / "index", progress=False)
+    assert isinstance(made, KeptIndex)
+    return made
+
+
+def live(index: Any) -> set[str]:
+    found = index.search_many(["whale", "boat", "sea"], k=10)
+    return {row.doc_id for query in "012" for row in found.ranking(query)}
+
+
+def test_one_string_is_one_id(index: KeptIndex) -> None:
+    assert index.texts("12") == {"12": "a whale in a boat"}
+    assert live(index.delete("12")) == {"1", "2", "b"}
+    assert live(index.reopened().delete(iter(["1", "b"]))) == {"2"}
+
+
+@pytest.mark.parametrize("ids", [12, [12], b"12", ["1", None], [["1"]]])
+def test_an_id_that_is_no_string_deletes_nothing(index: KeptIndex, ids: Any) -> None:
+    with pytest.raises(InputError, match=r"document id .* is not a string"):
+        index.delete(ids)
+    assert live(index.reopened()) == set(DOCS)
+
+
+def forms(folder: Path) -> dict[str, Any]:
+    """The same queries as anything that holds queries."""
+    lines = [json.dumps({"id": key, "text": text}) for key, text in QUERIES.items()]
+    (folder / "topics.jsonl").write_text("\n".join(lines) + "\n")
+    rows = "".join(f"{key}\t{text}\n" for key, text in QUERIES.items())
+    (folder / "topics.tsv").write_text(rows)
+    return {
+        "pairs": list(QUERIES.items()),
+        "a string": str(folder / "topics.tsv"),
+        "a path": folder / "topics.jsonl",
+        "a generator": (pair for pair in QUERIES.items()),
+        "a frame": pd.DataFrame(QUERIES.items(), columns=["qid", "query"]),
+    }
+
+
+def test_queries_in_any_form(index: KeptIndex, tmp_path: Path) -> None:
+    for searched in (index, ir.index(DOCS)):
+        expected = searched.search_many(QUERIES).as_dict()
+        assert [next(iter(docs)) for docs in expected.values()] == ["1", "2"]
+        for form, queries in forms(tmp_path).items():
+            assert searched.search_many(queries).as_dict() == expected, form
+        by_place = searched.search_many(list(QUERIES.values())).as_dict()
+        assert list(by_place.values()) == list(expected.values())
+
+
+@pytest.mark.parametrize(
+    ("queries", "said"),
+    [
+        (lambda _: "whale", "'whale' is not a collection of queries"),
+        (lambda _: "no-such.tsv", "no-such.tsv: no such file"),
+        (lambda _: b"whale", "is not a collection of queries"),
+        (lambda folder: folder / "topics.txt", "not a file of queries"),
+        (lambda _: {1: "whale", "1": "boat"}, "query 1 occurs twice"),
+        (lambda _: [("q", "whale"), ("q", "boat")], "query q occurs twice"),
+        (lambda _: {"q": None}, "query q has no text"),
+        (lambda _: ["whale", " "], "query 1 has no text"),
+        (lambda _: [], "there are no queries"),
+        (lambda _: iter([]), "there are no queries"),
+    ],
+)
+def test_what_holds_no_queries_is_refused(
+    index: KeptIndex, tmp_path: Path, queries: Callable[[Path], Any], said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        index.search_many(queries(tmp_path))
