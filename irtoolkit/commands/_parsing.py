@@ -43,6 +43,11 @@ class CommandParser(argparse.ArgumentParser):
         if any(action.dest == "settings" for action in self._actions):
             words, flags, pairs = self._without_settings(words)
         found, rest = super().parse_known_args(words, namespace)
+        # argparse takes an optional word to be absent where a flag stands before it.
+        words = [action.dest for action in self._actions if action.nargs == "?"]
+        for name in words:
+            if rest and not rest[0].startswith("-") and getattr(found, name) is None:
+                setattr(found, name, rest.pop(0))
         if rest:
             self._refuse(rest[0])
         if pairs:

@@ -9,14 +9,17 @@ ir_datasets id, or a .jsonl, .tsv or .trec file of documents.
 A query ranks the dataset's candidates for it (scoreddocs) where there are some, else the whole
 corpus; --candidates chooses, and a line says which and how many. Pools are ranked whole, a corpus to
 depth 1,000. The list of an official first stage, as msmarco-passage/trec-dl-2019 has it, is ranked
-again. With --topics, the queries of a file rank the whole corpus. Under torchrun, processes share
-what a model has to encode.
+again. With --topics, the queries of a file rank the whole corpus. DATASET may then be the folder of an
+index, also written --index FOLDER, which is searched by what it was built for. Under torchrun,
+processes share what a model has to encode.
 """
 
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING, Any
 
+from irtoolkit.base.errors import InputError
 from irtoolkit.commands import (
     add_output,
     add_run_form,
@@ -26,6 +29,10 @@ from irtoolkit.commands import (
     written,
 )
 from irtoolkit.commands._datasets import add_ranked, ranked_dataset
+
+if TYPE_CHECKING:
+    from irtoolkit.ranking.systems import System
+    from irtoolkit.runs import Run
 
 HELP = "rank a dataset with a system and write a TREC run"
 EXAMPLES = (
@@ -39,8 +46,10 @@ EXAMPLES = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("system", metavar="SYSTEM")
+    parser.add_argument("dataset", metavar="DATASET", nargs="?", help="or the folder of an index")
+    parser.add_argument(
+        "system", metavar="SYSTEM", nargs="?", help="default: what an index was built for"
+    )
     add_output(parser)
     add_run_form(parser)
     parser.add_argument(
@@ -52,13 +61,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.ranking.candidates import unmatched_line, usual_depth
+    from irtoolkit.ranking.candidates import usual_depth
     from irtoolkit.ranking.from_index import can_rank, rank_corpus
+    from irtoolkit.ranking.kept import is_index
     from irtoolkit.ranking.output import Output
     from irtoolkit.ranking.produce import is_helper, produce
     from irtoolkit.ranking.systems import find_system
 
-    system = find_system(args.system, parse_pairs(args.settings), args.dataset)
+    settings = parse_pairs(args.settings)
+    if args.system is None and "index" in settings:
+        # As Pyserini writes it. Settings of that name belong to a SYSTEM.
+        args.dataset, args.system = settings.pop("index"), args.dataset
+        _rank_index(args, settings)
+        return
+    if args.dataset is not None and is_index(args.dataset):
+        _rank_index(args, settings)
+        return
+    if args.system is None:
+        lacking = "DATASET" if args.dataset is None else "SYSTEM"
+        raise InputError(f"{lacking} is missing", remedy="irtoolkit retrieve DATASET bm25 -o FILE")
+    system = find_system(args.system, settings, args.dataset)
     dataset = ranked_dataset(args)
     output = Output(args.output, args.output_format, say=note)
     depth = usual_depth(dataset, args.depth)
@@ -68,7 +90,32 @@ def execute(args: argparse.Namespace) -> None:
         run, _ = produce(dataset, system, output, depth=depth)
     if is_helper():
         return
-    note(written(args.output, run, system.on(dataset.lang)))
+    _tell(args.output, run, system.on(dataset.lang))
+
+
+def _rank_index(args: argparse.Namespace, settings: dict[str, Any]) -> None:
+    from irtoolkit.datasets.replaced import queries_of_files
+    from irtoolkit.ranking.from_index import rank_index
+    from irtoolkit.ranking.output import Output
+
+    if args.topics is None:
+        raise InputError(
+            f"the index {args.dataset} has no queries", remedy="--topics FILE gives some"
+        )
+    if args.candidates == "pool":
+        raise InputError(f"the index {args.dataset} has no pools", remedy="leave --candidates out")
+    queries = queries_of_files(args.dataset, args.topics, args.qrels)
+    output = Output(args.output, args.output_format, say=note)
+    run, system = rank_index(
+        args.dataset, args.system, settings, queries, depth=args.depth, output=output
+    )
+    _tell(args.output, run, system)
+
+
+def _tell(output: str, run: Run, system: System) -> None:
+    from irtoolkit.ranking.candidates import unmatched_line
+
+    note(written(output, run, system))
     warning = unmatched_line(run, system.task.ties)
     if warning is not None:
         note(warning)

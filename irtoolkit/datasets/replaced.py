@@ -113,6 +113,21 @@ def with_qrels(data: Dataset, path: StrPath) -> Dataset:
     return changed
 
 
+def queries_of_files(name: str, topics: StrPath, qrels: StrPath | None = None) -> Dataset:
+    """The queries of a file, without documents, and perhaps the judgments of another.
+
+    Args:
+        name: what the dataset is called.
+        topics, qrels: see `with_topics` and `with_qrels`.
+
+    Raises:
+        InputError: see there.
+    """
+    nothing = Dataset(name, ir_datasets.Dataset(), in_memory=True)
+    asked = with_topics(nothing, topics)
+    return asked if qrels is None else with_qrels(asked, qrels)
+
+
 def _made(
     data: Dataset, hidden: tuple[str, ...], handlers: tuple[Any, ...], part: str, by: str
 ) -> Dataset:

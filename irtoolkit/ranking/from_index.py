@@ -7,18 +7,20 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from irtoolkit import __version__
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.ids import id_array
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.ranking.build_index import build
-from irtoolkit.ranking.candidates import corpus_line
+from irtoolkit.ranking.build_index import build, folder_index
+from irtoolkit.ranking.candidates import CORPUS_DEPTH, corpus_line
+from irtoolkit.ranking.kept import KeptIndex
 from irtoolkit.ranking.output import Output
 from irtoolkit.ranking.produce import formats
-from irtoolkit.ranking.systems import System
+from irtoolkit.ranking.systems import TASK_SETTINGS, System, TaskSettings, find_system
 from irtoolkit.retrievers.texts import Segments, view
 from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.publish import publish
@@ -62,6 +64,57 @@ def rank_corpus(
     queries = _queries(dataset, system)
     target = output if output is None or isinstance(output, Output) else Output(output)
     index = build(dataset, system, progress=progress)
+    key = f"{dataset.docs_key}\x1f{system.task.doc}\x1c"
+    return _ranked(dataset, queries, system, _Kept(index, key), depth, target)
+
+
+def rank_index(
+    folder: StrPath, system: str | None, settings: Mapping[str, Any], queries: Dataset, *,
+    depth: int | None = None, output: StrPath | Output | None = None,
+) -> tuple[Run, System]:  # fmt: skip
+    """The best documents of the index of a folder for every query, and the system that ranked them.
+
+    Args:
+        folder: the index.
+        system: what searches; by default what the index was built for.
+        settings: of the search.
+        queries: a dataset with queries, and perhaps judgments; see `queries_of_files`.
+        depth: rows kept for each query; by default as for a corpus.
+        output: where the run is also written to, with its record.
+
+    Raises:
+        InputError: see `folder_index`; no queries; or settings of a dataset's texts.
+    """
+    if depth is not None and depth < 1:
+        raise InputError(f"depth {depth} is not at least 1")
+    fixed = next((name for name in TASK_SETTINGS if name in settings), None)
+    if fixed is not None:
+        raise InputError(
+            f"setting {fixed} is not one of a search of an index",
+            remedy="name the dataset in place of the index",
+        )
+    index = folder_index(Path(folder), system, settings)
+    name = index.searched_by if system is None else find_system(system, settings).name
+    made = System(name, index.retriever, TaskSettings(doc=index.manifest.view))
+    target = output if output is None or isinstance(output, Output) else Output(output)
+    shards = "\x1f".join(f"{one.sha256} {one.deleted}" for one in index.manifest.shards)
+    kept = _Kept(index, f"{shards}\x1c")
+    wanted = CORPUS_DEPTH if depth is None else depth
+    return _ranked(queries, _queries(queries, made), made, kept, wanted, target), made
+
+
+class _Kept(NamedTuple):
+    """An index, and what tells its documents from others."""
+
+    opened: KeptIndex
+    key: str
+
+
+def _ranked(
+    dataset: Dataset, queries: Mapping[str, Segments], system: System, kept: _Kept, depth: int,
+    target: Output | None,
+) -> Run:  # fmt: skip
+    index = kept.opened
     if target is not None and target.say is not None:
         target.say(corpus_line(len(index), depth))
     relevant: Mapping[str, list[str]] = dataset.relevant() if dataset.judgments_are_here else {}
@@ -71,7 +124,7 @@ def rank_corpus(
     ranks = index.exact_ranks(list(queries), texts, relevant) if relevant else {}
     run = replace(run, exact_ranks=ranks or None)
     if target is not None:
-        made = {**_made(dataset, system, queries, depth), **dataset.replaced}
+        made = {**_made(dataset.id, kept.key, system, queries, depth), **dataset.replaced}
         seconds = time.monotonic() - started
         publish(run, target.path, made, seconds, ranks if relevant else None, form=target.form)
     return run
@@ -90,14 +143,14 @@ def _queries(dataset: Dataset, system: System) -> dict[str, Segments]:
 
 
 def _made(
-    dataset: Dataset, system: System, queries: Mapping[str, Segments], depth: int
+    name: str, key: str, system: System, queries: Mapping[str, Segments], depth: int
 ) -> dict[str, Any]:
-    """Everything that decides the run."""
-    digest = hashlib.sha256(f"{dataset.docs_key}\x1f{system.task.doc}\x1c".encode())
+    """Everything that decides the run; `key` tells its documents from others."""
+    digest = hashlib.sha256(key.encode())
     for query_id, segments in queries.items():
         digest.update("\x1f".join((query_id, *segments, "\x1e")).encode())
     return {
-        "dataset": dataset.id,
+        "dataset": name,
         "data": digest.hexdigest(),
         "system": system.name,
         "retriever": system.retriever.name,

@@ -88,6 +88,42 @@ def test_bad_input_is_one_line(irtoolkit: Command, words: list[str], said: str) 
     assert len(answer.err.splitlines()) == 1
 
 
+@pytest.mark.parametrize("index", [["ix"], ["--index", "ix"], ["ix", "bm25"]])
+def test_topics_are_ranked_with_a_folder(irtoolkit: Command, index: list[str]) -> None:
+    Path("topics.tsv").write_text("q1\twhale at sea\nq2\tboat\n")
+    Path("qrels.txt").write_text("q1 0 c 1\n")
+    assert irtoolkit("index", "docs.jsonl", "-o", "ix").status == 0
+    more = ["--topics", "topics.tsv", "--qrels", "qrels.txt"]
+    answer = irtoolkit("retrieve", "-o", "own.run", *more, *index)
+    assert (answer.status, answer.out) == (0, "")
+    assert answer.err.startswith(
+        "candidates: the corpus, 3 documents\nown.run: 2 queries, 6 rows; bm25"
+    )
+    assert irtoolkit("retrieve", "docs.jsonl", "bm25", "-o", "of.run", *more).status == 0
+    assert Path("own.run").read_bytes() == Path("of.run").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["ix"], "the index ix has no queries (--topics FILE gives some)"),
+        (["ix", "dense", "--topics", "t.tsv"], "the index ix is for bm25, not dense"),
+        (["ix", "--topics", "t.tsv", "--query", "title"], "setting query is not one of a search"),
+        (["ix", "--topics", "t.tsv", "--hits", "0"], "depth 0 is not at least 1"),
+        (["--index", "nothing", "--topics", "t.tsv"], "nothing is not an index"),
+        (["docs.jsonl", "--topics", "t.tsv"], "SYSTEM is missing"),
+        (["--topics", "t.tsv"], "DATASET is missing"),
+    ],
+)
+def test_topics_that_a_folder_cannot_rank(irtoolkit: Command, words: list[str], said: str) -> None:
+    Path("t.tsv").write_text("q1\twhale\n")
+    assert irtoolkit("index", "docs.jsonl", "-o", "ix").status == 0
+    answer = irtoolkit("retrieve", "-o", "x.run", *words)
+    assert (answer.status, len(answer.err.splitlines())) == (2, 1)
+    assert said in answer.err
+    assert not Path("x.run").exists()
+
+
 def test_search_builds_what_is_not_there(irtoolkit: Command) -> None:
     for _ in range(2):
         answer = irtoolkit("search", "docs.jsonl", "whale", "-k", "1")
