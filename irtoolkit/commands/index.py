@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
@@ -66,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.ranking.build_index import build, dataset_with, open_kept
+    from irtoolkit.ranking.build_index import build, dataset_with, folder_index, open_kept
     from irtoolkit.ranking.kept import is_index
     from irtoolkit.ranking.systems import find_system
 
@@ -74,9 +75,7 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError(f"--memory {args.memory} is not at least 1")
     settings, memory = parse_pairs(args.settings), args.memory << 20
     if args.delete or args.merge or args.info or args.verify:
-        # A folder knows what it was built for.
-        system = None if is_index(args.dataset) else args.system
-        index = open_kept(args.dataset, system, settings)
+        index = open_kept(args.dataset, args.system, settings)
         if args.verify:
             print(f"{index.verify():,} files are as they were written")
             return
@@ -94,7 +93,8 @@ def execute(args: argparse.Namespace) -> None:
         if args.add:
             if args.output is None:
                 raise InputError("--add needs the index", remedy="name it with --output FOLDER")
-            index = open_kept(args.output, None, settings).add(data, memory=memory)
+            known = folder_index(Path(args.output), args.system, settings, data.parts)
+            index = known.add(data, memory=memory)
         else:
             found = find_system(args.system or "bm25", settings, data.parts)
             index = build(data, found, args.output, memory=memory, replace=args.replace)

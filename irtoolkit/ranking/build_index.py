@@ -16,6 +16,7 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.cache import cache_home
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.datasets.memory import dataset_of_texts, is_text_file
 from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes import writer
@@ -23,7 +24,9 @@ from irtoolkit.indexes.form import KeptForm
 from irtoolkit.indexes.manifest import Manifest, Source
 from irtoolkit.indexes.shards import clean, opened, written
 from irtoolkit.ranking.index_folder import (
+    KEPT,
     damage_of,
+    other_documents,
     refuse_changed,
     refuse_foreign,
     refuse_other,
@@ -32,7 +35,7 @@ from irtoolkit.ranking.kept import KeptIndex
 from irtoolkit.ranking.produce import refuse_missing
 from irtoolkit.ranking.session_index import refuse_unindexable
 from irtoolkit.ranking.systems import System, find_system
-from irtoolkit.retrievers.texts import BLOCK_DOCS, text_batches
+from irtoolkit.retrievers.texts import BLOCK_DOCS, DEFAULT_VIEW, text_batches
 
 _log = logging.getLogger(__name__)
 
@@ -73,16 +76,23 @@ def open_kept(
     return _opened(place, found)
 
 
-def folder_index(folder: Path, system: str | None, settings: Mapping[str, Any]) -> KeptIndex:
+def folder_index(
+    folder: Path, system: str | None, settings: Mapping[str, Any], dataset: DatasetId | str = ""
+) -> KeptIndex:
     """The index of a folder, searched by what it was built for unless another system is named.
+
+    `dataset` tells systems of one name apart.
 
     Raises:
         InputError: see `KeptIndex`; no such system; or one that needs other documents.
     """
     if system is None:
         return KeptIndex(folder, settings)
-    other = find_system(system, settings)
-    return KeptIndex(folder, _given(other), other.retriever.name)
+    other = find_system(system, settings, dataset)
+    index = KeptIndex(folder, _given(other), other.retriever.name)
+    if other.task.doc not in (DEFAULT_VIEW, index.manifest.view):
+        raise other_documents(folder, f"doc={index.manifest.view}")
+    return index
 
 
 def build(
@@ -277,4 +287,4 @@ def kept_folder(data: Dataset, system: System) -> Path:
         source.content, system.retriever.format,
     ]  # fmt: skip
     name = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:32]
-    return cache_home() / "indexes" / name
+    return cache_home() / KEPT / name

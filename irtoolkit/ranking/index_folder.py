@@ -12,6 +12,8 @@ from irtoolkit.indexes.form import KeptForm
 from irtoolkit.indexes.manifest import Manifest, Source
 from irtoolkit.indexes.shards import DELETED, SHARDS, opened
 
+# Where irtoolkit's cache keeps indexes.
+KEPT = "indexes"
 # What a folder may hold before there is an index in it.
 _OWN = {"lock", SHARDS, DELETED, manifests.NAME, manifests.REPLACEMENT}
 
@@ -49,9 +51,26 @@ def refuse_other(known: Manifest, form: KeptForm, folder: Path) -> None:
     if known.kind != form.kind or kept != own:
         names = [key for key in {**kept, **own} if kept.get(key) != own.get(key)]
         said = ", ".join(f"{name}={kept.get(name)}" for name in names) or f"kind={known.kind}"
+        raise other_documents(folder, said)
+
+
+def other_documents(folder: Path, said: str) -> InputError:
+    """What is wrong where an index was built with other settings of documents."""
+    return InputError(
+        f"the index {folder} was built with {said}, which concerns the documents",
+        remedy="build another index for other settings",
+    )
+
+
+def refuse_cached(known: Manifest, folder: Path) -> None:
+    """Refuses to change an index in irtoolkit's cache, which is found again by its documents."""
+    from irtoolkit.datasets.cache import cache_home
+
+    if folder.resolve().parent == (cache_home() / KEPT).resolve():
+        name = known.sources[0].name
         raise InputError(
-            f"the index {folder} was built with {said}, which concerns the documents",
-            remedy="build another index for other settings",
+            f"the index of {name} in irtoolkit's cache holds the documents of {name}, no others",
+            remedy=f"give the index a folder: irtoolkit index {name} {known.retriever} -o FOLDER",
         )
 
 

@@ -16,7 +16,7 @@ from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes.form import KeptForm, OpenShard, Searcher
 from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.ranking.index import Index, listed_ids
-from irtoolkit.ranking.index_folder import refuse_other, searchable
+from irtoolkit.ranking.index_folder import refuse_cached, refuse_other, searchable
 from irtoolkit.retrievers.ordering import untied
 from irtoolkit.runs import Run
 
@@ -207,8 +207,9 @@ class KeptIndex(Index):
 
         Raises:
             InputError: a document that is not in it, or an id that is not a string; nothing is
-                deleted then.
+                deleted then. The index of a dataset in irtoolkit's cache, which stays as it is.
         """
+        refuse_cached(self.manifest, self.folder)
         gone = listed_ids(doc_ids)
         with writer.writing(self.folder):
             changes.delete(self.folder, gone)
@@ -229,8 +230,10 @@ class KeptIndex(Index):
             progress: whether to show a bar on a terminal.
 
         Raises:
-            InputError: a document whose id is in the index; other documents are only partly in.
+            InputError: a document whose id is in the index; other documents are only partly in; the
+                index of a dataset in irtoolkit's cache, which stays as it is.
         """
+        refuse_cached(self.manifest, self.folder)
         from irtoolkit.ranking.build_index import dataset_with, reading_of
 
         reading, maker = (

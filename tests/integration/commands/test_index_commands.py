@@ -68,6 +68,17 @@ def test_build_add_delete_merge_verify(irtoolkit: Command) -> None:
         (["index", "docs.jsonl", "--merge", "--verify"], "not allowed with argument"),
         (["index", "docs.jsonl", "random", "-o", "iy"], "random keeps no index"),
         (["index", "ix"], "ix is an index already (name a dataset; or use --info"),
+        (["index", "more.jsonl", "dense", "-o", "ix", "--add"], "ix is for bm25, not dense"),
+        (
+            ["index", "more.jsonl", "bm25", "-o", "ix", "--add", "--tokenizer", "cjk"],
+            "concerns the",
+        ),
+        (
+            ["index", "more.jsonl", "bm25", "-o", "ix", "--add", "--doc", "title"],
+            "with doc=default",
+        ),
+        (["index", "more.jsonl", "-o", "iy", "--add"], "iy is not an index"),
+        (["index", "ix", "dense", "--delete", "a"], "the index ix is for bm25, not dense"),
         (["index", "nothing"], "no dataset 'nothing'"),
         (["index", "more.jsonl", "-o", "ix"], "holds other documents: docs.jsonl"),
         (["index", "ix", "--delete", "zz"], "document zz is not in the index ix"),
@@ -86,6 +97,23 @@ def test_bad_input_is_one_line(irtoolkit: Command, words: list[str], said: str) 
     assert (answer.status, answer.out) == (2, "")
     assert said in answer.err
     assert len(answer.err.splitlines()) == 1
+    assert "  3 documents in 1 shard, " in irtoolkit("index", "ix", "--info").out
+
+
+def test_the_index_of_a_dataset_holds_its_documents(irtoolkit: Command) -> None:
+    assert irtoolkit("index", "docs.jsonl").status == 0
+    folder = next(Path("cache/indexes").iterdir())
+    for words in (
+        ["docs.jsonl", "--delete", "a"],
+        [str(folder), "--delete", "a"],
+        ["more.jsonl", "-o", str(folder), "--add"],
+    ):
+        answer = irtoolkit("index", *words)
+        assert (answer.status, answer.out) == (2, "")
+        assert "irtoolkit's cache holds the documents of docs.jsonl" in answer.err
+        assert "irtoolkit index docs.jsonl bm25 -o FOLDER" in answer.err
+    assert "a whale swims" in irtoolkit("search", "docs.jsonl", "whale").out
+    assert "  3 documents in 1 shard, " in irtoolkit("index", "docs.jsonl", "--info").out
 
 
 @pytest.mark.parametrize("index", [["ix"], ["--index", "ix"], ["ix", "bm25"]])
