@@ -152,7 +152,8 @@ def collect(
             score = sums[doc]
             if few:
                 sums[doc] = 0
-            if score < least or score == 0 or not live[low + doc]:
+            # Of damaged postings a document may be none of the shard's.
+            if score < least or score == 0 or low + doc >= size or not live[low + doc]:
                 continue
             if count == len(found):
                 if count < 2 * depth:

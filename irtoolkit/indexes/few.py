@@ -1,6 +1,7 @@
 """A few queries over postings by numpy alone, in processes that have not loaded the compiled loops yet.
 
-To load these takes longer than to add up the postings of a query. Scores, ties and order are the same.
+To load these takes longer than to add up the postings of a query, but not of many: a process that has
+added up as many as loading takes loads them. Scores, ties and order are the same.
 """
 
 from __future__ import annotations
@@ -11,21 +12,41 @@ from collections.abc import Sequence
 import numpy as np
 
 from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.weighted import QueryBatch, SearchedShard
 
-# Queries, and postings of them together, up to which adding up is faster than loading.
+# Queries, and postings of all queries of a process, up to which adding up is faster than loading.
 QUERIES, POSTINGS = 4, 1 << 23
+# Documents that take as long as a posting: each query goes over all of them.
+_DOCUMENTS = 8
+
+
+class Work:
+    """What a process has added up by numpy.
+
+    Attributes:
+        done: postings, and documents that take as long.
+    """
+
+    done = 0
 
 
 def is_faster(batches: Sequence[QueryBatch], parts: Sequence[SearchedShard]) -> bool:
-    """Whether to add up all postings of some queries is faster than to load the compiled loops."""
+    """Whether to add up all postings of some queries is faster than to load the compiled loops.
+
+    What it allows is counted as done.
+    """
     if "numba" in sys.modules or len(batches[0].starts) > QUERIES + 1:
         return False
-    found = sum(
+    work = sum(
         int((part.shard.starts[batch.terms + 1] - part.shard.starts[batch.terms]).sum())
+        + (len(batch.starts) - 1) * len(part.shard) // _DOCUMENTS
         for batch, part in zip(batches, parts, strict=True)
     )
-    return found <= POSTINGS
+    if Work.done + work > POSTINGS:
+        return False
+    Work.done += work
+    return True
 
 
 def best(
@@ -56,6 +77,12 @@ def _sums(part: SearchedShard, batch: QueryBatch, number: int, table: Floats) ->
         rows = slice(int(shard.starts[term]), int(shard.starts[term + 1]))
         # As the compiled loops round; a document is met once by a term.
         weights = (table[shard.classes[rows]] * scale + 1.0).astype(np.int64)
-        sums[shard.documents[rows]] += weights
+        documents = shard.documents[rows]
+        if documents.min(initial=0) < 0 or documents.max(initial=-1) >= len(sums):
+            place = part.docs.documents.folder / "documents.npy"
+            raise DamagedIndexError(
+                "damaged: it has documents that are not in the index", file=place
+            )
+        sums[documents] += weights
     sums[part.docs.deleted] = 0
     return sums

@@ -64,9 +64,11 @@ class SearchedShard:
 
     def places(self, terms: Strings) -> Ints:
         """(t,) the number of each term, or -1."""
-        if self._found is None or self._found[0] is not terms:
-            self._found = terms, self.shard.places(terms)
-        return self._found[1]
+        # Searches in several threads share the shard: what one has kept, another replaces.
+        found = self._found
+        if found is None or found[0] is not terms:
+            self._found = found = terms, self.shard.places(terms)
+        return found[1]
 
     @cached_property
     def live(self) -> NDArray[np.uint8]:
@@ -87,15 +89,16 @@ class SearchedShard:
 
     def table(self, weighting: Weighting, average: float) -> Floats:
         """The weight of each class."""
-        if self._table is None or self._table[:2] != (weighting, average):
+        kept = self._table
+        if kept is None or kept[:2] != (weighting, average):
             shard = self.shard
             # As many as the numbers of classes can say, so that damage does not lead out of them.
             made = np.zeros(max(len(shard.class_counts), 1 << 16))
             made[: len(shard.class_counts)] = weighting.weights(
                 shard.class_counts, shard.class_lengths, average
             )
-            self._table = weighting, average, made
-        return self._table[2]
+            self._table = kept = weighting, average, made
+        return kept[2]
 
     def frequencies(self, places: Ints) -> Ints:
         """(t,) number of documents that have each term."""

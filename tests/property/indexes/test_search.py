@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, id_array, rank_ids
 from irtoolkit.indexes import few, pruned
 from irtoolkit.indexes.documents import Documents, DocumentsWriter
@@ -21,7 +24,7 @@ from irtoolkit.indexes.queries import CountedQueries, QueryTerms
 from irtoolkit.indexes.search import PostingsSearch
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.tokens import Counted
-from irtoolkit.indexes.weighted import ShardDocuments
+from irtoolkit.indexes.weighted import SearchedShard, ShardDocuments, WeightedQueries
 from irtoolkit.retrievers.kept import BM25Weighting
 
 # Random collections; more of them where somebody has the time.
@@ -323,3 +326,62 @@ def test_numpy_breaks_ties_as_compiled_code_does(seed: int, shards: int) -> None
         expected = collection.found(collection.search)
         patch.setattr(few, "is_faster", lambda *_: True)
         assert collection.found(collection.search) == expected
+
+
+def test_a_process_with_many_queries_loads_compiled_code(
+    large: Large, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "numba")
+    monkeypatch.setattr(few.Work, "done", 0)
+    monkeypatch.setattr(few, "POSTINGS", 1_000_000)
+    weighting = BM25Weighting("lucene", 0.9, 0.4, 0.5, 0.25)
+    asked = WeightedQueries(large.search, CountedQueries.of(large.queries[2:3]), weighting)
+    batches = [asked.batch(part) for part in large.search.parts]
+    faster = [few.is_faster(batches, large.search.parts) for _ in range(200)]
+    assert faster[0]
+    assert not faster[-1]
+    assert faster == sorted(faster, reverse=True)
+    # A query over few postings goes over all documents nevertheless.
+    assert faster.count(True) <= 1_000_000 / (150_000 / 8)
+
+
+@pytest.mark.parametrize("by_numpy", [False, True])
+def test_a_damaged_posting_leads_to_no_other_document(
+    by_numpy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(few, "is_faster", lambda *_: by_numpy)
+    writer = DocumentsWriter(tmp_path, texts=False)
+    writer.add([f"d{number}" for number in range(100)], [])
+    writer.close()
+    # So few documents have the term that only these are looked at.
+    shard = shard_of([[0]] * 96 + [[1]] * 4, 2)
+    search = PostingsSearch([(shard, ShardDocuments(Documents(tmp_path), np.empty(0, np.int64)))])
+    # What follows in memory is no document, though it looks like one.
+    search.parts[0].live = np.ones(1 << 18, np.uint8)[: len(shard)]
+    shard.documents[-2] = len(shard) + 5
+    query, weighting = CountedQueries.of([{"t1": 1}]), BM25Weighting("lucene", 0.9, 0.4, 0.5, 0.25)
+    if by_numpy:
+        with pytest.raises(InputError, match=r"documents\.npy: damaged.*--replace"):
+            search.search(query, weighting, 10)
+    else:
+        assert search.search(query, weighting, 10).documents.tolist() == [99, 97, 96]
+
+
+def test_searches_in_several_threads_have_their_own_terms_and_weights(tmp_path: Path) -> None:
+    shard, docs = Collection(tmp_path, 3, 1).parts[0]
+    own, other = Strings.of(list(shard.terms)), Strings.of(list(shard.terms)[::-1])
+    weighting, others = (BM25Weighting("lucene", k1, 0.4, 0.5, 0.25) for k1 in (0.9, 2.0))
+    alone = SearchedShard(shard, docs)
+    theirs = {
+        "_found": (other, alone.places(other)), "_table": (others, 5.0, alone.table(others, 5.0)),
+    }  # fmt: skip
+
+    class Shared(SearchedShard):
+        """As soon as one search has kept something, another one keeps its own."""
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            super().__setattr__(name, value if value is None else theirs.get(name, value))
+
+    shared = Shared(shard, docs)
+    assert shared.places(own).tolist() == list(range(len(shard.terms)))
+    assert shared.table(weighting, 5.0).tolist() == alone.table(weighting, 5.0).tolist()
