@@ -19,6 +19,8 @@ from irtoolkit.base.errors import InputError
 StrPath = str | os.PathLike[str]
 # UTF-8's byte order mark.
 _MARK = b"\xef\xbb\xbf"
+# Flag of a member of a .zip that a password protects.
+_ENCRYPTED = 1
 
 
 def is_gzip(path: StrPath) -> bool:
@@ -171,8 +173,9 @@ def _reading(path: StrPath) -> Iterator[_Place]:
     try:
         yield place
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        form = ".zip" if _is_zip(path) else "gzip"
         raise InputError(
-            f"damaged gzip data: {error}",
+            f"damaged {form} data: {error}",
             file=path,
             line=place.line + 1,
             remedy="copy or download the file again",
@@ -186,9 +189,13 @@ def _reading(path: StrPath) -> Iterator[_Place]:
 
 
 def _opened(path: StrPath) -> IO[bytes]:
-    if os.fspath(path).endswith(".zip"):
+    if _is_zip(path):
         return _opened_zip(path)
     return cast(IO[bytes], gzip.open(path, "rb") if is_gzip(path) else open(path, "rb"))
+
+
+def _is_zip(path: StrPath) -> bool:
+    return os.fspath(path).endswith(".zip")
 
 
 def _opened_zip(path: StrPath) -> IO[bytes]:
@@ -201,6 +208,10 @@ def _opened_zip(path: StrPath) -> IO[bytes]:
                 f"the archive has {len(names)} files, not one",
                 file=path,
                 remedy="unpack it, and give the file that is meant",
+            )
+        if archive.getinfo(names[0]).flag_bits & _ENCRYPTED:
+            raise InputError(
+                "the archive has a password", file=path, remedy="unpack it, and give the file"
             )
         # The member keeps the archive open for itself.
         return cast(IO[bytes], io.BufferedReader(cast(io.RawIOBase, archive.open(names[0]))))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.analysis import Analyzer, Tokenizer
 from irtoolkit.base.ids import Ints
-from irtoolkit.indexes.strings import Strings
+from irtoolkit.indexes.strings import Strings, encoded
 
 # Texts that a core handles at once.
 BLOCK = 1 << 13
@@ -88,9 +88,7 @@ class _Table:
         if len(hard):
             # What is beyond ASCII is split by Python, and only numbered here.
             split, lower = self._analyze.split, self._analyze.lower
-            apart = [
-                b"\xff".join(t.encode() for t in split(lower(texts[i]))) for i in hard.tolist()
-            ]
+            apart = [b"\xff".join(map(encoded, split(lower(texts[i])))) for i in hard.tolist()]
             starts = np.cumsum([0, *map(len, apart)])
             rest = Strings(np.frombuffer(b"".join(apart), np.uint8), starts)
             more, first, last = self._tokens(rest, SPLIT)

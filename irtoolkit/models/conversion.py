@@ -68,9 +68,10 @@ def _colbert(source: Path, folder: Path, base: str) -> None:
     path = only_file(source, "*.dnn")
     content = read_torch(path)
     state = content.get("model_state_dict") if isinstance(content, dict) else None
-    if not isinstance(state, dict) or not any(name.endswith("linear.weight") for name in state):
+    given = state if isinstance(state, dict) else {}
+    weights = {name.removeprefix("module."): value for name, value in given.items()}
+    if "linear.weight" not in weights:
         raise InputError("no ColBERT: it has no linear.weight", file=path)
-    weights = {name.removeprefix("module."): value for name, value in state.items()}
     config, tokenizer = base_parts(base)
     kept = {
         name: value.contiguous()
@@ -121,6 +122,8 @@ def _crealm(source: Path, folder: Path, base: str) -> None:
     norm = "layernorm" if "layernorm/gamma" in ends else "layer_normalization"
     wanted = ("dense/kernel", "dense/bias", f"{norm}/gamma", f"{norm}/beta")
     absent = [name for name in wanted if name not in ends]
+    if weights and "bert.pooler.dense.weight" not in weights:
+        absent.append("bert/pooler/dense/kernel")
     if absent or not weights:
         raise InputError(
             f"no c-REALM: it has no variable {(absent or ['bert/...'])[0]}", file=index,

@@ -173,9 +173,10 @@ def view(record: Any, name: str) -> Segments:
     """
     if name == DEFAULT_VIEW:
         return (record.default_text(),)
-    token = mask_of(name)
-    if token is not None and hasattr(record, "with_mask"):
-        if name.startswith(MASKED_LEFT):
+    token, left = mask_of(name), name.startswith(MASKED_LEFT)
+    needs = ("with_mask", "right") if left else ("with_mask",)
+    if token is not None and all(hasattr(record, each) for each in needs):
+        if left:
             record = record._replace(right=type(record.right)())
         return (record.with_mask(token),)
     segments: list[str] = []

@@ -65,3 +65,10 @@ def test_many_queries_are_counted_as_each_is(queries: list[list[str]]) -> None:
     each = [counted([query], "standard", analyze) for query in queries]
     assert by_term(together) == [by_term(query)[0] for query in each]
     assert by_term(together.part(3, 9)) == by_term(together)[3:9]
+
+
+@pytest.mark.parametrize("count", [1, MANY])
+def test_half_a_character_of_a_query_is_refused_however_many_there_are(count: int) -> None:
+    analyze = analyzer("char", "none", "none")
+    with pytest.raises(InputError, match="half a surrogate pair"):
+        counted([["whole", "half \ud83d"]] * count, "char", analyze)

@@ -103,6 +103,12 @@ def test_colbert(prefix: str, base: Path, tmp_path: Path) -> None:
     assert len(of_docs[1]) == len(words) + 1 - sum(not c.isalnum() and c != " " for c in TEXTS[1])
 
 
+def test_a_layer_of_another_model_is_no_colbert(base: Path, tmp_path: Path) -> None:
+    torch.save({"model_state_dict": {"pooler.linear.weight": torch.ones(2, 2)}}, tmp_path / "a.dnn")
+    with pytest.raises(InputError, match=r"no linear\.weight"):
+        convert("colbert", tmp_path / "a.dnn", tmp_path / "ColBERT", str(base))
+
+
 def test_squared_distances_order_documents_as_cosines_do() -> None:
     generator = torch.Generator().manual_seed(1)
     unit = torch.nn.functional.normalize
@@ -215,6 +221,19 @@ def test_crealm(scope: str, base: Path, tmp_path: Path) -> None:
                     projected, (8,), torch.tensor(gamma), torch.tensor(beta)
                 )
             np.testing.assert_allclose(ours, theirs[0].numpy(), atol=1e-4)
+
+
+def test_a_module_without_a_pooler_is_no_crealm(base: Path, tmp_path: Path) -> None:
+    names = ("dense/kernel", "dense/bias", "LayerNorm/gamma", "LayerNorm/beta")
+    ends = {f"module/{name}": np.ones(2, np.float32) for name in names}
+    body = {
+        name: array
+        for name, array in realm_variables(bert(base), "module/")
+        if "pooler" not in name
+    }
+    save_bundle(tmp_path / "retriever" / "variables" / "variables", ends | body)
+    with pytest.raises(InputError, match="no variable bert/pooler/dense/kernel"):
+        convert("c-realm", tmp_path / "retriever", tmp_path / "c-REALM", str(base))
 
 
 def test_two_encoders_in_a_module_are_refused(base: Path, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -13,7 +13,7 @@ from irtoolkit.models.cuts import Cut
 from irtoolkit.ranking.from_index import rank_corpus
 from irtoolkit.ranking.produce import rank_dataset
 from irtoolkit.ranking.systems import System
-from irtoolkit.retrievers.texts import mask_of
+from irtoolkit.retrievers.texts import mask_of, view
 from tests import tiny
 
 CHOICES: list[tuple[dict[str, Any], Cut | None]] = [
@@ -52,6 +52,22 @@ def test_views_with_a_mask() -> None:
     assert mask_of("masked:<mask>") == "<mask>"
     assert mask_of("default") is None
     assert mask_of("left") is None
+
+
+class Removed(NamedTuple):
+    """A query that only knows where something was removed."""
+
+    query_id: str
+    text: str
+
+    def with_mask(self, token: str) -> str:
+        return f"{self.text} {token} after"
+
+
+def test_a_query_that_does_not_know_its_sides_has_no_left_one() -> None:
+    assert view(Removed("q", "before"), "masked:<m>") == ("before <m> after",)
+    with pytest.raises(InputError, match="Removed has no text field 'masked-left:<m>'"):
+        view(Removed("q", "before"), "masked-left:<m>")
 
 
 def test_a_tokenizer_that_tells_no_places_is_refused(

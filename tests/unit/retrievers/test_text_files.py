@@ -99,6 +99,23 @@ def test_an_archive_must_be_whole_and_have_one_file(tmp_path: Path) -> None:
         list(file_texts(path))
 
 
+def test_a_damaged_archive_and_one_with_a_password_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "texts.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.txt", "a text of words\n" * 99)
+    whole = bytearray(path.read_bytes())
+    locked, broken = whole.copy(), whole.copy()
+    for flags in (6, whole.index(b"PK\1\2") + 8):
+        locked[flags] |= 1
+    path.write_bytes(locked)
+    with pytest.raises(InputError, match=r"the archive has a password .*unpack it"):
+        list(file_texts(path))
+    broken[35:45] = b"\xff" * 10
+    path.write_bytes(broken)
+    with pytest.raises(InputError, match=r"texts\.zip:1: damaged \.zip data"):
+        list(file_texts(path))
+
+
 # -- statistics -------------------------------------------------------------------------------
 
 
