@@ -18,6 +18,22 @@ FLAGS = "setting_flags"
 _NUMBER = re.compile(r"-\.?[0-9].*")
 
 
+# Flags of one command that people expect of others.
+_ELSEWHERE = {"-k": "--hits", "--top-k": "--hits", "--topk": "--hits"}
+
+
+class AtLeastOne(argparse.Action):
+    """Stores a number that is at least 1; an error names the flag as it was typed."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
+        option_string: str | None = None,
+    ) -> None:  # fmt: skip
+        if values < 1:
+            raise InputError(f"{option_string} {values} is not at least 1")
+        setattr(namespace, self.dest, values)
+
+
 class CommandParser(argparse.ArgumentParser):
     """A parser whose errors are one line.
 
@@ -88,9 +104,18 @@ class CommandParser(argparse.ArgumentParser):
 
     def _refuse(self, word: str) -> NoReturn:
         if not word.startswith("-"):
-            self.error(f"one argument too many: {word!r}")
+            self.error(f"one argument too many: {word!r}{self._hint()}")
         flag = word.partition("=")[0]
-        self.error(f"no flag {flag}; {did_you_mean(flag, self.flags())}".rstrip("; "))
+        known = _ELSEWHERE.get(flag)
+        near = f"did you mean {known}?" if known in self.flags() else ""
+        self.error(f"no flag {flag}; {near or did_you_mean(flag, self.flags())}".rstrip("; "))
+
+    def _hint(self) -> str:
+        """What a command with a free text, or with a single name, says of one more word."""
+        last = next((a.metavar for a in reversed(self._actions) if not a.option_strings), None)
+        if last == "TEXT":
+            return "; put a text of several words between quotes"
+        return "; name one command" if last == "COMMAND" else ""
 
 
 def naming_flags(error: InputError, args: argparse.Namespace, flags: Sequence[str]) -> InputError:

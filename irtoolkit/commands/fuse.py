@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 
 from irtoolkit.commands import add_output, add_run_form, note, parse_pairs, shown
+from irtoolkit.commands._parsing import AtLeastOne
 
 HELP = "fuse runs into one"
 EXAMPLES = (
@@ -62,7 +63,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="runs to train on, in the order of RUN; default: those that are fused",
     )  # fmt: skip
     parser.add_argument(
-        "--depth", "--hits", type=int, metavar="N", help="rows per query; default: all"
+        "--depth",
+        "--hits",
+        type=int,
+        action=AtLeastOne,
+        metavar="N",
+        help="rows per query; default: all",
     )
     parser.add_argument("--tag", metavar="T", help="run tag; default: the method's name")
 

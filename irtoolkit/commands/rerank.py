@@ -18,6 +18,7 @@ from irtoolkit.commands import (
     written,
 )
 from irtoolkit.commands._datasets import add_ranked, ranked_dataset
+from irtoolkit.commands._parsing import AtLeastOne
 
 HELP = "rank the best documents of a run again"
 EXAMPLES = (
@@ -34,7 +35,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_output(parser)
     add_run_form(parser)
     parser.add_argument(
-        "--depth", "--hits", type=int, default=100, metavar="N",
+        "--depth", "--hits", type=int, action=AtLeastOne,
+        default=100, metavar="N",
         help="documents ranked again; default: 100",
     )  # fmt: skip
     parser.add_argument(

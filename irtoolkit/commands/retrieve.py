@@ -29,6 +29,7 @@ from irtoolkit.commands import (
     written,
 )
 from irtoolkit.commands._datasets import add_ranked, ranked_dataset
+from irtoolkit.commands._parsing import AtLeastOne
 
 if TYPE_CHECKING:
     from irtoolkit.ranking.systems import System
@@ -53,7 +54,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_output(parser)
     add_run_form(parser)
     parser.add_argument(
-        "--depth", "--hits", type=int, metavar="N",
+        "--depth", "--hits", type=int, action=AtLeastOne,
+        metavar="N",
         help="rows per query; default: all of a pool, 1,000 of a corpus",
     )  # fmt: skip
     add_ranked(parser)

@@ -22,6 +22,7 @@ from irtoolkit.commands import (
     print_json,
     shown,
 )
+from irtoolkit.commands._parsing import AtLeastOne
 
 HELP = "grid search for a system's settings"
 EXAMPLES = (
@@ -39,7 +40,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_measures(parser)
     parser.add_argument(
-        "--depth", "--hits", type=int, default=1000, metavar="N", help="default: 1000"
+        "--depth",
+        "--hits",
+        type=int,
+        action=AtLeastOne,
+        default=1000,
+        metavar="N",
+        help="default: 1000",
     )
     add_output(parser, "keep the points here, as JSON", required=False)
     add_settings(parser)

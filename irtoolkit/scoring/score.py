@@ -103,18 +103,29 @@ class Scores:
         """
         if by is None:
             rows: list[list[TableCell]] = [
-                [name, *row.values()] for name, row in self.figures().items()
+                [name, *self._cells(row)] for name, row in self.figures().items()
             ]
             title = f"{self.dataset.id}: {self.averaging}"
             return TextTable(["run", *self.measures], rows, title)
         sizes = {part: len(queries) for part, queries in self.dataset.breakdown(by).items()}
         parts: list[list[TableCell]] = [
-            [name, part, sizes[part], *row.values()]
+            [name, part, sizes[part], *self._cells(row)]
             for name, found in self.by(by).items()
             for part, row in found.items()
         ]
         title = f"{self.dataset.id}: mean over the queries of each part"
         return TextTable(["run", by, "queries", *self.measures], parts, title)
+
+    def counts(self, measure: str) -> bool:
+        """Whether a measure counts something, as num_rel_ret does."""
+        return str(self.measures[measure].NAME).startswith("Num")
+
+    def _cells(self, row: Mapping[str, float]) -> list[TableCell]:
+        """Figures of a row; those of counts are whole numbers, if no mean was taken."""
+        return [
+            int(value) if self.counts(measure) and value.is_integer() else value
+            for measure, value in row.items()
+        ]
 
     def to_frame(self) -> Any:
         """The figures as a pandas DataFrame, a row for each system."""

@@ -19,15 +19,10 @@ def trec_eval_lines(scores: Scores) -> Iterator[str]:
         for place, query_id in enumerate(evaluation.query_ids):
             for measure in scores.measures:
                 value = float(evaluation.per_query(measure)[place])
-                yield _line(measure, str(query_id), value, _counts(scores, measure))
+                yield _line(measure, str(query_id), value, scores.counts(measure))
         yield f"{'runid':<{_NAME}}\tall\t{scores.runs[system].tag}"
         for measure, value in evaluation.figures().items():
-            yield _line(measure, "all", value, _counts(scores, measure))
-
-
-def _counts(scores: Scores, measure: str) -> bool:
-    """Whether a measure counts something, as num_rel_ret does."""
-    return str(scores.measures[measure].NAME).startswith("Num")
+            yield _line(measure, "all", value, scores.counts(measure))
 
 
 def _line(measure: str, query_id: str, value: float, whole: bool) -> str:

@@ -68,6 +68,9 @@ def test_every_command_says_the_version(irtoolkit: Command) -> None:
         (["retreive", SAMPLE], ["no command 'retreive'", "did you mean retrieve"]),
         (["eval", SAMPLE, "x.run", "--mesures", "AP"], ["--mesures", "did you mean --measures"]),
         (["datasets", SAMPLE, "more"], ["one argument too many: 'more'"]),
+        (["help", "models", "more"], ["one argument too many: 'more'; name one command"]),
+        (["retrieve", SAMPLE, "bm25", "-o", "x.run", "-k", "5"], ["did you mean --hits?"]),
+        (["retrieve", SAMPLE, "bm25", "-o", "x.run", "--hits", "0"], ["--hits 0 is not at least"]),
     ],
 )
 def test_near_misses_of_commands_and_flags(
@@ -314,6 +317,17 @@ def test_what_trec_evals_groups_lack_is_said(irtoolkit: Command) -> None:
     made(irtoolkit("retrieve", SAMPLE, "bm25", "-o", "a.run"))
     answer = made(irtoolkit("eval", SAMPLE, "a.run", "-m", "official"))
     assert answer.err == "note: official is shown without gm_map, which ir_measures lacks\n"
+
+
+def test_counts_are_whole_numbers_as_in_trec_eval(irtoolkit: Command) -> None:
+    Path("a.qrels").write_text("q1 0 d1 1\nq2 0 d1 1\n")
+    Path("a.run").write_text("q1 Q0 d1 1 2.0 a\nq2 Q0 d2 1 2.0 a\n")
+    asked = ("-m", "num_q", "-m", "num_rel_ret", "-m", "map", "a.qrels", "a.run")
+    rows = made(irtoolkit("eval", *asked, "--format", "csv")).out.splitlines()
+    assert rows == ["run,num_q,num_rel_ret,map", "a.run,2,1,0.5"]
+    assert made(irtoolkit("eval", *asked)).out.splitlines()[-1].split() == [
+        "a.run", "2", "1", "0.5000",
+    ]  # fmt: skip
 
 
 # -- outputs -------------------------------------------------------------------------------------
