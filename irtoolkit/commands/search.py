@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
+from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import TYPE_CHECKING
 
-from irtoolkit.base.errors import InputError
 from irtoolkit.base.textwidth import printable, wrap
-from irtoolkit.commands import add_settings, parse_pairs, print_json
+from irtoolkit.commands import add_settings, note, parse_pairs, print_json
+from irtoolkit.commands._parsing import AtLeastOne
 
 if TYPE_CHECKING:
     from irtoolkit.ranking.hits import Hit, SearchResult
@@ -34,7 +37,9 @@ _BEGIN, _END = "\ue000", "\ue001"
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("index", metavar="INDEX")
     parser.add_argument("text", metavar="TEXT", nargs="?", help="default: read from the terminal")
-    parser.add_argument("-k", "--hits", type=int, default=10, metavar="N", help="default: 10")
+    parser.add_argument(
+        "-k", "--hits", type=int, default=10, metavar="N", action=AtLeastOne, help="default: 10"
+    )
     parser.add_argument(
         "--system",
         metavar="SYSTEM",
@@ -48,8 +53,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    if args.hits < 1:
-        raise InputError(f"--hits {args.hits} is not at least 1")
     index = _opened(args)
     if args.text is not None:
         _show(index, args.text, args)
@@ -57,7 +60,8 @@ def execute(args: argparse.Namespace) -> None:
     asking = sys.stdin.isatty() and sys.stdout.isatty()
     if asking:
         print(f"{len(index):,} documents; an empty line or Ctrl-D ends", file=sys.stderr)
-    while True:
+    blank: list[int] = []
+    for number in count(1):
         try:
             line = input("> ") if asking else sys.stdin.readline()
         except EOFError:
@@ -66,6 +70,20 @@ def execute(args: argparse.Namespace) -> None:
             break
         if line.strip():
             _show(index, line.strip(), args, named=not asking)
+        else:
+            blank.append(number)
+    if blank:
+        note(_skipped(blank))
+
+
+def _skipped(blank: Sequence[int]) -> str:
+    """What is said of lines without a query."""
+    if len(blank) == 1:
+        return f"note: line {blank[0]} of the input is empty and has no result"
+    return (
+        f"note: {len(blank):,} lines of the input are empty and have no result,"
+        f" the first is line {blank[0]}"
+    )
 
 
 def _opened(args: argparse.Namespace) -> KeptIndex:
@@ -87,7 +105,7 @@ def _show(index: KeptIndex, text: str, args: argparse.Namespace, named: bool = F
     if named:
         print(printable(text))
     if not found:
-        print(f"no document matches {text!r}")
+        print(printable(repr(found)))
     _print(found)
     if named:
         print(flush=True)
@@ -100,20 +118,54 @@ def _print(found: SearchResult) -> None:
     bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     for hit in found:
         print(f"{hit.rank:>3}  {hit.score:.4f}  {printable(hit.doc_id)}")
-        for line in wrap(_passage(hit, 3 * (width - 5)), max(20, width - 5)):
+        # About three lines, which end before they are full.
+        for line in _marked(*_passage(hit, 27 * (width - 5) // 10), max(20, width - 5)):
             shown = line.replace(_BEGIN, _BOLD if bold else "")
             print(f"     {shown.replace(_END, _PLAIN if bold else '')}")
 
 
-def _passage(hit: Hit, most: int) -> str:
-    """The part of a text around its first match, with marks around matches."""
+def _passage(hit: Hit, most: int) -> tuple[str, list[tuple[int, int]]]:
+    """The part of a text around its first match, cut between words, and the matches in it."""
     text = "".join(c if c.isprintable() and c not in (_BEGIN, _END) else " " for c in hit.text)
-    matches = list(hit.matches)
+    matches = hit.matches
     first = max(0, matches[0][0] - most // 4) if matches and matches[0][0] > most // 2 else 0
     last = min(len(text), first + most)
-    parts, at = ["…" if first else ""], first
-    for begin, end in matches:
-        if first <= begin and end <= last:
-            parts += [text[at:begin], _BEGIN, text[begin:end], _END]
-            at = end
-    return "".join([*parts, text[at:last], "…" if last < len(text) else ""])
+    if first and not text[first - 1].isspace():
+        space = text.find(" ", first, matches[0][0])
+        first = first if space < 0 else space + 1
+    if last < len(text) and not text[last].isspace():
+        space = text.rfind(" ", first, last)
+        last = last if space < first + most // 2 else space
+    head = "…" if first else ""
+    cut = f"{head}{text[first:last]}{'…' if last < len(text) else ''}"
+    move = len(head) - first
+    inside = [(a + move, b + move) for a, b in matches if first <= a and b <= last]
+    return cut, inside
+
+
+def _marked(text: str, matches: Sequence[tuple[int, int]], width: int) -> Iterator[str]:
+    """The lines of a text with marks around matches; a match that is broken is marked on each."""
+    at = 0
+    for line in wrap(text, width):
+        shown = ""
+        # Words are as in the text, and only white space between them may differ.
+        for word in re.split("( +)", line):
+            if not word or word.isspace():
+                shown += word
+                continue
+            begin = text.index(word, at)
+            at = begin + len(word)
+            shown += _with_marks(word, begin, matches)
+        yield shown
+
+
+def _with_marks(word: str, begin: int, matches: Sequence[tuple[int, int]]) -> str:
+    """A word of a text, which begins there, with marks around what matches of it."""
+    parts, at, end = [], begin, begin + len(word)
+    for first, last in matches:
+        if first < end and last > begin:
+            first, last = max(first, begin), min(last, end)
+            own = word[first - begin : last - begin]
+            parts += [word[at - begin : first - begin], _BEGIN, own, _END]
+            at = last
+    return "".join([*parts, word[at - begin :]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from html import escape
 from typing import Any, NamedTuple
 
 from irtoolkit.base.tables import TableCell, TextTable
@@ -35,10 +36,11 @@ class SearchResult(Sequence[Hit]):
 
     Attributes:
         query: the text that was searched for.
+        why_none: why nothing was found, where that is known; else empty.
     """
 
-    def __init__(self, query: str, hits: Iterable[Hit]) -> None:
-        self.query, self._hits = query, tuple(hits)
+    def __init__(self, query: str, hits: Iterable[Hit], why_none: str = "") -> None:
+        self.query, self._hits, self.why_none = query, tuple(hits), why_none
 
     def __len__(self) -> int:
         return len(self._hits)
@@ -71,11 +73,15 @@ class SearchResult(Sequence[Hit]):
         ]
         return TextTable(["rank", "document", "score", "text"], rows, printable(self.query, " "))
 
+    def _nothing(self) -> str:
+        why = f": {self.why_none}" if self.why_none else ""
+        return f"no document matches {self.query!r}{why}"
+
     def __repr__(self) -> str:
-        return str(self._table())
+        return str(self._table()) if self._hits else self._nothing()
 
     def _repr_html_(self) -> str:
-        return self._table().to_html()
+        return self._table().to_html() if self._hits else f"<p>{escape(self._nothing())}</p>"
 
 
 def _short(text: str) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
+from irtoolkit.base import analysis
 from irtoolkit.base.errors import InputError
 from irtoolkit.ranking.hits import Hit, SearchResult
 from irtoolkit.runs import Run
@@ -81,7 +83,19 @@ class Index(ABC):
         for rank, (doc_id, score) in enumerate(zip(ids, scores, strict=False), 1):
             text = texts.get(doc_id, "")
             hits.append(Hit(rank, doc_id, score, text, self._matches(query, text)))
-        return SearchResult(query, hits)
+        return SearchResult(query, hits, "" if hits else self._why_none(query))
+
+    def _why_none(self, query: str) -> str:
+        """Why a query that finds nothing finds nothing, where its own words tell; else empty."""
+        settings = self.settings()
+        if not {"tokenizer", "stop", "stem"} <= settings.keys():
+            return ""
+        own = analysis.analyzer(*analysis.analysis_of(settings))
+        words = own.split(own.lower(query))
+        if not words:
+            return "it has no words"
+        stopped = all(own.term(word) is None for word in words)
+        return "all its words are stop words" if stopped else ""
 
     def texts(self, doc_ids: str | Iterable[str]) -> dict[str, str]:
         """The texts of some documents, as the system read them, by id; empty where none is kept.
@@ -154,6 +168,9 @@ def _named(queries: Any) -> dict[str, Any]:
 
 
 def _depth(k: int) -> int:
+    if isinstance(k, bool) or not isinstance(k, Integral):
+        raise InputError(f"k={k!r} is not a whole number", remedy="k is how many are returned")
+    k = int(k)
     if k < 1:
         raise InputError(f"k={k} is not at least 1")
     return k

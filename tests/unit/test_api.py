@@ -311,6 +311,9 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "settings of a System": (
         lambda: ir.retrieve("csfcube/sample", System.make("x", "bm25", {}), k1=1), "made already"),
     "k": (lambda: ir.index(DOCS).search("cat", k=0), "k=0 is not at least 1"),
+    "k text": (lambda: ir.index(DOCS).search("cat", k="3"), "k='3' is not a whole number"),  # type: ignore[arg-type]
+    "k None": (lambda: ir.index(DOCS).search("cat", k=None), "k=None is not a whole number"),  # type: ignore[arg-type]
+    "k True": (lambda: ir.index(DOCS).search_many(["cat"], k=True), "k=True is not a whole number"),
     "depth": (lambda: ir.retrieve("csfcube/sample", depth=0), "depth 0 is not at least 1"),
     "one run to fuse": (lambda: ir.fuse(RUN), "fuse"),
     "a fusion method": (lambda: ir.fuse(RUN, RUN, method="best"), "best"),

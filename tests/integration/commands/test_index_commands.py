@@ -8,10 +8,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from html import escape
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+import irtoolkit as ir
 from irtoolkit.commands import search
 from irtoolkit.ranking.hits import Hit, SearchResult
 from tests.conftest import Answer
@@ -84,7 +87,9 @@ def test_build_add_delete_merge_verify(irtoolkit: Command) -> None:
         (["index", "ix", "--delete", "zz"], "document zz is not in the index ix"),
         (["index", "csfcube/sample", "--info"], "irtoolkit index csfcube/sample bm25"),
         (["search", "ix", ""], "the query has no text"),
-        (["search", "ix", "whale", "-k", "0"], "--hits 0 is not at least 1"),
+        (["search", "ix", "whale", "-k", "0"], "-k 0 is not at least 1"),
+        (["search", "ix", "whale", "--hits", "0"], "--hits 0 is not at least 1"),
+        (["search", "ix", "a", "whale"], "too many: 'whale'; put a text of several words between"),
         (["search", "ix", "whale", "--system", "dense"], "the index ix is for bm25, not dense"),
         (["search", "ix", "whale", "--system", "random"], "the index ix is for bm25, not random"),
         (["search", "ix", "whale", "--tokenizer", "cjk"], "which concerns the documents"),
@@ -168,6 +173,32 @@ def test_lines_fit_a_hundred_columns(irtoolkit: Command) -> None:
     assert any("whale" in line for line in lines[2:])
 
 
+def test_marks_take_no_width_and_words_stay_whole(irtoolkit: Command) -> None:
+    words = [f"{'whale' if n % 3 else 'boatswain'} sailor{n:03}" for n in range(300)]
+    text = " ".join(words)
+    Path("long.jsonl").write_text(json.dumps({"id": "x", "text": "harbour " * 99 + text}) + "\n")
+    lines = irtoolkit("search", "long.jsonl", "whale boatswain").out.splitlines()[1:]
+    assert all(line.startswith("     ") for line in lines)
+    shown = " ".join(line.strip() for line in lines)
+    assert shown[0] == shown[-1] == "\u2026"
+    assert set(shown.strip("\u2026").split()) <= {"harbour", *text.split()}
+    for line, following in pairwise(lines):
+        assert len(line) + 1 + len(following.split()[0]) > 100
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("the", ": all its words are stop words"), ("\U0001f600", ": it has no words"), ("zebra", "")],
+)
+def test_why_nothing_matches_is_said(irtoolkit: Command, text: str, why: str) -> None:
+    said = f"no document matches {text!r}{why}"
+    assert irtoolkit("search", "docs.jsonl", text).out == said + "\n"
+    for index in (ir.index("docs.jsonl"), ir.index({"a": "a whale"})):
+        found = index.search(text)
+        assert repr(found) == said
+        assert found._repr_html_() == f"<p>{escape(said)}</p>"
+
+
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_queries_from_standard_input(form: str) -> None:
     done = subprocess.run(
@@ -175,7 +206,7 @@ def test_queries_from_standard_input(form: str) -> None:
         input="whale\n\nboat\nzebra\n", capture_output=True, text=True, check=True,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3]), "PYTHONUTF8": "1"},
     )  # fmt: skip
-    assert done.stderr == ""
+    assert done.stderr == "note: line 2 of the input is empty and has no result\n"
     if form == "json":
         rows = [json.loads(line) for line in done.stdout.splitlines()]
         assert [row["query"] for row in rows] == ["whale", "boat", "zebra"]
