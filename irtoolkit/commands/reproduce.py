@@ -139,15 +139,20 @@ def _list_rows(table: Table, systems: list[str], form: str) -> None:
 
 
 def _list_missing(table: Table, systems: list[str], form: str) -> None:
+    from irtoolkit.experiments.data import absent_lines
     from irtoolkit.experiments.reproduce import survey
     from irtoolkit.experiments.summary import missing_lines, missing_table
 
+    absent = absent_lines(table)
+    for line in absent:
+        note(f"no data: {line}")
     result = survey(table, systems=systems)
     listed = missing_table(result)
     if form == "json":
         print_json([dict(zip(listed.headers, row, strict=True)) for row in listed.rows])
     elif form == "text":
-        print("\n".join(missing_lines(result) or ["Every row can run here."]))
+        every = "Every row can run here" + (", once the data are here." if absent else ".")
+        print("\n".join(missing_lines(result) or [every]))
     else:
         print(listed.render(form))
 

@@ -12,6 +12,37 @@ from irtoolkit.experiments.tables import Table
 DOWNLOAD_SECONDS = 20
 
 
+def absent_data(table: Table) -> dict[str, str]:
+    """Group of a table to what to get, where its data are not on this machine. None are read.
+
+    Of collections of other packages, which get their own data, it is not known.
+    """
+    found: dict[str, str] = {}
+    for group, dataset_id in table.groups.items():
+        about = Dataset.load(dataset_id).about
+        try:
+            if about is not None and about.where() is None:
+                how = (
+                    about.howto
+                    if about.fetch is None
+                    else f"reproduce downloads it, or {about.howto}"
+                )
+                found[group] = f"{about.title} is not on this machine: {how}"
+        except InputError as error:
+            found[group] = str(error)
+    return found
+
+
+def absent_lines(table: Table) -> list[str]:
+    """The lines that say which data of a table are not on this machine."""
+    absent, lines = absent_data(table), []
+    for why in dict.fromkeys(absent.values()):
+        groups = [group for group, own in absent.items() if own == why]
+        every = len(groups) == len(table.groups)
+        lines.append(why if every else f"{', '.join(groups)}: {why}")
+    return lines
+
+
 def find_data(table: Table, say: Callable[[str], None], seconds: float = DOWNLOAD_SECONDS) -> bool:
     """Whether the data of a table are on this machine, after downloading them where that is quick.
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from irtoolkit.base.tables import TableCell, TextTable
+from irtoolkit.experiments.data import absent_data, absent_lines
 from irtoolkit.experiments.papers import Training, of_row
 from irtoolkit.experiments.reproduce import survey
 from irtoolkit.experiments.results import RowResult
@@ -54,12 +55,14 @@ class RowState:
         state: what gives its figures; see `MEANINGS`.
         here: whether it can run on this machine, its data aside; None where nothing is to be run.
         how: what runs, is trained or is loaded, or where that was looked for.
+        data: whether data of the table are on this machine.
     """
 
     system: str
     state: State
     here: bool | None
     how: str
+    data: bool = True
 
 
 def row_states(table: Table, systems: Sequence[str] = ()) -> list[RowState]:
@@ -72,7 +75,9 @@ def row_states(table: Table, systems: Sequence[str] = ()) -> list[RowState]:
     Raises:
         InputError: a system that the table does not have.
     """
-    return [_row_state(one, table) for one in survey(table, systems=systems).rows]
+    states = [_row_state(one, table) for one in survey(table, systems=systems).rows]
+    data = len(absent_data(table)) < len(table.groups)
+    return [replace(one, data=data) for one in states]
 
 
 def _row_state(result: RowResult, table: Table) -> RowState:
@@ -124,16 +129,22 @@ def _of_preset(preset: Preset) -> tuple[State, str]:
 def listing(table: Table, systems: Sequence[str] = ()) -> TextTable:
     """The states of a table's rows as a table, with what each state means below."""
     found = row_states(table, systems)
-    shown = {True: "yes", False: "no", None: None}
     rows: list[list[TableCell]] = [
-        [one.system, one.state, shown[one.here], one.how] for one in found
+        [one.system, one.state, _runs_here(one), one.how] for one in found
     ]
     present = {one.state for one in found}
     notes = [f"{state}: {means}" for state, means in MEANINGS.items() if state in present]
     if any(one.here is False for one in found):
         notes.append(f"irtoolkit reproduce {table.name} --missing: what a row needs to run here")
+    notes += [f"no data: {why}" for why in absent_lines(table)]
     lines = [line for note in notes for line in folded(note)]
     return TextTable(["system", "state", "runs here", "with"], rows, table.title, ["", *lines])
+
+
+def _runs_here(one: RowState) -> str | None:
+    if one.here is None:
+        return None
+    return "no" if not one.here else "yes" if one.data else "no: data"
 
 
 def overview(tables: Mapping[str, Table]) -> TextTable:
