@@ -142,7 +142,7 @@ def test_topics_are_ranked_with_a_folder(irtoolkit: Command, index: list[str]) -
         (["ix"], "the index ix has no queries (--topics FILE gives some)"),
         (["ix", "dense", "--topics", "t.tsv"], "the index ix is for bm25, not dense"),
         (["ix", "--topics", "t.tsv", "--query", "title"], "setting query is not one of a search"),
-        (["ix", "--topics", "t.tsv", "--hits", "0"], "depth 0 is not at least 1"),
+        (["ix", "--topics", "t.tsv", "--hits", "0"], "--hits 0 is not at least 1"),
         (["--index", "nothing", "--topics", "t.tsv"], "nothing is not an index"),
         (["docs.jsonl", "--topics", "t.tsv"], "SYSTEM is missing"),
         (["--topics", "t.tsv"], "DATASET is missing"),
