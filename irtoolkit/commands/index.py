@@ -75,6 +75,11 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError(f"--memory {args.memory} is not at least 1")
     settings, memory = parse_pairs(args.settings), args.memory << 20
     if args.delete or args.merge or args.info or args.verify:
+        if args.output is not None:
+            raise InputError(
+                "--output does not go with --info, --verify, --merge or --delete",
+                remedy=f"name the index first: irtoolkit index {args.output} --info",
+            )
         index = open_kept(args.dataset, args.system, settings)
         if args.verify:
             print(f"{index.verify():,} files are as they were written")

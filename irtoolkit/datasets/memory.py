@@ -112,6 +112,28 @@ def query_texts(queries: Any) -> dict[str, str]:
     return _texts(queries, _QUERIES)
 
 
+def dataset_at(name: str) -> Dataset:
+    """The dataset of an id that is the path of a file or folder, too.
+
+    Raises:
+        InputError: it is only that.
+    """
+    try:
+        return Dataset.load(name)
+    except InputError:
+        if Path(name).is_file():
+            raise InputError(
+                "not a file of documents by its name",
+                file=name,
+                remedy="documents are .jsonl, .tsv or .trec files, plain or .gz",
+            ) from None
+        raise InputError(
+            f"{name} is a folder, and neither a dataset nor an index",
+            remedy="documents are .jsonl, .tsv or .trec files; irtoolkit register NAME FOLDER"
+            " makes a dataset of a folder",
+        ) from None
+
+
 def _pools(
     candidates: Mapping[str, Sequence[str]], queries: Mapping[str, str], docs: Mapping[str, Any]
 ) -> dict[str, list[str]]:
@@ -138,12 +160,27 @@ def _texts(given: Any, kind: _Kind, ids: Sequence[str] | None = None) -> dict[st
             )
         name = str(doc_id)
         if name in found:
-            raise InputError(f"{kind.noun} {name} occurs twice", remedy="ids must be distinct")
+            raise _twice(given, name, kind)
         found[name] = text
+    if not found and _is_path(given):
+        raise InputError(f"there are no {kind.plural}", file=given, remedy="give another file")
     if not found:
         once = "; a generator can be read once: pass a list" if isinstance(given, Iterator) else ""
         raise InputError(f"there are no {kind.plural}", remedy=f"give at least one{once}")
     return found
+
+
+def _is_path(given: Any) -> bool:
+    return isinstance(given, PathLike) or (isinstance(given, str) and is_text_file(given))
+
+
+def _twice(given: Any, name: str, kind: _Kind) -> InputError:
+    """The error for an id that occurs twice, with the lines of a file."""
+    said, remedy = f"{kind.noun} {name} occurs twice", "ids must be distinct"
+    if not _is_path(given):
+        return InputError(said, remedy=remedy)
+    lines = [item.line for item in _items(Path(given), kind) if _id_of(item, kind) == name]
+    return InputError(f"{said}, first on line {lines[0]}", file=given, line=lines[1], remedy=remedy)
 
 
 def _pairs(given: Any, kind: _Kind, ids: Sequence[str] | None) -> Iterable[tuple[Any, Any]]:
@@ -151,7 +188,7 @@ def _pairs(given: Any, kind: _Kind, ids: Sequence[str] | None) -> Iterable[tuple
         return _numbered(given, kind, ids)
     if isinstance(given, Mapping):
         return given.items()
-    if isinstance(given, PathLike) or (isinstance(given, str) and is_text_file(given)):
+    if _is_path(given):
         return _file(Path(given), kind)
     if hasattr(given, "columns") and hasattr(given, "__getitem__"):
         return _framed(given, kind)
@@ -218,7 +255,8 @@ def is_text_file(name: str) -> bool:
     return Path(name.removesuffix(".gz")).suffix in _FILES
 
 
-def _file(path: Path, kind: _Kind) -> Iterable[tuple[Any, Any]]:
+def _items(path: Path, kind: _Kind) -> Iterable[Any]:
+    """The documents or topics of a file, with their lines."""
     form = _FILES.get(Path(path.name.removesuffix(".gz")).suffix)
     if form is None:
         raise InputError(
@@ -228,8 +266,15 @@ def _file(path: Path, kind: _Kind) -> Iterable[tuple[Any, Any]]:
         )
     if not path.is_file():
         raise InputError("no such file", file=path)
-    for item in kind.formats[form](path):
-        if kind is _DOCS:
-            yield item.doc_id, f"{item.title} {item.text}".strip()
-        else:
-            yield item.query_id, item.title or item.description
+    found: Iterable[Any] = kind.formats[form](path)
+    return found
+
+
+def _id_of(item: Any, kind: _Kind) -> str:
+    return str(item.doc_id if kind is _DOCS else item.query_id)
+
+
+def _file(path: Path, kind: _Kind) -> Iterable[tuple[Any, Any]]:
+    for item in _items(path, kind):
+        text = f"{item.title} {item.text}" if kind is _DOCS else item.title or item.description
+        yield _id_of(item, kind), text.strip() if kind is _DOCS else text

@@ -17,7 +17,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.cache import cache_home
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
-from irtoolkit.datasets.memory import dataset_of_texts, is_text_file
+from irtoolkit.datasets.memory import dataset_at, dataset_of_texts, is_text_file
 from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes import writer
 from irtoolkit.indexes.form import KeptForm
@@ -26,6 +26,7 @@ from irtoolkit.indexes.shards import clean, opened, written
 from irtoolkit.ranking.index_folder import (
     KEPT,
     damage_of,
+    nothing_begun,
     other_documents,
     refuse_changed,
     refuse_foreign,
@@ -63,7 +64,12 @@ def open_kept(
     if Path(index).is_dir():
         Manifest.read(Path(index))
     system = system or "bm25"
-    data = dataset_with(index)
+    try:
+        data = dataset_with(index)
+    except InputError as error:
+        if not error.found.startswith("no dataset"):
+            raise
+        raise InputError(f"{error.found}, and no index at {index}", remedy=error.remedy) from None
     found = find_system(system, settings, data.parts)
     found = found.on(data.lang)
     place = kept_folder(data, found)
@@ -130,7 +136,7 @@ def build(
     damage = damage_of(place) if shared else None
     if not replace and damage is None and _is_built(place, form, reading.source):
         return _opened(place, system)
-    with writer.writing(place, wait=shared):
+    with nothing_begun(place), writer.writing(place, wait=shared):
         if damage is not None and damage_of(place) is not None:
             _log.warning("%s: %s: the index is built again", damage.file, damage.found)
             replace = True
@@ -238,6 +244,8 @@ def dataset_with(data: Any) -> Dataset:
     """
     if isinstance(data, str | PathLike) and is_text_file(str(data)):
         return dataset_of_texts(data, name=Path(data).name)
+    if isinstance(data, str | PathLike) and Path(data).exists():
+        return dataset_at(str(data))
     named = isinstance(data, Dataset | str) or hasattr(data, "docs_iter")
     return Dataset.of(data) if named else dataset_of_texts(data)
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.locks import locked
 from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.form import KeptForm
@@ -85,6 +89,35 @@ def refuse_foreign(folder: Path) -> None:
                 f"the folder {folder} holds {others[0]}, which is no part of an index",
                 remedy="name an empty folder or a new one",
             )
+
+
+@contextmanager
+def nothing_begun(folder: Path) -> Iterator[None]:
+    """Removes what was not there before, where making an index fails before its first shard."""
+    before = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        yield
+    except Exception:
+        if manifests.NAME not in before and folder.is_dir():
+            _remove_begun(folder, before)
+            for path in new:
+                with suppress(OSError):
+                    path.rmdir()
+        raise
+
+
+def _remove_begun(folder: Path, before: set[str]) -> None:
+    with locked(folder / "lock", wait=False, remove="lock" not in before) as mine:
+        if not mine:
+            return
+        if (folder / manifests.NAME).is_file() and Manifest.read(folder).shards:
+            return
+        for name in _OWN - before - {"lock"}:
+            if (folder / name).is_dir():
+                shutil.rmtree(folder / name, ignore_errors=True)
+            else:
+                (folder / name).unlink(missing_ok=True)
 
 
 def _is_own(name: str) -> bool:

@@ -86,6 +86,12 @@ def test_build_add_delete_merge_verify(irtoolkit: Command) -> None:
         (["index", "more.jsonl", "-o", "ix"], "holds other documents: docs.jsonl"),
         (["index", "ix", "--delete", "zz"], "document zz is not in the index ix"),
         (["index", "csfcube/sample", "--info"], "irtoolkit index csfcube/sample bm25"),
+        (["index", ".", "-o", "iy"], ". is a folder, and neither a dataset nor an index"),
+        (["index", "more.jsonl", "--merge", "-o", "ix"], "irtoolkit index ix --info"),
+        (["index", "docs.txt", "-o", "iy"], "documents are .jsonl, .tsv or .trec files"),
+        (["index", "twice.jsonl"], "twice.jsonl:3: document a occurs twice, first on line 1"),
+        (["index", "empty.jsonl"], "empty.jsonl: there are no documents (give another file)"),
+        (["search", "iy", "whale"], "no dataset 'iy', and no index at iy"),
         (["search", "ix", ""], "the query has no text"),
         (["search", "ix", "whale", "-k", "0"], "-k 0 is not at least 1"),
         (["search", "ix", "whale", "--hits", "0"], "--hits 0 is not at least 1"),
@@ -98,6 +104,10 @@ def test_build_add_delete_merge_verify(irtoolkit: Command) -> None:
 )
 def test_bad_input_is_one_line(irtoolkit: Command, words: list[str], said: str) -> None:
     assert irtoolkit("index", "docs.jsonl", "-o", "ix").status == 0
+    rows = [json.dumps({"id": name, "text": "a boat"}) for name in "aba"]
+    for name in ("docs.txt", "twice.jsonl"):
+        Path(name).write_text("\n".join(rows))
+    Path("empty.jsonl").touch()
     answer = irtoolkit(*words)
     assert (answer.status, answer.out) == (2, "")
     assert said in answer.err
@@ -155,6 +165,19 @@ def test_topics_that_a_folder_cannot_rank(irtoolkit: Command, words: list[str], 
     assert (answer.status, len(answer.err.splitlines())) == (2, 1)
     assert said in answer.err
     assert not Path("x.run").exists()
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_what_fails_before_a_document_leaves_nothing(irtoolkit: Command, there: bool) -> None:
+    if there:
+        Path("new/ix").mkdir(parents=True)
+    answer = irtoolkit("index", "docs.jsonl", "dense", "--model", "./nothing", "-o", "new/ix")
+    assert answer.status == 2
+    failing = irtoolkit(
+        "index", "docs.jsonl", "plaid", "--model", "all-MiniLM-L6-v2", "-o", "new/ix"
+    )
+    assert failing.status == 2
+    assert (list(Path("new/ix").iterdir()) == []) if there else not Path("new").exists()
 
 
 def test_search_builds_what_is_not_there(irtoolkit: Command) -> None:
