@@ -163,7 +163,8 @@ class Encoder:
         """
         keys: list[bytes] = []
         seen: set[bytes] = set()
-        with tqdm(total=count, desc=f"encoding {what}", unit="text", disable=None) as bar:
+        hidden = True if count == 1 else None
+        with tqdm(total=count, desc=f"encoding {what}", unit="text", disable=hidden) as bar:
             chunks = _Chunks(self, bar)
             for item in items:
                 key = key_of(item if isinstance(item, str) else _as_one(*item))

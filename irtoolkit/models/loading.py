@@ -70,10 +70,12 @@ def load_model(
         InputError: the loader fails; weights that the architecture asks for are not in the
             checkpoint; there is no tokenizer, or another model's; a weight is not finite.
     """
+    from huggingface_hub.utils import enable_progress_bars
     from transformers.utils import logging
 
-    if not os.isatty(2):
-        logging.disable_progress_bar()
+    logging.disable_progress_bar()
+    if os.isatty(2):
+        enable_progress_bars()  # of downloads, which take longer than reading weights
     said = logging.get_verbosity()
     try:
         with _LOADING, _absent_weights(pooled, new_head) as absent:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -619,3 +621,17 @@ def test_batches_side_by_side_change_nothing(
             assert found == near(expected)
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(("texts", "shown"), [(["one"], False), (["one", "two"], True)])
+def test_one_text_has_no_bar(
+    plain: Path, texts: list[str], shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    made, stream = encoder(plain), Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    made.encode(texts, count=len(texts))
+    assert ("encoding texts" in stream.getvalue()) is shown
