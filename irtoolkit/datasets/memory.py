@@ -19,7 +19,7 @@ from irtoolkit.datasets.handlers import (
     QrelsHandler,
     QueriesHandler,
 )
-from irtoolkit.datasets.local.formats import DOC_FORMATS
+from irtoolkit.datasets.local.formats import DOC_FORMATS, check_id
 from irtoolkit.datasets.local.topics import TOPIC_FORMATS
 from irtoolkit.runs import Qrels
 
@@ -77,7 +77,7 @@ def dataset_of_texts(
         name: what the dataset is called in messages and records.
 
     Raises:
-        InputError: no documents or an id twice; a text that is not a string; a query without text;
+        InputError: no documents, an id twice, or one with white space in a file; a text that is not a string; a query without text;
             ids that are not one for each document; a data frame without the columns; candidates
             or judgments of a query or document that is not there.
     """
@@ -276,5 +276,7 @@ def _id_of(item: Any, kind: _Kind) -> str:
 
 def _file(path: Path, kind: _Kind) -> Iterable[tuple[Any, Any]]:
     for item in _items(path, kind):
+        if kind is _DOCS:
+            check_id(item.doc_id, path, item.line)
         text = f"{item.title} {item.text}" if kind is _DOCS else item.title or item.description
         yield _id_of(item, kind), text.strip() if kind is _DOCS else text

@@ -10,6 +10,7 @@ MS MARCO has it.
 from __future__ import annotations
 
 import html
+import logging
 import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,6 +34,7 @@ DOC_IDS = ("id", "_id", "docno", "doc_id", "docid")
 DOC_TEXTS = ("text", "contents", "body")
 TITLE = "title"
 
+_log = logging.getLogger(__name__)
 _TAG = re.compile(r"<[/!?]?[A-Za-z][^<>]*>")
 # Elements whose content is not text; DOCNO's content is the id.
 _ENCLOSED = re.compile(r"<(?:(docno|dochdr|script|style)(?:\s[^<>]*)?>|!--)", re.IGNORECASE)
@@ -71,7 +73,7 @@ def write_docs(form: str, files: Sequence[Path], out: CacheWriter) -> None:
     for path in files:
         before = len(hashes)
         for doc in DOC_FORMATS[form](path):
-            _check_id(doc.doc_id, path, doc.line)
+            check_id(doc.doc_id, path, doc.line)
             hashes.append(hash(doc.doc_id))
             out.add("docs", doc.doc_id, doc.title, doc.text)
         if len(hashes) == before:
@@ -101,7 +103,8 @@ def _refuse_twins(form: str, files: Sequence[Path], hashes: array[int]) -> None:
             first[doc.doc_id] = f"{path.name}:{doc.line}"
 
 
-def _check_id(doc_id: str, path: Path, line: int) -> None:
+def check_id(doc_id: str, path: Path, line: int) -> None:
+    """Raises InputError for an id that a TREC run cannot hold."""
     if not is_word(doc_id):
         raise InputError(
             f"the document id {doc_id!r} is not one word",
@@ -280,7 +283,10 @@ def tsv_rows(path: Path) -> Iterator[tuple[int, str, str]]:
 
 
 def _tsv_docs(path: Path) -> Iterator[Doc]:
-    return (Doc(line, doc_id, "", text) for line, doc_id, text in tsv_rows(path))
+    for line, doc_id, text in tsv_rows(path):
+        if line == 1 and doc_id.lower() in DOC_IDS and text.lower() in DOC_TEXTS:
+            _log.warning("%s:1: %r is read as a document, not as a header", path, [doc_id, text])
+        yield Doc(line, doc_id, "", text)
 
 
 DOC_FORMATS: dict[str, Callable[[Path], Iterator[Doc]]] = {

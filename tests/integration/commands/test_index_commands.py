@@ -274,3 +274,23 @@ def test_queries_without_a_term_of_the_documents_are_named(irtoolkit: Command) -
         Path("none.tsv").write_text("q2\twhale\n")
         told = irtoolkit("retrieve", "docs.jsonl", system, "--topics", "none.tsv", "-o", "x.run")
         assert "warning" not in told.err
+
+
+def test_a_file_of_documents_is_refused_for_an_id_that_no_run_can_hold(irtoolkit: Command) -> None:
+    Path("spaced.jsonl").write_text('{"id": "a", "text": "one"}\n{"id": "b c", "text": "two"}\n')
+    answer = irtoolkit("index", "spaced.jsonl", "-o", "ix")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.startswith("irtoolkit: spaced.jsonl:2: the document id 'b c' is not one word")
+
+
+def test_a_header_of_a_tsv_file_is_noticed(
+    irtoolkit: Command, caplog: pytest.LogCaptureFixture
+) -> None:
+    Path("plain.tsv").write_text("a\ta whale\n")
+    Path("headed.tsv").write_text("docid\ttext\na\ta whale\n")
+    assert "  1 documents" in irtoolkit("index", "plain.tsv", "-o", "plain").out
+    assert caplog.messages == []
+    assert "  2 documents" in irtoolkit("index", "headed.tsv", "-o", "headed").out
+    assert caplog.messages == [
+        "headed.tsv:1: ['docid', 'text'] is read as a document, not as a header"
+    ]
