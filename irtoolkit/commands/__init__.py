@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
@@ -131,6 +132,11 @@ def parse_pairs(pairs: list[str]) -> dict[str, Any]:
         key, equals, value = pair.partition("=")
         if not equals or not key:
             raise InputError(f"setting {pair!r} is not KEY=VALUE")
+        if re.search(r",[a-z_]\w*=", value):
+            raise InputError(
+                f"setting {pair!r} has several settings in one",
+                remedy=f"separate them by spaces: {pair.replace(',', ' ')}",
+            )
         if key in found:
             raise InputError(f"setting {key} is given twice")
         found[key] = value
@@ -143,7 +149,6 @@ def print_json(content: Any, indent: int | None = 2) -> None:
     Without `indent` it is one line.
     """
     import json
-    import re
 
     said = json.dumps(_finite(content), indent=indent, allow_nan=False, ensure_ascii=False)
     # JSON lets stand what begins a terminal's commands in eight bits.
@@ -163,10 +168,15 @@ def note(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def written(path: str, run: Run, system: System) -> str:
-    """What a command says of a run that it has written; settings at their defaults are left out."""
+def written(path: str, run: Run, system: System, given: Iterable[str] = ()) -> str:
+    """What a command says of a run that it has written.
+
+    Settings at their defaults are left out, but for a model and for what was given.
+    """
+    told = {"model", *given, *system.changed()}
+    settings = {key: value for key, value in system.settings().items() if key in told}
     said = f"{path}: {len(run.query_ids)} queries, {len(run)} rows; {system.retriever.name}"
-    return " ".join([said, shown(system.changed())]).rstrip()
+    return " ".join([said, shown(settings)]).rstrip()
 
 
 def shown(values: Mapping[str, Any]) -> str:

@@ -117,10 +117,14 @@ def _tell(index: KeptIndex) -> None:
     print(f"  {len(index):,} documents{deleted} in {shards}, {shown}")
     for source in kept.sources:
         print(f"  from {printable(source.name)}: {source.documents:,}")
-    settings = [
-        f"{key}={str(value)[:_SHOWN]}" for key, value in kept.settings.items()
+    made = {
+        key: str(value)[:_SHOWN] for key, value in kept.settings.items()
         if key not in _UNTOLD and value not in (None, [])
-    ]  # fmt: skip
+    }  # fmt: skip
+    if "model" in made:
+        made["model"] = kept.parameters.get("model", made["model"])
+    searched = {key: value for key, value in kept.given.items() if key not in kept.settings}
+    settings = [f"{key}={value}" for key, value in {**made, **searched}.items()]
     width = min(100, shutil.get_terminal_size((100, 24)).columns)
     for line in wrap(f"for {index.searched_by}: {printable(' '.join(settings))}", width - 4):
         print(f"  {line}")

@@ -92,7 +92,7 @@ def execute(args: argparse.Namespace) -> None:
         run, _ = produce(dataset, system, output, depth=depth)
     if is_helper():
         return
-    _tell(args.output, run, system.on(dataset.lang))
+    _tell(args.output, run, system.on(dataset.lang), settings)
 
 
 def _rank_index(args: argparse.Namespace, settings: dict[str, Any]) -> None:
@@ -111,13 +111,13 @@ def _rank_index(args: argparse.Namespace, settings: dict[str, Any]) -> None:
     run, system = rank_index(
         args.dataset, args.system, settings, queries, depth=args.depth, output=output
     )
-    _tell(args.output, run, system)
+    _tell(args.output, run, system, settings)
 
 
-def _tell(output: str, run: Run, system: System) -> None:
+def _tell(output: str, run: Run, system: System, given: dict[str, Any]) -> None:
     from irtoolkit.ranking.candidates import unmatched_line
 
-    note(written(output, run, system))
+    note(written(output, run, system, given))
     warning = unmatched_line(run, system.task.ties)
     if warning is not None:
         note(warning)

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING
 
+from irtoolkit.base.errors import InputError
 from irtoolkit.base.textwidth import printable, wrap
 from irtoolkit.commands import add_settings, note, parse_pairs, print_json
 from irtoolkit.commands._parsing import AtLeastOne
@@ -66,6 +67,11 @@ def execute(args: argparse.Namespace) -> None:
             line = input("> ") if asking else sys.stdin.readline()
         except EOFError:
             break
+        except KeyboardInterrupt:
+            if not asking:
+                raise
+            print(file=sys.stderr)
+            break
         if not line or (asking and not line.strip()):
             break
         if line.strip():
@@ -89,7 +95,15 @@ def _skipped(blank: Sequence[int]) -> str:
 def _opened(args: argparse.Namespace) -> KeptIndex:
     from irtoolkit.ranking.build_index import open_kept
 
-    return open_kept(args.index, args.system, parse_pairs(args.settings), build_missing=True)
+    settings = parse_pairs(args.settings)
+    try:
+        return open_kept(args.index, args.system, settings, build_missing=True)
+    except InputError as error:
+        said, other, _ = error.found.rpartition(", not ")
+        if args.system is None or not (other and said.startswith("the index ")):
+            raise
+        remedy = f"index the documents with {args.system}"
+        raise InputError(f"{said}, not {args.system}", remedy=remedy) from None
 
 
 def _show(index: KeptIndex, text: str, args: argparse.Namespace, named: bool = False) -> None:

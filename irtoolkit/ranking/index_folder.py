@@ -62,7 +62,7 @@ def other_documents(folder: Path, said: str) -> InputError:
     """What is wrong where an index was built with other settings of documents."""
     return InputError(
         f"the index {folder} was built with {said}, which concerns the documents",
-        remedy="build another index for other settings",
+        remedy="build another index with -o FOLDER, or this one again with --replace",
     )
 
 

@@ -66,6 +66,20 @@ class SessionIndex(Index):
             )
         return self
 
+    def add(self, data: Any) -> SessionIndex:
+        """Refused, as is `delete`: only an index in a folder changes."""
+        raise self._fixed()
+
+    def delete(self, doc_ids: Sequence[str]) -> SessionIndex:
+        """Refused; see `add`."""
+        raise self._fixed()
+
+    def _fixed(self) -> InputError:
+        return InputError(
+            f"the index of {self.name} is in memory, where it does not change",
+            remedy="give ir.index a path=, to keep it in a folder",
+        )
+
     def _texts(self, doc_ids: Sequence[str]) -> Mapping[str, str]:
         name = self.system.task.doc
         return {

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import irtoolkit as ir
+from irtoolkit.base.errors import InputError
 from irtoolkit.commands import search
 from irtoolkit.ranking.hits import Hit, SearchResult
 from tests.conftest import Answer
@@ -92,6 +93,9 @@ def test_build_add_delete_merge_verify(irtoolkit: Command) -> None:
         (["index", "twice.jsonl"], "twice.jsonl:3: document a occurs twice, first on line 1"),
         (["index", "empty.jsonl"], "empty.jsonl: there are no documents (give another file)"),
         (["search", "iy", "whale"], "no dataset 'iy', and no index at iy"),
+        (["search", "ix", "whale", "--set", "k1=1.5,b=0.3"], "by spaces: k1=1.5 b=0.3)"),
+        (["search", "ix", "whale", "--system", "all-MiniLM-L6-v2"], "bm25, not all-MiniLM-L6-v2"),
+        (["index", "docs.jsonl", "--stem", "none", "-o", "ix"], "or this one again with --replace"),
         (["search", "ix", ""], "the query has no text"),
         (["search", "ix", "whale", "-k", "0"], "-k 0 is not at least 1"),
         (["search", "ix", "whale", "--hits", "0"], "--hits 0 is not at least 1"),
@@ -178,6 +182,33 @@ def test_what_fails_before_a_document_leaves_nothing(irtoolkit: Command, there: 
     )
     assert failing.status == 2
     assert (list(Path("new/ix").iterdir()) == []) if there else not Path("new").exists()
+
+
+def test_info_and_the_line_of_a_run_name_what_was_given(irtoolkit: Command) -> None:
+    Path("t.tsv").write_text("q1\twhale\n")
+    told = irtoolkit("index", "docs.jsonl", "-o", "ix", "--k1", "2.0").out
+    assert "k1=2.0" in told
+    assert irtoolkit("index", "ix", "--info").out == told
+    run = irtoolkit(
+        "retrieve", "docs.jsonl", "bm25", "--b", "0.4", "--topics", "t.tsv", "-o", "x.run"
+    )
+    assert "b=0.4" in run.err
+    index = ir.index("docs.jsonl")
+    with pytest.raises(InputError, match="path="):
+        index.delete(["a"])
+    with pytest.raises(InputError, match="path="):
+        index.add({"d": "a boat"})
+
+
+def test_an_interrupted_index_says_that_it_continues(
+    irtoolkit: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("irtoolkit.commands.index.execute", interrupt)
+    answer = irtoolkit("index", "docs.jsonl")
+    assert (answer.status, "the same command continues" in answer.err) == (130, True)
 
 
 def test_search_builds_what_is_not_there(irtoolkit: Command) -> None:
