@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.form import KeptForm
 from irtoolkit.indexes.manifest import Manifest, Source
-from irtoolkit.indexes.shards import DELETED, SHARDS, opened
+from irtoolkit.indexes.shards import DELETED, SHARDS, OpenShard, opened
 
 # Where irtoolkit's cache keeps indexes.
 KEPT = "indexes"
@@ -46,6 +46,24 @@ def searchable(folder: Path) -> Manifest:
             remedy="the command that builds it continues when it is run again",
         )
     return settled
+
+
+def opened_index(folder: Path) -> tuple[Manifest, list[OpenShard]]:
+    """The manifest and the shards of an index."""
+    known = searchable(folder)
+    while True:
+        try:
+            return known, opened(folder, known)
+        except (InputError, OSError):
+            # Another process may have merged them since the manifest was read.
+            before, known = known, searchable(folder)
+            if before == known:
+                raise
+
+
+def live(shards: Sequence[OpenShard]) -> int:
+    """The number of documents that were not deleted."""
+    return sum(len(shard.documents.ids) - len(shard.deleted) for shard in shards)
 
 
 def refuse_other(known: Manifest, form: KeptForm, folder: Path) -> None:
@@ -130,7 +148,12 @@ def refuse_changed(known: Manifest, source: Source, folder: Path) -> None:
     if not known.sources or any(kept.is_same(source) for kept in known.sources):
         return
     if any(kept.name == source.name for kept in known.sources):
-        found = f"the documents of {source.name} have changed since the index {folder} was built"
-    else:
-        found = f"the index {folder} holds other documents: {known.sources[0].name}"
-    raise InputError(found, remedy="--replace builds it again, --add adds to it")
+        # To add them is refused, too: most are in it already.
+        raise InputError(
+            f"the documents of {source.name} have changed since the index {folder} was built",
+            remedy="--replace builds it again",
+        )
+    raise InputError(
+        f"the index {folder} holds other documents: {known.sources[0].name}",
+        remedy="--replace builds it again, --add adds to it",
+    )

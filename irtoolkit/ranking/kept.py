@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,13 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ints, id_array
+from irtoolkit.base.ids import id_array
 from irtoolkit.indexes import changes, shards, writer
 from irtoolkit.indexes import manifest as manifests
-from irtoolkit.indexes.form import KeptForm, OpenShard, Searcher
-from irtoolkit.indexes.top_documents import TopDocuments
+from irtoolkit.indexes.form import KeptForm, Searcher
+from irtoolkit.indexes.top_documents import TopDocuments, distinct_numbers
 from irtoolkit.ranking.index import Index, listed_ids
-from irtoolkit.ranking.index_folder import refuse_cached, refuse_other, searchable
+from irtoolkit.ranking.index_folder import (
+    live,
+    opened_index,
+    refuse_cached,
+    refuse_other,
+    searchable,
+)
 from irtoolkit.retrievers.ordering import untied
 from irtoolkit.runs import Run
 
@@ -30,6 +37,11 @@ _ANALYSIS = ("analyzer", "tokenizer", "stop", "stem")
 
 class KeptIndex(Index):
     """An index in a folder, opened.
+
+    It shows the documents that were in the index when it was opened. `add`, `delete` and `merge`
+    return the index as it is then; earlier handles still show what they did. One that
+    searches for the first time after the index was changed and merged raises InputError, because its
+    files are gone. One that is pickled opens the index anew where it is read.
 
     Args:
         folder: the index.
@@ -48,7 +60,7 @@ class KeptIndex(Index):
     ) -> None:  # fmt: skip
         self.folder = Path(folder)
         self.name = str(folder)
-        self.manifest = searchable(self.folder)
+        self.manifest, self._shards = opened_index(self.folder)
         self.searched_by = retriever or self.manifest.retriever
         self._settings = dict(settings or {})
         # What postings find shares a term with the query.
@@ -71,18 +83,7 @@ class KeptIndex(Index):
         """Whether the retriever searches that the index was built for."""
         return self.searched_by == self.manifest.retriever
 
-    @cached_property
-    def _shards(self) -> list[OpenShard]:
-        while True:
-            try:
-                return shards.opened(self.folder, self.manifest)
-            except (InputError, OSError):
-                # Another process may have merged them since the manifest was read.
-                known, self.manifest = self.manifest, searchable(self.folder)
-                if known == self.manifest:
-                    raise
-
-    @cached_property
+    @property
     def _bases(self) -> Any:
         return np.cumsum([0, *(len(shard.documents.ids) for shard in self._shards)])
 
@@ -106,7 +107,27 @@ class KeptIndex(Index):
 
     @cached_property
     def searcher(self) -> Searcher:
-        """What searches the shards."""
+        """What searches the shards.
+
+        Raises:
+            InputError: the index was changed and merged since it was opened.
+        """
+        try:
+            return self._searcher()
+        except (InputError, OSError):
+            if all(shard.documents.folder.is_dir() for shard in self._shards):
+                raise
+        now, merged = opened_index(self.folder)
+        if replace(now, shards=self.manifest.shards) != self.manifest or live(merged) != len(self):
+            raise InputError(
+                f"the index {self.folder} was changed and merged since it was opened",
+                remedy="open it again",
+            )
+        # The same documents in one shard.
+        self.manifest, self._shards = now, merged
+        return self._searcher()
+
+    def _searcher(self) -> Searcher:
         known = self.manifest.parameters
         if "k1" in known and self._is_builders and not self._settings:
             # The first result of a new process waits for no more than this needs.
@@ -118,7 +139,7 @@ class KeptIndex(Index):
         return form.open(self._shards)
 
     def __len__(self) -> int:
-        return sum(len(shard.documents.ids) - len(shard.deleted) for shard in self._shards)
+        return live(self._shards)
 
     def _rank(self, asked: Mapping[str, str], depth: int) -> Run:
         return self.run(id_array(list(asked)), [(text,) for text in asked.values()], depth)
@@ -132,7 +153,7 @@ class KeptIndex(Index):
         `irtoolkit retrieve` does of every candidate.
         """
         found: TopDocuments = self.searcher.search(queries, depth, fill=fill)
-        numbers, docs = _distinct(found.documents, int(self._bases[-1]))
+        numbers, docs = distinct_numbers(found.documents, int(self._bases[-1]))
         made = Run.ordered(
             query_ids, found.offsets, id_array(self._ids(numbers)), docs.astype(np.int32),
             found.scores.astype(np.float32), self.searched_by,
@@ -147,13 +168,15 @@ class KeptIndex(Index):
 
         What an approximate search has not found has none.
         """
+        # Opened first: it decides which shards the numbers are of.
+        searcher, bases = self.searcher, self._bases
         known: dict[str, int] = {}
         for doc_id in {doc for query in query_ids for doc in relevant.get(query, ())}:
             found = shards.find(self._shards, doc_id)
             if found is not None:
-                known[doc_id] = int(self._bases[found[0]]) + found[1]
+                known[doc_id] = int(bases[found[0]]) + found[1]
         wanted = [[doc for doc in relevant.get(query, ()) if doc in known] for query in query_ids]
-        ranks = self.searcher.ranks(queries, [[known[doc] for doc in docs] for docs in wanted])
+        ranks = searcher.ranks(queries, [[known[doc] for doc in docs] for docs in wanted])
         located = {
             query: {doc: rank for doc, rank in zip(docs, own, strict=True) if rank}
             for query, docs, own in zip(query_ids, wanted, ranks, strict=True)
@@ -183,17 +206,17 @@ class KeptIndex(Index):
         return tuple(self.searcher.matched((query,), text))
 
     def bytes(self) -> int:
-        """Bytes on disk."""
+        """Bytes on disk now."""
         return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
 
     def verify(self) -> int:
-        """Reads every byte of the index; the number of files that were read.
+        """Reads every byte of the index as it is on disk now; the number of files that were read.
 
         Raises:
             InputError: names the first file that is not what was written.
         """
         count = 0
-        for entry in self.manifest.shards:
+        for entry in searchable(self.folder).shards:
             place = self.folder / shards.SHARDS / entry.name
             manifests.check_shard(place, entry, content=True)
             count += sum(1 for _ in place.iterdir())
@@ -249,8 +272,11 @@ class KeptIndex(Index):
         return {**known, **self.retriever.settings()}
 
     def with_settings(self, **settings: Any) -> KeptIndex:
-        given = {**self._settings, **settings}
-        return KeptIndex(self.folder, given, self.searched_by) if settings else self
+        if not settings:
+            return self
+        other = KeptIndex(self.folder, {**self._settings, **settings}, self.searched_by)
+        other.manifest, other._shards = self.manifest, self._shards
+        return other
 
     def __reduce__(self) -> Any:
         # Mapped files stay with this process; another one opens them.
@@ -264,16 +290,3 @@ class KeptIndex(Index):
 def is_index(place: str | Path) -> bool:
     """Whether a folder holds an index."""
     return (Path(place) / manifests.NAME).is_file()
-
-
-def _distinct(numbers: Ints, size: int) -> tuple[Ints, Ints]:
-    """The distinct numbers below a size in ascending order, and the place of each among them."""
-    if len(numbers) < size // 16:
-        return np.unique(numbers, return_inverse=True)
-    # Looked up, where that takes less than sorting.
-    seen = np.zeros(size, bool)
-    seen[numbers] = True
-    distinct = np.flatnonzero(seen)
-    places = np.empty(size, np.int64)
-    places[distinct] = np.arange(len(distinct))
-    return distinct, places[numbers]

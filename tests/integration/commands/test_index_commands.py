@@ -325,3 +325,15 @@ def test_a_header_of_a_tsv_file_is_noticed(
     assert caplog.messages == [
         "headed.tsv:1: ['docid', 'text'] is read as a document, not as a header"
     ]
+
+
+def test_a_file_that_has_changed_is_not_offered_to_add(irtoolkit: Command) -> None:
+    assert irtoolkit("index", "docs.jsonl", "-o", "ix").status == 0
+    with Path("docs.jsonl").open("a") as out:
+        out.write('{"id": "e", "text": "an eel"}\n')
+    answer = irtoolkit("index", "docs.jsonl", "-o", "ix")
+    assert (answer.status, answer.out) == (2, "")
+    assert "documents of docs.jsonl have changed" in answer.err
+    assert "(--replace builds it again)" in answer.err
+    assert "--add" not in answer.err
+    assert "  4 documents" in irtoolkit("index", "docs.jsonl", "-o", "ix", "--replace").out

@@ -89,3 +89,33 @@ def test_what_holds_no_queries_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=said):
         index.search_many(queries(tmp_path))
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_a_handle_shows_the_index_as_it_was_when_it_was_opened(
+    index: KeptIndex, used: bool
+) -> None:
+    other = ir.open_index(index.folder)
+    if used:
+        assert live(index) == live(other) == set(DOCS)
+    added = index.add({"new": "a boat at sea"})
+    less = added.delete(["1", "12"])
+    assert live(less) == live(index.reopened()) == {"2", "b", "new"}
+    assert live(added) == {*DOCS, "new"}
+    assert live(index) == live(other) == live(index.with_settings(k1=2)) == set(DOCS)
+    assert (len(index), len(added), len(less)) == (4, 5, 3)
+
+    late, merged = less.reopened(), less.merge()
+    assert live(less) == live(merged) == {"2", "b", "new"}
+    assert live(late) == {"2", "b", "new"}
+    assert index.verify() == merged.verify()
+    assert live(index) == live(other) == set(DOCS)
+
+
+def test_a_handle_whose_files_are_gone_says_so(index: KeptIndex) -> None:
+    index.delete("1").merge()
+    with pytest.raises(
+        InputError, match=r"changed and merged since it was opened \(open it again\)"
+    ):
+        live(index)
+    assert live(index.reopened()) == {"2", "12", "b"}
