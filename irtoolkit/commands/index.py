@@ -73,7 +73,7 @@ def execute(args: argparse.Namespace) -> None:
 
     if args.memory < 1:
         raise InputError(f"--memory {args.memory} is not at least 1")
-    settings, memory = parse_pairs(args.settings), args.memory << 20
+    settings, memory, there = parse_pairs(args.settings), args.memory << 20, False
     if args.delete or args.merge or args.info or args.verify:
         if args.output is not None:
             raise InputError(
@@ -103,7 +103,10 @@ def execute(args: argparse.Namespace) -> None:
         else:
             found = find_system(args.system or "bm25", settings, data.parts)
             index = build(data, found, args.output, memory=memory, replace=args.replace)
+            there = index.was_there
     _tell(index)
+    if there:
+        print("  was there already; --replace builds it again")
 
 
 def _tell(index: KeptIndex) -> None:
@@ -117,6 +120,9 @@ def _tell(index: KeptIndex) -> None:
     print(f"  {len(index):,} documents{deleted} in {shards}, {shown}")
     for source in kept.sources:
         print(f"  from {printable(source.name)}: {source.documents:,}")
+    left = sum(source.documents for source in kept.sources) - len(index)
+    if left:
+        print(f"  deleted of these: {left:,}")
     made = {
         key: str(value)[:_SHOWN] for key, value in kept.settings.items()
         if key not in _UNTOLD and value not in (None, [])

@@ -135,7 +135,9 @@ def build(
     shared = folder is None
     damage = damage_of(place) if shared else None
     if not replace and damage is None and _is_built(place, form, reading.source):
-        return _opened(place, system)
+        index = _opened(place, system)
+        index.was_there = True
+        return index
     with nothing_begun(place), writer.writing(place, wait=shared):
         if damage is not None and damage_of(place) is not None:
             _log.warning("%s: %s: the index is built again", damage.file, damage.found)

@@ -49,6 +49,9 @@ class KeptIndex(Index):
         retriever: what searches, where another one has built the index. It takes its own settings by
             default.
 
+    Attributes:
+        was_there: whether `build` found it complete, and has built nothing.
+
     Raises:
         InputError: there is no index, it is damaged, of another format, only partly built; or a
             retriever or setting that needs other documents.
@@ -60,6 +63,7 @@ class KeptIndex(Index):
     ) -> None:  # fmt: skip
         self.folder = Path(folder)
         self.name = str(folder)
+        self.was_there = False
         self.manifest, self._shards = opened_index(self.folder)
         self.searched_by = retriever or self.manifest.retriever
         self._settings = dict(settings or {})

@@ -45,7 +45,9 @@ def test_build_add_delete_merge_verify(irtoolkit: Command) -> None:
     assert (answer.status, answer.err) == (0, "")
     assert answer.out.startswith("ix\n  3 documents in 1 shard, ")
     assert "  from docs.jsonl: 3\n" in answer.out
-    assert irtoolkit("index", "docs.jsonl", "-o", "ix").out == answer.out
+    there = "  was there already; --replace builds it again\n"
+    assert irtoolkit("index", "docs.jsonl", "-o", "ix").out == answer.out + there
+    assert irtoolkit("index", "docs.jsonl", "-o", "ix", "--replace").out == answer.out
 
     added = irtoolkit("index", "more.jsonl", "-o", "ix", "--add").out
     assert "  4 documents in 2 shards, " in added
@@ -55,8 +57,11 @@ def test_build_add_delete_merge_verify(irtoolkit: Command) -> None:
 
     gone = irtoolkit("index", "ix", "--delete", "a", "d").out
     assert "  2 documents and 2 deleted in 2 shards, " in gone
+    assert "  from more.jsonl: 1\n  deleted of these: 2\n" in gone
     assert irtoolkit("index", "ix", "--info").out == gone
-    assert "  2 documents in 1 shard, " in irtoolkit("index", "ix", "--merge").out
+    merged = irtoolkit("index", "ix", "--merge").out
+    assert "  2 documents in 1 shard, " in merged
+    assert "  deleted of these: 2\n" in merged
     verified = irtoolkit("index", "ix", "--verify")
     assert (verified.status, verified.err) == (0, "")
     assert verified.out.endswith(" files are as they were written\n")
