@@ -132,7 +132,8 @@ def parse_pairs(pairs: list[str]) -> dict[str, Any]:
         key, equals, value = pair.partition("=")
         if not equals or not key:
             raise InputError(f"setting {pair!r} is not KEY=VALUE")
-        if re.search(r",[a-z_]\w*=", value):
+        # Folders and prompts may have commas.
+        if re.fullmatch(r"[\w.+-]*(,[a-z_]\w*=[\w.+-]*)+", value):
             raise InputError(
                 f"setting {pair!r} has several settings in one",
                 remedy=f"separate them by spaces: {pair.replace(',', ' ')}",
