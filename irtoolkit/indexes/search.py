@@ -217,29 +217,32 @@ class PostingsSearch:
         Documents that share no term with the query score 0 and are ranked too, by descending id.
         """
         asked = WeightedQueries(self, queries, weighting)
+        batches = [(asked.batch(part), asked.table(part)) for part in self.parts]
         work = [number for number, docs in enumerate(wanted) if docs]
         return _in_threads(
-            lambda number: self._ranks(asked, number, wanted[number]), work, len(wanted)
+            lambda number: self._ranks(
+                [(batch.query(number), table) for batch, table in batches], wanted[number]
+            ),
+            work,
+            len(wanted),
         )
 
-    def _ranks(self, asked: WeightedQueries, number: int, documents: Sequence[int]) -> list[int]:
+    def _ranks(self, asked: Sequence[tuple[Any, Floats]], documents: Sequence[int]) -> list[int]:
+        """The ranks of documents of one query, given with a table of weights for each shard."""
         from irtoolkit.indexes._compiled_search import WINDOW
         from irtoolkit.indexes._compiled_sums import score_of, standing
 
         parts, bases = self.parts, self._bases
         which = (np.searchsorted(bases, documents, side="right") - 1).tolist()
-        queries = [asked.batch(part).query(number) for part in parts]
         scores = np.array(
             [
-                score_of(
-                    parts[at].arrays, asked.table(parts[at]), queries[at], doc - int(bases[at])
-                )
+                score_of(parts[at].arrays, asked[at][1], asked[at][0], doc - int(bases[at]))
                 for doc, at in zip(documents, which, strict=True)
             ],
             np.int64,
         )
         before = np.zeros(len(documents), np.int64)
-        for at, part in enumerate(parts):
+        for at, (part, (query, table)) in enumerate(zip(parts, asked, strict=True)):
             docs = part.docs.documents
             # Of equal scores, later ids come first; a document is not before itself.
             places = [
@@ -250,9 +253,9 @@ class PostingsSearch:
                 )
                 for doc, own in zip(documents, which, strict=True)
             ]
-            room = np.zeros(WINDOW, np.int64), np.zeros(len(queries[at][0]), np.int64)
+            room = np.zeros(WINDOW, np.int64), np.zeros(len(query[0]), np.int64)
             wanted = scores, np.array(places, np.int64)
-            standing(part.arrays, asked.table(part), queries[at], wanted, part.names, room, before)
+            standing(part.arrays, table, query, wanted, part.names, room, before)
         return (before + 1).tolist()
 
 
