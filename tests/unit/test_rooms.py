@@ -14,7 +14,7 @@ PACKAGE = ROOT / "irtoolkit"
 # A room may import those of earlier lines, and itself. See ARCHITECTURE.md.
 LEVELS = (
     ("base",),
-    ("runs",),
+    ("runs", "engines"),
     ("datasets", "measures"),
     ("indexes", "models"),
     ("retrievers",),

@@ -1,0 +1,64 @@
+"""The protocol of engines, and the engine that work goes to now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol, TypeVar
+
+from irtoolkit.engines.local import LocalEngine
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Engine(Protocol):
+    """Does independent pieces of work; the results are the same wherever they are made.
+
+    Attributes:
+        name: "local", "processes" or "ray".
+        workers: pieces that are worked on at once.
+    """
+
+    name: str
+
+    @property
+    def workers(self) -> int: ...
+
+    def map(self, work: Callable[[T], R], items: Sequence[T], *, gpus: float = 0.0) -> Iterator[R]:
+        """What some work gives for each item, in the order of the items.
+
+        Only a few results per worker are held at once. Work on an item may be done more than once,
+        because a worker may die, so it must be idempotent: what it writes appears whole, under a
+        name that says what it is.
+
+        Args:
+            work: a function of a module, or a picklable object that can be called.
+            items: picklable, and small: paths and numbers rather than texts.
+            gpus: GPUs that each piece of work needs, where there are any.
+
+        Raises:
+            InputError: what the work raises, with the worker's machine; or a worker that dies
+                again and again.
+        """
+        ...
+
+
+_CURRENT: ContextVar[Engine | None] = ContextVar("engine", default=None)
+_LOCAL = LocalEngine()
+
+
+def current() -> Engine:
+    """The engine of the innermost `using`, otherwise this process."""
+    return _CURRENT.get() or _LOCAL
+
+
+@contextmanager
+def using(engine: Engine) -> Iterator[Engine]:
+    """Sends work to an engine."""
+    token = _CURRENT.set(engine)
+    try:
+        yield engine
+    finally:
+        _CURRENT.reset(token)
