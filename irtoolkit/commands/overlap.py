@@ -11,9 +11,11 @@ figure for a dataset, it is printed beside NLTK's.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from irtoolkit.commands import add_format, print_json
+from irtoolkit.base.errors import InputError
+from irtoolkit.commands import add_format, note, print_json
 
 if TYPE_CHECKING:
     from irtoolkit.base.tables import TableCell
@@ -42,18 +44,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from dataclasses import asdict
-
-    from irtoolkit.base.tables import TextTable
     from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.datasets.word_overlap import word_sets
     from irtoolkit.scoring.query_overlap import query_overlap
 
     words = word_sets(args.words, fold_case=args.fold_case)
-    found = {
-        name: query_overlap(Dataset.load(name), words, rel=args.rel, query=args.query, doc=args.doc)
-        for name in dict.fromkeys(args.datasets)
-    }
+    found: dict[str, QueryOverlap] = {}
+    failed: list[InputError] = []
+    for name in dict.fromkeys(args.datasets):
+        try:
+            data = Dataset.load(name)
+            found[name] = query_overlap(data, words, rel=args.rel, query=args.query, doc=args.doc)
+        except InputError as error:  # the other datasets may have taken hours
+            failed.append(error)
+    if found:
+        _print(args, found)
+    for other in failed[:-1]:
+        note(f"irtoolkit: {other}")
+    if failed:
+        raise failed[-1]
+
+
+def _print(args: argparse.Namespace, found: Mapping[str, QueryOverlap]) -> None:
+    from dataclasses import asdict
+
+    from irtoolkit.base.tables import TextTable
+
     printed = _printed() if args.words == "nltk" else {}
     if args.format == "json":
         print_json(

@@ -26,7 +26,8 @@ def read_about(path: StrPath) -> dict[str, list[str]]:
     Topics or author may be empty.
 
     Returns:
-        The text of each quote to names such as "topic: love" and "author: plato".
+        The text of each quote, in lower case, to names such as "topic: love" and "author: plato".
+        Lines of one quote are taken together.
 
     Raises:
         InputError: a line has another number of columns, or the file has no quote.
@@ -43,10 +44,10 @@ def read_about(path: StrPath) -> dict[str, list[str]]:
             )  # fmt: skip
         topics = [f"topic: {name.strip()}" for name in columns[0].split(";") if name.strip()]
         author = [f"author: {name}" for name in columns[1:] if name]
-        found.setdefault(quote, []).extend([*topics, *author])
+        found.setdefault(quote.lower(), []).extend([*topics, *author])
     if not found:
         raise InputError("a file without a quote", file=path)
-    return found
+    return {quote: list(dict.fromkeys(names)) for quote, names in found.items()}
 
 
 class QuoteWords(WordVectors):

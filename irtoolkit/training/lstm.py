@@ -6,7 +6,7 @@ FROM_SCRATCH has them by the name that a recipe gives as its `start`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -100,27 +100,53 @@ def encoder_maker(
         seed: seed of the vectors of words that no file gives.
 
     Raises:
-        InputError: the texts have no word, or the file is not valid.
+        InputError: the texts have no word, a file is not valid, or `about` has none of the texts.
     """
-    from irtoolkit.models.quote_words import QuoteWords, read_about
+    from irtoolkit.models.quote_words import QuoteWords
     from irtoolkit.models.word_vectors import WordVectors
 
-    words = vocabulary(texts)
+    about = _About(recipe)
+    words = vocabulary(about.noting(texts))
+    about.refuse_strangers()
     tokenizer, vectors = _tokenizer(words), _vectors(recipe, words, seed)
 
     def make(pooling: str, side: Side) -> list[Any]:
         reader: Any
         if recipe.start == "nnqr" and side == "document":
             noise = np.random.default_rng(seed + 1).normal(0, _PERTURBED, vectors.shape)
-            about = {} if recipe.about is None else read_about(recipe.about)
             own = vectors + noise.astype(np.float32) * (vectors != 0)
-            reader = QuoteWords(tokenizer, own, about=about, update_embeddings=True)
+            reader = QuoteWords(tokenizer, own, about=about.names, update_embeddings=True)
         else:
             # The vectors are copied.
             reader = WordVectors(tokenizer, vectors, update_embeddings=True)
         return lstm(recipe, pooling, reader)
 
     return make
+
+
+class _About:
+    """The topics and authors of quotes that a recipe names, and whether any quote is in use."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        from irtoolkit.models.quote_words import read_about
+
+        self._path = recipe.about
+        self.names = {} if recipe.about is None else read_about(recipe.about)
+        self._used = False
+
+    def noting(self, texts: Iterable[str]) -> Iterator[str]:
+        """The texts, of which some should be quotes."""
+        for text in texts:
+            self._used = self._used or text.lower() in self.names
+            yield text
+
+    def refuse_strangers(self) -> None:
+        """Raises InputError where no text is one of the quotes."""
+        if self.names and not self._used:
+            raise InputError(
+                f"none of its {len(self.names)} quotes is among the training texts",
+                file=self._path, remedy="write the quotes as the documents have them",
+            )  # fmt: skip
 
 
 def vocabulary(texts: Iterable[str]) -> list[str]:

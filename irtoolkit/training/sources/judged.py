@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +17,8 @@ from irtoolkit.runs import Qrels, Run
 from irtoolkit.training.ragged import Ragged
 from irtoolkit.training.recipes import Stage
 from irtoolkit.training.sources.base import Links, RowSource, TextSink, required
+
+_log = logging.getLogger(__name__)
 
 
 class JudgedSource(RowSource):
@@ -70,6 +73,12 @@ class JudgedSource(RowSource):
         named = {query.query_id: dataset.about.gold_of(query) for query in dataset.queries_iter()}
         wanted = id_array([named.get(name, "") for name in names])
         kept: Ints = np.flatnonzero(~several[query_of] | (wanted[query_of] == docs))
+        lost = len(names) - len(np.unique(query_of[kept]))
+        if lost:
+            _log.warning(
+                "pairs=one: %d of %d queries of %s are left out: their gold document is not among"
+                " the relevant ones", lost, len(names), self.what,
+            )  # fmt: skip
         return kept
 
     def _relevant(self, task: Task) -> tuple[Ints, Ints]:

@@ -150,6 +150,14 @@ def test_words_are_nltks_tokens_without_its_stop_words(nltk_data: Path) -> None:
     assert set(others[2]) == {word.lower() for word in KEPT}
 
 
+def test_other_datasets_are_shown_where_one_is_missing(irtoolkit: Command) -> None:
+    answer = irtoolkit("overlap", "no-such/one", "egret/sample/dev", "no/two", "--words", "sklearn")
+    assert answer.status == 2
+    assert "egret/sample/dev" in answer.out
+    assert "no-such/one" in answer.err
+    assert "no/two" in answer.err
+
+
 def test_nltks_data_are_named_where_they_are_not(
     irtoolkit: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -107,6 +107,23 @@ def test_only_relevant_documents_are_barred_unless_near_says_more(
         assert {*rows.doc_ids[rows.excluded(row)]} == golds[name]
 
 
+def test_queries_without_a_judged_gold_are_reported(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    plots = "plotretrieval/sample/train"
+    about = Dataset.load(plots).about
+    assert about is not None
+    assert about.gold_of is not None
+    gold_of = about.gold_of
+    lost = pairs(build_training_set(Stage(dataset=plots, pairs="one")))[0][0]
+    monkeypatch.setitem(
+        vars(about), "gold_of", lambda query: "" if query.query_id == lost else gold_of(query)
+    )
+    rows = build_training_set(Stage(dataset=plots, pairs="one"))
+    assert lost not in {name for name, _ in pairs(rows)}
+    assert "pairs=one: 1 of " in caplog.text
+
+
 def test_one_pair_of_each_query_is_that_of_its_gold(tmp_path: Path) -> None:
     """PlotRetrieval's pairs: the plot passage itself. The chunks that overlap it are no negatives."""
     plots = "plotretrieval/sample/train"
