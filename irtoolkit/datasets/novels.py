@@ -1,0 +1,245 @@
+"""A novel as plain text: sentences, chapters, and passages of a few sentences as a dataset.
+
+    novel = read_novel("emma.txt")
+    data = novel_dataset(novel, 3)        # every three consecutive sentences
+    novel.place(120)                      # chapter, sentence in it, share of the book
+
+The id of a passage is `book:start+n`, the first sentence counted from 0, so it stays the same as long
+as the text and the rules that split it do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import ir_datasets
+import numpy as np
+
+from irtoolkit.base import sentences as splitting
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath
+from irtoolkit.datasets import plain_text
+from irtoolkit.datasets.books import Book, Passage, Passages
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.handlers import DocsHandler
+from irtoolkit.datasets.plain_text import Block, PlainText
+
+# Sentences of a passage where nobody says otherwise, and at most.
+LENGTH, LONGEST = 3, 20
+# Characters of a name that ids have.
+_NAME = 60
+
+
+class Chapter(NamedTuple):
+    """A chapter: its title with that of its part, and its first sentence."""
+
+    title: str
+    start: int
+
+
+class Place(NamedTuple):
+    """Where a sentence is.
+
+    Attributes:
+        chapter: the title of its chapter; empty where the book has none.
+        number: of the chapter, from 1; 0 before the first.
+        sentence: its number in the chapter, from 1.
+        share: the share of the book's sentences that come before it, from 0 to below 1.
+    """
+
+    chapter: str
+    number: int
+    sentence: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Novel:
+    """A book in sentences.
+
+    Attributes:
+        name: without white space, as ids of passages have it.
+        title, author: as its header or file name says; the author may be empty.
+        lang: a code such as en; None where it is not known.
+        encoding: how its bytes were read.
+        sentences: in order.
+        paragraphs: the first sentence of each paragraph, ascending.
+        chapters: in order.
+    """
+
+    name: str
+    title: str
+    author: str
+    lang: str | None
+    encoding: str
+    sentences: Sequence[str]
+    paragraphs: Sequence[int]
+    chapters: Sequence[Chapter]
+
+    @property
+    def words(self) -> int:
+        """Words; in Chinese and Japanese, characters."""
+        if self.lang in ("zh", "ja"):
+            return sum(len(splitting.EAST.findall(sentence)) for sentence in self.sentences)
+        return sum(len(sentence.split()) for sentence in self.sentences)
+
+    @cached_property
+    def content(self) -> str:
+        """A hash of its sentences."""
+        digest = hashlib.sha256(f"{splitting.FORMAT} {plain_text.FORMAT}".encode())
+        for sentence in self.sentences:
+            digest.update(f"{sentence}\x1e".encode(errors="surrogatepass"))
+        return digest.hexdigest()[:40]
+
+    def place(self, sentence: int) -> Place:
+        """Where a sentence is, given by its number from 0."""
+        number = bisect_right([chapter.start for chapter in self.chapters], sentence)
+        chapter = self.chapters[number - 1] if number else Chapter("", 0)
+        share = sentence / len(self.sentences)
+        return Place(chapter.title, number, sentence - chapter.start + 1, share)
+
+    def book(self, length: int = LENGTH) -> Book:
+        """The book with every passage of some consecutive sentences, at most as many as it has.
+
+        Raises:
+            InputError: a length that is not between 1 and 20.
+        """
+        if not 1 <= length <= LONGEST:
+            raise InputError(
+                f"passages of {length} sentences", remedy=f"a passage has 1 to {LONGEST}"
+            )
+        length = min(length, len(self.sentences))
+        return Book(
+            self.name, self.sentences, {length: np.arange(len(self.sentences) - length + 1)}
+        )
+
+
+def read_novel(path: StrPath, *, name: str | None = None) -> Novel:
+    """Reads a novel from a plain-text file.
+
+    Args:
+        path: the file; see `novel_of` for what it may hold.
+        name: that ids of passages begin with; by default the file's name.
+
+    Raises:
+        InputError: no such file; or see `novel_of`.
+    """
+    place = Path(path)
+    try:
+        data = place.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read: {error.strerror or error}", file=place) from None
+    try:
+        return novel_of(data, place.stem, name=name)
+    except InputError as error:
+        raise InputError(error.found, file=place, remedy=error.remedy) from None
+
+
+def novel_of(data: bytes, title: str, *, name: str | None = None) -> Novel:
+    """A novel from the bytes of a plain-text file.
+
+    Project Gutenberg's header and footer are cut, its title, author and language kept; headings
+    become chapters, and what is between them sentences.
+
+    Args:
+        data: the text, in UTF-8 or an encoding of `plain_text.decoded`.
+        title: what it is called where its header has no title.
+        name: that ids begin with; by default made of `title`.
+
+    Raises:
+        InputError: no text, or one without a sentence.
+    """
+    text = PlainText.of(data)
+    lang = text.lang or splitting.language_of(text.body)
+    found, paragraphs, chapters = _divided(list(text.blocks()), lang)
+    if not found:
+        raise InputError("there is no sentence in it", remedy="give a text in sentences")
+    return Novel(
+        name or slug(title), text.title or title, text.author, lang, text.encoding, found,
+        paragraphs, chapters,
+    )  # fmt: skip
+
+
+def _divided(
+    blocks: Sequence[Block], lang: str | None
+) -> tuple[list[str], list[int], list[Chapter]]:
+    """The sentences of blocks, the first of each paragraph, and the chapters that have some."""
+    found: list[str] = []
+    paragraphs: list[int] = []
+    chapters: list[Chapter] = []
+    part, own, empty = "", "", False
+    for block in blocks:
+        if block.level is None:
+            more = splitting.split_sentences(block.text, lang)
+            if more:
+                paragraphs.append(len(found))
+                found += more
+                empty = False
+            continue
+        if block.level == 0:
+            part, own = block.text, ""
+        elif block.level == 2 and empty and chapters:
+            # What follows a heading at once belongs to it.
+            own = f"{own}. {block.text}".removeprefix(". ") if own else ""
+            part = part if own else f"{part}. {block.text}"
+        else:
+            own = block.text
+        title = _squeezed(" \u00b7 ".join(filter(None, (part, own))))
+        if chapters and chapters[-1].start == len(found):
+            chapters.pop()
+        chapters.append(Chapter(title, len(found)))
+        empty = True
+    if chapters and chapters[-1].start == len(found):
+        chapters.pop()
+    return found, paragraphs, chapters
+
+
+def _squeezed(title: str) -> str:
+    return re.sub(r"([.:])\.(?= )", r"\1", " ".join(title.split()))
+
+
+def slug(title: str) -> str:
+    """A title as a name: small letters and digits of any script, joined by underscores."""
+    plain = unicodedata.normalize("NFKC", title).lower()
+    return re.sub(r"\W+", "_", plain).strip("_")[:_NAME].strip("_") or "book"
+
+
+def novel_dataset(
+    novels: Novel | Sequence[Novel], length: int = LENGTH, *, name: str | None = None
+) -> Dataset:
+    """All passages of so many consecutive sentences of one or more novels, as a dataset.
+
+    Indexes of it are kept in irtoolkit's cache, and found again as long as the texts are the same.
+
+    Args:
+        novels: with distinct names.
+        length: sentences of a passage, from 1 to 20.
+        name: what it is called in messages; by default the books' names.
+
+    Raises:
+        InputError: two books of one name; another length.
+    """
+    listed = [novels] if isinstance(novels, Novel) else list(novels)
+    books = {novel.name: novel.book(length) for novel in listed}
+    if len(books) != len(listed):
+        twice = next(n.name for n in listed if sum(o.name == n.name for o in listed) > 1)
+        raise InputError(f"two books are named {twice}", remedy="give one another name")
+    passages = Passages(books)
+    langs = {novel.lang for novel in listed}
+    content = hashlib.sha256()
+    for novel in listed:
+        content.update(f"{novel.name}\x1f{novel.content}\x1e".encode())
+    key = f"novels-{content.hexdigest()[:40]}-{length}"
+    called = name or "+".join(books)
+    docs: Any = DocsHandler(
+        lambda: passages, Passage, called, langs.pop() if len(langs) == 1 else None, lambda: key
+    )
+    return Dataset(called, ir_datasets.Dataset(docs), in_memory=True)
