@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from irtoolkit.api import rerank as rerank
     from irtoolkit.api import retrieve as retrieve
     from irtoolkit.datasets.dataset import Dataset as Dataset
+    from irtoolkit.engines.choose import engine as engine
     from irtoolkit.ranking.index import Index as Index
     from irtoolkit.runs import Qrels as Qrels
     from irtoolkit.runs import Run as Run
@@ -62,6 +63,7 @@ _FRONT = {
     ),
     "Dataset": "irtoolkit.datasets.dataset",
     "Index": "irtoolkit.ranking.index",
+    "engine": "irtoolkit.engines.choose",
     "Qrels": "irtoolkit.runs",
     "Run": "irtoolkit.runs",
     "Scores": "irtoolkit.scoring.score",

@@ -17,6 +17,7 @@ from irtoolkit.base.discovery import modules
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.textwidth import printable
+from irtoolkit.commands._engines import engine_of
 from irtoolkit.commands._parsing import BAD_INPUT, CommandParser, naming_flags
 
 INTERRUPTED = 130
@@ -82,7 +83,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = build_parser()
     try:
         args = _parsed(parser, words or ["--help"])
-        status: int | None = args.execute(args)
+        with engine_of(args):
+            status: int | None = args.execute(args)
         sys.stdout.flush()
         return status or 0
     except InputError as error:

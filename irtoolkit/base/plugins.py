@@ -24,7 +24,8 @@ DATASETS = "irtoolkit.datasets"
 TABLES = "irtoolkit.tables"
 COMMANDS = "irtoolkit.commands"
 SYSTEMS = "irtoolkit.systems"
-GROUPS = (RETRIEVERS, MEASURES, DATASETS, TABLES, COMMANDS, SYSTEMS)
+ENGINES = "irtoolkit.engines"
+GROUPS = (RETRIEVERS, MEASURES, DATASETS, TABLES, COMMANDS, SYSTEMS, ENGINES)
 
 _log = logging.getLogger(__name__)
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
+
+# Set in workers, whose progress the driver shows.
+QUIET = "IRTOOLKIT_QUIET"
 
 
 def tqdm(*args: Any, disable: bool | None = None, **settings: Any) -> Any:
@@ -13,6 +17,8 @@ def tqdm(*args: Any, disable: bool | None = None, **settings: Any) -> Any:
         args, settings: as tqdm takes them.
         disable: True shows nothing; None shows a bar on a terminal and in a notebook only.
     """
+    if os.environ.get(QUIET):
+        disable = True
     if disable is None and in_notebook():
         from tqdm.auto import tqdm as bar
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.textwidth import printable, wrap
 from irtoolkit.commands import add_settings, output_folder, parse_pairs
+from irtoolkit.commands._engines import add_engine
 
 if TYPE_CHECKING:
     from irtoolkit.ranking.kept import KeptIndex
@@ -64,6 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     action.add_argument("--info", action="store_true", help="say what the index holds")
     action.add_argument("--verify", action="store_true", help="read every byte of it")
     add_settings(parser)
+    add_engine(parser)
 
 
 def execute(args: argparse.Namespace) -> None:

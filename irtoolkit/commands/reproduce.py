@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irtoolkit.commands import add_format, add_hidden, note, output_folder, print_json
+from irtoolkit.commands._engines import add_engine
 
 if TYPE_CHECKING:
     from irtoolkit.base.tables import TextTable
@@ -61,6 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--missing", action="store_true", help="run nothing; list what each row needs to run here"
     )
     add_format(parser)
+    add_engine(parser)
 
 
 def execute(args: argparse.Namespace) -> None:

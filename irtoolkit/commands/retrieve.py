@@ -29,6 +29,7 @@ from irtoolkit.commands import (
     written,
 )
 from irtoolkit.commands._datasets import add_ranked, ranked_dataset
+from irtoolkit.commands._engines import add_engine
 from irtoolkit.commands._parsing import AtLeastOne
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_ranked(parser)
     add_settings(parser)
+    add_engine(parser)
 
 
 def execute(args: argparse.Namespace) -> None:

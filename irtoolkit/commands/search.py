@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.textwidth import printable, wrap
 from irtoolkit.commands import add_settings, note, parse_pairs, print_json
+from irtoolkit.commands._engines import add_engine
 from irtoolkit.commands._parsing import AtLeastOne
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="default: text; json of several queries is one line for each",
     )  # fmt: skip
     add_settings(parser)
+    add_engine(parser)
 
 
 def execute(args: argparse.Namespace) -> None:

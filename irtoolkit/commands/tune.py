@@ -22,6 +22,7 @@ from irtoolkit.commands import (
     print_json,
     shown,
 )
+from irtoolkit.commands._engines import add_engine
 from irtoolkit.commands._parsing import AtLeastOne
 
 HELP = "grid search for a system's settings"
@@ -51,6 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_output(parser, "keep the points here, as JSON", required=False)
     add_settings(parser)
     add_format(parser)
+    add_engine(parser)
 
 
 def execute(args: argparse.Namespace) -> None:

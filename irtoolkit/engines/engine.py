@@ -33,8 +33,14 @@ class Engine(Protocol):
         because a worker may die, so it must be idempotent: what it writes appears whole, under a
         name that says what it is.
 
+        A worker keeps the work from item to item, so what an object loads and keeps in itself is
+        loaded once in each worker. Within a piece of work, and between the results of a `map`, the
+        engine does what it is given in the same process. What workers log and warn of is shown
+        once; their progress bars are not, so show one over the results.
+
         Args:
-            work: a function of a module, or a picklable object that can be called.
+            work: a function, or a picklable object that can be called; large things that it needs,
+                such as texts in memory, are sent to each worker once.
             items: picklable, and small: paths and numbers rather than texts.
             gpus: GPUs that each piece of work needs, where there are any.
 

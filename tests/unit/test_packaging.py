@@ -35,7 +35,10 @@ DISTRIBUTIONS = {
     "yaml": "pyyaml",
 }
 # What a user may choose; the others are for developers.
-CHOICES = {"neural", "minilm", "train", "lucene", "chinese", "pyterrier", "ranx", "report"}
+CHOICES = {
+    "neural", "minilm", "train", "lucene", "chinese", "pyterrier", "ranx", "report", "ray", "remote",
+    "backends", "lora", "serve", "mcp",
+}  # fmt: skip
 
 
 def plain(requirement: str) -> str:

@@ -1,0 +1,18 @@
+"""The cores that this process may use."""
+
+from __future__ import annotations
+
+import os
+
+# Set in workers that share a machine.
+THREADS = "IRTOOLKIT_THREADS"
+
+
+def cores() -> int:
+    """Threads that are worth starting: $IRTOOLKIT_THREADS, else the cores given to this process."""
+    given = os.environ.get(THREADS, "")
+    if given.isdecimal() and int(given):
+        return int(given)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

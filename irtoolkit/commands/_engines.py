@@ -1,0 +1,39 @@
+"""Where a command's work is done: --engine, --workers and --address."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from irtoolkit.commands._parsing import AtLeastOne
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """The arguments of commands whose work can be spread over processes or machines."""
+    group = parser.add_argument_group(
+        "where the work is done", "The result is the same to the byte wherever that is."
+    )
+    group.add_argument(
+        "--engine", metavar="ENGINE",
+        help="local (this process), processes (of this machine) or ray (a cluster); default:"
+        " $IRTOOLKIT_ENGINE, else ray where $RAY_ADDRESS is set, else local",
+    )  # fmt: skip
+    group.add_argument(
+        "--workers", type=int, action=AtLeastOne, metavar="N",
+        help="pieces worked on at once; default: $IRTOOLKIT_WORKERS, else all cores or CPUs of the"
+        " cluster; alone it means --engine processes",
+    )  # fmt: skip
+    group.add_argument(
+        "--address", metavar="HOST:PORT",
+        help="a Ray cluster; default: $RAY_ADDRESS, else Ray is started on this machine",
+    )  # fmt: skip
+
+
+def engine_of(args: argparse.Namespace) -> AbstractContextManager[Any]:
+    """The engine that a command was given, for the length of the command."""
+    if not hasattr(args, "address"):  # compare has an --engine of another kind
+        return nullcontext()
+    from irtoolkit.engines.choose import engine
+
+    return engine(args.engine, workers=args.workers, address=args.address)

@@ -1,0 +1,100 @@
+"""Engines by name, from arguments or from the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from irtoolkit.base import plugins
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.near import did_you_mean
+from irtoolkit.engines.engine import Engine, using
+from irtoolkit.engines.local import LocalEngine
+
+NAMES = ("local", "processes", "ray")
+# Environment variables that stand for --engine and --workers; Ray's own stands for --address.
+ENGINE, WORKERS, ADDRESS = "IRTOOLKIT_ENGINE", "IRTOOLKIT_WORKERS", "RAY_ADDRESS"
+
+
+@contextmanager
+def engine(
+    name: str | None = None, *, workers: int | None = None, address: str | None = None
+) -> Iterator[Engine]:
+    """Sends work to an engine until the end of the block, which ends the engine.
+
+    Args:
+        name: "local" (this process), "processes" (of this machine), "ray", or an engine of another
+            package. By default "ray" with an address, else `$IRTOOLKIT_ENGINE`, else "ray" where
+            `$RAY_ADDRESS` names a cluster, else "processes" where there are several workers, else
+            "local".
+        workers: how many pieces are worked on at once; by default `$IRTOOLKIT_WORKERS`, else one for
+            each core or CPU of the cluster.
+        address: of a Ray cluster: host:port, ray://host:port or auto; by default `$RAY_ADDRESS`, else
+            a Ray is started on this machine and stopped at the end.
+
+    Raises:
+        InputError: no such engine, a number of workers that is none, an address for another engine
+            than Ray; Ray is not installed, does not answer, or has another version.
+    """
+    count = _workers(workers)
+    chosen = _name(name, count, address, os.environ)
+    if address is not None and chosen != "ray":
+        raise InputError(
+            f"an address for the engine {chosen}", remedy="it goes with the engine ray"
+        )
+    with using(_made(chosen, count, address)) as made:
+        try:
+            yield made
+        finally:
+            close = getattr(made, "close", None)
+            if close is not None:
+                close()
+
+
+def _name(
+    given: str | None, workers: int | None, address: str | None, environment: Mapping[str, str]
+) -> str:
+    if given is not None:
+        return given
+    if address is not None:
+        return "ray"
+    if environment.get(ENGINE):
+        return environment[ENGINE]
+    if environment.get(ADDRESS):
+        return "ray"
+    return "processes" if workers is not None and workers > 1 else "local"
+
+
+def _workers(given: int | None) -> int | None:
+    text = os.environ.get(WORKERS, "")
+    if given is None and text:
+        if not text.isdecimal() or not int(text):
+            raise InputError(f"${WORKERS}={text} is not a whole number of at least 1")
+        return int(text)
+    if given is not None and given < 1:
+        raise InputError(f"{given} workers", remedy="give at least 1")
+    return given
+
+
+def _made(name: str, workers: int | None, address: str | None) -> Engine:
+    if name == "local":
+        return LocalEngine()
+    if name == "processes":
+        from irtoolkit.engines.processes import ProcessEngine
+
+        return ProcessEngine(workers)
+    if name == "ray":
+        from irtoolkit.engines.ray import RayEngine
+
+        return RayEngine(workers, address)
+    others = plugins.of_group(plugins.ENGINES)
+    if name not in others:
+        known = [*NAMES, *others]
+        raise InputError(
+            f"no engine {name!r}", remedy=f"{did_you_mean(name, known)}there are {', '.join(known)}"
+        )
+    make: Any = others[name].load()
+    made: Engine = make(workers)
+    return made

@@ -1,0 +1,242 @@
+"""Work in several processes of this machine."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import threading
+import types
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from multiprocessing import connection
+from typing import Any, TypeVar
+
+from irtoolkit.base.cores import THREADS, cores
+from irtoolkit.base.progress import QUIET
+from irtoolkit.engines.local import LocalEngine
+from irtoolkit.engines.work import ATTEMPTS, HELD, Reporter, in_order, killed, pack, perform
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+# What numeric libraries read when they are loaded.
+_THREAD_VARIABLES = (
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS",
+)  # fmt: skip
+# Seconds in which idle workers end by themselves.
+_PATIENCE = 5.0
+
+
+class ProcessEngine:
+    """Does pieces of work in processes that stay until it is closed; an `Engine`.
+
+    The workers share the cores: each has cores // workers threads. One that is killed is replaced,
+    and only what it was at is done again. A script needs no `if __name__ == "__main__"`.
+
+    Args:
+        workers: how many processes; by default one for each core.
+    """
+
+    name = "processes"
+
+    def __init__(self, workers: int | None = None) -> None:
+        self._count = workers or cores()
+        self._workers: list[_Worker] = []
+        self._reporter = Reporter()
+        self._mapping = False
+
+    @property
+    def workers(self) -> int:
+        """How many processes work at once."""
+        return self._count
+
+    def map(self, work: Callable[[T], R], items: Sequence[T], *, gpus: float = 0.0) -> Iterator[R]:
+        """What some work gives for each item, in order; see `Engine`.
+
+        A `map` within another is done in this process. Of several GPUs each worker sees one.
+        """
+        if self._mapping:
+            yield from LocalEngine().map(work, items)
+            return
+        self._mapping = True
+        try:
+            pool = _Pool(self._workers, self._count, work, items, gpus > 0)
+            ahead = HELD * self._count
+            for outcome in in_order(len(items), pool, running=self._count, held=ahead):
+                yield self._reporter.value(outcome)
+        finally:
+            # An error or Ctrl-C leaves workers that are at something which nobody waits for.
+            for worker in [worker for worker in self._workers if worker.number is not None]:
+                self._workers.remove(worker)
+                worker.kill()
+            self._mapping = False
+
+    def close(self) -> None:
+        """Ends the workers."""
+        for worker in self._workers:
+            worker.leave()
+        for worker in self._workers:
+            worker.process.join(_PATIENCE)
+            worker.kill()
+        self._workers.clear()
+
+
+class _Worker:
+    """A process, and the number of the piece that it is at."""
+
+    def __init__(self, place: int, count: int) -> None:
+        self.place = place
+        self.number: int | None = None
+        self.knows = ""
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(
+            target=_serve, args=(theirs, _surroundings(place, count)), daemon=True
+        )
+        with _starting():
+            self.process.start()
+        theirs.close()
+
+    def send(self, key: str, packed: bytes, number: int, item: Any) -> None:
+        """Gives it a piece of work. One that has died takes it too, and does nothing."""
+        message = pickle.dumps((key, None if self.knows == key else packed, item))
+        self.number, self.knows = number, key
+        with suppress(OSError):
+            self.pipe.send_bytes(message)
+
+    def leave(self) -> None:
+        """Asks it to end."""
+        with suppress(OSError):
+            self.pipe.send_bytes(b"")
+
+    def kill(self) -> None:
+        """Ends it now."""
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+class _Pool:
+    """The workers at one `map`."""
+
+    def __init__(
+        self, workers: list[_Worker], count: int, work: Callable[[Any], Any], items: Sequence[Any],
+        gpus: bool,
+    ) -> None:  # fmt: skip
+        self._workers, self._count, self._items = workers, count, items
+        self._key, self._packed = uuid.uuid4().hex, pack(work)
+        self._deaths: dict[int, int] = {}
+
+    def start(self, number: int) -> None:
+        """Gives a piece to an idle worker, of which there is one or room for one."""
+        worker = next((worker for worker in self._workers if worker.number is None), None)
+        if worker is None:
+            taken = {worker.place for worker in self._workers}
+            place = next(place for place in range(self._count) if place not in taken)
+            worker = _Worker(place, self._count)
+            self._workers.append(worker)
+        worker.send(self._key, self._packed, number, self._items[number])
+
+    def finished(self) -> list[tuple[int, bytes]]:
+        """Waits until pieces are done; a worker that dies is replaced, and its piece done again."""
+        found: list[tuple[int, bytes]] = []
+        while not found:
+            busy = [worker for worker in self._workers if worker.number is not None]
+            ends: dict[Any, _Worker] = {}
+            for worker in busy:
+                ends[worker.pipe] = ends[worker.process.sentinel] = worker
+            ready = connection.wait(list(ends))
+            for worker in busy:
+                if worker.pipe in ready or worker.process.sentinel in ready:
+                    found += self._taken(worker)
+        return found
+
+    def _taken(self, worker: _Worker) -> list[tuple[int, bytes]]:
+        number = worker.number
+        assert number is not None
+        try:
+            if worker.pipe.poll():  # what it has sent before it died counts
+                outcome = worker.pipe.recv_bytes()
+                worker.number = None
+                return [(number, outcome)]
+        except (EOFError, OSError):
+            pass
+        self._workers.remove(worker)
+        worker.kill()
+        self._deaths[number] = self._deaths.get(number, 0) + 1
+        if self._deaths[number] >= ATTEMPTS:
+            raise killed(self._items, number, ATTEMPTS)
+        self.start(number)
+        return []
+
+
+def _surroundings(place: int, count: int) -> dict[str, str]:
+    """Environment variables of a worker beyond those of this process."""
+    from irtoolkit.engines.gpus import visible_gpus
+
+    threads = str(max(1, cores() // count))
+    # Who has set one of these keeps it.
+    found = {name: os.environ.get(name, threads) for name in _THREAD_VARIABLES}
+    found |= {
+        THREADS: threads,
+        QUIET: "1",
+        "TQDM_DISABLE": "1",
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    }
+    gpus = visible_gpus()
+    if len(gpus) > 1:
+        found["CUDA_VISIBLE_DEVICES"] = gpus[place % len(gpus)]
+    return found
+
+
+@contextmanager
+def _starting() -> Iterator[None]:
+    """Keeps a process that starts from running the user's script, as Python would have it do.
+
+    Nor does Ctrl-C reach it before it can ignore that.
+    """
+    masks = hasattr(signal, "pthread_sigmask")
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]) if masks else None
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+        if before is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _serve(pipe: connection.Connection, surroundings: dict[str, str]) -> None:
+    """A worker: does what comes through the pipe until it is asked to end."""
+    # Ctrl-C is the driver's to act upon; a terminal sends it to workers too.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+    os.environ.update(surroundings)  # before any numeric library is loaded
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    work: Any = None
+    while message := _received(pipe):
+        key, packed, item = pickle.loads(message)
+        work = packed or work
+        pipe.send_bytes(perform(key, work, item))
+
+
+def _received(pipe: connection.Connection) -> bytes:
+    """The next message; nothing at the end."""
+    try:
+        return pipe.recv_bytes()
+    except EOFError:
+        return b""
+
+
+def _end_with_parent() -> None:
+    """Ends this worker when the driver dies, however that happens."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,173 @@
+"""Work on a Ray cluster, or on a Ray that is started on this machine and stopped at the end."""
+
+from __future__ import annotations
+
+import os
+import socket
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import irtoolkit
+from irtoolkit.base.cores import cores
+from irtoolkit.base.errors import InputError
+from irtoolkit.engines import work as working
+from irtoolkit.engines.local import LocalEngine
+from irtoolkit.engines.ray_start import connect
+from irtoolkit.engines.work import ATTEMPTS, HELD, Outcome, Reporter, in_order, killed, pack
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+# Seconds between looks at whether the cluster is still there.
+_LOOK = 5.0
+
+
+class RayEngine:
+    """Does pieces of work as Ray tasks; an `Engine`.
+
+    Tasks of workers and nodes that die are done again by Ray. Models stay loaded in its workers,
+    those with a GPU too.
+
+    Args:
+        workers: how many pieces are worked on at once; by default one for each CPU of the cluster.
+        address: of a cluster, as host:port, ray://host:port or auto; by default `$RAY_ADDRESS`, else
+            a Ray is started on this machine.
+
+    Raises:
+        InputError: Ray is not installed, no cluster answers there, or it has another version.
+    """
+
+    name = "ray"
+
+    def __init__(self, workers: int | None = None, address: str | None = None) -> None:
+        self._connection = connect(address, workers or cores())
+        self._count = workers
+        self._reporter = Reporter()
+        self._mapping = False
+
+    @property
+    def workers(self) -> int:
+        """How many pieces are worked on at once; it grows and shrinks with the cluster."""
+        return self._count or max(1, int(self._connection.ray.cluster_resources().get("CPU", 1)))
+
+    def map(self, work: Callable[[T], R], items: Sequence[T], *, gpus: float = 0.0) -> Iterator[R]:
+        """What some work gives for each item, in order; see `Engine`.
+
+        A `map` within another is done in this process.
+        """
+        if self._mapping:
+            yield from LocalEngine().map(work, items)
+            return
+        self._mapping = True
+        pool = _Pool(self._connection, work, items, gpus)
+        try:
+            workers = self.workers
+            # Ray itself queues tasks, but where fewer workers are wanted than there are CPUs.
+            running = workers if self._count else HELD * workers
+            for outcome in in_order(len(items), pool, running=running, held=HELD * workers):
+                yield self._reporter.value(outcome)
+        finally:
+            pool.cancel()
+            self._mapping = False
+
+    def close(self) -> None:
+        """Leaves the cluster; a Ray that was started for this is stopped."""
+        self._connection.close()
+
+
+class _Pool:
+    """The tasks of one `map`."""
+
+    def __init__(
+        self, connection: Any, work: Callable[[Any], Any], items: Sequence[Any], gpus: float
+    ) -> None:
+        import numpy as np
+
+        self._connection, self._ray, self._items = connection, connection.ray, items
+        self._key = uuid.uuid4().hex
+        # An array is mapped into each worker's memory, not copied.
+        self._packed = self._ray.put(np.frombuffer(pack(work), np.uint8))
+        # A worker with a GPU would otherwise end with each task, and its model with it.
+        task = self._ray.remote(
+            num_cpus=1, num_gpus=gpus, max_calls=0, max_retries=ATTEMPTS - 1, retry_exceptions=False
+        )(_perform)
+        self._task = task
+        self._under_way: dict[Any, int] = {}
+
+    def start(self, number: int) -> None:
+        """Submits a piece."""
+        reference = self._task.remote(
+            self._key, self._packed, self._items[number], irtoolkit.__version__
+        )
+        self._under_way[reference] = number
+
+    def finished(self) -> list[tuple[int, bytes]]:
+        """Waits until pieces are done."""
+        ready: list[Any] = []
+        while not ready:
+            waiting = list(self._under_way)
+            ready, _ = self._ray.wait(waiting, num_returns=1, timeout=_LOOK, fetch_local=True)
+            if not ready:
+                self._connection.check()
+        return [(number := self._under_way.pop(each), self._got(each, number)) for each in ready]
+
+    def _got(self, reference: Any, number: int) -> bytes:
+        from ray import exceptions
+
+        died = (
+            exceptions.WorkerCrashedError, exceptions.OutOfMemoryError, exceptions.NodeDiedError,
+            exceptions.ObjectLostError, exceptions.LocalRayletDiedError,
+        )  # fmt: skip
+        try:
+            found: bytes = self._ray.get(reference)
+        except died:
+            raise killed(self._items, number, ATTEMPTS) from None
+        except exceptions.RayError as error:
+            raise _explained(error) from None
+        return found
+
+    def cancel(self) -> None:
+        """Ends the tasks that nobody waits for any more."""
+        for reference in self._under_way:
+            try:
+                self._ray.cancel(reference, force=True)
+            except Exception:  # the cluster may be gone
+                break
+        self._under_way.clear()
+
+
+def _perform(key: str, packed: Any, item: Any, version: str) -> bytes:
+    """`perform` in a worker of a cluster, which may have another irtoolkit and lack the data."""
+    import pickle
+
+    from irtoolkit.base.progress import QUIET
+
+    os.environ.update({QUIET: "1", "TQDM_DISABLE": "1"})
+    node = socket.gethostname()
+    if irtoolkit.__version__ != version:
+        other = InputError(
+            f"node {node} has irtoolkit {irtoolkit.__version__}, and this process {version}",
+            remedy="install the same version on every node",
+        )
+        return pickle.dumps(Outcome(error=other))
+    done = working.perform(key, packed, item)
+    outcome: Outcome = pickle.loads(done)
+    if isinstance(outcome.error, InputError):
+        wrong = outcome.error
+        outcome.error = InputError(
+            f"{wrong.found}, on node {node}", file=wrong.file, line=wrong.line, remedy=wrong.remedy
+        )
+        return pickle.dumps(outcome)
+    return done
+
+
+def _explained(error: Exception) -> InputError:
+    """Errors of Ray itself in one line."""
+    reason = " ".join(str(error).split())
+    if "No module named 'irtoolkit'" in reason or "failed to import" in reason:
+        return InputError(
+            "a node of the Ray cluster cannot import irtoolkit",
+            remedy=f"install irtoolkit {irtoolkit.__version__} on every node",
+        )
+    return InputError(f"Ray: {type(error).__name__}: {reason[:300]}", remedy="--debug shows more")

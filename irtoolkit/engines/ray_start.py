@@ -1,0 +1,138 @@
+"""Joining a Ray cluster, or starting one on this machine, with one clear line where that fails."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from dataclasses import dataclass, field
+from typing import Any
+
+from irtoolkit.base.errors import InputError, needs_extra
+
+# Seconds that a head may take to answer.
+_PATIENCE = 10.0
+_PORT = 6379
+# Looks in a row that find no head before the cluster is given up.
+_LOST = 3
+
+
+@dataclass
+class Connection:
+    """A cluster that this process has joined.
+
+    Attributes:
+        ray: the module.
+        head: host and port of the head, where they are known.
+        ours: whether `close` leaves the cluster, because this process joined it here.
+    """
+
+    ray: Any
+    head: tuple[str, int] | None
+    ours: bool
+    _missed: int = field(default=0, repr=False)
+
+    def check(self) -> None:
+        """Looks whether the head still answers.
+
+        Raises:
+            InputError: several times in a row it did not.
+        """
+        if self.head is None or _answers(*self.head):
+            self._missed = 0
+            return
+        self._missed += 1
+        if self._missed >= _LOST:
+            raise InputError(
+                f"the Ray cluster at {_shown(self.head)} no longer answers",
+                remedy="when it is up again, rerun the same command: finished parts are kept",
+            )
+
+    def close(self) -> None:
+        """Leaves the cluster; a Ray that was started for this ends."""
+        if self.ours:
+            self.ray.shutdown()
+
+
+def connect(address: str | None, workers: int) -> Connection:
+    """Joins the cluster at an address, or `$RAY_ADDRESS`, or starts a Ray here.
+
+    A Ray that the program has joined already is taken as it is.
+
+    Args:
+        address: host:port, ray://host:port, auto (a cluster that runs on this machine) or local.
+        workers: CPUs of a Ray that is started here.
+
+    Raises:
+        InputError: Ray is not installed; no head answers; or it has another version.
+    """
+    try:
+        # Ray's own usage message and its progress bars are no part of ours.
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        import ray
+    except ImportError:
+        raise needs_extra("Ray", "ray") from None
+    if ray.is_initialized():
+        return Connection(ray, _head(ray), ours=False)
+    wanted = address or os.environ.get("RAY_ADDRESS") or "local"
+    if wanted not in ("auto", "local"):
+        _refuse_silent(wanted)
+    quiet: dict[str, Any] = {
+        "log_to_driver": False, "logging_level": logging.ERROR, "include_dashboard": None,
+    }  # fmt: skip
+    if wanted == "local":
+        quiet |= {"num_cpus": workers, "include_dashboard": False}
+    try:
+        ray.init(address=wanted, **quiet)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        raise _refused(wanted, error) from None
+    return Connection(ray, None if wanted == "local" else _head(ray), ours=True)
+
+
+def _head(ray: Any) -> tuple[str, int] | None:
+    host, _, port = str(ray.get_runtime_context().gcs_address).rpartition(":")
+    return (host, int(port)) if host and port.isdecimal() else None
+
+
+def _refuse_silent(address: str) -> None:
+    """Refuses an address where nothing answers, which Ray would wait for a minute."""
+    place = address.partition("://")[2] or address
+    host, _, port = place.rpartition(":") if ":" in place else (place, "", str(_PORT))
+    if not port.isdecimal():
+        raise InputError(f"--address {address} is not HOST:PORT", remedy="such as 10.0.0.1:6379")
+    if not _answers(host, int(port)):
+        raise InputError(
+            f"no Ray cluster answers at {_shown((host, int(port)))}",
+            remedy="ray start --head starts one; ray status tells whether it is up",
+        )
+
+
+def _answers(host: str, port: int) -> bool:
+    try:
+        with socket.create_connection((host, port), timeout=_PATIENCE):
+            return True
+    except OSError:
+        return False
+
+
+def _shown(head: tuple[str, int]) -> str:
+    return f"{head[0]}:{head[1]}"
+
+
+def _refused(address: str, error: Exception) -> InputError:
+    reason = " ".join(str(error).split())
+    if "Version mismatch" in reason:
+        import ray
+
+        theirs = reason.partition("The cluster was started with:")[2].partition("This process")[0]
+        return InputError(
+            f"the Ray cluster at {address} has another version ({theirs.strip()}) than this process"
+            f" (Ray: {ray.__version__})",
+            remedy="install the same Ray and Python on both",
+        )
+    if address == "auto":
+        return InputError(
+            "no Ray cluster runs on this machine",
+            remedy="ray start --head starts one; --address HOST:PORT names another",
+        )
+    return InputError(f"Ray at {address}: {reason[:300]}", remedy="--debug shows more")

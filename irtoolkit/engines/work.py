@@ -1,0 +1,197 @@
+"""One piece of work as a worker does it, and the results in order as the driver takes them."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from irtoolkit.base.errors import InputError
+
+# A piece of work is given up when so many workers have died of it.
+ATTEMPTS = 3
+# Results that are held for each worker: what comes early waits for what comes before it.
+HELD = 2
+
+
+class Said(NamedTuple):
+    """A message of a worker: of a logger, or a warning, which has a category in place of a level."""
+
+    name: str
+    level: int | type[Warning]
+    text: str
+
+
+@dataclass
+class Outcome:
+    """What a piece of work has given, or why it has not.
+
+    Attributes:
+        value: the result.
+        error: what the work has raised; None where it has a result.
+        said: what it has logged, and its warnings.
+    """
+
+    value: Any = None
+    error: Exception | None = None
+    said: list[Said] = field(default_factory=list)
+
+
+def pack(work: Callable[[Any], Any]) -> bytes:
+    """A function or a callable object as bytes; functions of a notebook or script too.
+
+    Raises:
+        InputError: it has something that only this process has, such as an open file.
+    """
+    import cloudpickle
+
+    try:
+        packed: bytes = cloudpickle.dumps(work, protocol=pickle.HIGHEST_PROTOCOL)
+    except (TypeError, pickle.PicklingError, AttributeError, ValueError) as error:
+        raise InputError(
+            f"{type(work).__name__} cannot be sent to other processes: {error}",
+            remedy="--engine local works in this one",
+        ) from error
+    return packed
+
+
+# The work that this worker has done last, by its number: models and indexes stay loaded with it.
+_last: tuple[str, Callable[[Any], Any]] | None = None
+
+
+def perform(key: str, packed: Any, item: Any) -> bytes:
+    """Does a piece of work in a worker; returns its `Outcome` as bytes.
+
+    Args:
+        key: tells one `map` from another.
+        packed: the work as `pack` gives it; not read where the worker has it already.
+        item: what the work is called with.
+    """
+    global _last
+    with _listening() as said:
+        try:
+            if _last is None or _last[0] != key:
+                _last = None  # its memory is free before the next one loads
+                _last = key, pickle.loads(packed)
+            outcome = Outcome(_last[1](item))
+        except Exception as error:  # whatever a piece of work raises belongs to the driver
+            outcome = Outcome(error=_portable(error))
+    outcome.said = said
+    try:
+        return pickle.dumps(outcome, protocol=pickle.HIGHEST_PROTOCOL)
+    except Exception as error:
+        reason = f"a result of type {type(outcome.value).__name__} cannot be sent back: {error}"
+        return pickle.dumps(Outcome(error=TypeError(reason), said=said))
+
+
+def _portable(error: Exception) -> Exception:
+    """An error that arrives as it is; of one that cannot be sent, its type and its message."""
+    if isinstance(error, InputError):
+        return error
+    trace = "".join(traceback.format_exception(error))
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        error = RuntimeError(f"{type(error).__name__}: {error}")
+    error.add_note(f"in a worker:\n{trace}")
+    return error
+
+
+@contextmanager
+def _listening() -> Iterator[list[Said]]:
+    """Gathers what is logged, and the warnings, in place of showing them."""
+    said: list[Said] = []
+
+    class Gatherer(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            said.append(Said(record.name, record.levelno, record.getMessage()))
+
+    root, handler = logging.getLogger(), Gatherer()
+    before, root.handlers = root.handlers, [handler]
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            yield said
+    finally:
+        root.handlers = before
+    said += [Said(each.filename, each.category, str(each.message)) for each in caught]
+
+
+class Pool(Protocol):
+    """Workers that are given pieces of work by their numbers."""
+
+    def start(self, number: int) -> None:
+        """Gives the piece of a number to a worker."""
+        ...
+
+    def finished(self) -> list[tuple[int, bytes]]:
+        """Waits until pieces are done; their numbers with what `perform` has returned.
+
+        Raises:
+            InputError: workers die of a piece again and again.
+        """
+        ...
+
+
+def in_order(count: int, pool: Pool, *, running: int, held: int) -> Iterator[Outcome]:
+    """The outcomes of pieces 0 to `count` in order.
+
+    Args:
+        count: how many pieces there are.
+        pool: the workers.
+        running: pieces that are given to the pool at once.
+        held: pieces that are started before the first of them has been taken.
+    """
+    done: dict[int, bytes] = {}
+    begun = under_way = 0
+    for number in range(count):
+        while number not in done:
+            while begun < count and under_way < running and begun < number + held:
+                pool.start(begun)
+                begun, under_way = begun + 1, under_way + 1
+            for other, outcome in pool.finished():
+                done[other] = outcome
+                under_way -= 1
+        yield pickle.loads(done.pop(number))
+
+
+class Reporter:
+    """Shows what workers have said: the same message of several workers once."""
+
+    def __init__(self) -> None:
+        self._seen: set[Said] = set()
+
+    def value(self, outcome: Outcome) -> Any:
+        """The result of a piece of work.
+
+        Raises:
+            Exception: what the work has raised.
+        """
+        for said in outcome.said:
+            if said not in self._seen:
+                self._seen.add(said)
+                _show(said)
+        if outcome.error is not None:
+            raise outcome.error
+        return outcome.value
+
+
+def _show(said: Said) -> None:
+    if isinstance(said.level, int):
+        logging.getLogger(said.name).log(said.level, "%s", said.text)
+    else:
+        warnings.warn_explicit(said.text, said.level, said.name, 1)
+
+
+def killed(items: Sequence[Any], number: int, times: int) -> InputError:
+    """The error for a piece of work that workers die of."""
+    shown = repr(items[number])
+    shown = shown if len(shown) <= 100 else f"{shown[:97]}..."
+    return InputError(
+        f"a worker was killed, perhaps out of memory, {times} times while it worked on {shown}",
+        remedy="give fewer --workers, so that each has more memory; finished parts are kept",
+    )

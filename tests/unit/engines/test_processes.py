@@ -1,0 +1,216 @@
+"""Several processes: order, faults, messages, and an end that leaves nothing behind."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.engines.engine import current, using
+from irtoolkit.engines.processes import ProcessEngine
+from irtoolkit.engines.work import HELD
+from tests.waiting import wait_for
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[ProcessEngine]:
+    engine = ProcessEngine(2)
+    yield engine
+    engine.close()
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+def place(_: int) -> tuple[int, str]:
+    return os.getpid(), current().name
+
+
+class Fails:
+    """Kills its worker at one number: the first time, or always."""
+
+    def __init__(self, number: int, once: Path | None = None) -> None:
+        self.number, self.once = number, once
+
+    def __call__(self, number: int) -> int:
+        if number == self.number and (self.once is None or not self.once.exists()):
+            if self.once is not None:
+                self.once.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number
+
+
+def refuse(number: int) -> int:
+    raise InputError("bad", file="docs.tsv", line=number, remedy="mend it")
+
+
+def opened(_: int) -> Any:
+    return open(os.devnull)
+
+
+def speak(number: int) -> int:
+    logging.getLogger("irtoolkit.speaking").warning("texts are cut")
+    warnings.warn("old", stacklevel=1)
+    return number
+
+
+class Keeps:
+    """What is loaded once stays."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, _: int) -> tuple[int, int]:
+        self.calls += 1
+        return os.getpid(), self.calls
+
+
+def test_results_come_in_order_from_other_processes(two: ProcessEngine) -> None:
+    assert list(two.map(square, range(20))) == [n * n for n in range(20)]
+    pids = {pid for pid, _ in two.map(place, range(20))}
+    assert os.getpid() not in pids
+    assert len(pids) <= 2
+    assert not list(two.map(square, []))
+
+
+def test_a_worker_works_in_itself(two: ProcessEngine) -> None:
+    with using(two):
+        assert {name for _, name in two.map(place, range(2))} == {"local"}
+
+
+def test_a_map_within_a_map_is_done_here(two: ProcessEngine) -> None:
+    outer = two.map(square, range(4))
+    assert next(outer) == 0
+    assert {pid for pid, _ in two.map(place, range(3))} == {os.getpid()}
+    assert list(outer) == [1, 4, 9]
+
+
+def test_functions_without_a_module_work_too(two: ProcessEngine) -> None:
+    more = 5
+    assert list(two.map(lambda number: number + more, range(3))) == [5, 6, 7]
+
+
+def test_a_worker_keeps_its_work(two: ProcessEngine) -> None:
+    found = list(two.map(Keeps(), range(10)))
+    for pid in {pid for pid, _ in found}:
+        mine = [calls for other, calls in found if other == pid]
+        assert mine == list(range(1, len(mine) + 1))
+    # Another map begins anew.
+    assert min(calls for _, calls in two.map(Keeps(), range(2))) == 1
+
+
+def test_only_a_few_results_are_held(two: ProcessEngine) -> None:
+    given: list[int] = []
+
+    class Noting(list[int]):
+        def __getitem__(self, key: Any) -> Any:
+            given.append(key)
+            return super().__getitem__(key)
+
+    results = two.map(square, Noting(range(50)))
+    for done in range(10):
+        assert next(results) == done * done
+        assert max(given) < done + HELD * 2
+    results.close()  # type: ignore[attr-defined]
+
+
+def test_what_a_killed_worker_was_at_is_done_again(two: ProcessEngine, tmp_path: Path) -> None:
+    once = tmp_path / "died"
+    assert list(two.map(Fails(3, once), range(8))) == list(range(8))
+    assert once.exists()
+
+
+def test_work_that_kills_its_workers_is_given_up_and_named(two: ProcessEngine) -> None:
+    with pytest.raises(InputError, match=r"killed, perhaps out of memory, 3 times .* on 2"):
+        list(two.map(Fails(2), range(5)))
+    assert list(two.map(square, range(5))) == [0, 1, 4, 9, 16]
+
+
+def test_an_input_error_arrives_as_it_was_raised(two: ProcessEngine) -> None:
+    with pytest.raises(InputError) as raised:
+        list(two.map(refuse, [7, 8]))
+    error = raised.value
+    assert (error.found, error.file, error.line, error.remedy) == ("bad", "docs.tsv", 7, "mend it")
+    assert list(two.map(square, [3])) == [9]
+
+
+def test_a_result_that_cannot_be_sent_is_an_error(two: ProcessEngine) -> None:
+    with pytest.raises(TypeError, match="TextIOWrapper cannot be sent back"):
+        list(two.map(opened, range(3)))
+
+
+def test_work_that_cannot_be_sent_is_an_error(two: ProcessEngine) -> None:
+    lock = threading.Lock()
+    with pytest.raises(InputError, match="cannot be sent"):
+        list(two.map(lambda number: lock.locked() + number, range(3)))
+
+
+def test_messages_of_workers_are_shown_once(
+    two: ProcessEngine, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.warns(UserWarning, match="old") as caught:
+        list(two.map(speak, range(6)))
+    assert len(caught) == 1
+    assert [record.getMessage() for record in caplog.records] == ["texts are cut"]
+
+
+def test_the_cores_are_shared() -> None:
+    script = (
+        "import os\n"
+        "from irtoolkit.base.cores import cores\n"
+        "from irtoolkit.engines.processes import ProcessEngine\n"
+        "def seen(_): return os.environ['OMP_NUM_THREADS'], cores()\n"
+        "engine = ProcessEngine(2)\n"
+        "print(*engine.map(seen, range(2)))\n"
+        "engine.close()\n"
+    )
+    env = {**os.environ, "IRTOOLKIT_THREADS": "6"}
+    env.pop("OMP_NUM_THREADS")
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split("\n")[0] == "('3', 3) ('3', 3)"
+
+
+INTERRUPTED = """
+import os, sys, time
+from pathlib import Path
+from irtoolkit.engines.processes import ProcessEngine
+
+def wait(number):
+    Path(sys.argv[1], f"{os.getpid()}").touch()
+    while True:
+        time.sleep(1)
+
+with_workers = ProcessEngine(2)
+list(with_workers.map(lambda number: wait(number), range(4)))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send")
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGKILL])
+def test_workers_end_with_their_driver(tmp_path: Path, kind: signal.Signals) -> None:
+    script, marks = tmp_path / "script.py", tmp_path / "marks"
+    marks.mkdir()
+    script.write_text(INTERRUPTED.replace("sys.argv[1]", repr(str(marks))))
+    driver = subprocess.Popen(
+        [sys.executable, str(script)], stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    wait_for(lambda: len(list(marks.iterdir())) == 2)
+    workers = [int(mark.name) for mark in marks.iterdir()]
+    # As a terminal does: to the driver and its workers alike.
+    os.killpg(driver.pid, kind) if kind == signal.SIGINT else driver.kill()
+    _, said = driver.communicate()
+    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
+    assert said.count("KeyboardInterrupt") == (1 if kind == signal.SIGINT else 0)
