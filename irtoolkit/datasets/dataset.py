@@ -41,6 +41,8 @@ class Dataset:
         self.id, self.source, self.in_memory = dataset_id, source, in_memory
         self.parts = DatasetId.parse(dataset_id)
         self.replaced: dict[str, str] = {}
+        # A function and its arguments that make it again, where it was made of another dataset.
+        self._made: tuple[Any, ...] | None = None
 
     @classmethod
     def load(cls, dataset_id: str) -> Dataset:
@@ -103,6 +105,20 @@ class Dataset:
 
     def __hash__(self) -> int:
         return hash(self.id)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By its id where it has one, so that other processes read its documents themselves."""
+        if self._made is not None:
+            return self._made
+        if not self.in_memory:
+            return Dataset.load, (self.id,)
+        if self.id in ir_datasets.registry and ir_datasets.load(self.id) is self.source:
+            return _of_registered, (self.id,)
+        return _of_source, (
+            self.id,
+            self.source,
+            {k: vars(self)[k] for k in _SENT if k in vars(self)},
+        )
 
     # -- relatives ----------------------------------------------------------------------------
 
@@ -258,3 +274,17 @@ class Dataset:
 
     def _documents(self) -> Any:
         return self.source.docs_handler() if self.has("docs") else None
+
+
+# What a dataset in memory takes along to other processes, beside its texts.
+_SENT = ("qrels", "protocol", "replaced")
+
+
+def _of_registered(dataset_id: str) -> Dataset:
+    return Dataset(dataset_id, ir_datasets.load(dataset_id), in_memory=True)
+
+
+def _of_source(dataset_id: str, source: Any, more: dict[str, Any]) -> Dataset:
+    made = Dataset(dataset_id, source, in_memory=True)
+    vars(made).update(more)
+    return made

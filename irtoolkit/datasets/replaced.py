@@ -134,6 +134,7 @@ def _made(
     source = ir_datasets.Dataset(*handlers, _Without(data.source, hidden))
     made = Dataset(data.id, source, in_memory=data.in_memory)
     made.replaced = {**data.replaced, part: by}
+    made._made = _made, (data, hidden, handlers, part, by)
     return made
 
 

@@ -144,6 +144,10 @@ class Retriever:
         """Whether it sends texts to a service on another machine, which may charge for it."""
         return False
 
+    def leaves_on_disk(self) -> bool:
+        """Whether preparing a task leaves on disk what other processes then find, such as vectors."""
+        return False
+
     def computed(self) -> dict[str, Any]:
         """What decides the scores and is known only where they are made: device and precision."""
         return {}

@@ -47,6 +47,9 @@ class Neural(Retriever):
     def fingerprint(self) -> str | None:
         return presets.weights_hash(self.preset())
 
+    def leaves_on_disk(self) -> bool:
+        return True
+
     def computed(self) -> dict[str, Any]:
         device = loading.torch_device(self.device)
         precision = loading.chosen_precision(self.precision, device)

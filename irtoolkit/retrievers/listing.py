@@ -1,0 +1,175 @@
+"""The rows of a run and exact ranks, gathered from blocks of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.ids import Ints, Singles, id_array
+from irtoolkit.retrievers._scan import standing
+from irtoolkit.retrievers.base import ScoreMatrix
+from irtoolkit.retrievers.ordering import TieOrder, Ties, best_of
+from irtoolkit.retrievers.task import Task
+from irtoolkit.runs import Run
+
+# Ids that are read in the time of one search among sorted ids.
+_LOOKED_UP = 64
+
+# (query, document, rank) as places in a task.
+Found = tuple[int, int, int]
+
+
+class Rows(NamedTuple):
+    """The rows of some queries.
+
+    Attributes:
+        queries: (q,) places of the queries in ascending order.
+        counts: (q,) how many rows each has.
+        docs, scores: the rows of one query after those of another.
+    """
+
+    queries: Ints
+    counts: Ints
+    docs: NDArray[np.int32]
+    scores: Singles
+
+
+class Listing:
+    """The rows of a run, which are filled in block by block."""
+
+    def __init__(self, task: Task, names: Ints, ties: Ties, depth: int | None) -> None:
+        """`names` are the places of the task's document ids in ascending order."""
+        self._task, self._names, self._ties, self._depth = task, names, ties, depth
+        self._counts = np.zeros(len(task.query_ids), dtype=np.int64)
+        for group in task.groups:
+            self._counts[group.queries] = min(len(group.docs), depth or len(group.docs))
+        self._offsets = np.concatenate([[0], np.cumsum(self._counts)])
+        self._docs = np.empty(self._offsets[-1], dtype=np.int32)
+        self._scores = np.empty(self._offsets[-1], dtype=np.float32)
+        self.shown = np.empty(0, np.int64)
+        self._shown = self.shown.astype(np.int32)
+        self._tied = TieOrder(self.shown, ties)
+        self._short = False
+
+    def show(self, docs: Ints) -> None:
+        """Says which documents the scores are of that come next; all queries of a group share them."""
+        if docs is not self.shown:
+            self.shown, self._shown = docs, docs.astype(np.int32)
+            self._tied = TieOrder(self._names[docs], self._ties)
+
+    def add(self, queries: Ints, scores: ScoreMatrix) -> None:
+        """Lists the best documents of some queries, given (q, c) scores."""
+        places, kept = best_of(scores, self._tied, self._depth)
+        width, begins = places.shape[1], self._offsets[queries]
+        if width and (np.diff(begins) == width).all():  # their rows are one piece
+            rows = slice(begins[0], begins[0] + places.size)
+            np.take(self._shown, places, out=self._docs[rows].reshape(places.shape), mode="clip")
+            self._scores[rows].reshape(places.shape)[:] = kept
+        else:
+            for begin, place, score in zip(begins, places, kept, strict=True):
+                self._docs[begin : begin + width] = self._shown[place]
+                self._scores[begin : begin + width] = score
+        self._short = self._short or bool((self._counts[queries] > width).any())
+        self._counts[queries] = width
+
+    def put(self, rows: Rows) -> None:
+        """Lists what another listing has of some queries."""
+        begins = self._offsets[rows.queries] - np.cumsum(rows.counts) + rows.counts
+        here = np.repeat(begins, rows.counts) + np.arange(len(rows.docs))
+        self._docs[here], self._scores[here] = rows.docs, rows.scores
+        self._short = self._short or bool((self._counts[rows.queries] > rows.counts).any())
+        self._counts[rows.queries] = rows.counts
+
+    def rows(self) -> Rows:
+        """All that was listed, of the queries that have candidates."""
+        queries = np.flatnonzero(np.diff(self._offsets))
+        _, docs, scores = self._listed()
+        return Rows(queries, self._counts[queries], docs, scores)
+
+    def run(self, tag: str) -> Run:
+        """The run of all that was listed."""
+        task = self._task
+        offsets, docs, scores = self._listed()
+        return Run.ordered(task.query_ids, offsets, task.doc_ids, docs, scores, tag)
+
+    def _listed(self) -> tuple[Ints, NDArray[np.int32], Singles]:
+        """Where each query's rows begin, and the rows."""
+        if not self._short:
+            return self._offsets, self._docs, self._scores
+        # An approximate search has left rows empty.
+        offsets = np.concatenate([[0], np.cumsum(self._counts)])
+        kept = np.repeat(self._offsets[:-1] - offsets[:-1], self._counts) + np.arange(offsets[-1])
+        return offsets, self._docs[kept], self._scores[kept]
+
+
+class Locator:
+    """Finds the exact ranks of wanted documents in blocks of scores."""
+
+    def __init__(
+        self, task: Task, wanted: Mapping[str, Collection[str]], names: Ints, ties: Ties
+    ) -> None:
+        self.found: list[Found] = []
+        self._task, self._names, self._ties = task, names, ties
+        self._docs = self._order = self._sorted = np.empty(0, np.int64)
+        index = _places_of({doc_id for some in wanted.values() for doc_id in some}, task, names)
+        self._wanted = {
+            query: [index[doc_id] for doc_id in wanted.get(query_id, ()) if doc_id in index]
+            for query, query_id in enumerate(task.query_ids)
+        }
+
+    def show(self, docs: Ints) -> None:
+        """Says which documents the scores are of that come next."""
+        if docs is not self._docs:  # the same for all queries of a group
+            self._docs, self._order = docs, np.argsort(docs, kind="stable")
+            self._sorted = docs[self._order]
+
+    def find(self, queries: Ints, scores: ScoreMatrix) -> list[Found]:
+        """(query, document, rank) of wanted documents, given (q, c) scores."""
+        pairs = [(row, doc) for row, q in enumerate(queries.tolist()) for doc in self._wanted[q]]
+        if not pairs or not len(self._docs):
+            return []
+        docs, order = self._docs, self._order
+        rows, golds = np.array(pairs).T
+        found = np.searchsorted(self._sorted, golds)
+        at = order[np.minimum(found, len(docs) - 1)]
+        candidate = docs[at] == golds
+        rows, at = rows[candidate], at[candidate]
+        ranks, equal = standing(scores, rows, at)
+        ranks += 1
+        for i in np.flatnonzero(equal > 1) if self._ties != "best" else ():
+            row, place = rows[i], at[i]
+            tied = np.flatnonzero(scores[row] == scores[row, place])
+            pool = self._ties == "pool"
+            names = tied if pool else self._names[docs[place]] - self._names[docs[tied]]
+            ranks[i] += np.count_nonzero(names < (place if pool else 0))
+        return list(zip(queries[rows].tolist(), docs[at].tolist(), ranks.tolist(), strict=True))
+
+    def take(self, found: list[Found]) -> None:
+        """Notes what has been found."""
+        self.found += found
+
+    @property
+    def ranks(self) -> dict[str, dict[str, int]]:
+        """Query id to document id to rank, of all that has been found."""
+        made: dict[str, dict[str, int]] = {}
+        for query, doc, rank in self.found:
+            made.setdefault(self._task.query_ids[query], {})[self._task.doc_ids[doc]] = rank
+        return made
+
+
+def _places_of(wanted: Collection[str], task: Task, names: Ints) -> dict[str, int]:
+    """Where some documents are among a task's, those that are; without a table of all."""
+    if not wanted or not len(names):
+        return {}
+    if len(wanted) * _LOOKED_UP > len(names):
+        return {doc_id: i for i, doc_id in enumerate(task.doc_ids.tolist()) if doc_id in wanted}
+    ascending = np.empty(len(names), np.int64)
+    ascending[names] = np.arange(len(names))
+    looked_up = id_array(list(wanted))
+    found = np.searchsorted(task.doc_ids, looked_up, sorter=ascending)
+    places = ascending[np.minimum(found, len(names) - 1)]
+    here = task.doc_ids[places] == looked_up
+    return dict(zip(looked_up[here].tolist(), places[here].tolist(), strict=True))

@@ -1,0 +1,125 @@
+"""Scoring the parts of a task: each some queries of a group, against all of its candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints
+from irtoolkit.retrievers._scan import by_rows, first_unwritable
+from irtoolkit.retrievers.base import Block, Hits, ScoreMatrix, Scorer
+from irtoolkit.retrievers.listing import Found, Listing, Locator
+from irtoolkit.retrievers.task import Group, Task
+
+# Scores of a block that are looked through at once: 2^20 floats are 4 MiB.
+SCANNED_CELLS = 1 << 20
+
+
+class Part(NamedTuple):
+    """Queries that are scored at once.
+
+    Attributes:
+        group: the number of the group in the task.
+        start, stop: which of the group's queries.
+    """
+
+    group: int
+    start: int
+    stop: int
+
+
+class Ranker:
+    """Scores parts of a task, and lists and locates their documents.
+
+    Args:
+        task: the task.
+        scorer: scores its candidates.
+        listing, locate: take what is found.
+    """
+
+    def __init__(self, task: Task, scorer: Scorer) -> None:
+        self._task, self._scorer = task, scorer
+        self._group = -1
+        self._block: Block | None = None
+
+    def rank(
+        self, parts: Sequence[Part], listing: Listing, locate: Locator,
+        done: Callable[[int], object],
+    ) -> None:  # fmt: skip
+        """Ranks some parts in order.
+
+        Args:
+            parts: best those of one group after another, whose candidates are prepared once.
+            listing, locate: take what is found.
+            done: called with the number of queries after each part.
+        """
+        for part in parts:
+            group = self._task.groups[part.group]
+            queries = group.queries[part.start : part.stop]
+            scores = self._prepared(part.group)(queries)
+            for asked, shown, block in _scored(queries, group.docs, scores):
+                listing.show(shown)
+                locate.show(shown)
+                use = partial(_use, self._task, listing, locate, asked, block)
+                for found in by_rows(use, block):
+                    locate.take(found)
+            done(len(queries))
+
+    def _prepared(self, number: int) -> Block:
+        """What scores a group; of the last group it is kept."""
+        if self._block is None or number != self._group:
+            self._block = None  # its memory is free before the next one's is taken
+            _refuse_twins(self._task, self._task.groups[number])
+            self._block = self._scorer(self._task.groups[number].docs)
+            self._group = number
+        return self._block
+
+
+def _use(
+    task: Task, listing: Listing, locate: Locator, queries: Ints, scores: ScoreMatrix, rows: slice
+) -> list[Found]:
+    """Lists and locates the documents of some rows; returns what `Locator.find` does."""
+    found = []
+    # Few rows at a time stay in a core's cache while they are looked through.
+    step = max(1, SCANNED_CELLS // max(1, scores.shape[1]))
+    for start in range(rows.start, rows.stop, step):
+        part = slice(start, min(start + step, rows.stop))
+        _refuse_nonfinite(task, queries[part], listing.shown, scores[part])
+        listing.add(queries[part], scores[part])
+        found += locate.find(queries[part], scores[part])
+    return found
+
+
+def _scored(
+    queries: Ints, docs: Ints, found: ScoreMatrix | Hits
+) -> Iterator[tuple[Ints, Ints, ScoreMatrix]]:
+    """Queries that share the documents they have scores for: a block, or one query with its hits."""
+    if not isinstance(found, Hits):
+        yield queries, docs, found
+        return
+    for at, (places, scores) in enumerate(zip(found.places, found.scores, strict=True)):
+        here = places >= 0
+        yield queries[at : at + 1], docs[places[here]], scores[here][None, :]
+
+
+def _refuse_twins(task: Task, group: Group) -> None:
+    seen = np.bincount(group.docs)
+    if seen.max() > 1:
+        twin, query = task.doc_ids[np.argmax(seen)], task.query_ids[group.queries[0]]
+        raise InputError(f"document {twin} stands twice among the candidates of query {query}")
+
+
+def _refuse_nonfinite(task: Task, queries: Ints, docs: Ints, scores: ScoreMatrix) -> None:
+    bad = first_unwritable(scores)
+    if bad is None:
+        return
+    q, d = bad
+    raise InputError(
+        f"the score of document {task.doc_ids[docs[d]]} for query {task.query_ids[queries[q]]}"
+        f" is {scores[q, d]}, which is no finite single-precision number",
+        remedy="the model's weights or the texts are damaged",
+    )

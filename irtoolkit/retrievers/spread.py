@@ -1,0 +1,100 @@
+"""Ranking a task over an engine: each part is scored as one process would score it, in some worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from irtoolkit.base.ids import Ints
+from irtoolkit.engines.engine import current
+from irtoolkit.retrievers.base import Retriever
+from irtoolkit.retrievers.listing import Found, Listing, Locator, Rows
+from irtoolkit.retrievers.ordering import Ties
+from irtoolkit.retrievers.parts import Part, Ranker
+from irtoolkit.retrievers.task import Group, Task
+
+# Bundles for each worker: a node that is slower than others does fewer of them.
+_BUNDLES = 4
+
+
+class Ranked(NamedTuple):
+    """What a worker has found of some parts.
+
+    Attributes:
+        rows: the best documents of their queries.
+        found: the ranks of wanted documents.
+        queries: how many queries were ranked.
+    """
+
+    rows: Rows
+    found: list[Found]
+    queries: int
+
+
+@dataclass(eq=False)
+class RankParts:
+    """Ranks some parts of a task in a worker, which prepares the documents once for all.
+
+    Attributes:
+        task, retriever, wanted, ties, depth: see `irtoolkit.retrievers.engine.rank_and_locate`.
+        names: (D,) places of the task's document ids in ascending order.
+    """
+
+    task: Task
+    retriever: Retriever
+    wanted: Mapping[str, Collection[str]]
+    names: Ints
+    ties: Ties
+    depth: int | None
+    _ranker: Ranker | None = field(default=None, repr=False)
+
+    def __call__(self, parts: Sequence[Part]) -> Ranked:
+        if self._ranker is None:
+            self._ranker = Ranker(self.task, self.retriever.scorer(self.task))
+        groups = tuple(self._group(part) for part in parts)
+        here = replace(self.task, groups=groups)
+        listing = Listing(here, self.names, self.ties, self.depth)
+        queries = np.concatenate([group.queries for group in groups])
+        asked = self.task.query_ids[queries]
+        wanted = {query: self.wanted[query] for query in asked if query in self.wanted}
+        locate = Locator(self.task, wanted, self.names, self.ties)
+        self._ranker.rank(parts, listing, locate, lambda count: None)
+        return Ranked(listing.rows(), locate.found, len(queries))
+
+    def _group(self, part: Part) -> Group:
+        group = self.task.groups[part.group]
+        return Group(group.queries[part.start : part.stop], group.docs)
+
+
+def spread(
+    work: RankParts, parts: Sequence[Part], listing: Listing, locate: Locator,
+    done: Callable[[int], object],
+) -> None:  # fmt: skip
+    """Ranks parts over the current engine, and gathers what workers have found.
+
+    Args:
+        work: ranks the parts.
+        parts: all parts of the task in order.
+        listing, locate: take what is found.
+        done: called with the number of queries of each bundle of parts that is done.
+    """
+    engine, retriever = current(), work.retriever
+    gpus = float(retriever.computed().get("device", "cpu") != "cpu")
+    for ranked in engine.map(work, bundled(work.task, parts, engine.workers * _BUNDLES), gpus=gpus):
+        listing.put(ranked.rows)
+        locate.take(ranked.found)
+        done(ranked.queries)
+
+
+def bundled(task: Task, parts: Sequence[Part], count: int) -> list[tuple[Part, ...]]:
+    """Parts in about so many bundles of like cost, in order: parts of a group stay together."""
+    cells = [(part.stop - part.start) * len(task.groups[part.group].docs) for part in parts]
+    ends = np.cumsum(cells)
+    number = (ends - 1) * count // ends[-1]
+    cuts = np.flatnonzero(np.diff(number)) + 1
+    bounds = [0, *cuts.tolist(), len(parts)]
+    return [tuple(parts[a:b]) for a, b in pairwise(bounds)]
