@@ -13,6 +13,7 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.models.adapters import Adapter, Item
+from irtoolkit.models.parts import Parts
 from irtoolkit.models.shards import Output
 
 # Tokens at once, padding included. On a CPU what fits its cache is fastest; a GPU wants to be full.
@@ -32,7 +33,11 @@ class Batches:
         self.tokens = tokens or (TOKENS_ON_CPU if self._on_cpu else TOKENS_ON_GPU)
 
     def __call__(
-        self, items: Sequence[Item], lengths: Ints, done: Callable[[int], object]
+        self,
+        items: Sequence[Item],
+        lengths: Ints,
+        done: Callable[[int], object],
+        parts: Parts | None = None,
     ) -> list[Output]:
         """What the model makes of each item.
 
@@ -42,17 +47,21 @@ class Batches:
             items: texts or pairs.
             lengths: (n,) tokens of each, uncut.
             done: called with a number of items whenever so many more are done.
+            parts: where batches are kept until all are done, and found again.
 
         Raises:
             InputError: one item alone is more than the device's memory holds.
         """
         cut = lengths if self._model.limit is None else np.minimum(lengths, self._model.limit)
-        outputs: list[Output | None] = [None] * len(items)
+        outputs: list[Output | None] = [None] * len(items) if parts is None else parts.read()
 
         def run(batch: Ints) -> None:
-            made = self._bear([items[i] for i in batch], max(1, int(cut[batch].max())))
-            for at, output in zip(batch, made, strict=True):
-                outputs[at] = output
+            if any(outputs[at] is None for at in batch):
+                made = self._bear([items[i] for i in batch], max(1, int(cut[batch].max())))
+                for at, output in zip(batch, made, strict=True):
+                    outputs[at] = output
+                if parts is not None:
+                    parts.add(batch, made)
             done(len(batch))
 
         batches = self._split(cut)

@@ -5,27 +5,38 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from importlib import metadata
-from typing import Any, Literal
+from itertools import chain
+from typing import Any, cast
 
 import numpy as np
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints
 from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.cache import cache_home
+from irtoolkit.engines.engine import current
 from irtoolkit.models import loading, presets
 from irtoolkit.models.adapters import Adapter, Item
 from irtoolkit.models.batches import Batches
 from irtoolkit.models.cuts import Cut
 from irtoolkit.models.loading import Precision
 from irtoolkit.models.opening import AdapterSettings, load_adapter
-from irtoolkit.models.presets import Kind, Side
-from irtoolkit.models.shards import Encodings, Output, key_of, write_shard
+from irtoolkit.models.parts import Parts
+from irtoolkit.models.settings import EncoderSettings as EncoderSettings
+from irtoolkit.models.settings import Stored as Stored
+from irtoolkit.models.shards import (
+    Encodings,
+    Output,
+    shard_table,
+    table_bytes,
+    write_shard,
+)
+from irtoolkit.models.spread import Chunk, Spread, Workers, chunked, unpacked
 from irtoolkit.models.store import Store
-
-Stored = Literal["fp32", "fp16", "int8"]
 
 # Texts in a shard: what a kill may cost.
 SHARD = 1 << 12
@@ -33,42 +44,6 @@ SHARD = 1 << 12
 _FORM = 1
 _LIBRARIES = ("torch", "transformers", "sentence-transformers")
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class EncoderSettings:
-    """How texts are encoded.
-
-    Attributes:
-        model: preset, folder or hub id.
-        weights, query_weights: other weights than the preset's; see `irtoolkit.models.presets.find_preset`.
-        kind: what the model makes of a text.
-        side: "query" or "document", for models that take them differently.
-        pooling: of the token vectors of a plain transformer; by default the preset's.
-        length: tokens after which a text is cut; by default the preset's, else the model's own.
-        prompt: put before each text; by default the preset's, else the model's own.
-        precision: "fp32", "bf16" or "fp16"; "auto" is fp32 on a CPU and bf16 (fp16) on a GPU.
-        stored: how vectors are kept on disk; "int8" has a scale for each vector.
-        options: of late interaction; see `irtoolkit.models.opening.load_adapter`.
-        device: by default a GPU when there is one.
-        batch_tokens: tokens at once; by default by the device.
-        cut: how a longer text is cut; by default at its end.
-    """
-
-    model: str
-    kind: Kind
-    side: Side
-    weights: str | None = None
-    query_weights: str | None = None
-    pooling: str | None = None
-    length: int | None = None
-    prompt: str | None = None
-    precision: Precision = "auto"
-    stored: Stored = "fp32"
-    options: tuple[tuple[str, Any], ...] = ()
-    device: str | None = None
-    batch_tokens: int | None = None
-    cut: Cut | None = None
 
 
 class Encoder:
@@ -91,7 +66,7 @@ class Encoder:
         prompt = how.prompt
         if prompt is None:
             prompt = known.query_prompt if query else known.doc_prompt
-        self._how = how
+        self._how, self._precision = how, precision
         if how.pooling is not None and saved:
             raise InputError(
                 f"pooling={how.pooling}: the model {how.model} says itself how it pools",
@@ -154,7 +129,8 @@ class Encoder:
         """What the model makes of each item; what it has made before comes from disk.
 
         New outputs are written in shards as they are made, so that an interrupted encoding
-        resumes there. Processes that encode the same items at once share the work.
+        resumes there. Processes that encode the same items at once share the work, and so do the
+        workers of the engine: see `irtoolkit.models.spread`.
 
         Args:
             items: texts, or pairs of texts; they are not held all at once.
@@ -162,26 +138,47 @@ class Encoder:
             count: how many they are, where that is known.
         """
         keys: list[bytes] = []
-        seen: set[bytes] = set()
         hidden = True if count == 1 else None
         with tqdm(total=count, desc=f"encoding {what}", unit="text", disable=hidden) as bar:
-            chunks = _Chunks(self, bar)
-            for item in items:
-                key = key_of(item if isinstance(item, str) else _as_one(*item))
-                keys.append(key)
-                if key in seen:
-                    bar.update()
-                else:
-                    seen.add(key)
-                    chunks.add(key, item)
-            chunks.finish()
+            self._settle(chunked(items, SHARD, bar.update, keys), bar)
         rows = self._store.rows(keys)
         self._report_cut(rows, what)
         return rows
 
-    def settle(self, keys: list[bytes], items: list[Item], bar: Any, wait: bool) -> bool:
+    def prepare(self, blocks: Iterable[Iterable[Item]], *, what: str, count: int | None) -> None:
+        """Puts what the model makes of texts on disk, where `encode` of each block will find it.
+
+        Memory does not grow with the number of blocks.
+        """
+        with tqdm(total=count, desc=f"encoding {what}", unit="text") as bar:
+            chunks = (chunked(block, SHARD, bar.update) for block in blocks)
+            self._settle(chain.from_iterable(chunks), bar)
+
+    def shard(self, data: bytes) -> bytes:
+        """What the model makes of a chunk of texts, in a worker: the file of a shard."""
+        chunk = unpacked(data)
+        parts = Parts(self._store.folder, chunk.keys)
+        made = table_bytes(shard_table(chunk.keys, *self._made(chunk, parts, lambda _: None)))
+        parts.remove()
+        return made
+
+    def _settle(self, chunks: Iterable[Chunk], bar: Any) -> None:
+        """Sees to it that the outputs of all chunks are on disk."""
+        engine = current()
+        if engine.workers > 1:
+            how = replace(self._how, precision=cast(Precision, self._precision))
+            prepare = _Loading(how, self._store.folder.name)
+            here = partial(self._make, bar=bar)
+            gpus = 0.0 if (self._how.device or "cuda").startswith("cpu") else 1.0
+            put_off = Spread(self._store, Workers(engine, prepare, here, gpus), bar.update)(chunks)
+        else:
+            put_off = [chunk for chunk in chunks if not self._settled(chunk, bar, wait=False)]
+        for chunk in put_off:
+            self._settled(chunk, bar, wait=True)
+
+    def _settled(self, chunk: Chunk, bar: Any, wait: bool) -> bool:
         """Sees to it that the outputs of a chunk are on disk; False when another process is at it."""
-        store = self._store
+        store, keys, items = self._store, chunk.keys, chunk.items
         found = store.has(keys)
         if not all(found):
             with store.locked(keys, wait) as mine:
@@ -192,23 +189,32 @@ class Encoder:
                 bar.update(sum(found))
                 new = [i for i, known in enumerate(found) if not known]
                 if new:
-                    self._make([keys[i] for i in new], [items[i] for i in new], keys, bar)
+                    self._make(Chunk([keys[i] for i in new], [items[i] for i in new]), keys, bar)
         else:
             bar.update(len(keys))
         return True
 
-    def _make(self, keys: list[bytes], items: list[Item], chunk: list[bytes], bar: Any) -> None:
-        lengths = self._model.lengths(items)
-        outputs = self._batches(items, lengths, bar.update)
+    def _make(self, new: Chunk, locked: list[bytes], bar: Any) -> None:
+        parts = Parts(self._store.folder, new.keys)
+        made = self._made(new, parts, bar.update)
+        self._store.add(write_shard(self._store.folder, new.keys, *made, locked))
+        parts.remove()
+
+    def _made(
+        self, chunk: Chunk, parts: Parts, done: Callable[[int], object]
+    ) -> tuple[Ints, list[Output]]:
+        """(n,) tokens of each text, and what the model makes of it, as it is stored."""
+        lengths = self._model.lengths(chunk.items)
+        outputs = self._batches(chunk.items, lengths, done, parts)
         packed = [pack(output, self._how.stored) for output in outputs]
-        for item, *kept in zip(items, outputs, packed, strict=True):
+        for item, *kept in zip(chunk.items, outputs, packed, strict=True):
             if not all(np.isfinite(part).all() for output in kept for part in output):
                 raise InputError(
                     f"the model {self._how.model} makes numbers that are not finite of"
                     f" {str(item)[:60]!r}",
                     remedy="its weights are damaged, or precision=fp32 and stored=fp32 are needed",
                 )
-        self._store.add(write_shard(self._store.folder, keys, lengths, packed, chunk))
+        return lengths, packed
 
     def _report_cut(self, rows: Encodings, what: str) -> None:
         limit = self._model.limit
@@ -220,31 +226,27 @@ class Encoder:
             )  # fmt: skip
 
 
-class _Chunks:
-    """Items in groups of a shard's size; those that another process is at come last."""
+@dataclass(frozen=True)
+class _Loading:
+    """Loads the model in a worker, which may be another machine.
 
-    def __init__(self, encoder: Encoder, bar: Any) -> None:
-        self._encoder, self._bar = encoder, bar
-        self._keys: list[bytes] = []
-        self._items: list[Item] = []
-        self._put_off: list[tuple[list[bytes], list[Item]]] = []
+    Attributes:
+        how: how texts are encoded there.
+        store: name of the vector store, which says what decides the outputs.
+    """
 
-    def add(self, key: bytes, item: Item) -> None:
-        self._keys.append(key)
-        self._items.append(item)
-        if len(self._keys) == SHARD:
-            self._flush()
+    how: EncoderSettings
+    store: str
 
-    def finish(self) -> None:
-        if self._keys:
-            self._flush()
-        for keys, items in self._put_off:
-            self._encoder.settle(keys, items, self._bar, wait=True)
-
-    def _flush(self) -> None:
-        if not self._encoder.settle(self._keys, self._items, self._bar, wait=False):
-            self._put_off.append((self._keys, self._items))
-        self._keys, self._items = [], []
+    def __call__(self) -> Callable[[bytes], bytes]:
+        encoder = Encoder(self.how)
+        if encoder._store.folder.name != self.store:
+            raise InputError(
+                f"the model {self.how.model} or the versions of {', '.join(_LIBRARIES)}"
+                " are others here than where the command was started",
+                remedy="install the same on all machines",
+            )
+        return encoder.shard
 
 
 def _length(how: EncoderSettings, known: presets.Preset, saved: bool) -> int | None:
@@ -272,8 +274,3 @@ def pack(output: Output, stored: Stored) -> Output:
         scales = np.abs(vectors).max(axis=-1, keepdims=True) / 127
         codes = np.rint(vectors / np.where(scales > 0, scales, 1)).astype(np.int8)
         return codes, scales[..., 0].astype(np.float32)
-
-
-def _as_one(first: str, second: str) -> str:
-    """A pair of texts as what is hashed: no two pairs are the same."""
-    return f"{len(first)} {first}{second}"

@@ -76,6 +76,11 @@ class Shard:
         """(n,) tokens of each text before it was cut."""
         return np.asarray(self._table["length"].chunk(0))
 
+    @property
+    def arrays(self) -> int:
+        """Number of arrays that the model makes of a text."""
+        return len(self._columns)
+
     def column(self, number: int) -> tuple[NDArray[Any], Ints]:
         """The rows of all texts end to end, and (n+1,) where each text's begin.
 
@@ -104,6 +109,33 @@ class Shard:
         return self.path.is_file() and sha256(self.path)[:32] == self.path.stem.partition("-")[2]
 
 
+def shard_table(keys: Sequence[bytes], lengths: Ints, outputs: Sequence[Output]) -> Any:
+    """What a model made of some texts as an Arrow table: their keys, their tokens, their arrays."""
+    import pyarrow as pa
+
+    columns: dict[str, Any] = {
+        "key": pa.array(list(keys), pa.binary(KEY_BYTES)),
+        "length": pa.array(lengths, pa.int64()),
+    }
+    widths = []
+    for number, first in enumerate(outputs[0]):
+        parts = [output[number] for output in outputs]
+        starts = np.concatenate([[0], np.cumsum([part.size for part in parts])]).astype(np.int64)
+        flat = np.concatenate([part.ravel() for part in parts])
+        columns[f"values{number}"] = pa.LargeListArray.from_arrays(pa.array(starts), pa.array(flat))
+        widths.append(first.shape[1] if first.ndim == 2 else None)
+    return pa.table(columns).replace_schema_metadata({"widths": json.dumps(widths)})
+
+
+def table_bytes(table: Any) -> bytes:
+    """An Arrow table as the content of a file."""
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    _write(table, sink)
+    return bytes(sink.getvalue())
+
+
 def write_shard(
     folder: Path, keys: Sequence[bytes], lengths: Ints, outputs: Sequence[Output],
     chunk: Sequence[bytes] | None = None,
@@ -118,34 +150,39 @@ def write_shard(
     Raises:
         InputError: the disk refuses.
     """
+    return place_shard(folder, keys, shard_table(keys, lengths, outputs), chunk)
+
+
+def place_shard(
+    folder: Path, keys: Sequence[bytes], made: Any, chunk: Sequence[bytes] | None = None
+) -> Shard:
+    """Writes a shard, given as a table or as the bytes of its file; see `write_shard`."""
     import pyarrow as pa
 
-    columns: dict[str, Any] = {
-        "key": pa.array(list(keys), pa.binary(KEY_BYTES)),
-        "length": pa.array(lengths, pa.int64()),
-    }
-    widths = []
-    for number, first in enumerate(outputs[0]):
-        parts = [output[number] for output in outputs]
-        starts = np.concatenate([[0], np.cumsum([part.size for part in parts])]).astype(np.int64)
-        flat = np.concatenate([part.ravel() for part in parts])
-        columns[f"values{number}"] = pa.LargeListArray.from_arrays(pa.array(starts), pa.array(flat))
-        widths.append(first.shape[1] if first.ndim == 2 else None)
-    table = pa.table(columns).replace_schema_metadata({"widths": json.dumps(widths)})
     name = name_of(keys)
     temporary = folder / f".{name_of(chunk or keys)}.tmp"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_file(sink, table.schema) as out:
-            out.write_table(table, max_chunksize=len(keys))
-        made = folder / f"{name}-{sha256(temporary)[:32]}{SUFFIX}"
-        temporary.replace(made)
+        with pa.OSFile(str(temporary), "wb") as sink:
+            if isinstance(made, bytes):
+                sink.write(made)
+            else:
+                _write(made, sink)
+        place = folder / f"{name}-{sha256(temporary)[:32]}{SUFFIX}"
+        temporary.replace(place)
     except OSError as error:
         raise InputError(f"cannot write: {error.strerror or error}", file=folder) from None
     finally:
         with suppress(OSError):  # where nothing could be written there is nothing to remove
             temporary.unlink()
-    return Shard(made)
+    return Shard(place)
+
+
+def _write(table: Any, sink: Any) -> None:
+    import pyarrow as pa
+
+    with pa.ipc.new_file(sink, table.schema) as out:
+        out.write_table(table, max_chunksize=len(table))
 
 
 def name_of(keys: Sequence[bytes]) -> str:

@@ -20,11 +20,11 @@ from irtoolkit.cli import main
 
 encoder.SHARD = 4
 make = encoder.Encoder._make
-def counted(self, keys, items, *rest):
+def counted(self, new, *rest):
     with open(sys.argv[1], "a") as out:
-        for item in items:
+        for item in new.items:
             out.write(item.replace("\\n", " ") + "\\n")
-    return make(self, keys, items, *rest)
+    return make(self, new, *rest)
 encoder.Encoder._make = counted
 raise SystemExit(main(sys.argv[2:]))
 """

@@ -1,0 +1,138 @@
+"""Work on a Ray cluster by actors that prepare something once, with items moved by Ray Data."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+
+# Bytes of items that are in the cluster's object store at once. Each time, actors begin anew.
+_WINDOW = 1 << 30
+# Attempts at an item whose actor dies; an actor that is gone with its node does not count.
+_RETRIES = 3
+
+
+def mapped(
+    prepare: Callable[[], Callable[[bytes], bytes]],
+    items: Iterable[bytes],
+    workers: int,
+    gpus: float,
+) -> Iterator[tuple[int, bytes]]:
+    """The number of each item, and what the work gives for it, as results come.
+
+    Raises:
+        InputError: what the work raises, with the node; or actors that die again and again.
+    """
+    import ray
+
+    gpus = gpus if ray.cluster_resources().get("GPU") else 0.0
+    with _quiet():
+        for blocks in _windows(items):
+            data = ray.data.from_arrow_refs(blocks).map_batches(
+                _Actor,
+                fn_constructor_args=(prepare,),
+                batch_size=None,
+                batch_format="pyarrow",
+                compute=ray.data.ActorPoolStrategy(
+                    min_size=1,
+                    max_size=max(1, min(workers, len(blocks))),
+                    max_tasks_in_flight_per_actor=2,
+                ),
+                num_cpus=1,
+                num_gpus=gpus or None,
+                max_task_retries=_RETRIES,
+            )
+            yield from _results(data)
+
+
+def _windows(items: Iterable[bytes]) -> Iterator[list[Any]]:
+    """References to tables of one item each, as many at a time as the object store should hold."""
+    import pyarrow as pa
+    import ray
+
+    blocks: list[Any] = []
+    size = 0
+    for number, item in enumerate(items):
+        row = {"number": pa.array([number]), "item": pa.array([item], pa.large_binary())}
+        blocks.append(ray.put(pa.table(row)))
+        size += len(item)
+        if size >= _WINDOW:
+            yield blocks
+            blocks, size = [], 0
+    if blocks:
+        yield blocks
+
+
+def _results(data: Any) -> Iterator[tuple[int, bytes]]:
+    from ray.exceptions import RayError
+
+    try:
+        for batch in data.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=1):
+            for row in batch.to_pylist():
+                if row["failed"] is not None:
+                    raise InputError(row["failed"])
+                yield row["number"], row["made"]
+    except RayError as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise InputError(
+            f"a worker of the Ray cluster failed: {lines[-1]}",
+            remedy="what is complete is kept: the same command continues",
+        ) from None
+
+
+class _Actor:
+    """A worker; it prepares when the first item comes, so that what fails then is reported."""
+
+    def __init__(self, prepare: Callable[[], Callable[[bytes], bytes]]) -> None:
+        self._prepare = prepare
+        self._work: Callable[[bytes], bytes] | None = None
+
+    def __call__(self, batch: Any) -> Any:
+        import pyarrow as pa
+
+        made: list[bytes | None] = []
+        failed: list[str | None] = []
+        for item in batch["item"].to_pylist():
+            try:
+                self._work = self._work or self._prepare()
+                made.append(self._work(item))
+                failed.append(None)
+            except InputError as error:
+                made.append(None)
+                failed.append(f"on {_node()}: {error}")
+        return pa.table(
+            {
+                "number": batch["number"],
+                "made": pa.array(made, pa.large_binary()),
+                "failed": pa.array(failed, pa.string()),
+            }
+        )
+
+
+def _node() -> str:
+    import ray
+
+    return str(ray.util.get_node_ip_address())
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Ray Data without its own bars and reports; there is one bar, of the whole work."""
+    import ray
+
+    context, log = ray.data.DataContext.get_current(), logging.getLogger("ray.data")
+    before = context.enable_progress_bars, context.print_on_execution_start, log.level
+    context.enable_progress_bars = context.print_on_execution_start = False
+    log.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            # max_task_retries has no other place before Ray 2.64.
+            warnings.filterwarnings("ignore", "`ray_remote_args` is deprecated")
+            yield
+    finally:
+        context.enable_progress_bars, context.print_on_execution_start = before[:2]
+        log.setLevel(before[2])

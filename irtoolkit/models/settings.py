@@ -1,0 +1,48 @@
+"""How texts are encoded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from irtoolkit.models.cuts import Cut
+from irtoolkit.models.loading import Precision
+from irtoolkit.models.presets import Kind, Side
+
+Stored = Literal["fp32", "fp16", "int8"]
+
+
+@dataclass(frozen=True)
+class EncoderSettings:
+    """How texts are encoded.
+
+    Attributes:
+        model: preset, folder or hub id.
+        weights, query_weights: other weights than the preset's; see `irtoolkit.models.presets.find_preset`.
+        kind: what the model makes of a text.
+        side: "query" or "document", for models that take them differently.
+        pooling: of the token vectors of a plain transformer; by default the preset's.
+        length: tokens after which a text is cut; by default the preset's, else the model's own.
+        prompt: put before each text; by default the preset's, else the model's own.
+        precision: "fp32", "bf16" or "fp16"; "auto" is fp32 on a CPU and bf16 (fp16) on a GPU.
+        stored: how vectors are kept on disk; "int8" has a scale for each vector.
+        options: of late interaction; see `irtoolkit.models.opening.load_adapter`.
+        device: by default a GPU when there is one.
+        batch_tokens: tokens at once; by default by the device.
+        cut: how a longer text is cut; by default at its end.
+    """
+
+    model: str
+    kind: Kind
+    side: Side
+    weights: str | None = None
+    query_weights: str | None = None
+    pooling: str | None = None
+    length: int | None = None
+    prompt: str | None = None
+    precision: Precision = "auto"
+    stored: Stored = "fp32"
+    options: tuple[tuple[str, Any], ...] = ()
+    device: str | None = None
+    batch_tokens: int | None = None
+    cut: Cut | None = None
