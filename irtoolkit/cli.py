@@ -15,6 +15,7 @@ from irtoolkit import commands
 from irtoolkit.base import plugins
 from irtoolkit.base.discovery import modules
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.launch import launch
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.textwidth import printable
 from irtoolkit.commands._engines import engine_of
@@ -44,7 +45,7 @@ def build_parser() -> CommandParser:
         )
         _add_shared(sub, version=argparse.SUPPRESS)
         module.configure(sub)
-        sub.set_defaults(execute=module.execute)
+        sub.set_defaults(execute=module.execute, shared=getattr(module, "SHARED", False))
     for sub in subparsers.choices.values():
         sub.set_defaults(parsers={"": parser, **subparsers.choices})
     return parser
@@ -83,6 +84,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = build_parser()
     try:
         args = _parsed(parser, words or ["--help"])
+        if not args.shared and _is_left_to_another(words):
+            return 0
         with engine_of(args):
             status: int | None = args.execute(args)
         sys.stdout.flush()
@@ -111,6 +114,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         left = "the same command continues" if continues else "nothing half-written was left"
         print(f"irtoolkit: interrupted; {left}", file=sys.stderr)
         return INTERRUPTED
+
+
+def _is_left_to_another(words: Sequence[str]) -> bool:
+    """Whether another process of this launch does a command that is not shared; the first says so."""
+    here = launch()
+    if here.several and not here.helps:
+        print(
+            f"irtoolkit: {here.launcher} started {here.size} processes; {_command_in(words)} is not"
+            " shared, so the first does it and the others end",
+            file=sys.stderr,
+        )
+    return here.helps
 
 
 def _speak_utf8() -> None:

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import os
+import secrets
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -37,7 +38,8 @@ def is_parquet(path: StrPath) -> bool:
 def atomic_path(path: StrPath) -> Iterator[Path]:
     """Yields a temporary sibling of `path` that replaces it when the block succeeds.
 
-    When the block raises, the temporary file is removed and `path` is left as it was.
+    When the block raises, the temporary file is removed and `path` is left as it was. Several
+    processes may write one file, on several machines too: the last one's is there, whole.
     """
     target = Path(path)
     if os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target):
@@ -45,7 +47,7 @@ def atomic_path(path: StrPath) -> Iterator[Path]:
         return
     if os.path.islink(target):
         target = target.resolve()
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    temporary = temporary_name(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
@@ -55,6 +57,11 @@ def atomic_path(path: StrPath) -> Iterator[Path]:
     finally:
         with suppress(OSError):  # where nothing could be written there is nothing to remove
             temporary.unlink()
+
+
+def temporary_name(target: Path) -> Path:
+    """A name beside `target` that no other process has; process numbers differ on one machine only."""
+    return target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
 
 
 @contextmanager

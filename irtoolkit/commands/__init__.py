@@ -2,7 +2,8 @@
 
 A command module has HELP (one line), EXAMPLES (lines shown under its help), `configure`, which
 adds its arguments to a parser, and `execute`, which takes the parsed arguments. Modules import
-what they run only when they run it, so that help is immediate.
+what they run only when they run it, so that help is immediate. Of several processes that torchrun,
+srun or mpirun start, the first does a command, unless its module has SHARED = True: then all do.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 
+from irtoolkit.base.launch import launch
 from irtoolkit.commands import (
     add_output,
     add_run_form,
@@ -21,6 +22,8 @@ from irtoolkit.commands._datasets import add_ranked, ranked_dataset
 from irtoolkit.commands._engines import add_engine
 from irtoolkit.commands._parsing import AtLeastOne
 
+# Processes that are started together share its work.
+SHARED = True
 HELP = "rank the best documents of a run again"
 EXAMPLES = (
     "irtoolkit rerank csfcube bm25.run cross-encoder/ms-marco-MiniLM-L6-v2 -o ce.run",
@@ -53,16 +56,18 @@ def execute(args: argparse.Namespace) -> None:
     from dataclasses import replace
 
     from irtoolkit.ranking.output import Output
-    from irtoolkit.ranking.produce import Among, is_helper, produce
+    from irtoolkit.ranking.produce import Among, has_nothing_to_do, produce
     from irtoolkit.ranking.systems import find_reranker
 
     system = find_reranker(args.system, parse_pairs(args.settings), args.dataset)
     system = replace(system, depth=args.depth)
+    if has_nothing_to_do(system):
+        return
     keep = args.rest == "keep"
     among = Among.read(args.run, keep_rest=keep)
     output = Output(args.output, args.output_format, say=note)
     dataset = ranked_dataset(args)
     run, _ = produce(dataset, system, output, among=among)
-    if is_helper():
+    if launch().helps:
         return
     note(written(args.output, run, system.on(dataset.lang)))

@@ -10,8 +10,8 @@ A query ranks the dataset's candidates for it (scoreddocs) where there are some,
 corpus; --candidates chooses, and a line says which and how many. Pools are ranked whole, a corpus to
 depth 1,000. The list of an official first stage, as msmarco-passage/trec-dl-2019 has it, is ranked
 again. With --topics, the queries of a file rank the whole corpus. DATASET may then be the folder of an
-index, also written --index FOLDER, which is searched by what it was built for. Under torchrun,
-processes share what a model has to encode.
+index, also written --index FOLDER, which is searched by what it was built for. Processes that
+torchrun, srun or mpirun starts share what a model has to encode, and the first writes the run.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.launch import launch
 from irtoolkit.commands import (
     add_output,
     add_run_form,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from irtoolkit.ranking.systems import System
     from irtoolkit.runs import Run
 
+# Processes that are started together share its work.
+SHARED = True
 HELP = "rank a dataset with a system and write a TREC run"
 EXAMPLES = (
     "irtoolkit retrieve csfcube/sample fabs_bm25 -o runs/bm25.run",
@@ -69,7 +72,7 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.ranking.from_index import can_rank, rank_corpus
     from irtoolkit.ranking.kept import is_index
     from irtoolkit.ranking.output import Output
-    from irtoolkit.ranking.produce import is_helper, produce
+    from irtoolkit.ranking.produce import has_nothing_to_do, produce
     from irtoolkit.ranking.systems import find_system
 
     settings = parse_pairs(args.settings)
@@ -86,13 +89,15 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError(f"{lacking} is missing", remedy="irtoolkit retrieve DATASET bm25 -o FILE")
     system = find_system(args.system, settings, args.dataset)
     dataset = ranked_dataset(args)
+    if has_nothing_to_do(system):
+        return
     output = Output(args.output, args.output_format, say=note)
     depth = usual_depth(dataset, args.depth)
     if depth is not None and can_rank(dataset, system, depth):
         run = rank_corpus(dataset, system, depth, output)
     else:
         run, _ = produce(dataset, system, output, depth=depth)
-    if is_helper():
+    if launch().helps:
         return
     _tell(args.output, run, system.on(dataset.lang), settings)
 
@@ -108,6 +113,8 @@ def _rank_index(args: argparse.Namespace, settings: dict[str, Any]) -> None:
         )
     if args.candidates == "pool":
         raise InputError(f"the index {args.dataset} has no pools", remedy="leave --candidates out")
+    if launch().helps:
+        return
     queries = queries_of_files(args.dataset, args.topics, args.qrels)
     output = Output(args.output, args.output_format, say=note)
     run, system = rank_index(

@@ -15,6 +15,8 @@ import argparse
 
 from irtoolkit.commands import note, output_folder, parse_pairs, print_json
 
+# Processes that are started together share its work.
+SHARED = True
 HELP = "train a model by a recipe"
 EXAMPLES = (
     "irtoolkit train --list",

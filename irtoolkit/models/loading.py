@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.launch import launch
 from irtoolkit.models.presets import SAVED_AS, Kind, read_model_json
 
 Precision = Literal["auto", "fp32", "bf16", "fp16"]
@@ -34,7 +35,9 @@ def torch_device(device: str | None) -> str:
             ) from None
         return device
     if torch.cuda.is_available():
-        return f"cuda:{os.environ.get('LOCAL_RANK', 0)}"
+        # srun may show each process a GPU of its own, which is the first one there.
+        own = torch.cuda.device_count() == 1 and launch().launcher not in ("", "torchrun")
+        return f"cuda:{0 if own else launch().local_rank}"
     return "cpu"
 
 

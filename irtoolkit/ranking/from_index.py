@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,12 +13,13 @@ from irtoolkit import __version__
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.ids import id_array
+from irtoolkit.base.launch import launch
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.build_index import build, folder_index
 from irtoolkit.ranking.candidates import CORPUS_DEPTH, corpus_line
 from irtoolkit.ranking.kept import KeptIndex
 from irtoolkit.ranking.output import Output
-from irtoolkit.ranking.produce import formats
+from irtoolkit.ranking.produce import formats, is_shared
 from irtoolkit.ranking.systems import TASK_SETTINGS, System, TaskSettings, find_system
 from irtoolkit.retrievers.texts import Segments, view
 from irtoolkit.runs import Run, provenance
@@ -33,7 +33,7 @@ def can_rank(dataset: Dataset, system: System, depth: int | None) -> bool:
         and not dataset.has("scoreddocs")
         and system.first is None
         # Processes that share the encoding would each write the index.
-        and "TORCHELASTIC_RUN_ID" not in os.environ
+        and not (launch().several and is_shared(system))
         and (system.task.ties, system.task.own) == ("trec", "keep")
         and system.retriever.kept() is not None
         and dataset.docs_key is not None

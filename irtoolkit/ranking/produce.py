@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from irtoolkit.base import analysis
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, sha256
 from irtoolkit.base.ids import encode
+from irtoolkit.base.launch import launch
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.candidates import candidates_line
 from irtoolkit.ranking.output import Output
@@ -128,16 +128,16 @@ def produce(
             from the same data, system, settings and version, and its content is still what was written.
 
     Returns:
-        The run, and whether it was reused. Of the processes that torchrun starts, which share the
-        encoding, the first writes. Beside a run that is cut at a depth are the exact
-        ranks of the relevant documents; see `irtoolkit.runs.exact_ranks`.
+        The run, and whether it was reused. Of the processes of a launch, which share the encoding,
+        the first writes. Beside a run that is cut at a depth are the exact ranks of the relevant
+        documents; see `irtoolkit.runs.exact_ranks`.
     """
     dataset = Dataset.of(data)
     target = output if isinstance(output, Output) else Output(output)
     path = target.path
     refuse_missing(system)
     task = system.load(dataset)
-    if target.say is not None and not is_helper():
+    if target.say is not None and not launch().helps:
         if among is not None:  # a run on something else is refused before anything is said
             task.among(among.run, system.depth)
         target.say(candidates_line(dataset, task, system, depth, among.run if among else None))
@@ -154,9 +154,8 @@ def produce(
     started = time.monotonic()
     ranking = _rank(dataset, task, system, depth, among, relevant, progress)
     seconds = time.monotonic() - started
-    if not is_helper():
-        ranks = ranking.ranks if relevant else None
-        publish(ranking.run, path, made, seconds, ranks, form=target.form)
+    ranks = ranking.ranks if relevant else None
+    publish(ranking.run, path, made, seconds, ranks, form=target.form)
     return ranking.run, False
 
 
@@ -170,9 +169,16 @@ def ranks_wanted(dataset: Dataset, system: System, depth: int | None) -> dict[st
     return {} if shown or not dataset.judgments_are_here else dataset.relevant()
 
 
-def is_helper() -> bool:
-    """Whether this process was started by torchrun to share the encoding, and writes nothing."""
-    return "TORCHELASTIC_RUN_ID" in os.environ and os.environ.get("RANK", "0") != "0"
+def is_shared(system: System) -> bool:
+    """Whether processes that are started together share a system's work: what its models encode."""
+    return bool(system.retriever.computed()) or (
+        system.first is not None and is_shared(system.first)
+    )
+
+
+def has_nothing_to_do(system: System) -> bool:
+    """Whether this process only helps, and a system leaves no work to helpers."""
+    return launch().helps and not is_shared(system)
 
 
 def _stage(dataset: Dataset, system: System, among: Among | None) -> dict[str, Any]:

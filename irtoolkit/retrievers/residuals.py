@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import sha256
+from irtoolkit.base.files import sha256, temporary_name
 from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.indexes.strings import reserved
 from irtoolkit.models.shards import Encodings
@@ -157,8 +156,7 @@ def write(folder: Path, docs: Encodings, how: Compression) -> None:
         InputError: no token at all, dimensions that do not fill bytes, more centroids than tokens,
             or the disk refuses.
     """
-    temporary = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
-    shutil.rmtree(temporary, ignore_errors=True)
+    temporary = temporary_name(folder)
     try:
         temporary.mkdir(parents=True)
         fill(temporary, EncodedTokens(docs), how)

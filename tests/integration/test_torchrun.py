@@ -1,4 +1,4 @@
-"""Several processes started by torchrun share the encoding of one run."""
+"""Several processes started by torchrun or srun share the encoding of one run."""
 
 from __future__ import annotations
 
@@ -30,25 +30,41 @@ raise SystemExit(main(sys.argv[2:]))
 """
 
 
-def test_two_processes_make_the_run_of_one_and_encode_each_text_once(tmp_path: Path) -> None:
+TORCHRUN = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "0"]
+SRUN = {"SLURM_NTASKS": "2", "SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_ID": "0"}
+
+
+def started_by(launcher: str) -> tuple[list[str], list[dict[str, str]]]:
+    """What a launcher puts before the command, and the variables of each process started here."""
+    ranks = [SRUN | {"SLURM_PROCID": str(i), "SLURM_LOCALID": str(i)} for i in range(2)]
+    return (TORCHRUN, [{}]) if launcher == "torchrun" else ([], ranks)
+
+
+@pytest.mark.parametrize("launcher", ["torchrun", "srun"])
+def test_two_processes_make_the_run_of_one_and_encode_each_text_once(
+    launcher: str, tmp_path: Path
+) -> None:
     script = tmp_path / "shared.py"
     script.write_text(SCRIPT)
 
-    def retrieve(name: str, launcher: list[str]) -> Path:
+    def retrieve(name: str, before: list[str], processes: list[dict[str, str]]) -> Path:
         run = tmp_path / f"{name}.run"
         command = [
-            *launcher, str(script), str(tmp_path / f"{name}.texts"), "retrieve", "csfcube/sample",
-            "dense", "-o", str(run), "--set", "doc=title", "query=title",
+            sys.executable, *before, str(script), str(tmp_path / f"{name}.texts"), "retrieve",
+            "csfcube/sample", "dense", "-o", str(run), "--set", "doc=title", "query=title",
         ]  # fmt: skip
         env = {**os.environ, "IRTOOLKIT_CACHE": str(tmp_path / name), "OMP_NUM_THREADS": "1"}
-        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        assert done.stderr.count(f"{run}: ") == 1  # one process has written
+        started = [
+            subprocess.Popen(command, env={**env, **more}, stderr=subprocess.PIPE, text=True)
+            for more in processes
+        ]
+        said = "".join(process.communicate()[1] for process in started)
+        assert not any(process.returncode for process in started), said
+        assert said.count(f"{run}: ") == 1  # one process has written
         return run
 
-    torchrun = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "0"]
-    alone = retrieve("alone", [sys.executable])
-    together = retrieve("together", [sys.executable, *torchrun])
+    alone = retrieve("alone", [], [{}])
+    together = retrieve("together", *started_by(launcher))
     one, two = Run.read(alone), Run.read(together)
     assert [row[:2] for row in one] == [row[:2] for row in two]
     assert [row.score for row in two] == pytest.approx([row.score for row in one], abs=1e-6)

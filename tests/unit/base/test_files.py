@@ -698,3 +698,15 @@ def test_a_target_that_can_be_written_is_left_as_it_is(
     refuse_unwritable("/dev/null")
     assert {path.name for path in tmp_path.rglob("*")} == {"folder", "file"}
     assert (tmp_path / "file").read_text() == "kept"
+
+
+def test_two_writers_of_one_number_do_not_share_a_temporary_file(tmp_path: Path) -> None:
+    # In containers the numbers of processes coincide.
+    target = tmp_path / "out.txt"
+    with atomic_text(target) as first:
+        first.write("first\n")
+        with atomic_text(target) as second:
+            second.write("second\n")
+        assert target.read_text() == "second\n"
+    assert target.read_text() == "first\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
