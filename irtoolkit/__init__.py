@@ -21,6 +21,7 @@ from irtoolkit.base.hooks import after_import
 if TYPE_CHECKING:
     from irtoolkit.api import compare as compare
     from irtoolkit.api import evaluate as evaluate
+    from irtoolkit.api import export as export
     from irtoolkit.api import fuse as fuse
     from irtoolkit.api import index as index
     from irtoolkit.api import load as load
@@ -58,6 +59,7 @@ _FRONT = {
             "evaluate",
             "compare",
             "report",
+            "export",
         ),
         "irtoolkit.api",
     ),

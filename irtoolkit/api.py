@@ -86,7 +86,7 @@ def index(
     Args:
         data: a dataset or its id, or documents, as `load` takes them.
         system: a retriever, a system of a paper, or a model.
-        path: a folder or URL to keep the index in.
+        path: a folder to keep the index in.
         ids: with a list of strings: the ids of the documents.
         replace: whether another index under the path is replaced.
         progress: whether to show a progress bar.
@@ -98,23 +98,24 @@ def index(
     """
     from irtoolkit.datasets.memory import DEFAULT_NAME, is_text_file
     from irtoolkit.ranking.build_index import build
-    from irtoolkit.ranking.index_sources import data_name
     from irtoolkit.ranking.session_index import SessionIndex
     from irtoolkit.ranking.systems import system_of
 
     is_file = isinstance(data, str | PathLike) and is_text_file(str(data))
-    dataset = load(data, ids=ids, name=data_name(data) if is_file else DEFAULT_NAME)
+    dataset = load(data, ids=ids, name=Path(data).name if is_file else DEFAULT_NAME)
     found = system_of(system, settings, dataset.parts)
     if path is None and (dataset.docs_key is None or found.retriever.kept() is None):
         return SessionIndex(dataset, found)
-    return build(dataset, found, path, replace=replace, progress=progress)
+    return build(
+        dataset, found, None if path is None else Path(path), replace=replace, progress=progress
+    )
 
 
 def open_index(path: StrPath, system: str | None = None, **settings: Any) -> Index:
-    """An index that is kept in a folder, or at a URL.
+    """An index that is kept in a folder.
 
     Args:
-        path: the folder or URL. What is at a URL is copied to this machine once.
+        path: the folder.
         system: what searches; by default what the index was built for. An index of "bm25" serves
             "ql" and "tfidf", too.
         settings: of the search, such as k1, in place of those the index was built with.
@@ -126,10 +127,10 @@ def open_index(path: StrPath, system: str | None = None, **settings: Any) -> Ind
     if system is None:
         from irtoolkit.ranking.kept import KeptIndex
 
-        return KeptIndex(path, settings)
+        return KeptIndex(Path(path), settings)
     from irtoolkit.ranking.build_index import folder_index
 
-    return folder_index(path, system, settings)
+    return folder_index(Path(path), system, settings)
 
 
 def retrieve(
@@ -341,3 +342,40 @@ def report(
     scores = score(data, runs[0] if len(runs) == 1 else list(runs), measures, names=names)
     report_scores(scores, files, ReportOptions(**options))
     return [Path(path) for path in files]
+
+
+def export(
+    data: Any,
+    form: str,
+    folder: StrPath,
+    *,
+    query: str = "default",
+    doc: str = "default",
+    split: str = "test",
+    licence: str | None = None,
+    progress: bool = True,
+) -> Path:
+    """Writes a dataset in the form of another tool, with a card that states licence and citation.
+
+    Args:
+        data: a dataset or its id.
+        form: "beir", "mteb", "hf", "pyserini" or "tira".
+        folder: a folder that is not there yet, or empty; it appears when it is complete.
+        query, doc: the views that are written as texts.
+        split: the name of the split in the files.
+        licence: the licence of the data, as the Hugging Face hub names it, where the dataset states
+            none.
+        progress: whether to show a progress bar.
+
+    Returns:
+        The folder.
+
+    Raises:
+        InputError: no such dataset, form, view or licence; a dataset without what the form needs; or
+            a folder with something in it.
+    """
+    from irtoolkit.exports.export import export_folder
+    from irtoolkit.exports.source import Source
+
+    export_folder(Source(load(data), query, doc, split, progress), form, folder, licence)
+    return Path(folder)

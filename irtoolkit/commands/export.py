@@ -1,7 +1,13 @@
-"""Write a dataset's documents, topics, qrels or candidate pools for other tools.
+"""Write a dataset for other tools: one file of it, or a folder in the form of another tool.
 
-docs: JSON lines, one record per line. topics: query id, tab, text. qrels: TREC format. pools: query
-id, space, document id, in the order of the pool. The text is the dataset's default text.
+Files: docs (JSON lines, one record per line), topics (query id, tab, text), qrels (TREC format), pools
+(query id, space, document id, in the order of the pool). The text is the dataset's default text.
+
+Folders: beir (corpus.jsonl, queries.jsonl, qrels/test.tsv), mteb and hf (Parquet, as MTEB and Hugging
+Face datasets load it; hf has all fields of the records), pyserini (JSON collection, topics, qrels and
+the YAML of a regression) and tira. beir, mteb and hf have the candidates of each query as top_ranked.
+README.md states licence and citation. --query and --doc choose other texts: with --query masked, a
+context shows where its quotation was. A folder whose licence allows it can be published with --push.
 """
 
 from __future__ import annotations
@@ -12,27 +18,91 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from irtoolkit.commands import add_output
+from irtoolkit.base.errors import InputError
+from irtoolkit.commands import add_output, note
 
-HELP = "write the docs, topics, qrels or pools of a dataset"
+HELP = "write a dataset for BEIR, MTEB, Hugging Face, Pyserini or TIRA, or its topics or qrels"
 EXAMPLES = (
     "irtoolkit export csfcube/sample qrels",
     "irtoolkit export csfcube/sample topics -o topics.tsv",
     "irtoolkit export csfcube/sample docs -o docs.jsonl.gz",
+    "irtoolkit export relic/sample/val beir relic-beir",
+    "irtoolkit export csfcube/sample mteb csfcube-mteb",
+    "irtoolkit export csfcube/sample hf csfcube-hf --push hf://datasets/USER/NAME",
 )
+# `irtoolkit.exports.export.FORMS`, whose modules help does not load.
+FOLDERS = ("beir", "mteb", "hf", "pyserini", "tira")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("what", choices=tuple(LINES), help="what to write")
-    add_output(parser, "default: standard output", required=False)
+    parser.add_argument(
+        "what", metavar="WHAT", choices=(*LINES, *FOLDERS), help=", ".join((*LINES, *FOLDERS))
+    )
+    parser.add_argument(
+        "folder", metavar="FOLDER", nargs="?", help="where beir, mteb, hf, pyserini or tira goes"
+    )
+    add_output(
+        parser, "for docs, topics, qrels and pools; default: standard output", required=False
+    )
+    parser.add_argument("--query", metavar="VIEW", default="default", help="the text of queries")
+    parser.add_argument("--doc", metavar="VIEW", default="default", help="the text of documents")
+    parser.add_argument(
+        "--split", metavar="NAME", default="test", help="in the files; default: test"
+    )
+    parser.add_argument("--licence", metavar="ID", help="where the dataset states none: cc-by-4.0")
+    parser.add_argument("--push", metavar="HF", help="publish the folder: hf://datasets/USER/NAME")
+    parser.add_argument("--private", action="store_true", help="with --push: a private repository")
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.base.errors import InputError
+    if args.what in FOLDERS:
+        _write_folder(args)
+    else:
+        _write_lines(args)
+
+
+def _write_folder(args: argparse.Namespace) -> None:
+    from irtoolkit.base.folders import refuse_filled
+    from irtoolkit.datasets.dataset import Dataset
+    from irtoolkit.exports.card import is_export
+    from irtoolkit.exports.export import export_folder
+    from irtoolkit.exports.licences import licence_of
+    from irtoolkit.exports.push import push, refuse_closed, repository
+    from irtoolkit.exports.source import Source
+
+    folder = args.folder
+    if folder is None or args.output is not None:
+        raise InputError(
+            f"{args.what} is a folder, which is not named" if folder is None else "two outputs",
+            remedy=f"irtoolkit export {args.dataset} {args.what} FOLDER",
+        )
+    if args.push is not None:
+        repository(args.push)
+        if is_export(folder, args.dataset, args.what):
+            note(f"{folder}: was exported before, and is published as it is")
+            note(f"published: {push(folder, args.push, private=args.private)}")
+            return
+    refuse_filled(folder)
+    source = Source(Dataset.load(args.dataset), args.query, args.doc, args.split)
+    if args.push is not None:
+        refuse_closed(licence_of(source.about, args.licence).id, args.dataset)
+    licence = export_folder(source, args.what, folder, args.licence)
+    counted = ", ".join(f"{number:,} {name}" for name, number in source.counts.items())
+    note(f"{folder}: {counted}")
+    note(licence.line)
+    if args.push is not None:
+        note(f"published: {push(folder, args.push, private=args.private)}")
+
+
+def _write_lines(args: argparse.Namespace) -> None:
     from irtoolkit.base.files import atomic_text
     from irtoolkit.datasets.dataset import Dataset
 
+    if args.folder is not None:
+        raise InputError(
+            f"{args.what} is a file, not a folder", remedy=f"-o {args.folder} names the file"
+        )
     dataset = Dataset.load(args.dataset)
     kind, lines = LINES[args.what]
     if not dataset.has(kind):
@@ -66,7 +136,6 @@ def _pools(dataset: Any) -> Iterator[str]:
 
 
 def _word(name: str) -> str:
-    from irtoolkit.base.errors import InputError
     from irtoolkit.base.ids import is_word
 
     if not is_word(name):

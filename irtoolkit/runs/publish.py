@@ -11,9 +11,8 @@ from typing import Any
 from irtoolkit.base.files import StrPath, sha256
 from irtoolkit.base.launch import launch
 from irtoolkit.base.locks import locked
-from irtoolkit.base.paths import on_disk, url_of
 from irtoolkit.runs import provenance
-from irtoolkit.runs.exact_ranks import RANKS_END, Ranks, ranks_path, write_ranks
+from irtoolkit.runs.exact_ranks import Ranks, remove_ranks, write_ranks
 from irtoolkit.runs.run import Run
 from irtoolkit.runs.storage import RunForm
 
@@ -34,8 +33,7 @@ def publish(
 
     Args:
         run: scores of one query should not tie; see `irtoolkit.retrievers.ordering.untied`.
-        path: TREC text, .gz or Parquet by its name; a pipe or device gets the run alone. What goes to
-            a URL is written on this machine first, and stays there if it cannot be put.
+        path: TREC text, .gz or Parquet by its name; a pipe or device gets the run alone.
         made: everything that decided the run.
         seconds: time the ranking took.
         form: see `Run.write`.
@@ -46,27 +44,20 @@ def publish(
     """
     if launch().helps:
         return
-    url = url_of(path)
-    if url is not None:
-        from irtoolkit.base.copies import uploaded
-
-        with uploaded(url, f"{url}{RANKS_END}", f"{url}{provenance.RECORD_END}") as files:
-            publish(run, files[0], made, seconds, ranks, form=form)
-        return
-    target = on_disk(path)
+    target = Path(path)
     if target.exists() and not target.is_file():  # a pipe or device, or a folder, which is refused
-        run.write(target, form)
+        run.write(path, form)
         return
     with _alone(target):
         # The record is removed first and written last.
-        for old in (provenance.metadata_path(target), ranks_path(target)):
-            with suppress(OSError):  # the writer refuses an impossible path and says why
-                old.unlink()
-        run.write(target, form)
+        with suppress(OSError):  # the writer refuses an impossible path and says why
+            provenance.metadata_path(path).unlink()
+        remove_ranks(path)
+        run.write(path, form)
         if ranks:
-            write_ranks(target, ranks)
-        content = provenance.record({**made, "sha256": sha256(target)}, seconds)
-        provenance.write_metadata(target, content)
+            write_ranks(path, ranks)
+        content = provenance.record({**made, "sha256": sha256(path)}, seconds)
+        provenance.write_metadata(path, content)
 
 
 def _alone(target: Path) -> AbstractContextManager[object]:

@@ -37,7 +37,7 @@ DISTRIBUTIONS = {
 # What a user may choose; the others are for developers.
 CHOICES = {
     "neural", "minilm", "train", "lucene", "chinese", "pyterrier", "ranx", "report", "ray", "remote",
-    "backends", "lora", "serve", "mcp",
+    "backends", "lora", "mteb", "serve", "mcp",
 }  # fmt: skip
 
 

@@ -19,7 +19,7 @@ LEVELS = (
     ("indexes", "models"),
     ("retrievers",),
     ("ranking", "scoring"),
-    ("training", "building"),
+    ("training", "building", "exports"),
     ("experiments",),
     ("reports", "integrations"),
     ("commands",),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from irtoolkit.base.files import StrPath, local, read_lines
+from pathlib import Path
+
+from irtoolkit.base.files import StrPath, read_lines
 from irtoolkit.datasets.local.topics import BEIR_HEADER, QREL_FORMATS
 from irtoolkit.runs import Qrels
 
@@ -13,8 +15,7 @@ def read_qrels(path: StrPath) -> Qrels:
     Raises:
         InputError: no such file, or one that has neither form.
     """
-    path = local(path)
     first = next((line for _, line in read_lines(path) if line.strip()), "")
     if first.split("\t") != BEIR_HEADER:
         return Qrels.read(path)
-    return Qrels.from_rows(row[:3] for row in QREL_FORMATS["beir"](path))
+    return Qrels.from_rows(row[:3] for row in QREL_FORMATS["beir"](Path(path)))

@@ -1,0 +1,1 @@
+"""Datasets in the forms of other tools: BEIR, MTEB, Hugging Face datasets, Pyserini and TIRA."""

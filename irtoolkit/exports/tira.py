@@ -1,0 +1,73 @@
+"""TIRA's form: inputs of full-rank retrieval, the truth, and a card that submits the dataset."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from irtoolkit.base.files import atomic_text
+from irtoolkit.exports.card import Part, write_card
+from irtoolkit.exports.licences import Licence
+from irtoolkit.exports.source import Entry, Source, json_line
+from irtoolkit.exports.trec import word, write_trec_qrels
+
+HELP = "corpus.jsonl.gz, queries.jsonl, queries.xml, metadata.json and qrels.txt"
+INPUTS, TRUTHS = "inputs", "truths"
+USAGE = """```
+tira-cli dataset-submission --path . --task TASK --split {split} --dry-run
+```
+
+`inputs/` is what systems see; `truths/` has the judgments."""
+
+
+def write(source: Source, folder: Path, licence: Licence) -> None:
+    """Writes the folder."""
+    docs, queries = source.doc_fields(), source.query_fields()
+    inputs, truths = folder / INPUTS, folder / TRUTHS
+    with atomic_text(inputs / "corpus.jsonl.gz") as out:
+        for doc in source.docs(docs):
+            out.write(json_line(_doc(doc)))
+    asked = list(source.queries(queries))
+    judged = write_trec_qrels(source, truths / "qrels.txt")
+    for place in (inputs, truths) if judged else (inputs,):
+        _write_queries(source.dataset.id, asked, place)
+    with atomic_text(inputs / "metadata.json") as out:
+        out.write(json.dumps({"ir_datasets_id": source.dataset.id}) + "\n")
+    parts = [Part(INPUTS, f"{INPUTS}/*")]
+    if judged:
+        parts.append(Part(TRUTHS, f"{TRUTHS}/*"))
+    write_card(folder, source, licence, "tira", parts, USAGE.format(split=source.split))
+
+
+def _doc(doc: Entry) -> dict[str, Any]:
+    return {
+        "docno": word(doc.id),
+        "text": doc.whole,
+        "original_document": {"doc_id": doc.id, "title": doc.title, **doc.other},
+    }
+
+
+def _write_queries(dataset_id: str, queries: list[Entry], folder: Path) -> None:
+    with atomic_text(folder / "queries.jsonl") as out:
+        out.writelines(map(json_line, map(_query, queries)))
+    with atomic_text(folder / "queries.xml") as out:
+        out.write(f"<topics ir-datasets-id={quoteattr(dataset_id)}>\n")
+        out.writelines(line for query in queries for line in _topic(query))
+        out.write("</topics>\n")
+
+
+def _query(query: Entry) -> dict[str, Any]:
+    original = {"query_id": query.id, **query.other}
+    return {"qid": word(query.id), "query": query.text, "original_query": original}
+
+
+def _topic(query: Entry) -> Iterator[str]:
+    yield f" <topic number={quoteattr(word(query.id))}>\n"
+    yield f"  <query>{escape(query.text)}</query>\n"
+    yield "  <original_query>\n"
+    for name, value in {"query_id": query.id, **query.other}.items():
+        yield f"   <{name}>{escape(str(value))}</{name}>\n"
+    yield "  </original_query>\n </topic>\n"

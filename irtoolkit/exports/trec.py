@@ -1,0 +1,35 @@
+"""Judgments and ids in TREC text, whose fields are separated by white space."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from irtoolkit.base.files import atomic_text
+from irtoolkit.exports.source import Source
+
+# What separates the fields of TREC text, and the sign that escapes it.
+_ESCAPED = re.compile(r"[% \t\f\v\r\n]")
+
+
+def word(name: str) -> str:
+    """An id as one field of TREC text: white space and % are escaped as in a URL.
+
+    `urllib.parse.unquote` gives the id back. Ids without either are as they were.
+    """
+    return _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", name)
+
+
+def write_trec_qrels(source: Source, path: Path) -> bool:
+    """Writes the judgments as TREC qrels; whether there are any."""
+    if not source.has("qrels"):
+        return False
+    with atomic_text(path) as out:
+        for query_id, doc_id, grade in source.qrels():
+            out.write(f"{word(query_id)} 0 {word(doc_id)} {grade}\n")
+    return True
+
+
+def one_line(text: str) -> str:
+    """A text without tabs and line ends, which would split it into two fields or lines."""
+    return " ".join(text.split())

@@ -1,0 +1,143 @@
+"""MTEB: exported datasets as its tasks, and systems of irtoolkit as its models.
+
+    from irtoolkit.integrations.mteb import System, task
+
+    mteb.evaluate(System("bm25"), task("csfcube-mteb"), cache=None)
+
+MTEB ranks the candidates of each query where the folder has them, and means over all queries alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import ir_datasets
+from ir_datasets.formats import GenericDoc, GenericQuery
+
+import irtoolkit
+from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.files import StrPath
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.handlers import DocsHandler, PoolsHandler, QueriesHandler
+from irtoolkit.exports.card import OWN, read_card
+from irtoolkit.exports.licences import UNKNOWN
+
+try:
+    from mteb import TaskMetadata
+    from mteb.abstasks import AbsTaskRetrieval
+    from mteb.models import ModelMeta
+except ImportError as error:
+    raise needs_extra("mteb", "mteb") from error
+
+# Languages as MTEB writes them: ISO 639-3 and the script.
+_LANGUAGES = {
+    "ar": "ara-Arab", "cs": "ces-Latn", "da": "dan-Latn", "de": "deu-Latn", "el": "ell-Grek",
+    "en": "eng-Latn", "es": "spa-Latn", "fa": "fas-Arab", "fi": "fin-Latn", "fr": "fra-Latn",
+    "hi": "hin-Deva", "hu": "hun-Latn", "it": "ita-Latn", "ja": "jpn-Jpan", "ko": "kor-Hang",
+    "la": "lat-Latn", "lzh": "lzh-Hant", "nl": "nld-Latn", "no": "nor-Latn", "pl": "pol-Latn",
+    "pt": "por-Latn", "ru": "rus-Cyrl", "sv": "swe-Latn", "tr": "tur-Latn", "vi": "vie-Latn",
+    "zh": "zho-Hans",
+}  # fmt: skip
+_UNKNOWN = "und-Zyyy"
+
+
+def task(folder: StrPath, main_score: str = "ndcg_at_10") -> Any:
+    """An MTEB retrieval task of a folder that `irtoolkit export DATASET mteb` has written.
+
+    Args:
+        folder: the folder.
+        main_score: MTEB's name of the measure that stands for the task.
+
+    Raises:
+        InputError: the folder is no such export.
+    """
+    front = read_card(Path(folder))
+    if front is None or front[OWN].get("form") != "mteb":
+        raise InputError(
+            "no dataset in MTEB's form", file=folder, remedy="irtoolkit export DATASET mteb FOLDER"
+        )
+    known = {"metadata": _metadata(folder, front, main_score)}
+    return type("ExportedTask", (AbsTaskRetrieval,), known)()
+
+
+def _metadata(folder: StrPath, front: Mapping[str, Any], main_score: str) -> Any:
+    own, licence = front[OWN], front.get("license", UNKNOWN)
+    pools = "candidates" in own["counts"]
+    return TaskMetadata(
+        name=own["dataset"].replace("/", "-"),
+        description=f"{front['pretty_name']}, exported by irtoolkit {own['version']}.",
+        dataset={"path": str(Path(folder).resolve()), "revision": own["version"]},
+        type="Reranking" if pools else "Retrieval",
+        category="t2t",
+        eval_splits=[own["split"]],
+        eval_langs=[_language(front.get("language", [None])[0])],
+        main_score=main_score,
+        license="not specified" if licence == UNKNOWN else licence,
+        is_public=False,
+    )
+
+
+def _language(code: str | None) -> str:
+    """A language code as MTEB writes it, such as eng-Latn for en."""
+    return _LANGUAGES.get((code or "").split("-")[0], _UNKNOWN)
+
+
+class System:
+    """A system of irtoolkit as a model that MTEB evaluates.
+
+    Documents are ranked as `irtoolkit.retrieve` ranks them, within the candidates of each query
+    where the task has them.
+
+    Args:
+        name: a retriever, or a model; see `irtoolkit.retrieve`.
+        lang: the language of the documents, such as "en"; it chooses stop words and stemmer.
+        settings: the system's.
+    """
+
+    def __init__(self, name: str = "bm25", *, lang: str | None = None, **settings: Any) -> None:
+        self.name, self.lang, self.settings = name, lang, settings
+        self._docs: dict[str, Any] = {}
+
+    @property
+    def mteb_model_meta(self) -> Any:
+        """The facts that MTEB writes into its results."""
+        name = self.name if "/" in self.name else f"irtoolkit/{self.name}"
+        facts = {"name": name, "revision": irtoolkit.__version__, "modalities": ["text"]}
+        return ModelMeta.create_empty(facts)
+
+    def index(self, corpus: Any, **how: Any) -> None:
+        """Takes the documents of a task."""
+        self._docs = {
+            row["id"]: GenericDoc(row["id"], f"{row.get('title') or ''} {row['text']}".strip())
+            for row in corpus
+        }
+
+    def search(
+        self, queries: Any, *, top_k: int, top_ranked: Mapping[str, Sequence[str]] | None = None,
+        **how: Any,
+    ) -> dict[str, dict[str, float]]:  # fmt: skip
+        """The scores of the best documents of each query."""
+        asked = [GenericQuery(row["id"], row["text"]) for row in queries]
+        run = irtoolkit.retrieve(
+            self._dataset(asked, top_ranked), self.name, depth=top_k, progress=False,
+            **self.settings,
+        )  # fmt: skip
+        found: dict[str, dict[str, float]] = {query.query_id: {} for query in asked}
+        for query_id, start, end in zip(
+            run.query_ids, run.offsets[:-1], run.offsets[1:], strict=True
+        ):
+            ids = run.doc_ids[run.docs[start:end]].tolist()
+            found[query_id] = dict(zip(ids, run.scores[start:end].tolist(), strict=True))
+        return found
+
+    def _dataset(self, asked: Sequence[Any], pools: Mapping[str, Sequence[str]] | None) -> Dataset:
+        parts: list[Any] = [
+            DocsHandler(lambda: self._docs, GenericDoc, "mteb", self.lang),
+            QueriesHandler(lambda: asked, GenericQuery, "mteb", self.lang),
+        ]
+        if pools is not None:
+            chosen = [(query.query_id, pools[query.query_id]) for query in asked]
+            parts.append(PoolsHandler(lambda: chosen))
+        return Dataset("mteb", ir_datasets.Dataset(*parts), in_memory=True)
