@@ -68,7 +68,7 @@ def _windows(items: Iterable[bytes]) -> Iterator[list[Any]]:
 
 
 def _results(data: Any) -> Iterator[tuple[int, bytes]]:
-    from ray.exceptions import RayError
+    from ray.exceptions import OutOfMemoryError, RayActorError, RayError
 
     try:
         for batch in data.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=1):
@@ -76,6 +76,11 @@ def _results(data: Any) -> Iterator[tuple[int, bytes]]:
                 if row["failed"] is not None:
                     raise InputError(row["failed"])
                 yield row["number"], row["made"]
+    except (RayActorError, OutOfMemoryError):
+        raise InputError(
+            f"a worker was killed, perhaps out of memory, {_RETRIES + 1} times at the same item",
+            remedy="give fewer --workers, so that each has more memory; finished parts are kept",
+        ) from None
     except RayError as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise InputError(
@@ -127,7 +132,7 @@ def _quiet() -> Iterator[None]:
     context, log = ray.data.DataContext.get_current(), logging.getLogger("ray.data")
     before = context.enable_progress_bars, context.print_on_execution_start, log.level
     context.enable_progress_bars = context.print_on_execution_start = False
-    log.setLevel(logging.ERROR)
+    log.setLevel(logging.CRITICAL)  # errors are raised
     try:
         with warnings.catch_warnings():
             # max_task_retries has no other place before Ray 2.64.
