@@ -318,7 +318,8 @@ def report(
         output: a file, or several: .html, .tex or .md by its name.
         names: of the systems as shown, one for each run; by default the runs' tags.
         options: chart, pair, baseline, test, correction, rel, texts; see
-            `irtoolkit.reports.compose.ReportOptions`.
+            `irtoolkit.reports.compose.ReportOptions`. Of tables: intervals, percent, digits, caption;
+            see `irtoolkit.reports.papers.TableStyle`.
 
     Returns:
         The files.
@@ -329,10 +330,13 @@ def report(
     from dataclasses import fields
 
     from irtoolkit.reports.compose import ReportOptions
+    from irtoolkit.reports.papers import TableStyle
     from irtoolkit.reports.write import check_form, report_scores
     from irtoolkit.scoring.score import score
 
     known = [field.name for field in fields(ReportOptions) if field.name != "names"]
+    styles = [field.name for field in fields(TableStyle)]
+    known += styles
     unknown = next((name for name in options if name not in known), None)
     if unknown is not None:
         raise InputError(f"a report has no option {unknown!r}", remedy=f"it has {', '.join(known)}")
@@ -340,7 +344,8 @@ def report(
     for path in files:
         check_form(path)
     scores = score(data, runs[0] if len(runs) == 1 else list(runs), measures, names=names)
-    report_scores(scores, files, ReportOptions(**options))
+    style = {name: options.pop(name) for name in styles if name in options}
+    report_scores(scores, files, ReportOptions(**options), TableStyle(**style))
     return [Path(path) for path in files]
 
 

@@ -1,10 +1,11 @@
 """Write a comparison of runs as a page, tables and pictures.
 
-A page (.html) holds everything it shows and loads nothing from the network. It has the figures of
+A page (.html) holds everything it shows and loads nothing from the network. It opens with who was best
+and by how much on the benchmark's main measure, and has the figures of
 every system with 95% intervals and letters for significant differences, the queries on which two
 systems differ, the ranks of the first relevant documents, the dataset's breakdowns, and for each
 query its text, its relevant documents and each system's first documents, side by side. A table
-(.tex, .md) has the figures.
+(.tex, .md) has the figures; one in LaTeX fits a column.
 
 Every pair of systems is tested on every measure, by a paired test over all judged queries that is
 corrected for the number of pairs. With --baseline only the pairs with that run are tested, as in
@@ -42,11 +43,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_measures(parser)
     parser.add_argument(
-        "--chart", metavar="M", help="measure that charts show (first); default: the first measure"
+        "--chart", metavar="M", help="measure that the report opens with; default: the benchmark's"
     )
     parser.add_argument(
         "--pair", nargs=2, default=[], metavar="RUN",
-        help="the two runs that charts show (first); default: the first two",
+        help="the two runs that charts show first; default: the two that differ most",
     )  # fmt: skip
     parser.add_argument("--names", nargs="+", default=[], metavar="NAME", help="one for each run")
     parser.add_argument("--baseline", metavar="RUN", help="test against this run only")
@@ -62,18 +63,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--intervals", action="store_true", help="also write intervals to .tex and .md tables"
     )
+    parser.add_argument(
+        "--percent", action="store_true", help="figures from 0 to 1 in percent, in .tex and .md"
+    )
+    parser.add_argument(
+        "--digits", type=int, metavar="N", help="decimals of figures in .tex and .md tables"
+    )
+    parser.add_argument("--caption", metavar="TEXT", help="caption of the .tex table")
 
 
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.errors import InputError
     from irtoolkit.commands import measures_of
     from irtoolkit.reports.compose import ReportOptions, compose
+    from irtoolkit.reports.papers import TableStyle
     from irtoolkit.reports.write import check_form, write_report
     from irtoolkit.scoring.score import score
 
     if not args.output and args.figures is None:
         raise InputError("nothing to write", remedy="name a file with -o, or --figures FOLDER")
     forms = [check_form(path) for path in args.output]
+    style = TableStyle(args.intervals, args.percent, args.digits, args.caption)
     if args.texts < 0:
         raise InputError(f"--texts {args.texts} is below 0")
     if args.figures is not None:
@@ -89,7 +99,7 @@ def execute(args: argparse.Namespace) -> None:
     )  # fmt: skip
     report = compose(scored, options)
     for path in args.output:
-        write_report(report, path, intervals=args.intervals)
+        write_report(report, path, style)
         print(path)
     if args.figures is not None:
         from irtoolkit.reports.figures import write_figures

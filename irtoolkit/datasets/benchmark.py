@@ -58,11 +58,13 @@ class EvaluationProtocol:
         folds: sets of query ids. A measure's figure is the mean of its means over each set. Empty
             means one set with every judged query.
         note: how values are averaged, in words for tables.
+        main: the measure that systems are ranked by; by default the first.
     """
 
     measures: tuple[str, ...] = DEFAULT_MEASURES
     folds: Folds = ()
     note: str = "mean over queries"
+    main: str = ""
 
 
 def _nowhere() -> str | None:
@@ -90,6 +92,7 @@ class Benchmark:
         bibtex: the paper's BibTeX entry.
         description: the task in one sentence.
         measures: the benchmark's own measures as ir_measures names, in the order of its tables.
+        main: the measure that systems are ranked by; by default the first.
         averaging: how values are averaged, in words for tables.
         folds: returns the sets of query ids that are averaged separately; none by default.
         statistics_of: computes the statistics table of the dataset.
@@ -114,6 +117,7 @@ class Benchmark:
     bibtex: str
     description: str
     measures: tuple[str, ...] = DEFAULT_MEASURES
+    main: str = ""
     averaging: str = "mean over queries"
     folds: Callable[[], Folds] = tuple
     statistics_of: Callable[[], list[Statistic]] = _no_statistics
@@ -128,7 +132,7 @@ class Benchmark:
 
     def protocol_of(self) -> EvaluationProtocol:
         """The evaluation protocol; opens the files of a dataset that has folds."""
-        return EvaluationProtocol(self.measures, self.folds(), self.averaging)
+        return EvaluationProtocol(self.measures, self.folds(), self.averaging, self.main)
 
     def difference(self, queries: int, edition: str | None = None) -> str | None:
         """How data with a number of queries differ from the published data; None if they do not.

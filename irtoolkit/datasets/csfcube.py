@@ -61,6 +61,7 @@ BENCHMARK = Benchmark(
     licence="CC BY-NC 4.0",
     description="Find abstracts that are similar to a paper in one facet: background, method or result.",
     measures=MEASURES,
+    main="nDCGp(p=20)",
     averaging="mean of the means of the two test folds",
     bibtex="""@inproceedings{mysore2021csfcube,
   title={{CSFCube} -- A Test Collection of Computer Science Research Articles for Faceted Query by

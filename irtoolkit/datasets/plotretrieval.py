@@ -57,6 +57,7 @@ BENCHMARK = Benchmark(
     licence="not published",
     description="Find the plot passage that a reader describes in their own words.",
     measures=MEASURES,
+    main="NRODCG@10",
     bibtex="""@article{xu2023plot,
   title={Plot Retrieval as an Assessment of Abstract Semantic Association},
   author={Xu, Shicheng and Pang, Liang and Li, Jiangnan and Yu, Mo and Meng, Fandong and

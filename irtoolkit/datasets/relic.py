@@ -48,6 +48,7 @@ BENCHMARK = Benchmark(
     description="Find the quotation masked out of literary criticism, among all passages of its"
     " length in the book.",
     measures=MEASURES,
+    main="R@10",
     bibtex="""@inproceedings{thai2022relic,
   title={{RELiC}: Retrieving Evidence for Literary Claims},
   author={Thai, Katherine and Chang, Yapei and Krishna, Kalpesh and Iyyer, Mohit},

@@ -109,7 +109,7 @@ def with_qrels(data: Dataset, path: StrPath) -> Dataset:
     changed.qrels = qrels
     judged = set(qrels.query_ids)
     if not all(judged.issuperset(fold) for fold in data.protocol.folds):
-        changed.protocol = EvaluationProtocol(data.protocol.measures)
+        changed.protocol = EvaluationProtocol(data.protocol.measures, main=data.protocol.main)
     return changed
 
 

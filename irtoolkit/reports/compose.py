@@ -14,6 +14,7 @@ from irtoolkit.base.files import StrPath
 from irtoolkit.base.ids import Floats
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.progress import tqdm
+from irtoolkit.measures.traits import traits
 from irtoolkit.reports.content import BreakdownPart, ReportContent, ReportedSystem
 from irtoolkit.reports.facts import dataset_facts, dataset_url, run_facts
 from irtoolkit.reports.first_relevant import FirstRelevant, first_ranks, threshold
@@ -35,8 +36,9 @@ class ReportOptions:
     Attributes:
         names: names of the systems in order; by default the tags of runs that were read from
             files, or the file names where two tags are the same.
-        chart: the measure that charts show first; by default the first measure.
-        pair: the two systems that charts show first, by name or file; by default the first two.
+        chart: the measure that the report opens with; by default the benchmark's main measure.
+        pair: the two systems that charts show first, by name or file; by default the two that
+            differ most on that measure, the better one first.
         baseline: the system that the others are tested against, by name or file; by default every
             pair of systems is tested.
         test: the paired test, see `irtoolkit.scoring.significance`.
@@ -70,7 +72,7 @@ def compose(scores: Scores, options: ReportOptions | None = None) -> ReportConte
     dataset, evaluations = scores.dataset, list(scores.evaluations.values())
     chart = _chart(scores, options)
     baseline = None if options.baseline is None else _place(options.baseline, scores)
-    pair = _pair(scores, options)
+    pair = _pair(scores, options, chart)
     names = _names(scores, options.names)
     columns = tuple(
         measure_column(
@@ -139,7 +141,10 @@ def _systems(scores: Scores, names: Mapping[str, str]) -> tuple[ReportedSystem, 
 
 
 def _chart(scores: Scores, options: ReportOptions) -> str:
-    chart = next(iter(scores.measures)) if options.chart is None else options.chart
+    chart = options.chart
+    if chart is None:
+        main = scores.dataset.protocol.main
+        return main if main in scores.measures else next(iter(scores.measures))
     if chart not in scores.measures:
         raise InputError(
             f"no measure {chart!r} in the report",
@@ -148,9 +153,15 @@ def _chart(scores: Scores, options: ReportOptions) -> str:
     return chart
 
 
-def _pair(scores: Scores, options: ReportOptions) -> tuple[int, int]:
+def _pair(scores: Scores, options: ReportOptions, chart: str) -> tuple[int, int]:
     if not options.pair:
-        return 0, min(1, len(scores.evaluations) - 1)
+        figures = [evaluation.figures()[chart] for evaluation in scores.evaluations.values()]
+        known = [place for place, figure in enumerate(figures) if np.isfinite(figure)]
+        if len(known) < 2:
+            return 0, min(1, len(figures) - 1)
+        lower = traits(scores.measures[chart]).lower_is_better
+        known.sort(key=lambda place: figures[place], reverse=not lower)
+        return known[0], known[-1]
     first, second = (_place(system, scores) for system in options.pair)
     return first, second
 

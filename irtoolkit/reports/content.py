@@ -63,7 +63,7 @@ class ReportContent:
         test: the paired test.
         correction: the correction for the number of tests.
         baseline: the position of the system that others are tested against; None for every pair.
-        chart: the measure that charts show first.
+        chart: the measure that the report opens with, and that charts show first.
         pair: positions of the two systems that charts show first; equal where there is only one.
         first_relevant: ranks of the first relevant documents.
         breakdowns: name of a breakdown to its parts.

@@ -11,6 +11,8 @@ from html import escape
 
 from irtoolkit.reports.content import BreakdownPart
 from irtoolkit.reports.first_relevant import FirstRelevant, described
+from irtoolkit.reports.formatting import format_figure, places_for
+from irtoolkit.reports.pairs import MeasureColumn
 from irtoolkit.reports.palette import DASHES, MARKS
 
 WIDTH = 400
@@ -65,6 +67,43 @@ def rank_curves(golds: FirstRelevant, names: Sequence[str], label: str) -> str:
 def _log_steps(last: int) -> list[int]:
     """Ranks that are about one point of the curve apart."""
     return sorted({round(math.exp(math.log(last) * i / 240)) for i in range(241)})
+
+
+def means_chart(
+    column: MeasureColumn, order: Sequence[int], names: Sequence[str], label: str
+) -> str:
+    """A chart of the figure of each system, with its interval where it has one.
+
+    Args:
+        column: figures and intervals.
+        order: the systems to draw, from top to bottom.
+        names: the name of each system.
+        label: what the chart shows, for readers who cannot see it.
+    """
+    step, left, right, top = 34, 10, 10, 4
+    height = top + step * len(order) + 22
+    values = [column.figures[place] for place in order]
+    spans = [span for place in order if (span := column.intervals[place]) is not None]
+    last = nice(max([*values, *(high for _, high in spans)]))
+    wide = WIDTH - left - right
+    drawn = []
+    for i in range(5):
+        at = left + wide * i / 4
+        drawn.append(f'<path class="rule" d="M{at:.1f} {top}V{height - 20}"/>')
+        anchor = "start" if i == 0 else "end" if i == 4 else "middle"
+        drawn.append(_text(at, height - 6, f"{last * i / 4:.4g}", anchor))
+    places = places_for(values)
+    for row, place in enumerate(order):
+        y, figure, span = top + step * row + 24, column.figures[place], column.intervals[place]
+        drawn.append(_text(left, y - 9, names[place], "start"))
+        drawn.append(_text(WIDTH - right, y - 9, format_figure(figure, places), "end"))
+        if span is not None:
+            low, high = (left + wide * max(0.0, bound) / last for bound in span)
+            drawn.append(
+                f'<path class="span s{place % len(MARKS)}" d="M{low:.1f} {y}H{high:.1f}"/>'
+            )
+        drawn.append(_mark(place, left + wide * max(0.0, figure) / last, y, names[place], figure))
+    return _svg("means", height, label, drawn)
 
 
 def parts_chart(

@@ -2,10 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterable
 
 from irtoolkit.base.analysis import analyzer
 
+# Words that carry no meaning and that scikit-learn's list of stop words lacks.
+_PLAIN = frozenset(
+    [
+        "did",
+        "does",
+        "doing",
+        "just",
+        "let",
+        "like",
+        "mr",
+        "mrs",
+        "ms",
+        "said",
+        "say",
+        "says",
+        "shall",
+        "upon",
+        "use",
+        "used",
+        "uses",
+        "using",
+    ]
+)
+# Terms of more than this share of the texts say nothing, where there are enough texts to tell.
+_SHARE, _FEWEST = 0.4, 30
 # Pieces of a text, plain and marked in turn, the first one plain; joined they are the text.
 Pieces = list[str]
 
@@ -13,13 +39,25 @@ Pieces = list[str]
 class Overlap:
     """Finds the terms that two texts share: words without stop words, pairs of CJK characters.
 
-    Words are compared by their Porter stems where the language is English or unknown.
+    Words are compared by their Porter stems where the language is English or unknown. Single letters
+    are no words.
     """
 
     def __init__(self, lang: str | None = None) -> None:
         english = lang is None or lang.startswith("en")
         self._analyze = analyzer("cjk", "sklearn", "porter" if english else "none")
         self._terms: dict[str, str | None] = {}
+        self._common: frozenset[str] = frozenset()
+
+    def leave_out_common(self, texts: Iterable[str]) -> None:
+        """Takes terms of most of some texts for stop words too, whatever the language."""
+        counts: Counter[str] = Counter()
+        size = 0
+        for text in texts:
+            size += 1
+            counts.update(self.terms(text))
+        if size >= _FEWEST:
+            self._common = frozenset(t for t, n in counts.items() if n > _SHARE * size)
 
     def terms(self, text: str) -> set[str]:
         """The terms of a text."""
@@ -57,11 +95,12 @@ class Overlap:
                 continue
             at, last = start + len(token), token
             term = self._term(token)
-            if term:
+            if term and term not in self._common:
                 found.append((start, at, term))
         return found
 
     def _term(self, token: str) -> str | None:
         if token not in self._terms:
-            self._terms[token] = self._analyze.term(token)
+            plain = token in _PLAIN or (len(token) == 1 and token.isascii())
+            self._terms[token] = None if plain else self._analyze.term(token)
         return self._terms[token]

@@ -201,7 +201,8 @@
     const item = h(heading ? "div" : "li", { class: `doc${relevant ? " gold" : ""}` });
     const top = h("div", { class: "top" }, rank ? h("span", { class: "rank" }, `${rank}`) : null, h("span", {}, id),
       relevant ? h("span", { class: "badge" }, data.graded ? `relevant, grade ${grade}` : "relevant")
-        : grade !== undefined && data.graded ? h("span", { class: "grade" }, `grade ${grade}`) : null);
+        : grade !== undefined && data.graded ? h("span", { class: "grade" }, `grade ${grade}`) : null,
+      doc && !doc.shares ? h("span", { class: "apart" }, "shares no word with the query") : null);
     item.append(top);
     if (!doc) {
       item.append(h("p", { class: "muted" }, "The collection has no text of this document."));

@@ -20,6 +20,7 @@ from irtoolkit.reports.sections import (
     ranks_section,
     texts_section,
 )
+from irtoolkit.reports.summary import summary
 from irtoolkit.reports.systems_section import systems_section
 
 SECTIONS: tuple[tuple[str, str, Callable[[ReportContent], str]], ...] = (
@@ -46,6 +47,7 @@ def render(report: ReportContent) -> str:
         "title": escape(f"{report.dataset_id}: {', '.join(s.name for s in report.systems)}"),
         "style": css,
         "dataset": escape(report.dataset_id),
+        "summary": summary(report),
         "facts": facts_list(report),
         "notes": "".join(f'<p class="warn">{escape(line)}</p>' for line in report.notes),
         "contents": "".join(f'<li><a href="#{id_}">{title}</a></li>' for id_, title, _ in sections),

@@ -75,4 +75,5 @@ def _text(text: Text | None) -> dict[str, Any] | None:
         "held": text.held,
         "length": text.length,
         "facts": [[fact.name, fact.value] for fact in text.facts],
+        "shares": text.shares,
     }

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+from irtoolkit.base.errors import InputError
 from irtoolkit.base.tables import latex_text
 from irtoolkit.reports.content import ReportContent
 from irtoolkit.reports.formatting import (
@@ -12,26 +15,90 @@ from irtoolkit.reports.formatting import (
     how_averaged,
     how_tested,
     places_for,
-    places_of,
 )
 
+# Decimals that a figure may have.
+_DIGITS = 8
 
-def as_latex(report: ReportContent, intervals: bool = False) -> str:
-    """LaTeX tables of the systems and of each breakdown; they need the package booktabs."""
-    headers, rows = _systems(report, intervals, _latex_cell)
-    lines = [*_comments(_notes(report)), *_tabular(headers, rows)]
-    for name, headers, rows in _breakdowns(report, latex_text):
-        what = f"{report.chart} by {name}; means over the queries of each part, without folds"
-        lines += ["", *_comments([what]), *_tabular(headers, rows)]
+
+@dataclass(frozen=True)
+class TableStyle:
+    """How tables for papers show figures.
+
+    Attributes:
+        intervals: whether figures have their intervals.
+        percent: whether figures between 0 and 1 are shown in percent.
+        digits: decimals of figures; by default four, two in percent, and one for ranks and counts.
+        caption: the caption of the LaTeX table; by default the dataset and how figures were tested.
+
+    Raises:
+        InputError: a number of digits that is not from 0 to 8.
+    """
+
+    intervals: bool = False
+    percent: bool = False
+    digits: int | None = None
+    caption: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.digits is not None and not 0 <= self.digits <= _DIGITS:
+            raise InputError(f"digits {self.digits} is not from 0 to {_DIGITS}")
+
+    def format(self, values: Sequence[float]) -> FigureFormat:
+        """What formats the figures of one column."""
+        known = [value for value in values if math.isfinite(value)]
+        scaled = self.percent and all(-1 <= value <= 1 for value in known)
+        usual = 2 if scaled else places_for(values)
+        places = usual if self.digits is None else self.digits
+        return lambda value: format_figure(100 * value if scaled else value, places)
+
+
+FigureFormat = Callable[[float], str]
+
+
+def as_latex(report: ReportContent, style: TableStyle = TableStyle()) -> str:
+    """LaTeX tables of the systems and of each breakdown, as wide as a column at most.
+
+    They need the packages booktabs and graphicx.
+    """
+    headers, rows = _systems(report, style, _latex_cell)
+    lines = [
+        "% \\usepackage{booktabs,graphicx}",
+        *_comments(_notes(report)),
+        *_float(_tabular(headers, rows), style.caption or _caption(report)),
+    ]
+    for name, headers, rows in _breakdowns(report, style, latex_text):
+        what = f"{report.chart} by {name}; means over the queries of each part, without folds."
+        lines += ["", *_float(_tabular(headers, rows), what)]
     return "\n".join(lines) + "\n"
 
 
-def as_markdown(report: ReportContent, intervals: bool = False) -> str:
+def _caption(report: ReportContent) -> str:
+    """What a reader of the table must know."""
+    told = f"{report.dataset_id}: {how_averaged(report).split(' Intervals:')[0].removeprefix('Figures: ')}"
+    tested = f" {how_tested(report)}" if any(column.pairs for column in report.columns) else ""
+    return told + tested
+
+
+def _float(tabular: Sequence[str], caption: str) -> list[str]:
+    """A table that floats; one that is wider than the column is scaled down to it."""
+    return [
+        r"\begin{table}[t]",
+        r"\centering",
+        r"\resizebox{\ifdim\width>\columnwidth\columnwidth\else\width\fi}{!}{%",
+        *tabular[:-1],
+        tabular[-1] + "}",
+        rf"\caption{{{latex_text(caption)}}}",
+        r"\end{table}",
+    ]
+
+
+def as_markdown(report: ReportContent, style: TableStyle = TableStyle()) -> str:
     """Markdown tables of the systems and of each breakdown."""
-    headers, rows = _systems(report, intervals, _markdown_cell)
+    headers, rows = _systems(report, style, _markdown_cell)
     lines = [f"## {markdown_text(report.dataset_id)}", "", *_pipes(headers, rows), ""]
     lines += [f"{markdown_text(note)}  " for note in _notes(report)]
-    for name, headers, rows in _breakdowns(report, markdown_text):
+    for name, headers, rows in _breakdowns(report, style, markdown_text):
         what = f"{report.chart} by {name}"
         lines += ["", f"### {markdown_text(what)}", "", *_pipes(headers, rows), ""]
         lines.append("Means over the queries of each part, without folds.")
@@ -55,37 +122,34 @@ CellFormat = Callable[[str, str, bool, str], str]
 
 
 def _systems(
-    report: ReportContent, intervals: bool, cell: CellFormat
+    report: ReportContent, style: TableStyle, cell: CellFormat
 ) -> tuple[list[str], list[list[str]]]:
     headers = ["", "System", *(column.measure for column in report.columns)]
+    formats = [style.format(column.figures) for column in report.columns]
     rows = []
     for i, system in enumerate(report.systems):
         row = [cell(system.letter, "", False, ""), cell(system.name, "", False, "")]
-        for column in report.columns:
-            places, interval = places_of(column), column.intervals[i]
+        for column, shown in zip(report.columns, formats, strict=True):
+            interval = column.intervals[i]
             letters = "".join(report.systems[other].letter for other in column.beaten_by(i))
             span = ""
-            if intervals and interval is not None:
-                span = (
-                    f"[{format_figure(interval[0], places)}, {format_figure(interval[1], places)}]"
-                )
-            row.append(
-                cell(format_figure(column.figures[i], places), letters, column.is_best(i), span)
-            )
+            if style.intervals and interval is not None:
+                span = f"[{shown(interval[0])}, {shown(interval[1])}]"
+            row.append(cell(shown(column.figures[i]), letters, column.is_best(i), span))
         rows.append(row)
     return [cell(header, "", False, "") for header in headers], rows
 
 
 def _breakdowns(
-    report: ReportContent, text: Callable[[str], str]
+    report: ReportContent, style: TableStyle, text: Callable[[str], str]
 ) -> list[tuple[str, list[str], list[list[str]]]]:
     made = []
     for name, parts in report.breakdowns.items():
-        places = places_for([v for part in parts for v in part.figures[report.chart]])
+        shown = style.format([v for part in parts for v in part.figures[report.chart]])
         headers = [name, "Queries", *(system.name for system in report.systems)]
         rows = [
             [text(part.name), str(part.queries)]
-            + [text(format_figure(v, places)) for v in part.figures[report.chart]]
+            + [text(shown(v)) for v in part.figures[report.chart]]
             for part in parts
         ]
         made.append((name, [text(header) for header in headers], rows))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,12 +42,14 @@ class Text:
             query, or, in a query, with a relevant document.
         length: the number of characters of the whole text, of which the pieces may hold fewer.
         facts: the other fields of the record.
+        shares: whether the whole text shares a term with the query; True in a query.
     """
 
     title: Pieces | None
     pieces: Pieces
     length: int
     facts: tuple[Fact, ...] = ()
+    shares: bool = True
 
     @property
     def held(self) -> int:
@@ -135,7 +137,9 @@ def read_texts(
     needed = sorted(set().union(*shown.values()))
     docs = {doc.doc_id: doc for doc in dataset.docs_store().get_many_iter(needed)}
     limit = min(LONGEST, max(SHORTEST, BUDGET // max(1, sum(map(len, shown.values())))))
-    reader = _Reader(docs, Overlap(dataset.docs_lang()), limit)
+    overlap = Overlap(dataset.docs_lang())
+    overlap.leave_out_common(_body(doc) for doc in docs.values())
+    reader = _Reader(docs, overlap, limit)
     entries = [
         reader.entry(place, queries.get(q), judged[q], relevant[q], listed[q])
         for q, place in tqdm(wanted.items(), "texts", disable=None, leave=False)
@@ -202,8 +206,7 @@ class _Reader:
         asked = set() if query is None else self.overlap.terms(_body(query))
         terms = [self.overlap.terms(_body(self.docs[doc])) for doc in first if doc in self.docs]
         docs = {
-            doc: self._text(self.docs[doc], asked, self.limit) if doc in self.docs else None
-            for doc in shown
+            doc: self._doc(self.docs[doc], asked) if doc in self.docs else None for doc in shown
         }
         return QueryTexts(
             query=place,
@@ -214,6 +217,11 @@ class _Reader:
             relevant=len(relevant),
             tops=tuple(tops),
         )
+
+    def _doc(self, record: Any, asked: set[str]) -> Text:
+        text = self._text(record, asked, self.limit)
+        shares = not asked or bool(asked & self.overlap.terms(_body(record)))
+        return replace(text, shares=shares)
 
     def _text(self, record: Any, shared: set[str], limit: int) -> Text:
         title = getattr(record, "title", None)

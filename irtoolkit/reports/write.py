@@ -9,6 +9,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text
 from irtoolkit.reports.compose import ReportOptions, compose
 from irtoolkit.reports.content import ReportContent
+from irtoolkit.reports.papers import TableStyle
 from irtoolkit.scoring.score import Scores
 
 FORMS = (".html", ".tex", ".md")
@@ -28,25 +29,30 @@ def check_form(path: StrPath) -> str:
     return form
 
 
-def write_report(content: ReportContent, path: StrPath, *, intervals: bool = False) -> None:
+def write_report(
+    content: ReportContent,
+    path: StrPath,
+    style: TableStyle = TableStyle(),  # noqa: B008
+) -> None:
     """Writes a report; the file appears only when complete.
 
     Args:
         content: the content of the report.
         path: a file whose name ends in .html, .tex or .md.
-        intervals: whether tables in LaTeX and Markdown have intervals too.
+        style: of tables in LaTeX and Markdown.
 
     Raises:
         InputError: the name has another ending, or the file cannot be written.
     """
-    text = _render(content, check_form(path), intervals)
+    text = _render(content, check_form(path), style)
     with atomic_text(path) as out:
         out.write(text)
 
 
 def report_scores(
-    scores: Scores, paths: Sequence[StrPath], options: ReportOptions | None = None
-) -> None:
+    scores: Scores, paths: Sequence[StrPath], options: ReportOptions | None = None,
+    style: TableStyle = TableStyle(),  # noqa: B008
+) -> None:  # fmt: skip
     """Composes a report from scores and writes it to files.
 
     Raises:
@@ -56,12 +62,12 @@ def report_scores(
         check_form(path)
     content = compose(scores, options)
     for path in paths:
-        write_report(content, path)
+        write_report(content, path, style)
 
 
-def _render(content: ReportContent, form: str, intervals: bool) -> str:
+def _render(content: ReportContent, form: str, style: TableStyle) -> str:
     from irtoolkit.reports import page, papers
 
     if form == ".html":
         return page.render(content)
-    return (papers.as_latex if form == ".tex" else papers.as_markdown)(content, intervals)
+    return (papers.as_latex if form == ".tex" else papers.as_markdown)(content, style)

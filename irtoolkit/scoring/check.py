@@ -167,10 +167,27 @@ def grouped(problems: Sequence[InputError], most: int) -> list[str]:
 
 
 def shallow_queries(run: Run, data: Any) -> list[str]:
-    """Ids of queries for which the run lists fewer documents than the pool holds."""
+    """Ids of queries for which the run lists fewer documents than the pool holds.
+
+    A query that is a document itself, as those of CSFCube are, may lack that one: systems of the
+    paper leave it out.
+    """
     dataset = Dataset.of(data)
     if not dataset.has("scoreddocs"):
         return []
-    sizes = {query: len(pool) for query, pool in dataset.pools().items()}
+    pools = dataset.pools()
     listed = dict(zip(run.query_ids, np.diff(run.offsets).tolist(), strict=True))
-    return [query for query, size in sizes.items() if listed.get(query, 0) < size]
+    short = [query for query, pool in pools.items() if listed.get(query, 0) < len(pool)]
+    nearly = {query for query in short if listed.get(query, 0) == len(pools[query]) - 1}
+    if nearly and dataset.has("queries"):
+        own = {
+            query.query_id: getattr(query, "doc_id", None)
+            for query in dataset.queries_iter()
+            if query.query_id in nearly
+        }
+        alone = {
+            query for query, doc in own.items()
+            if doc in pools[query] and all(row.doc_id != doc for row in run.ranking(query))
+        }  # fmt: skip
+        short = [query for query in short if query not in alone]
+    return short

@@ -66,7 +66,7 @@ def test_a_figure_of_many_queries_is_small_and_keeps_the_extremes(
     values[0, 4000], values[1, 17] = 0.9, 0.7
     many = made_up(values.tolist())
     report = replace(
-        csfcube, evaluations=tuple(many), columns=(measure_column(many, "AP"),), chart="AP",
+        csfcube, evaluations=tuple(many), columns=(measure_column(many, "AP"),), chart="AP", pair=(0, 1),
         breakdowns={}, systems=csfcube.systems[:2],
         first_relevant=FirstRelevant(1, 9000, (np.full(9000, np.nan),) * 2, (1, 1), (False, False)),
     )  # fmt: skip

@@ -11,7 +11,7 @@ import re
 import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -32,8 +32,9 @@ from irtoolkit.reports.first_relevant import FirstRelevant, first_ranks, thresho
 from irtoolkit.reports.overlap import Overlap
 from irtoolkit.reports.page import render
 from irtoolkit.reports.page_data import embedded
-from irtoolkit.reports.pairs import ALPHA, letter, measure_column
+from irtoolkit.reports.pairs import ALPHA, MeasureColumn, Pair, letter, measure_column
 from irtoolkit.reports.palette import DARK, DASHES, LIGHT, MARKS, Scheme, contrast
+from irtoolkit.reports.summary import summary
 from irtoolkit.runs import Qrels, Run
 from irtoolkit.runs.exact_ranks import ranks_path, read_ranks
 from irtoolkit.scoring.compare import compare
@@ -554,7 +555,8 @@ def test_of_many_queries_a_stated_sample_has_texts(runs: Callable[..., list[str]
     assert len(data["queries"]) == len(data["values"][0][0]) == 75
     said = root.one("section", id="texts").text
     assert "the texts of 7 of the 75 queries" in said
-    assert "in the order of R@10 of bm25 minus tfidf, including both ends" in said
+    first, second = (report.systems[place].name for place in report.pair)
+    assert f"in the order of R@10 of {first} minus {second}, including both ends" in said
     gains = report.gains("R@10")
     picked = gains[[entry["q"] for entry in data["entries"]]]
     assert (picked.min(), picked.max()) == (gains.min(), gains.max())
@@ -843,7 +845,10 @@ def test_systems_differ_in_more_than_colour() -> None:
 
 
 def test_latex_and_markdown_have_the_page_s_figures(csfcube: ReportContent) -> None:
-    latex, markdown = papers.as_latex(csfcube), papers.as_markdown(csfcube, intervals=True)
+    latex, markdown = (
+        papers.as_latex(csfcube),
+        papers.as_markdown(csfcube, papers.TableStyle(intervals=True)),
+    )
     body = [line for line in latex.splitlines() if line.endswith(r"\\")]
     table = [line for line in markdown.splitlines() if line.startswith("| ")]
     assert len(body) == len(table) - 2 == 1 + 3 + 1 + 3
@@ -863,6 +868,80 @@ def test_latex_and_markdown_have_the_page_s_figures(csfcube: ReportContent) -> N
             assert other == bold + (f"<sup>{letters}</sup>" if letters else "") + span
     assert latex.count(r"\toprule") == latex.count(r"\bottomrule") == 2
     assert formatting.how_tested(csfcube) in latex
+
+
+def test_tables_in_percent_with_digits_and_a_caption(csfcube: ReportContent) -> None:
+    style = papers.TableStyle(percent=True, digits=1, caption="R&D on CSFCube")
+    latex, markdown = papers.as_latex(csfcube, style), papers.as_markdown(csfcube, style)
+    assert r"\caption{R\&D on CSFCube}" in latex
+    assert latex.count(r"\begin{table}") == latex.count(r"\resizebox") == 2
+    for column in csfcube.columns:
+        assert f"{100 * column.figures[0]:.1f}" in latex
+        assert f"{100 * column.figures[0]:.1f}" in markdown
+    with pytest.raises(InputError, match="digits 9 is not from 0 to 8"):
+        papers.TableStyle(digits=9)
+
+
+def test_ranks_stay_as_they_are_in_percent() -> None:
+    style = papers.TableStyle(percent=True)
+    assert style.format([0.25, 1.0])(0.25) == "25.00"
+    assert style.format([2.5, 11.0])(2.5) == "2.5"
+
+
+# -- how it opens ----------------------------------------------------------------------------------
+
+
+def test_it_opens_with_the_benchmark_s_main_measure(csfcube: ReportContent) -> None:
+    assert csfcube.chart == "nDCGp(p=20)"
+    column = csfcube.column(csfcube.chart)
+    first, second = csfcube.pair
+    assert column.figures[first] == max(column.figures)
+    assert column.figures[second] == min(column.figures)
+    root = read(render(csfcube))
+    lead = root.one("p", **{"class": "lead"}).text
+    names = [system.name for system in csfcube.systems]
+    assert lead.startswith(
+        f"{names[first]} has the best nDCGp(p=20), {column.figures[first]:.4f}: "
+    )
+    ranked = sorted(column.figures, reverse=True)
+    assert f"{ranked[0] - ranked[1]:.4f} above " in lead
+    chart = root.one("svg", **{"aria-labelledby": "means-title"})
+    places = [chart.text.index(names[i]) for i in np.argsort(column.figures)[::-1]]
+    assert places == sorted(places)
+
+
+def _column(figures: tuple[float, ...], pairs: tuple[Pair, ...] = (), lower: bool = False) -> Any:
+    return MeasureColumn("M", lower, figures, (None,) * len(figures), pairs)
+
+
+@pytest.mark.parametrize(
+    ("figures", "lower", "said"),
+    [
+        ((0.5, 0.5, 0.1), False, "a and b have the best M, 0.5000."),
+        ((0.5, 0.25), False, "a has the best M, 0.5000: 0.2500 above b."),
+        ((50.0, 20.0), True, "b has the best M, 20.0: 30.0 below a."),
+        ((0.5,), False, "a has 0.5000 on M."),
+        ((math.nan, math.nan), False, "No system has a figure for M."),
+    ],
+)
+def test_what_happened(
+    csfcube: ReportContent, figures: tuple[float, ...], lower: bool, said: str
+) -> None:
+    systems = tuple(replace(csfcube.systems[0], name=name) for name in "abc"[: len(figures)])
+    report = replace(csfcube, columns=(_column(figures, lower=lower),), chart="M", systems=systems)
+    assert said in summary(report)
+
+
+def test_whether_the_difference_is_significant(csfcube: ReportContent) -> None:
+    systems = tuple(replace(csfcube.systems[0], name=name) for name in "ab")
+    for p, words in ((0.04, "a significant difference (p = 0.0400)"), (0.2, "not a significant")):
+        pair = Pair(0, 1, -0.1, p, p, -0.3, 3, 8, None)
+        report = replace(
+            csfcube, columns=(_column((0.4, 0.5), (pair,)),), chart="M", systems=systems
+        )
+        assert words in summary(report)
+        assert "better on 8 of" in summary(report)
+        assert "queries and worse on 3." in summary(report)
 
 
 def test_latex_escapes_names_and_shows_what_is_infinite() -> None:
