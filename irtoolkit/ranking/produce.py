@@ -239,6 +239,7 @@ def _with_rest(run: Run, source: Run, depth: int) -> Run:
 def made_of(system: System, task: Task, data: str | None = None) -> dict[str, Any]:
     """Everything that decides a full ranking; `data` is the task's fingerprint where it is known."""
     more = "\x1f".join(system.retriever.also_reads(task))
+    server = system.retriever.server(task)
     return {
         "dataset": task.dataset_id,
         "data": data or fingerprint(task, corpus=system.retriever.reads_corpus()),
@@ -248,6 +249,7 @@ def made_of(system: System, task: Task, data: str | None = None) -> dict[str, An
         "settings": system.on(task.lang).settings(),
         "inputs": system.retriever.fingerprint(),
         "computed": system.retriever.computed(),
+        **({"server": server} if server else {}),
         "version": __version__,
         "formats": formats(system.retriever),
         "libraries": provenance.versions(),

@@ -176,6 +176,10 @@ class Retriever:
         """What decides the scores and is neither in the task nor a setting: training data, say."""
         return ()
 
+    def server(self, task: Task) -> dict[str, Any]:
+        """The server that answers, and its index, for the record of a run; empty without one."""
+        return {}
+
     def fingerprint(self) -> str | None:
         """A hash of files outside the dataset that decide the scores, or None without any."""
         return None

@@ -1,0 +1,264 @@
+"""One collection of Qdrant, asked through its own client."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.retrievers._server_candidates import Found
+from irtoolkit.retrievers._servers import unanswered
+
+# Points have numbers or UUIDs, so that of a document is made of its id.
+_SPACE = uuid.UUID("6f1bb3f0-4a0e-5c53-9a4e-8d0a57f6d1c2")
+_DISTANCES = {"cosine": "Cosine", "dot": "Dot", "l2": "Euclid"}
+_LOWER_IS_BETTER = ("Euclid", "Manhattan")
+_OLDEST = (1, 10)
+_PAUSE = 0.25
+_BUSY = (429, 502, 503, 504)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Filter:
+    """How documents are picked by their ids.
+
+    Attributes:
+        field: the field of the payload with the ids, or "_id" for those of the points.
+        ours: whether irtoolkit has made the collection.
+        number: whether the field has numbers.
+    """
+
+    field: str
+    ours: bool
+    number: bool
+
+    def of(self, ids: Sequence[str], *, but: bool = False) -> Any:
+        """A filter for documents, or for all `but` them."""
+        from qdrant_client import models
+
+        condition: Any
+        if self.ours:
+            condition = models.HasIdCondition(has_id=[point_of(one) for one in ids])
+        elif self.field == "_id":
+            condition = models.HasIdCondition(has_id=[p for p in map(_own, ids) if p is not None])
+        else:
+            known: list[Any] = [int(i) for i in ids if i.isdecimal()] if self.number else list(ids)
+            condition = models.FieldCondition(key=self.field, match=models.MatchAny(any=known))
+        return models.Filter(**{"must_not" if but else "must": [condition]})
+
+
+class Collection:
+    """A collection.
+
+    Args:
+        client: of the place.
+        place: the server's address, or a folder.
+        name: of the collection.
+        vector: the name of its vectors, where it names them.
+        retries: how often a request is repeated that got no answer.
+    """
+
+    def __init__(
+        self, client: Any, place: str, name: str, vector: str | None, retries: int
+    ) -> None:
+        self._client, self.place, self.name, self._retries = client, place, name, retries
+        self._vector = vector
+        self.where = f"the collection {name} on {place}"
+
+    def version(self) -> str:
+        """The server's version.
+
+        Raises:
+            InputError: it is too old.
+        """
+        said = str(self._ask(self._client.info).version)
+        parts = tuple(int(part) for part in said.split(".")[:2] if part.isdecimal())
+        if parts < _OLDEST:
+            raise InputError(f"{self.place} is Qdrant {said}", remedy="1.10 or newer is needed")
+        return said
+
+    def exists(self) -> bool:
+        return bool(self._ask(lambda: self._client.collection_exists(self.name)))
+
+    def names(self) -> list[str]:
+        """The names of all collections."""
+        return sorted(one.name for one in self._ask(self._client.get_collections).collections)
+
+    def note(self) -> dict[str, Any]:
+        """What irtoolkit has noted with it; empty for a collection of others."""
+        noted: dict[str, Any] = (self._config().metadata or {}).get("irtoolkit", {})
+        return noted
+
+    def set_note(self, note: dict[str, Any]) -> None:
+        """Notes something with it."""
+        noted = {"irtoolkit": note}
+        self._ask(lambda: self._client.update_collection(self.name, metadata=noted))
+
+    def count(self) -> int:
+        """The number of points."""
+        return int(self._ask(lambda: self._client.count(self.name, exact=True)).count)
+
+    def create(self, width: int, similarity: str, note: dict[str, Any]) -> None:
+        """Makes it, for vectors of so many numbers."""
+        from qdrant_client import models
+
+        distance = models.Distance(_DISTANCES[similarity])
+        made = models.VectorParams(size=width, distance=distance)
+        noted = {"irtoolkit": note}
+        self._ask(lambda: self._client.create_collection(self.name, made, metadata=noted))
+        if not self.note():
+            self._ask(lambda: self._client.delete_collection(self.name))
+            raise InputError(
+                f"Qdrant {self.version()} on {self.place} notes nothing with a collection",
+                remedy="1.16 or newer is needed to make one, or name one that is there",
+            )
+
+    def add(self, documents: Sequence[tuple[str, list[float]]]) -> None:
+        """Sends documents' ids and vectors; one that is there is sent again."""
+        from qdrant_client import models
+
+        points = [
+            models.PointStruct(id=point_of(doc_id), vector=vector, payload={"id": doc_id})
+            for doc_id, vector in documents
+        ]
+        self._ask(lambda: self._client.upsert(self.name, points, wait=True))
+
+    def has_numbers(self, field: str) -> bool:
+        """Whether a field of the payload has numbers.
+
+        Raises:
+            InputError: the first point does not have the field.
+        """
+        points, _ = self._ask(lambda: self._client.scroll(self.name, limit=1, with_payload=True))
+        if field == "_id" or not points:
+            return False
+        payload = points[0].payload or {}
+        if not isinstance(payload.get(field), str | int):
+            fit = [key for key, value in payload.items() if isinstance(value, str | int)]
+            raise InputError(
+                f"{self.where} has no ids in the field {field}",
+                remedy=f"id_field=FIELD, of {', '.join(fit) or 'which there are none'}; or id_field=_id",
+            )
+        return isinstance(payload[field], int)
+
+    def present(self, known: Filter, ids: list[str]) -> set[str]:
+        """Which of some documents it has."""
+        points, _ = self._ask(
+            lambda: self._client.scroll(
+                self.name, scroll_filter=known.of(ids), limit=len(ids), with_payload=True
+            )
+        )
+        return {_id_of(point, known) for point in points}
+
+    def refuse_width(self, width: int, model: str, similarity: str | None) -> None:
+        """Refuses vectors, or a similarity, that are not the collection's."""
+        params = self._params()
+        if params.size != width:
+            raise InputError(
+                f"vectors of {model} have {width} numbers, those of {self.where} have {params.size}",
+                remedy="take the model that the collection was made with",
+            )
+        if similarity is not None and _DISTANCES[similarity] != params.distance.value:
+            raise InputError(
+                f"{self.where} compares by {params.distance.value}, not {similarity}",
+                remedy="leave similarity out, the collection has its own",
+            )
+
+    def search(
+        self, vectors: Sequence[list[float]], limit: int, only: Any, known: Filter,
+        *, exact: bool, ef: int | None = None,
+    ) -> list[Found]:  # fmt: skip
+        """The nearest documents of each vector, best first."""
+        from qdrant_client import models
+
+        # Qdrant in this process is exact, and warns of parameters.
+        local = hasattr(self._client, "_client") and "Local" in type(self._client._client).__name__
+        params = None if local else models.SearchParams(exact=exact, hnsw_ef=ef)
+        payload = False if known.field == "_id" else [known.field]
+        asked = [
+            models.QueryRequest(
+                query=vector, using=self._vector, limit=limit, filter=only, params=params,
+                with_payload=payload,
+            )
+            for vector in vectors
+        ]  # fmt: skip
+        said = self._ask(lambda: self._client.query_batch_points(self.name, asked))
+        sign = -1 if self._params().distance.value in _LOWER_IS_BETTER else 1
+        return [
+            [(_id_of(point, known), sign * float(point.score)) for point in answer.points]
+            for answer in said
+        ]
+
+    def _config(self) -> Any:
+        return self._ask(lambda: self._client.get_collection(self.name)).config
+
+    def _params(self) -> Any:
+        found = self._config().params.vectors
+        if not isinstance(found, dict):
+            return found
+        if self._vector not in found:
+            raise InputError(
+                f"{self.where} names its vectors: {', '.join(found) or 'it has none'}",
+                remedy="vector=NAME chooses one",
+            )
+        return found[self._vector]
+
+    def _ask(self, call: Callable[[], T]) -> T:
+        """The answer to a request, which is repeated a few times.
+
+        Raises:
+            InputError: there is none, or it is an error.
+        """
+        from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
+        from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+        for attempt in range(self._retries + 1):
+            last = attempt == self._retries
+            try:
+                return call()
+            except ResourceExhaustedResponse as error:
+                if last:
+                    raise InputError(f"Qdrant on {self.place} is overloaded: {error}") from None
+            except UnexpectedResponse as error:
+                if last or error.status_code not in _BUSY:
+                    raise self._refused(error) from None
+            except ResponseHandlingException as error:
+                if last:
+                    raise unanswered("Qdrant", self.place, error) from None
+            except ValueError as error:  # of Qdrant in this process
+                raise InputError(f"{self.where}: {' '.join(str(error).split())}") from None
+            time.sleep(_PAUSE * 2**attempt)
+        raise AssertionError("unreachable")
+
+    def _refused(self, error: Any) -> InputError:
+        said = error.content.decode(errors="replace") if error.content else error.reason_phrase
+        remedy = None
+        if error.status_code in (401, 403):
+            remedy = "QDRANT_API_KEY gives a key that may do this"
+        reason = " ".join(str(said).split())[:200]
+        return InputError(
+            f"Qdrant on {self.place} says {error.status_code}: {reason}", remedy=remedy
+        )
+
+
+def point_of(doc_id: str) -> str:
+    """The id of a document's point."""
+    return str(uuid.uuid5(_SPACE, doc_id))
+
+
+def _own(doc_id: str) -> int | str | None:
+    """A document's id as that of a point; None where no point can have it."""
+    if doc_id.isdecimal():
+        return int(doc_id)
+    try:
+        return str(uuid.UUID(doc_id))
+    except ValueError:
+        return None
+
+
+def _id_of(point: Any, known: Filter) -> str:
+    return str(point.id if known.field == "_id" else (point.payload or {}).get(known.field))

@@ -1,0 +1,82 @@
+"""What a client of Elasticsearch or OpenSearch does here, and the errors that servers answer with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from irtoolkit.base.errors import InputError
+
+
+class Client(Protocol):
+    """A client of a server, with its exceptions translated.
+
+    Attributes:
+        url: the server's address.
+        product: the server's name, for messages.
+        pit: where a point in time is opened, after the index's name, and where it is closed.
+        pit_id: what the answer calls it.
+        tie: the field by which equal scores are ordered when a server gives them in pages.
+        credentials: the environment variables of user name and password.
+    """
+
+    url: str
+    product: str
+    pit: tuple[str, str]
+    pit_id: str
+    tie: str
+    credentials: str
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        params: Mapping[str, Any] | None = None,
+        lines: bool = False,
+    ) -> Any:
+        """The answer to a request; `lines` sends the parts of the body as lines of JSON.
+
+        Raises:
+            RefusedError: the server answers with an error.
+            InputError: it does not answer.
+        """
+        ...  # fmt: skip
+
+    def bulk(self, actions: Iterator[dict[str, Any]]) -> Iterator[tuple[bool, dict[str, Any]]]:
+        """Sends documents; whether each was taken, and what the server says of it."""
+        ...
+
+
+class RefusedError(InputError):
+    """An error that a server has answered with.
+
+    Args:
+        status: the HTTP status.
+        said: the body of the answer.
+        client: who was asked.
+    """
+
+    def __init__(self, status: int, said: Any, client: Client) -> None:
+        self.status = status
+        self.kind, reason = reason_of(said)
+        remedy = None
+        if status in (401, 403):
+            reason = reason if self.kind else "the credentials are missing or wrong"
+            remedy = f"{client.credentials} give credentials that may do this"
+        elif self.kind == "media_type_header_exception":
+            remedy = "install the client of the server's own major version"
+        super().__init__(f"{client.product} on {client.url} says {status}: {reason}", remedy=remedy)
+
+
+def reason_of(said: Any) -> tuple[str, str]:
+    """The kind of an error and its cause in one line, out of a server's answer."""
+    error = said.get("error", said) if isinstance(said, Mapping) else said
+    if not isinstance(error, Mapping):
+        return "", (" ".join(str(error or "no reason").split()))[:200]
+    causes = [error, *error.get("root_cause", ()), error.get("caused_by", {})]
+    causes += [failed.get("reason", {}) for failed in error.get("failed_shards", ())]
+    deepest = [one["reason"] for one in causes if isinstance(one, Mapping) and one.get("reason")]
+    reason = " ".join(str(deepest[-1] if deepest else error.get("type", "no reason")).split())
+    return str(error.get("type", "")), reason[:200]

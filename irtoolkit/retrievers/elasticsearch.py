@@ -1,0 +1,148 @@
+"""Search in Elasticsearch: BM25 over a text field, or the nearest vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+from urllib.parse import urlencode
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.retrievers._search_client import Client, RefusedError
+from irtoolkit.retrievers._search_server import SENT, SearchServer
+from irtoolkit.retrievers._servers import secret, unanswered
+
+# Elasticsearch's names of similarities, and the scripts that compute their scores.
+_SIMILARITIES = {"cosine": "cosine", "dot": "max_inner_product", "l2": "l2_norm"}
+_NAMES = {**{name: key for key, name in _SIMILARITIES.items()}, "dot_product": "dot"}
+_SCRIPTS = {
+    "cosine": "(1.0 + cosineSimilarity(params.vector, params.field)) / 2.0",
+    "dot": "double dot = dotProduct(params.vector, params.field);"
+    " return dot < 0 ? 1.0 / (1.0 - dot) : dot + 1.0",
+    "l2": "double d = l2norm(params.vector, params.field); return 1.0 / (1.0 + d * d)",
+    "dot_product": "(1.0 + dotProduct(params.vector, params.field)) / 2.0",
+}
+_JSON = "application/json"
+_LINES = "application/x-ndjson"
+# Rejected, or the server behind a gateway is not ready.
+_AGAIN = (429, 502, 503, 504)
+
+
+@dataclass(frozen=True)
+class Elasticsearch(SearchServer):
+    """Search in an index of an Elasticsearch server.
+
+    Without a `model`, texts are searched by the server's BM25 and analyzer; with one, vectors are
+    by kNN: approximately over a corpus, exactly in a pool. Scores are the server's own. Document
+    frequencies are those of the whole index, whatever its shards. In a pool, candidates without a
+    term of the query score 0; of a corpus, what the server finds is ranked.
+    The environment has the credentials: ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USERNAME and
+    ELASTICSEARCH_PASSWORD.
+
+    Attributes:
+        candidates: vectors that each shard looks at for each query; by default twice `hits`.
+        ca_certs: a file of certificates by which the server's is checked.
+    """
+
+    name: ClassVar[str] = "elasticsearch"
+    client: ClassVar[str] = "elasticsearch"
+    vector_type: ClassVar[str] = "dense_vector"
+
+    candidates: int | None = None
+    ca_certs: str | None = None
+
+    def connect(self) -> Client:
+        return _Client(self)
+
+    def index_settings(self) -> dict[str, Any]:
+        return {}
+
+    def vector_mapping(self, width: int, similarity: str) -> dict[str, Any]:
+        # By default vectors are quantised, which moves scores.
+        return {
+            "type": "dense_vector", "dims": width, "index": True,
+            "similarity": _SIMILARITIES[similarity], "index_options": {"type": "hnsw"},
+        }  # fmt: skip
+
+    def vector_field_of(self, mapping: dict[str, Any]) -> tuple[int | None, str | None]:
+        named = str(mapping.get("similarity", "cosine"))
+        return mapping.get("dims"), _NAMES.get(named)
+
+    def compared(self, mapping: dict[str, Any]) -> str:
+        named = str(mapping.get("similarity", "cosine"))
+        return _SCRIPTS[named if named in _SCRIPTS else _NAMES[named]]
+
+    def nearest(self, vector: list[float], k: int, only: dict[str, Any] | None) -> dict[str, Any]:
+        looked_at = min(10_000, max(k, self.candidates or 2 * k))
+        filtered = {} if only is None else {"filter": only}
+        return {
+            "knn": {
+                "field": self.vector_field, "query_vector": vector, "k": k,
+                "num_candidates": looked_at, **filtered,
+            }
+        }  # fmt: skip
+
+
+class _Client:
+    """The official client."""
+
+    product = "Elasticsearch"
+    pit = ("/_pit", "/_pit")
+    pit_id = "id"
+    tie = "_shard_doc"
+    credentials = "ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USERNAME and ELASTICSEARCH_PASSWORD,"
+
+    def __init__(self, settings: Elasticsearch) -> None:
+        import elasticsearch
+
+        self.url = settings.url or settings.usual_url
+        self._retries = settings.retries
+        more: dict[str, Any] = {}
+        if secret("ELASTICSEARCH_API_KEY"):
+            more["api_key"] = secret("ELASTICSEARCH_API_KEY")
+        elif secret("ELASTICSEARCH_USERNAME"):
+            password = secret("ELASTICSEARCH_PASSWORD") or ""
+            more["basic_auth"] = (secret("ELASTICSEARCH_USERNAME"), password)
+        if settings.ca_certs is not None:
+            more["ca_certs"] = settings.ca_certs
+        self._client = elasticsearch.Elasticsearch(
+            self.url, request_timeout=settings.timeout, max_retries=settings.retries,
+            retry_on_timeout=True, retry_on_status=_AGAIN, **more,
+        )  # fmt: skip
+
+    def ask(
+        self, method: str, path: str, body: Any = None,
+        *, params: Mapping[str, Any] | None = None, lines: bool = False,
+    ) -> Any:  # fmt: skip
+        import elasticsearch
+
+        headers = {"accept": _JSON}
+        if body is not None:
+            headers["content-type"] = _LINES if lines else _JSON
+        target = f"{path}?{urlencode(params)}" if params else path
+        try:
+            said = self._client.perform_request(method, target, headers=headers, body=body)
+        except elasticsearch.UnsupportedProductError:
+            raise InputError(
+                f"{self.url} is not Elasticsearch",
+                remedy="the system opensearch searches OpenSearch",
+            ) from None
+        except elasticsearch.ApiError as error:
+            raise RefusedError(error.meta.status, error.body, self) from None
+        except elasticsearch.TransportError as error:
+            raise unanswered(self.product, self.url, error) from None
+        return said.body
+
+    def bulk(self, actions: Iterator[dict[str, Any]]) -> Iterator[tuple[bool, dict[str, Any]]]:
+        import elasticsearch
+        from elasticsearch.helpers import streaming_bulk
+
+        try:
+            yield from streaming_bulk(
+                self._client, actions, chunk_size=SENT, raise_on_error=False,
+                max_retries=self._retries, initial_backoff=0.5, max_backoff=30,
+            )  # fmt: skip
+        except elasticsearch.ApiError as error:
+            raise RefusedError(error.meta.status, error.body, self) from None
+        except elasticsearch.TransportError as error:
+            raise unanswered(self.product, self.url, error) from None

@@ -1,0 +1,236 @@
+"""Search in Qdrant: the nearest vectors, on a server or in this process."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, ClassVar
+
+from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.ids import Ints
+from irtoolkit.base.progress import tqdm
+from irtoolkit.retrievers._qdrant import Collection, Filter
+from irtoolkit.retrievers._server_candidates import CHUNK, Candidates, Found, refuse_absent
+from irtoolkit.retrievers._server_contents import Contents, contents_of, in_chunks, vectors_of
+from irtoolkit.retrievers._servers import ServerRetriever, no_such_index, secret
+from irtoolkit.retrievers.base import Ask, Block, Hits, Scorer, keep_last
+from irtoolkit.retrievers.dense import encoded
+from irtoolkit.retrievers.neural import encoder_of
+from irtoolkit.retrievers.task import Task
+
+# Queries in one request, and points in one request.
+_AT_ONCE, _SENT = 32, 256
+
+
+@dataclass(frozen=True)
+class Qdrant(ServerRetriever):
+    """Search in a collection of Qdrant.
+
+    Vectors are searched approximately over a corpus, exactly in a pool. Scores are Qdrant's cosine
+    or dot product, or its distance, negated. QDRANT_API_KEY of the environment gives a key.
+
+    Attributes:
+        url: the server's address; by default http://localhost:6333.
+        path: in place of a server, a folder that Qdrant's client keeps in this process, or
+            ":memory:". It compares every vector.
+        index: the name of a collection; by default one that is made of the dataset.
+        id_field: the field of the payload with the documents' ids, or `_id` for the points' own.
+        vector: the name of the vectors in a collection that names them.
+        ef: neighbours that are kept in mind while the graph is searched; by default the server's.
+    """
+
+    name: ClassVar[str] = "qdrant"
+    client: ClassVar[str] = "qdrant_client"
+    noun: ClassVar[str] = "collection"
+
+    path: str | None = None
+    model: str = "all-MiniLM-L6-v2"
+    id_field: str = "id"
+    vector: str | None = None
+    ef: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.url is not None and self.path is not None:
+            raise InputError("url and path both name a place", remedy="give one of them")
+
+    def missing(self) -> str | None:
+        if find_spec(self.client) is None:
+            return str(needs_extra("qdrant-client", "backends"))
+        return super().missing()
+
+    def server(self, task: Task) -> dict[str, Any]:
+        contents, collection = self._look(task)
+        documents = collection.count() if contents is None else contents.documents
+        known = {} if contents is None else {"hash": contents.note(True)["hash"]}
+        return {
+            "server": "Qdrant", "url": collection.place, "version": collection.version(),
+            "index": collection.name, "documents": documents, **known,
+        }  # fmt: skip
+
+    def scorer(self, task: Task) -> Scorer:
+        return self.prepare(task)(task)
+
+    def prepare(self, task: Task) -> Ask:
+        contents, collection = self._look(task)
+        if contents is not None:
+            self._build(task, contents, collection)
+        field = "id" if contents is not None else self.id_field
+        known = Filter(field, ours=contents is not None, number=collection.has_numbers(field))
+        if contents is None:
+            present = collection.present
+            refuse_absent(task, collection.where, lambda ids: present(known, ids), True)
+        search = _Search(self, collection, known)
+
+        def ask(other: Task) -> Scorer:
+            queries = encoded(encoder_of(self, "query"), self.asked(other), "queries").vectors()
+            collection.refuse_width(queries.shape[1], self.model, self.similarity)
+            candidates = keep_last(lambda docs: Candidates.of(other, docs))
+
+            def prepared(docs: Ints) -> Block:
+                among = candidates(docs)
+
+                def score(query: Ints) -> Hits:
+                    found = search(queries[query].tolist(), among)
+                    return among.hits(found, self.hits, collection.where, None)
+
+                return score
+
+            return prepared
+
+        return ask
+
+    # -- the collection ------------------------------------------------------------------------------
+
+    def _look(self, task: Task) -> tuple[Contents | None, Collection]:
+        """What the collection holds where irtoolkit makes it, and the collection."""
+        place = self.path or self.url or "http://localhost:6333"
+        client = _client(place, self.path is not None, self.timeout)
+        contents = None
+        if self.index is not None:
+            named = Collection(client, place, self.index, self.vector, self.retries)
+            if named.exists() and not named.note():
+                return None, named
+            if not named.exists() and not self.build:
+                raise no_such_index(self.noun, self.index, place, named.names())
+        similarity = self.similarity or encoder_of(self, "document").similarity
+        contents = contents_of(task, {"similarity": similarity, **self.kept_settings()})
+        name = self.index or contents.name(task.dataset_id)
+        collection = Collection(client, place, name, None, self.retries)
+        if collection.exists() and collection.note():
+            usual = ["similarity"] if self.similarity is None else []
+            contents.refuse_other(collection.note(), collection.where, usual)
+        return contents, collection
+
+    def _build(self, task: Task, contents: Contents, collection: Collection) -> None:
+        """Makes the collection of a dataset, or completes it."""
+        done = 0
+        if not collection.exists():
+            probe = encoder_of(self, "document").encode(["text"], what="texts", count=1).vectors()
+            note = contents.note(False)
+            collection.create(probe.shape[1], contents.settings["similarity"], note)
+        elif collection.note().get("complete"):
+            return
+        else:
+            # What was sent last may be there in part.
+            done = max(0, collection.count() - _SENT)
+        points = self._points(task, done)
+        with tqdm(
+            total=contents.documents, initial=done, desc="indexing on qdrant", unit="doc",
+            disable=None, leave=None,
+        ) as bar:  # fmt: skip
+            for part in in_chunks(points, _SENT):
+                collection.add(part)
+                bar.update(len(part))
+        count = collection.count()
+        if count != contents.documents:
+            raise InputError(
+                f"{collection.where} has {count:,} documents, not {contents.documents:,}",
+                remedy="somebody else writes to it, or an id is there twice; delete it",
+            )
+        collection.set_note({**collection.note(), "complete": True})
+
+    def _points(self, task: Task, done: int) -> Iterator[tuple[str, list[float]]]:
+        for doc_id, _, vector in vectors_of(self, task, done):
+            yield doc_id, vector or []
+
+
+@cache
+def _client(place: str, local: bool, timeout: float) -> Any:
+    """The client of a place. A folder is held by one client until the process ends."""
+    from qdrant_client import QdrantClient
+
+    try:
+        if not local:
+            return QdrantClient(
+                url=place, api_key=secret("QDRANT_API_KEY"), timeout=max(1, int(timeout)),
+                check_compatibility=False,
+            )  # fmt: skip
+        inside = place == ":memory:"
+        client = QdrantClient(**({"location": place} if inside else {"path": place}))
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        if "already accessed" in reason:
+            raise InputError(
+                f"another process uses the folder {place}", remedy="wait for it, or run a server"
+            ) from None
+        raise InputError(f"Qdrant cannot open {place}: {reason[:200]}") from None
+    # Closed before Python unloads what closing needs.
+    atexit.register(client.close)
+    return client
+
+
+class _Search:
+    """Searches a collection with a retriever's settings."""
+
+    def __init__(self, settings: Qdrant, collection: Collection, known: Filter) -> None:
+        self._settings, self._collection, self._known = settings, collection, known
+
+    def __call__(self, asked: list[list[float]], among: Candidates) -> list[Found]:
+        """What each query finds among some candidates."""
+        rows: list[Found] = []
+        few = len(asked) <= _AT_ONCE or None
+        with tqdm(
+            total=len(asked), desc="asking qdrant", unit="query", leave=None, disable=few
+        ) as bar:
+            for part in in_chunks(iter(asked), _AT_ONCE):
+                rows += self._pool(part, among) if among.only else self._corpus(part, among)
+                bar.update(len(part))
+        return rows
+
+    def _pool(self, asked: list[list[float]], among: Candidates) -> list[Found]:
+        rows: list[Found] = [[] for _ in asked]
+        for ids in in_chunks(iter(among.ids.tolist()), CHUNK):
+            only = self._known.of(ids)
+            found = self._collection.search(asked, len(ids), only, self._known, exact=True)
+            for row, more in zip(rows, found, strict=True):
+                if len(more) < len(ids):
+                    raise InputError(
+                        f"{len(ids) - len(more):,} candidates have no vector in"
+                        f" {self._collection.where}"
+                    )
+                row.extend(more)
+        return rows
+
+    def _corpus(self, asked: list[list[float]], among: Candidates) -> list[Found]:
+        s = self._settings
+        without = self._known.of(among.without, but=True) if among.without else None
+        most = min(s.hits, len(among.ids))
+        limit, waiting = most + 1, list(range(len(asked)))
+        rows: list[Found] = [[] for _ in asked]
+        while waiting:
+            found = self._collection.search(
+                [asked[at] for at in waiting], limit, without, self._known, exact=s.exact, ef=s.ef
+            )
+            for at, row in zip(waiting, found, strict=True):
+                rows[at] = row
+            # Documents that score like the last one are asked for, until all are known.
+            waiting = [
+                at for at in waiting
+                if len(rows[at]) == limit and rows[at][-1][1] == rows[at][most - 1][1]
+            ]  # fmt: skip
+            limit *= 2
+        return rows
