@@ -163,7 +163,7 @@ def model_page() -> str:
     for name, preset in presets().items():
         kinds.setdefault(preset.kind, []).append(name)
     takes = {
-        "dense": "`dense`, `sentence-max`, `faiss`, `generated-query`", "late": "`late`, `plaid`",
+        "dense": "`dense`, `sentence-max`, `faiss`, `generated-query`, `elasticsearch`, `opensearch`, `qdrant`", "late": "`late`, `plaid`",
         "sparse": "`sparse`", "cross": "`cross-encoder`", "writer": "`doct5query`",
         "weigher": "`deepct`",
     }  # fmt: skip

@@ -1,8 +1,9 @@
 """Rank the candidates of every query of a dataset and write a TREC run.
 
 SYSTEM is a retriever (bm25, ql, tfidf, crm, lucene, doct5query, deepct, word2vec, dense,
-sentence-max, late, sparse, cross-encoder, faiss, generated-query, random), a system of a paper by
-the paper's name for it (fabs_bm25, BM25-4-4, CRM, ...), bm25-anserini, or a model by name, folder or hub id (see
+sentence-max, late, sparse, cross-encoder, faiss, plaid, generated-query, random; elasticsearch,
+opensearch and qdrant search an index on a server), a system of a paper by the paper's name for it
+(fabs_bm25, BM25-4-4, CRM, ...), bm25-anserini, or a model by name, folder or hub id (see
 `irtoolkit models`). Its settings are flags: --k1 0.9 --b 0.4. DATASET is one of ours, any
 ir_datasets id, or a .jsonl, .tsv or .trec file of documents.
 

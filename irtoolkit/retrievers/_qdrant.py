@@ -3,52 +3,22 @@
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
+
 from irtoolkit.base.errors import InputError
+from irtoolkit.retrievers._qdrant_points import Filter, compared, id_of, point_of
 from irtoolkit.retrievers._server_candidates import Found
 from irtoolkit.retrievers._servers import unanswered
 
-# Points have numbers or UUIDs, so that of a document is made of its id.
-_SPACE = uuid.UUID("6f1bb3f0-4a0e-5c53-9a4e-8d0a57f6d1c2")
 _DISTANCES = {"cosine": "Cosine", "dot": "Dot", "l2": "Euclid"}
 _LOWER_IS_BETTER = ("Euclid", "Manhattan")
 _OLDEST = (1, 10)
 _PAUSE = 0.25
 _BUSY = (429, 502, 503, 504)
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Filter:
-    """How documents are picked by their ids.
-
-    Attributes:
-        field: the field of the payload with the ids, or "_id" for those of the points.
-        ours: whether irtoolkit has made the collection.
-        number: whether the field has numbers.
-    """
-
-    field: str
-    ours: bool
-    number: bool
-
-    def of(self, ids: Sequence[str], *, but: bool = False) -> Any:
-        """A filter for documents, or for all `but` them."""
-        from qdrant_client import models
-
-        condition: Any
-        if self.ours:
-            condition = models.HasIdCondition(has_id=[point_of(one) for one in ids])
-        elif self.field == "_id":
-            condition = models.HasIdCondition(has_id=[p for p in map(_own, ids) if p is not None])
-        else:
-            known: list[Any] = [int(i) for i in ids if i.isdecimal()] if self.number else list(ids)
-            condition = models.FieldCondition(key=self.field, match=models.MatchAny(any=known))
-        return models.Filter(**{"must_not" if but else "must": [condition]})
 
 
 class Collection:
@@ -152,7 +122,7 @@ class Collection:
                 self.name, scroll_filter=known.of(ids), limit=len(ids), with_payload=True
             )
         )
-        return {_id_of(point, known) for point in points}
+        return {id_of(point, known) for point in points}
 
     def refuse_width(self, width: int, model: str, similarity: str | None) -> None:
         """Refuses vectors, or a similarity, that are not the collection's."""
@@ -175,23 +145,34 @@ class Collection:
         """The nearest documents of each vector, best first."""
         from qdrant_client import models
 
-        # Qdrant in this process is exact, and warns of parameters.
-        local = hasattr(self._client, "_client") and "Local" in type(self._client._client).__name__
+        # Qdrant in this process is exact, and warns of parameters. It compares by a product of
+        # matrices, under which equal vectors may differ in the last bit, so they are compared again.
+        local = "Local" in type(self._client._client).__name__
         params = None if local else models.SearchParams(exact=exact, hnsw_ef=ef)
+        shown: Any = local if self._vector is None or not local else [self._vector]
         payload = False if known.field == "_id" else [known.field]
         asked = [
             models.QueryRequest(
                 query=vector, using=self._vector, limit=limit, filter=only, params=params,
-                with_payload=payload,
+                with_payload=payload, with_vector=shown,
             )
             for vector in vectors
         ]  # fmt: skip
         said = self._ask(lambda: self._client.query_batch_points(self.name, asked))
-        sign = -1 if self._params().distance.value in _LOWER_IS_BETTER else 1
-        return [
-            [(_id_of(point, known), sign * float(point.score)) for point in answer.points]
-            for answer in said
-        ]
+        distance = self._params().distance.value
+        sign = -1 if distance in _LOWER_IS_BETTER else 1
+        found = []
+        for vector, answer in zip(vectors, said, strict=True):
+            scores = [sign * float(point.score) for point in answer.points]
+            if local and answer.points:
+                there = [self._vector_of(point) for point in answer.points]
+                scores = compared(np.array(vector), np.array(there), distance).tolist()
+            ids = [id_of(point, known) for point in answer.points]
+            found.append(list(zip(ids, scores, strict=True)))
+        return found
+
+    def _vector_of(self, point: Any) -> Any:
+        return point.vector if self._vector is None else point.vector[self._vector]
 
     def _config(self) -> Any:
         return self._ask(lambda: self._client.get_collection(self.name)).config
@@ -243,22 +224,3 @@ class Collection:
         return InputError(
             f"Qdrant on {self.place} says {error.status_code}: {reason}", remedy=remedy
         )
-
-
-def point_of(doc_id: str) -> str:
-    """The id of a document's point."""
-    return str(uuid.uuid5(_SPACE, doc_id))
-
-
-def _own(doc_id: str) -> int | str | None:
-    """A document's id as that of a point; None where no point can have it."""
-    if doc_id.isdecimal():
-        return int(doc_id)
-    try:
-        return str(uuid.UUID(doc_id))
-    except ValueError:
-        return None
-
-
-def _id_of(point: Any, known: Filter) -> str:
-    return str(point.id if known.field == "_id" else (point.payload or {}).get(known.field))

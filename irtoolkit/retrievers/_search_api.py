@@ -107,6 +107,15 @@ class SearchApi:
         self.client.ask("POST", f"{self._path}/_refresh")
         return self.documents()
 
+    def version(self) -> str | None:
+        """The server's version; None where the credentials do not suffice to ask for it."""
+        try:
+            return str(self.client.ask("GET", "/")["version"]["number"])
+        except RefusedError as error:
+            if error.status == 403:
+                return None
+            raise
+
     def documents(self) -> int:
         """The number of documents that can be found by now."""
         said = self.client.ask("GET", f"{self._path}/_count")

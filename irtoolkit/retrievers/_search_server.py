@@ -13,7 +13,7 @@ from irtoolkit.base.progress import tqdm
 from irtoolkit.retrievers._search_api import Described, SearchApi, pairs_of
 from irtoolkit.retrievers._search_client import Client
 from irtoolkit.retrievers._search_queries import Search
-from irtoolkit.retrievers._server_candidates import Candidates, refuse_absent
+from irtoolkit.retrievers._server_candidates import CHUNK, Candidates, refuse_absent
 from irtoolkit.retrievers._server_contents import Contents, contents_of, vectors_of
 from irtoolkit.retrievers._servers import ServerRetriever
 from irtoolkit.retrievers.base import Ask, Block, Hits, Scorer, keep_last
@@ -32,6 +32,8 @@ class SearchServer(ServerRetriever):
     """A retriever over Elasticsearch or OpenSearch.
 
     Attributes:
+        url: the server's address; by default http://localhost:9200. Credentials are read from the
+            environment only.
         model: a model whose vectors are searched, as for `dense`; by default texts are, by BM25.
         field: the field with the documents' text.
         id_field: the field with the documents' ids: `_id`, or one of keywords or numbers.
@@ -80,10 +82,9 @@ class SearchServer(ServerRetriever):
         client, contents, api, there = self._look(task)
         ours = contents.note(True) if contents is not None else {}
         documents = ours.get("documents") if contents is not None else api.documents()
-        said = client.ask("GET", "/")["version"]["number"]
         known = {"hash": ours["hash"]} if ours else {"uuid": there.uuid if there else ""}
         return {
-            "server": client.product, "url": client.url, "version": said, "index": api.index,
+            "server": client.product, "url": client.url, "version": api.version(), "index": api.index,
             "documents": documents, **known,
         }  # fmt: skip
 
@@ -98,8 +99,10 @@ class SearchServer(ServerRetriever):
             raise api.absent()
         self._refuse_fields(there, api)
         if contents is None:
-            blank_too = bool(self.model)
-            refuse_absent(task, api.where, lambda ids: self._present(api, ids), blank_too)
+            refuse_absent(
+                task, api.where, lambda ids: self._present(api, ids), blank_too=bool(self.model),
+                step=min(there.window, CHUNK),
+            )  # fmt: skip
         search = Search(self, api, there)
 
         def ask(other: Task) -> Scorer:

@@ -91,7 +91,12 @@ class Candidates:
 
 
 def refuse_absent(
-    task: Task, where: str, present: Callable[[list[str]], set[str]], blank_too: bool
+    task: Task,
+    where: str,
+    present: Callable[[list[str]], set[str]],
+    *,
+    blank_too: bool,
+    step: int = CHUNK,
 ) -> None:
     """Refuses an index that lacks a candidate.
 
@@ -100,12 +105,13 @@ def refuse_absent(
         where: the index, for messages.
         present: which of some ids the index has.
         blank_too: whether it has to hold documents without text, too.
+        step: how many ids `present` takes at once.
     """
     with tqdm(
         total=len(task.doc_ids), desc="checking ids", unit="document", disable=None, leave=None
     ) as bar:
-        for start in range(0, len(task.doc_ids), CHUNK):
-            asked = task.doc_ids[start : start + CHUNK].tolist()
+        for start in range(0, len(task.doc_ids), step):
+            asked = task.doc_ids[start : start + step].tolist()
             there = present(asked)
             bar.update(len(asked))
             absent = [start + at for at, doc_id in enumerate(asked) if doc_id not in there]

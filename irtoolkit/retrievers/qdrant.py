@@ -5,14 +5,14 @@ from __future__ import annotations
 import atexit
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.ids import Ints
 from irtoolkit.base.progress import tqdm
-from irtoolkit.retrievers._qdrant import Collection, Filter
+from irtoolkit.retrievers._qdrant import Collection
+from irtoolkit.retrievers._qdrant_points import Filter
 from irtoolkit.retrievers._server_candidates import CHUNK, Candidates, Found, refuse_absent
 from irtoolkit.retrievers._server_contents import Contents, contents_of, in_chunks, vectors_of
 from irtoolkit.retrievers._servers import ServerRetriever, no_such_index, secret
@@ -23,6 +23,8 @@ from irtoolkit.retrievers.task import Task
 
 # Queries in one request, and points in one request.
 _AT_ONCE, _SENT = 32, 256
+# Equal vectors may be found with scores that differ by rounding.
+_NEAR = 1e-6
 
 
 @dataclass(frozen=True)
@@ -76,13 +78,16 @@ class Qdrant(ServerRetriever):
 
     def prepare(self, task: Task) -> Ask:
         contents, collection = self._look(task)
-        if contents is not None:
-            self._build(task, contents, collection)
+        made = contents is not None and self._build(task, contents, collection)
+        if made and self.path not in (None, ":memory:"):
+            # Qdrant rounds vectors again when it opens a folder; scores must not change by that.
+            _close(str(self.path))
+            _, collection = self._look(task)
         field = "id" if contents is not None else self.id_field
         known = Filter(field, ours=contents is not None, number=collection.has_numbers(field))
         if contents is None:
             present = collection.present
-            refuse_absent(task, collection.where, lambda ids: present(known, ids), True)
+            refuse_absent(task, collection.where, lambda ids: present(known, ids), blank_too=True)
         search = _Search(self, collection, known)
 
         def ask(other: Task) -> Scorer:
@@ -112,9 +117,10 @@ class Qdrant(ServerRetriever):
         contents = None
         if self.index is not None:
             named = Collection(client, place, self.index, self.vector, self.retries)
-            if named.exists() and not named.note():
+            there = named.exists()
+            if there and not named.note():
                 return None, named
-            if not named.exists() and not self.build:
+            if not there and not self.build:
                 raise no_such_index(self.noun, self.index, place, named.names())
         similarity = self.similarity or encoder_of(self, "document").similarity
         contents = contents_of(task, {"similarity": similarity, **self.kept_settings()})
@@ -125,15 +131,15 @@ class Qdrant(ServerRetriever):
             contents.refuse_other(collection.note(), collection.where, usual)
         return contents, collection
 
-    def _build(self, task: Task, contents: Contents, collection: Collection) -> None:
-        """Makes the collection of a dataset, or completes it."""
+    def _build(self, task: Task, contents: Contents, collection: Collection) -> bool:
+        """Makes the collection of a dataset, or completes it; whether there was something to do."""
         done = 0
         if not collection.exists():
             probe = encoder_of(self, "document").encode(["text"], what="texts", count=1).vectors()
             note = contents.note(False)
             collection.create(probe.shape[1], contents.settings["similarity"], note)
         elif collection.note().get("complete"):
-            return
+            return False
         else:
             # What was sent last may be there in part.
             done = max(0, collection.count() - _SENT)
@@ -152,25 +158,50 @@ class Qdrant(ServerRetriever):
                 remedy="somebody else writes to it, or an id is there twice; delete it",
             )
         collection.set_note({**collection.note(), "complete": True})
+        return True
 
     def _points(self, task: Task, done: int) -> Iterator[tuple[str, list[float]]]:
         for doc_id, _, vector in vectors_of(self, task, done):
             yield doc_id, vector or []
 
 
-@cache
+# Clients by their places: a folder is held by one until the process ends.
+_CLIENTS: dict[tuple[str, float], Any] = {}
+
+
 def _client(place: str, local: bool, timeout: float) -> Any:
-    """The client of a place. A folder is held by one client until the process ends."""
+    """The client of a place."""
+    key = (place, 0.0 if local else timeout)
+    if key not in _CLIENTS:
+        _CLIENTS[key] = _opened(place, local, timeout)
+    return _CLIENTS[key]
+
+
+def _close(place: str) -> None:
+    """Closes a folder."""
+    client = _CLIENTS.pop((place, 0.0), None)
+    if client is not None:
+        client.close()
+
+
+@atexit.register
+def _close_all() -> None:
+    # Before Python unloads what closing needs.
+    for place, _ in list(_CLIENTS):
+        _close(place)
+
+
+def _opened(place: str, local: bool, timeout: float) -> Any:
     from qdrant_client import QdrantClient
 
     try:
-        if not local:
-            return QdrantClient(
-                url=place, api_key=secret("QDRANT_API_KEY"), timeout=max(1, int(timeout)),
-                check_compatibility=False,
-            )  # fmt: skip
-        inside = place == ":memory:"
-        client = QdrantClient(**({"location": place} if inside else {"path": place}))
+        if local:
+            inside = place == ":memory:"
+            return QdrantClient(**({"location": place} if inside else {"path": place}))
+        return QdrantClient(
+            url=place, api_key=secret("QDRANT_API_KEY"), timeout=max(1, int(timeout)),
+            check_compatibility=False,
+        )  # fmt: skip
     except (OSError, RuntimeError, ValueError) as error:
         reason = " ".join(str(error).split())
         if "already accessed" in reason:
@@ -178,9 +209,6 @@ def _client(place: str, local: bool, timeout: float) -> Any:
                 f"another process uses the folder {place}", remedy="wait for it, or run a server"
             ) from None
         raise InputError(f"Qdrant cannot open {place}: {reason[:200]}") from None
-    # Closed before Python unloads what closing needs.
-    atexit.register(client.close)
-    return client
 
 
 class _Search:
@@ -230,7 +258,7 @@ class _Search:
             # Documents that score like the last one are asked for, until all are known.
             waiting = [
                 at for at in waiting
-                if len(rows[at]) == limit and rows[at][-1][1] == rows[at][most - 1][1]
+                if len(rows[at]) == limit and rows[at][-1][1] > rows[at][most - 1][1] - _NEAR
             ]  # fmt: skip
             limit *= 2
         return rows

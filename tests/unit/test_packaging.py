@@ -29,6 +29,7 @@ DISTRIBUTIONS = {
     "ir_measures": "ir-measures",
     "jnius": "pyserini",
     "jnius_config": "pyserini",
+    "opensearchpy": "opensearch-py",
     "pytrec_eval": "ir-measures",  # which needs it
     "sentence_transformers": "sentence-transformers",
     "sklearn": "scikit-learn",
