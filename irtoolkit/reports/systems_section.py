@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from irtoolkit.reports.content import ReportContent
@@ -21,7 +22,7 @@ from irtoolkit.reports.pairs import MeasureColumn
 def systems_section(report: ReportContent) -> str:
     """The table of systems, what its letters mean, every test, and how the runs were made."""
     heads = "".join(
-        f'<th scope="col">{escape(c.measure)}{" <small>lower is better</small>" if c.lower else ""}</th>'
+        f'<th scope="col">{_breakable(c.measure)}{" <small>lower is better</small>" if c.lower else ""}</th>'
         for c in report.columns
     )
     rows = []
@@ -38,7 +39,7 @@ def systems_section(report: ReportContent) -> str:
     made = "".join(_made(report, i) for i in range(len(report.systems)))
     return (
         scroll(
-            f'<table class="first"><thead><tr><th scope="col">System</th>{heads}</tr></thead>'
+            f'<table class="first figures"><thead><tr><th scope="col">System</th>{heads}</tr></thead>'
             f"<tbody>{''.join(rows)}</tbody></table>",
             "Figures of every system",
         )
@@ -46,6 +47,11 @@ def systems_section(report: ReportContent) -> str:
         + _tests(report)
         + f"<details><summary>How the runs were made</summary>{made}</details>"
     )
+
+
+def _breakable(measure: str) -> str:
+    """The name of a measure, which may break before its parameters."""
+    return re.sub(r"([(@])", r"<wbr>\1", escape(measure))
 
 
 def _cell(report: ReportContent, column: MeasureColumn, place: int) -> str:

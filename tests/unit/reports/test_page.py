@@ -44,7 +44,7 @@ from irtoolkit.scoring.significance import confidence_interval, correct, paired_
 from tests.conftest import Answer
 
 Command = Callable[..., Answer]
-VOID = {"meta", "link", "input", "br", "hr", "img"}
+VOID = {"meta", "link", "input", "br", "hr", "img", "wbr"}
 
 
 # -- reading a page --------------------------------------------------------------------------------
