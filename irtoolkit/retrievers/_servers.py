@@ -71,6 +71,9 @@ class ServerRetriever(VectorRetriever):
     def fingerprint(self) -> str | None:
         return super().fingerprint() if self.model else None
 
+    def leaves_on_disk(self) -> bool:
+        return True  # the index, on the server's disk
+
     def computed(self) -> dict[str, Any]:
         return super().computed() if self.model else {}
 

@@ -148,6 +148,10 @@ class Retriever:
         """Whether preparing a task leaves on disk what other processes then find, such as vectors."""
         return False
 
+    def stays_here(self) -> bool:
+        """Whether it ranks in the process that was started, as where that alone may open a folder."""
+        return False
+
     def computed(self) -> dict[str, Any]:
         """What decides the scores and is known only where they are made: device and precision."""
         return {}

@@ -100,7 +100,7 @@ def rank_and_locate(
     locate = Locator(task, wanted, names, ties)
     parts = _parts(task, retriever)
     rank_all: Callable[..., None]
-    if current().workers > 1 and len(parts) > 1:
+    if current().workers > 1 and len(parts) > 1 and not retriever.stays_here():
         if retriever.leaves_on_disk():
             retriever.scorer(task)  # once, and not in each worker
         work = RankParts(task, retriever, wanted, names, ties, depth)

@@ -64,6 +64,9 @@ class Qdrant(ServerRetriever):
             return str(needs_extra("qdrant-client", "backends"))
         return super().missing()
 
+    def stays_here(self) -> bool:
+        return self.path is not None
+
     def server(self, task: Task) -> dict[str, Any]:
         contents, collection = self._look(task)
         documents = collection.count() if contents is None else contents.documents

@@ -151,6 +151,15 @@ def test_it_is_a_first_stage_and_can_be_fused(server: SearchServer) -> None:
     assert ids(ir.fuse(retrieve(server), ir.retrieve(dataset(), "bm25")))[0] in ("d1", "d3")
 
 
+def test_workers_of_an_engine_share_one_index(server: SearchServer) -> None:
+    pools = {"q1": ["d6", "d1", "d4"], "q2": ["d1", "d3"], "q3": ["d2"]}
+    with ir.engine("processes", workers=2):
+        run = retrieve(server, dataset(candidates=pools))
+    assert bulks(server) == 1
+    here = retrieve(server, dataset(candidates=pools))
+    assert [rows(run, q) for q in QUERIES] == [rows(here, q) for q in QUERIES]
+
+
 # -- vectors -------------------------------------------------------------------------------------
 
 

@@ -217,6 +217,17 @@ def test_a_folder_that_is_in_use_is_refused(folder: str, model: dict[str, Any]) 
     other.close()
 
 
+def test_a_folder_is_searched_by_one_process_under_any_engine(
+    folder: str, model: dict[str, Any]
+) -> None:
+    pools = {"q1": ["d6", "d1", "d5"], "q2": ["d1", "d3"], "q3": ["d2", "d5"]}
+    data = dataset(candidates=pools)
+    run = ir.retrieve(data, "qdrant", path=folder, **model)
+    with ir.engine("processes", workers=2):
+        again = ir.retrieve(data, "qdrant", path=folder, **model)
+    assert [rows(run, q) for q in QUERIES] == [rows(again, q) for q in QUERIES]
+
+
 # -- a server ------------------------------------------------------------------------------------
 
 
