@@ -28,8 +28,9 @@ NAMES = (
 
 
 def find() -> str | None:
-    """The browser on this machine, or None."""
-    return next((path for name in NAMES if (path := shutil.which(name))), None)
+    """The browser on this machine, or None; IRTOOLKIT_CHROMIUM names one that is not on the PATH."""
+    named = os.environ.get("IRTOOLKIT_CHROMIUM")
+    return named or next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 class Page:
@@ -45,7 +46,7 @@ class Page:
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Network"):
+        for domain in ("Page", "Runtime", "Log", "Network", "DOM"):
             self.call(f"{domain}.enable")
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
@@ -65,13 +66,55 @@ class Page:
 
     def go(self, path: Path, fragment: str = "") -> None:
         """Opens a file anew and waits until it has been loaded."""
+        self.open(path.resolve().as_uri() + fragment)
+
+    def open(self, address: str) -> None:
+        """Opens an address anew and waits until it has been loaded."""
         # To the same file with another fragment a browser would only scroll.
-        for url in ("about:blank", path.resolve().as_uri() + fragment):
+        for url in ("about:blank", address):
             self._events.clear()
             self.call("Page.navigate", url=url)
             while "Page.loadEventFired" not in self._events:
                 self._next()
         self.requests = [url for url in self.requests if url != "about:blank"]
+
+    def until(self, script: str) -> Any:
+        """The value of a JavaScript expression once it is true."""
+        poll = (
+            f"new Promise(done => {{const look = () => {{let value; try {{value = ({script})}} catch {{}}"
+            " value ? done(value) : setTimeout(look, 20)}; look()})"
+        )
+        answer = self.call(
+            "Runtime.evaluate", expression=poll, returnByValue=True, awaitPromise=True
+        )
+        return answer["result"].get("value")
+
+    def upload(self, selector: str, path: Path) -> None:
+        """Chooses a file in an input of files."""
+        root = self.call("DOM.getDocument")["root"]["nodeId"]
+        node = self.call("DOM.querySelector", nodeId=root, selector=selector)["nodeId"]
+        self.call("DOM.setFileInputFiles", nodeId=node, files=[str(path.resolve())])
+
+    def type(self, text: str) -> None:
+        """Writes text where the focus is."""
+        self.call("Input.insertText", text=text)
+
+    def press(self, *keys: str, ctrl: bool = False, shift: bool = False) -> None:
+        """Presses keys one after the other: letters, Tab, Enter, Space, Escape."""
+        codes = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32}
+        for key in keys:
+            code = codes.get(key, ord(key.upper()[0]))
+            text = "" if ctrl or key in ("Tab", "Escape") else "\r" if key == "Enter" else key
+            for kind in ("keyDown", "keyUp"):
+                self.call(
+                    "Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code,
+                    modifiers=2 * ctrl + 8 * shift, text=text if kind == "keyDown" else "",
+                )  # fmt: skip
+
+    def media(self, **features: str) -> None:
+        """Sets what media queries see, such as prefers_color_scheme="dark"."""
+        listed = [{"name": k.replace("_", "-"), "value": v} for k, v in features.items()]
+        self.call("Emulation.setEmulatedMedia", features=listed)
 
     def run(self, script: str) -> Any:
         """The value of a JavaScript expression in the page."""

@@ -60,6 +60,11 @@ _COMMON = {
 }
 
 
+def common_words(lang: str | None) -> frozenset[str]:
+    """The commonest words of a language, where they are known here."""
+    return _words(_COMMON.get(lang or "", ""))
+
+
 def language_of(text: str) -> str | None:
     """The language of a text as a code, from its script and its commonest words; None if none fits.
 

@@ -145,6 +145,13 @@ class Encoder:
         self._report_cut(rows, what)
         return rows
 
+    def once(self, items: Sequence[Item]) -> list[Output]:
+        """What the model makes of a few items, which is neither looked for nor kept on disk.
+
+        For texts that come one at a time and do not come again, such as the queries of a server.
+        """
+        return self._batches(items, self._model.lengths(items), lambda count: None)
+
     def prepare(self, blocks: Iterable[Iterable[Item]], *, what: str, count: int | None) -> None:
         """Puts what the model makes of texts on disk, where `encode` of each block will find it.
 

@@ -30,6 +30,9 @@ DISTRIBUTIONS = {
     "jnius": "pyserini",
     "jnius_config": "pyserini",
     "opensearchpy": "opensearch-py",
+    # Those that fastapi needs.
+    "pydantic": "fastapi",
+    "starlette": "fastapi",
     "pytrec_eval": "ir-measures",  # which needs it
     "sentence_transformers": "sentence-transformers",
     "sklearn": "scikit-learn",
@@ -103,7 +106,7 @@ def test_the_core_asks_for_nothing_that_it_does_not_import() -> None:
 
 def test_what_is_imported_at_once_belongs_to_the_core() -> None:
     """But for the modules of rooms that only an extra opens."""
-    opened = ("training/", "integrations/", "models/")
+    opened = ("training/", "integrations/", "models/", "serve/")
     strange = {
         (file, module)
         for file, module in imported(at_once=True)

@@ -1,0 +1,159 @@
+"""Open a page in the browser that searches novels, with an HTTP API behind it.
+
+WHAT is a plain-text novel, a folder of such files, or a dataset of books; readers add more on the page.
+Books that are added and what readers say of passages are kept in the folder named by --folder. The
+server answers this machine alone unless --host says otherwise; then requests need a token, which is
+printed. --public needs none, and lets nobody add, remove or judge.
+
+With --measure, the server is not started: the known quotations of the datasets are looked for, and
+what share of them each system finds among its first 20 passages is kept for the page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.commands import note
+
+if TYPE_CHECKING:
+    from irtoolkit.serve.library import Library
+
+HELP = "open a page that searches novels, with an HTTP API"
+EXAMPLES = (
+    "irtoolkit serve",
+    "irtoolkit serve emma.txt novels/ --port 8800",
+    "irtoolkit serve relic/val --measure",
+    "irtoolkit serve --host 0.0.0.0 --token SECRET",
+    "irtoolkit serve emma.txt --mcp",
+)
+PORT = 8801
+MODEL = "all-MiniLM-L6-v2"
+FOLDER = "irtoolkit-library"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", metavar="WHAT", nargs="*")
+    parser.add_argument(
+        "--folder", metavar="FOLDER", default=FOLDER,
+        help=f"where books and judgments are kept; default: {FOLDER}",
+    )  # fmt: skip
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="default: 127.0.0.1, this machine alone"
+    )
+    parser.add_argument("--port", type=int, default=PORT, help=f"default: {PORT}; 0 for any")
+    parser.add_argument(
+        "--token", metavar="T", default=os.environ.get("IRTOOLKIT_TOKEN"),
+        help="that requests have to bring; default: $IRTOOLKIT_TOKEN, else made for another --host",
+    )  # fmt: skip
+    parser.add_argument(
+        "--public", action="store_true", help="no token; nothing can be added, removed or judged"
+    )
+    parser.add_argument(
+        "--model", default=MODEL, help=f"compares meaning; none for words alone; default: {MODEL}"
+    )
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument(
+        "--measure", action="store_true", help="measure what is found of known quotations, and end"
+    )
+    action.add_argument(
+        "--mcp", action="store_true", help="MCP tools on standard input and output, not a page"
+    )
+
+
+def execute(args: argparse.Namespace) -> None:
+    # Progress is on the page.
+    os.environ.setdefault("TQDM_DISABLE", "1")
+    _need("fastapi", "serve")
+    if args.mcp:
+        _need("mcp", "mcp")
+    from irtoolkit.serve.library import Library
+
+    library = Library(Path(args.folder), None if args.model == "none" else args.model)
+    if args.measure:
+        _measure(library, args.what)
+        return
+    _fill(library, args.what)
+    if args.mcp:
+        from irtoolkit.serve.mcp_tools import run
+
+        run(library)
+        return
+    _serve(library, args)
+
+
+def _need(module: str, extra: str) -> None:
+    from importlib.util import find_spec
+
+    if find_spec(module) is None:
+        raise needs_extra(module, extra)
+
+
+def _fill(library: Library, what: list[str]) -> None:
+    from irtoolkit.serve.shelf import paths_in
+
+    for name in what:
+        place = Path(name)
+        if place.is_dir() or place.is_file():
+            paths = paths_in([place])
+            if not paths:
+                raise InputError(f"the folder {name} has no .txt file", remedy="name the files")
+            for path in paths:
+                library.shelf.add_file(path)
+        elif place.suffix in (".txt", ".md"):
+            raise InputError("no such file", file=name)
+        else:
+            library.shelf.add_dataset(name)
+
+
+def _serve(library: Library, args: argparse.Namespace) -> None:
+    from irtoolkit.serve.server import LOCAL, access_for, bound, serve
+
+    if library.meaning is None or library.meaning.why_not:
+        why = "--model none" if library.meaning is None else library.meaning.why_not
+        note(f"note: passages are compared by words only: {why}")
+    place = bound(args.host, args.port)
+    port = place.getsockname()[1]
+    access = access_for(args.host, port, args.token, args.public)
+    name = "127.0.0.1" if args.host in LOCAL else args.host
+    shown = f"[{name}]" if ":" in name else name
+    secret = "" if access.token is None else f"#token={access.token}"
+
+    def ready() -> None:
+        print(f"http://{shown}:{port}/{secret}", flush=True)
+        note(f"books and judgments are kept in {library.folder.resolve()}; Ctrl-C ends")
+
+    serve(library, place, access, ready)
+
+
+def _measure(library: Library, what: list[str]) -> None:
+    from irtoolkit.datasets.dataset import Dataset
+    from irtoolkit.serve import quality
+    from irtoolkit.serve.library import system_label
+
+    if not what:
+        raise InputError("nothing to measure", remedy="name a dataset, such as relic/val")
+    for name in what:
+        entry = library.shelf.add_dataset(name)
+        made = entry.collection
+
+        def tell(done: int, total: int, what: str = "sentences") -> None:
+            if sys.stderr.isatty():
+                print(f"\r{what}: {done:,} of {total:,} ", end="", file=sys.stderr, flush=True)
+
+        if library.meaning is not None and not library.meaning.why_not:
+            library.meaning.prepare(made.key, made.sentences, tell)
+            made.has_vectors = True
+        record = quality.measure(made, Dataset.of(name), lambda a, b: tell(a, b, "quotations"))
+        if sys.stderr.isatty():
+            print(file=sys.stderr)
+        path = quality.keep(library.folder, record)
+        print(f"{name}: known quotations found among the first {record['depth']} passages")
+        for system, found in record["found"].items():
+            share = found / record["of"]
+            print(f"  {system_label(system):14} {found:,} of {record['of']:,} ({share:.0%})")
+        note(f"kept in {path}")

@@ -1,0 +1,262 @@
+"""The HTTP application: the API, and the files of the page."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from importlib.resources import files
+from typing import Annotated, Any
+
+from fastapi import FastAPI, HTTPException, Query, Request
+from fastapi import Path as InPath
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+
+from irtoolkit import __version__
+from irtoolkit.base.errors import InputError
+from irtoolkit.serve.asking import BusyError, LateError
+from irtoolkit.serve.guard import Access, Guard
+from irtoolkit.serve.library import Library, csv_lines, judged, trec_lines
+from irtoolkit.serve.limits import TooLargeError
+from irtoolkit.serve.models import (
+    CollectionModel,
+    HealthModel,
+    JudgmentModel,
+    JudgmentRequest,
+    NearAnswer,
+    NearRequest,
+    PassageModel,
+    Problem,
+    SearchAnswer,
+    SearchRequest,
+)
+from irtoolkit.serve.shelf import Entry, FullError
+
+_TYPES = {
+    "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml",
+}  # fmt: skip
+# Seconds between two looks at the progress of a collection, and that a stream lives.
+_LOOK, _STREAM = 0.25, 1800.0
+_ID = Annotated[str, InPath(pattern=r"^[a-z0-9][a-z0-9_-]{0,99}$")]
+_WANTED = Annotated[str | None, Query(pattern=r"^[a-z0-9][a-z0-9_-]{0,99}$")]
+_REFUSED: dict[int | str, dict[str, Any]] = {
+    code: {"model": Problem} for code in (400, 401, 403, 404, 413, 429, 503)
+}
+_ABOUT = """Search novels by what one wants to say of them.
+
+`POST /collections` adds a book, `GET /collections/{id}/progress` streams how far it is prepared,
+`POST /search` finds passages, `POST /judgments` records what a reader says of them. Where the server
+asks for a token, send `Authorization: Bearer TOKEN`. A server that has too much to do answers 429 with
+`Retry-After`. Ids of passages are `book:start+n`: n sentences, the first counted from 0."""
+
+
+def application(library: Library, access: Access) -> FastAPI:
+    """The application of a library, behind its guard."""
+
+    @asynccontextmanager
+    async def living(_: FastAPI) -> AsyncIterator[None]:
+        await library.open()
+        yield
+        await library.close()
+
+    # The usual pages of documentation load scripts from other servers.
+    app = FastAPI(
+        title="irtoolkit", version=__version__, description=_ABOUT, lifespan=living,
+        docs_url=None, redoc_url=None, responses=_REFUSED,
+    )  # fmt: skip
+    app.state.library = library
+    _add_errors(app)
+    _add_page(app)
+    _add_collections(app, library)
+    _add_search(app, library)
+    _add_judgments(app, library)
+
+    @app.get("/health", tags=["server"])
+    async def health() -> HealthModel:
+        """Whether the server answers, and what it takes at most. Needs no token."""
+        entries = library.shelf.entries()
+        return HealthModel(
+            status="ok", version=__version__, collections=len(entries),
+            waiting=library.desk.waiting if library.desk else 0,
+            preparing=sum(e.progress.stage not in ("ready", "failed") for e in entries),
+            public=access.public, limits=asdict(library.limits),
+        )  # fmt: skip
+
+    app.add_middleware(Guard, access=access, limits=library.limits)
+    return app
+
+
+def _add_errors(app: FastAPI) -> None:
+    @app.exception_handler(InputError)
+    async def bad_input(_: Request, error: InputError) -> JSONResponse:
+        status = 413 if isinstance(error, TooLargeError) else 409 if isinstance(error, FullError) else 400  # fmt: skip
+        said = error.found if error.remedy is None else f"{error.found}: {error.remedy}"
+        return JSONResponse({"detail": said}, status)
+
+    @app.exception_handler(KeyError)
+    async def not_there(_: Request, error: KeyError) -> JSONResponse:
+        return JSONResponse({"detail": "there is no such collection"}, 404)
+
+    @app.exception_handler(BusyError)
+    async def busy(_: Request, error: BusyError) -> JSONResponse:
+        return JSONResponse({"detail": "too many queries wait"}, 429, {"Retry-After": "2"})
+
+    @app.exception_handler(LateError)
+    async def late(_: Request, error: LateError) -> JSONResponse:
+        return JSONResponse({"detail": "this took too long"}, 503, {"Retry-After": "5"})
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        # Without what was sent, which may be long.
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"][1:])
+        return JSONResponse({"detail": f"{place}: {first['msg']}".removeprefix(": ")}, 422)
+
+
+def _add_page(app: FastAPI) -> None:
+    folder = files("irtoolkit.serve") / "page"
+    # Read once: a request names no file.
+    known = {item.name: item.read_bytes() for item in folder.iterdir() if "." in item.name}
+
+    def answer(name: str) -> Response:
+        if name not in known:
+            raise HTTPException(404, "there is no such page")
+        kind = _TYPES.get(name.rpartition(".")[2], "application/octet-stream")
+        return Response(known[name], media_type=kind, headers={"Cache-Control": "no-cache"})
+
+    @app.get("/", include_in_schema=False)
+    async def start() -> Response:
+        return answer("index.html")
+
+    @app.get("/page/{name}", include_in_schema=False)
+    async def part(name: str) -> Response:
+        return answer(name)
+
+
+def _add_collections(app: FastAPI, library: Library) -> None:
+    streams = asyncio.Semaphore(library.limits.streams)
+
+    @app.get("/collections", tags=["collections"])
+    async def collections() -> list[CollectionModel]:
+        """All collections on the shelf."""
+        return await asyncio.to_thread(
+            lambda: [library.described(entry) for entry in library.shelf.entries()]
+        )
+
+    @app.post("/collections", tags=["collections"], status_code=202, openapi_extra=_UPLOAD)
+    async def add(
+        request: Request, response: Response,
+        filename: Annotated[str, Query(max_length=255, description="names the book")] = "",
+    ) -> CollectionModel:  # fmt: skip
+        """Adds a book: the body is its plain text, or gzip or a .zip of it. 200 if it is there already."""
+        data = bytearray()
+        async for piece in request.stream():
+            data += piece
+        entry, is_new = await asyncio.to_thread(library.shelf.add_upload, bytes(data), filename)
+        response.status_code = 202 if is_new else 200
+        return library.described(entry)
+
+    @app.get("/collections/{name}", tags=["collections"])
+    async def collection(name: _ID) -> CollectionModel:
+        """One collection."""
+        return library.described(library.shelf.get(name))
+
+    @app.delete("/collections/{name}", tags=["collections"], status_code=204)
+    async def remove(name: _ID) -> None:
+        """Removes a book that a reader has added; judgments of it are kept."""
+        await asyncio.to_thread(library.shelf.remove, name)
+
+    @app.get("/collections/{name}/progress", tags=["collections"])
+    async def progress(name: _ID) -> StreamingResponse:
+        """Streams progress as server-sent events until the collection is ready or has failed."""
+        entry = library.shelf.get(name)
+        if streams.locked():
+            raise BusyError
+        return StreamingResponse(
+            _progress(entry, streams), media_type="text/event-stream",
+            headers={"Cache-Control": "no-store"},
+        )  # fmt: skip
+
+    @app.get("/passages/{name}/{passage}", tags=["search"])
+    async def passage(
+        name: _ID, passage: Annotated[str, InPath(max_length=200)],
+        before: Annotated[int, Query(ge=0, le=50)] = 5,
+        after: Annotated[int, Query(ge=0, le=50)] = 5,
+    ) -> PassageModel:  # fmt: skip
+        """A passage with sentences before and after it."""
+        try:
+            return library.passage(name, passage, before, after)
+        except InputError as error:
+            raise HTTPException(404, error.found) from None
+
+
+_UPLOAD: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            kind: {"schema": {"type": "string", "format": "binary"}}
+            for kind in ("text/plain", "application/gzip", "application/zip")
+        },
+    }
+}
+
+
+async def _progress(entry: Entry, streams: asyncio.Semaphore) -> AsyncIterator[str]:
+    async with streams:
+        told, until = None, asyncio.get_running_loop().time() + _STREAM
+        while asyncio.get_running_loop().time() < until and not entry.gone:
+            now = entry.progress
+            if now != told:
+                told = now
+                yield f"data: {json.dumps(asdict(now))}\n\n"
+            if now.stage in ("ready", "failed"):
+                return
+            await asyncio.sleep(_LOOK)
+
+
+def _add_search(app: FastAPI, library: Library) -> None:
+    @app.post("/search", tags=["search"], response_model=SearchAnswer)
+    async def search(request: SearchRequest) -> Any:
+        """Finds passages, with every system that is named, as JSON, CSV or a TREC run."""
+        answer = await library.search(request)
+        if request.format == "csv":
+            return _file("".join(csv_lines(answer)), "text/csv; charset=utf-8", "passages.csv")
+        if request.format == "trec":
+            return _file("".join(trec_lines(answer)), "text/plain; charset=utf-8", "passages.run")
+        return answer
+
+    @app.post("/near", tags=["search"])
+    async def near(request: NearRequest) -> NearAnswer:
+        """The words of some passages that are nearest to a query in meaning."""
+        return await library.near(request)
+
+
+def _add_judgments(app: FastAPI, library: Library) -> None:
+    @app.get("/judgments", tags=["judgments"])
+    async def judgments(collection: _WANTED = None) -> list[JudgmentModel]:
+        """The judgments that count."""
+        return [judged(one) for one in library.judgments.of(collection)]
+
+    @app.post("/judgments", tags=["judgments"], status_code=201)
+    async def judge(request: JudgmentRequest) -> JudgmentModel:
+        """Records a judgment; it is on the disk when this answers."""
+        return await asyncio.to_thread(library.judge, request)
+
+    @app.get("/judgments/qrels", tags=["judgments"])
+    async def qrels(collection: _WANTED = None) -> PlainTextResponse:
+        """The judgments as a TREC qrels file, which `irtoolkit eval` takes."""
+        return _file("".join(library.judgments.qrels(collection)), "text/plain; charset=utf-8", "judgments.qrels")  # fmt: skip
+
+    @app.get("/judgments/topics", tags=["judgments"])
+    async def topics(collection: _WANTED = None) -> PlainTextResponse:
+        """The queries that were judged, as TSV."""
+        return _file("".join(library.judgments.topics(collection)), "text/plain; charset=utf-8", "topics.tsv")  # fmt: skip
+
+
+def _file(text: str, kind: str, name: str) -> PlainTextResponse:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return PlainTextResponse(text, media_type=kind, headers=headers)

@@ -1,0 +1,170 @@
+"""Who may ask, and how much: the first thing that sees a request."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.exceptions import HTTPException
+
+from irtoolkit.serve.limits import SMALL_BODY, Limits
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_SAFE = ("GET", "HEAD")
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self';"
+    " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors {embed};"
+    " require-trusted-types-for 'script'; trusted-types 'none'"
+)
+_LARGE = "the body is larger than this server takes"
+_LATE = "the body did not arrive in time"
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who may ask.
+
+    Attributes:
+        token: that requests have to bring; None where the server is bound to this machine, or
+            `public`.
+        hosts: values of Host that are answered where there is no token; others may be a rebound
+            name of somebody else's page.
+        public: whether everyone may read, and nobody add, remove or judge.
+    """
+
+    token: str | None = None
+    hosts: frozenset[str] = frozenset()
+    public: bool = False
+
+    @classmethod
+    def local(cls, port: int) -> Access:
+        """For this machine alone."""
+        names = {f"{name}:{port}" for name in _LOOPBACK}
+        return cls(hosts=frozenset(names | (set(_LOOPBACK) if port == 80 else set())))
+
+
+class Guard:
+    """Refuses what is not to reach the application, and adds headers to what leaves it.
+
+    Requests of other sites are refused by Sec-Fetch-Site and Origin; Host is checked where there is
+    no token. Bodies are counted while they arrive. There is no CORS.
+    """
+
+    def __init__(self, app: App, access: Access, limits: Limits) -> None:
+        self._app, self._access, self._limits = app, access, limits
+        embed = "*" if access.public else "'none'"
+        self._headers = [
+            (b"content-security-policy", _POLICY.format(embed=embed).encode()),
+            (b"x-content-type-options", b"nosniff"),
+            (b"referrer-policy", b"no-referrer"),
+            (b"cross-origin-opener-policy", b"same-origin"),
+            (b"cross-origin-resource-policy", b"same-origin"),
+            (b"permissions-policy", b"camera=(), microphone=(), geolocation=()"),
+        ]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                names = {name for name, _ in message.get("headers", [])}
+                more = [pair for pair in self._headers if pair[0] not in names]
+                message["headers"] = [*message.get("headers", []), *more]
+            await send(message)
+
+        headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        refused = self._refusal(scope, headers)
+        if refused is not None:
+            await _answer(sending, *refused)
+            return
+        body = _Body(receive, self._most(scope), self._limits.body_seconds)
+        await self._app(scope, body.receive, sending)
+
+    def _most(self, scope: Scope) -> int:
+        """Bytes that the body of a request may have."""
+        is_book = scope["method"] == "POST" and scope["path"] == "/collections"
+        return self._limits.upload if is_book else SMALL_BODY
+
+    def _refusal(self, scope: Scope, headers: dict[bytes, str]) -> tuple[int, str] | None:
+        access, path = self._access, scope["path"]
+        host = headers.get(b"host", "").lower()
+        if access.hosts and host not in access.hosts:
+            return 421, "this name is not the server's"
+        changes = scope["method"] not in _SAFE
+        is_page = path == "/" or path.startswith("/page/")
+        site = headers.get(b"sec-fetch-site")
+        # A link to the page may come from anywhere; the page itself asks from here.
+        if site not in (None, "same-origin", "none") and not (is_page and not changes):
+            return 403, "requests of other sites are not answered"
+        origin = headers.get(b"origin")
+        if (
+            origin is not None
+            and (changes or not is_page)
+            and urlsplit(origin).netloc.lower() != host
+        ):
+            return 403, "requests of other sites are not answered"
+        if access.public and changes and path not in ("/search", "/near"):
+            return 403, "this server is public: nothing can be added, removed or judged"
+        if access.token is not None and not is_page and path != "/health":
+            given = headers.get(b"authorization", "")
+            wanted = f"Bearer {access.token}"
+            if not hmac.compare_digest(given.encode(), wanted.encode()):
+                return 401, "a token is needed: Authorization: Bearer TOKEN"
+        length = headers.get(b"content-length", "0")
+        if not length.isdecimal() or int(length[:20]) > self._most(scope):
+            return 413, _LARGE
+        return None
+
+
+class _Body:
+    """A body that is counted and timed while it arrives."""
+
+    def __init__(self, receive: Receive, most: int, seconds: float) -> None:
+        self._receive, self._most, self._size = receive, most, 0
+        self._until = asyncio.get_running_loop().time() + seconds
+        self._done = False
+
+    async def receive(self) -> Message:
+        if self._done:
+            # What comes now is that the reader went away, whenever that is.
+            return await self._receive()
+        try:
+            async with asyncio.timeout_at(self._until):
+                message = await self._receive()
+        except TimeoutError:
+            raise HTTPException(408, _LATE) from None
+        if message["type"] == "http.request":
+            self._size += len(message.get("body", b""))
+            self._done = not message.get("more_body", False)
+            if self._size > self._most:
+                raise HTTPException(413, _LARGE)
+        return message
+
+
+async def _answer(send: Send, status: int, detail: str) -> None:
+    body = json.dumps({"detail": detail}).encode()
+    headers = [
+        (b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()),
+        # The rest of a body that is refused is not waited for.
+        (b"connection", b"close"),
+    ]  # fmt: skip
+    if status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

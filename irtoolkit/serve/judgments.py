@@ -1,0 +1,133 @@
+"""What readers say of passages: "this is it" and "not this", kept at once and exported as qrels."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from irtoolkit.base.errors import InputError
+
+FILE = "judgments.jsonl"
+
+
+@dataclass(frozen=True)
+class Judgment:
+    """One click.
+
+    Attributes:
+        collection: the id of the collection.
+        query: the text that was asked.
+        passage: the id of the passage.
+        grade: 1 "this is it", 0 "not this", None withdrawn.
+        system: that had found it, or empty.
+        rank: at which, or 0.
+        time: seconds since 1970.
+    """
+
+    collection: str
+    query: str
+    passage: str
+    grade: int | None
+    system: str = ""
+    rank: int = 0
+    time: float = 0
+
+    @property
+    def query_id(self) -> str:
+        """See `query_id`."""
+        return query_id(self.query)
+
+
+def query_id(query: str) -> str:
+    """The id of a query in runs and qrels: the same text has the same id."""
+    return "q" + hashlib.sha256(" ".join(query.split()).encode()).hexdigest()[:12]
+
+
+class Judgments:
+    """A file to which each judgment is added as a line that is on the disk before it is confirmed.
+
+    Args:
+        folder: where the file is.
+        most: judgments that are taken.
+    """
+
+    def __init__(self, folder: Path, most: int) -> None:
+        self._path, self._most = folder / FILE, most
+        self._lock = threading.Lock()
+        self._known: dict[tuple[str, str, str], Judgment] = {}
+        self._lines = 0
+        self._read()
+
+    def _read(self) -> None:
+        if not self._path.exists():
+            return
+        data = self._path.read_bytes()
+        whole = data.rfind(b"\n") + 1
+        for number, line in enumerate(data[:whole].splitlines(), 1):
+            try:
+                self._take(Judgment(**json.loads(line)))
+            except (ValueError, TypeError) as error:
+                raise InputError(
+                    f"not a judgment: {error}", file=self._path, line=number,
+                    remedy="repair the line, or move the file away",
+                ) from None  # fmt: skip
+        if whole < len(data):
+            # A line that was cut short was never confirmed.
+            os.truncate(self._path, whole)
+
+    def _take(self, judgment: Judgment) -> None:
+        self._lines += 1
+        key = (judgment.collection, judgment.query_id, judgment.passage)
+        self._known.pop(key, None)
+        if judgment.grade is not None:
+            self._known[key] = judgment
+
+    def add(self, judgment: Judgment) -> Judgment:
+        """Keeps a judgment; of several of one passage for one query the last counts.
+
+        Raises:
+            InputError: there are too many, or the disk refuses.
+        """
+        made = Judgment(**{**asdict(judgment), "time": time.time()})
+        line = json.dumps(asdict(made), ensure_ascii=False).encode() + b"\n"
+        with self._lock:
+            if self._lines >= self._most:
+                raise InputError(f"there are {self._most:,} judgments already")
+            try:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                with open(self._path, "ab") as out:
+                    out.write(line)
+                    out.flush()
+                    os.fsync(out.fileno())
+            except OSError as error:
+                raise InputError(
+                    f"cannot write: {error.strerror or error}", file=self._path
+                ) from None
+            self._take(made)
+        return made
+
+    def of(self, collection: str | None = None, query: str | None = None) -> list[Judgment]:
+        """The judgments that count, of one collection and query or of all."""
+        wanted = None if query is None else query_id(query)
+        with self._lock:
+            return [
+                one for one in self._known.values()
+                if collection in (None, one.collection) and wanted in (None, one.query_id)
+            ]  # fmt: skip
+
+    def qrels(self, collection: str | None = None) -> Iterator[str]:
+        """Yields the lines of a TREC qrels file."""
+        for one in sorted(self.of(collection), key=lambda j: (j.query_id, j.passage)):
+            yield f"{one.query_id} 0 {one.passage} {one.grade}\n"
+
+    def topics(self, collection: str | None = None) -> Iterator[str]:
+        """Yields the lines of a TSV file of the queries that were judged."""
+        queries = {one.query_id: " ".join(one.query.split()) for one in self.of(collection)}
+        for name, text in sorted(queries.items()):
+            yield f"{name}\t{text}\n"

@@ -1,0 +1,210 @@
+"""What the page, the API and the MCP tools do, without HTTP."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.serve import quality
+from irtoolkit.serve.asking import Desk, Question
+from irtoolkit.serve.collection import Collection, SystemName
+from irtoolkit.serve.judgments import Judgment, Judgments, query_id
+from irtoolkit.serve.limits import Limits
+from irtoolkit.serve.meaning import Meaning
+from irtoolkit.serve.models import (
+    BookModel,
+    CollectionModel,
+    JudgmentModel,
+    JudgmentRequest,
+    NearAnswer,
+    NearRequest,
+    PassageModel,
+    ProgressModel,
+    SearchAnswer,
+    SearchRequest,
+)
+from irtoolkit.serve.shelf import Entry, Shelf
+from irtoolkit.serve.showing import (
+    asked,
+    chapters,
+    located,
+    nearest_words,
+    passage,
+    system_answer,
+)
+
+_CSV = "rank,system,score,id,book,chapter,sentence,share,text,grade"
+
+
+class Library:
+    """A shelf, a desk that answers, and the readers' judgments.
+
+    Args:
+        folder: where books and judgments are kept.
+        model: compares meaning; None for words alone.
+        limits: sizes and times.
+    """
+
+    def __init__(self, folder: Path, model: str | None, limits: Limits | None = None) -> None:
+        self.folder, self.limits = folder, limits or Limits()
+        self.meaning = None if model is None else Meaning(model)
+        self.shelf = Shelf(folder, self.meaning, self.limits)
+        self.judgments = Judgments(folder, self.limits.judgments)
+        self.measured = quality.load(folder)
+        self.desk: Desk | None = None
+
+    async def open(self) -> None:
+        """Begins to prepare and to answer."""
+        self.desk = Desk(self.limits.waiting, self.limits.seconds)
+        self.desk.open()
+        self.shelf.start()
+
+    async def close(self) -> None:
+        """Ends; nothing that was confirmed is lost."""
+        if self.desk is not None:
+            await self.desk.close()
+        self.shelf.stop()
+
+    def described(self, entry: Entry) -> CollectionModel:
+        """A collection as the API gives it."""
+        made = entry.collection
+        model = self.meaning.model if self.meaning and not self.meaning.why_not else None
+        return CollectionModel(
+            id=made.name, title=made.title, source=entry.source,
+            removable=entry.source == "book", lang=made.lang, systems=list(made.systems()),
+            model=model, progress=ProgressModel(**asdict(entry.progress)),
+            books=[
+                BookModel(
+                    name=novel.name, title=novel.title, author=novel.author,
+                    sentences=len(novel.sentences), words=novel.words, lang=novel.lang,
+                    encoding=novel.encoding, chapters=chapters(made, place),
+                )
+                for place, novel in enumerate(made.novels)
+            ],
+            quality=quality.shown(self.measured, made, model),
+        )  # fmt: skip
+
+    async def search(self, request: SearchRequest) -> SearchAnswer:
+        """The passages that some systems find.
+
+        Raises:
+            KeyError: no such collection.
+            InputError: a query without a word, or a system that is not ready.
+            BusyError, LateError: see `Desk.ask`.
+        """
+        assert self.desk is not None
+        started = time.perf_counter()
+        collection = self.shelf.get(request.collection).collection
+        text = asked(request.query)
+        systems = list(dict.fromkeys(request.systems))
+        answers = await self.desk.ask(
+            [Question(collection, name, text, request.length, request.depth) for name in systems]
+        )
+        grades = {
+            one.passage: one.grade for one in self.judgments.of(collection.name, request.query)
+        }
+        # Marks of many passages take time that other readers should not wait for.
+        shown = await self.desk.run(
+            lambda: [
+                system_answer(collection, name, text, answer, grades, request.context)
+                for name, answer in zip(systems, answers, strict=True)
+            ]
+        )
+        return SearchAnswer(
+            collection=collection.name, query=request.query, query_id=query_id(request.query),
+            length=request.length, seconds=round(time.perf_counter() - started, 4), answers=shown,
+        )  # fmt: skip
+
+    async def near(self, request: NearRequest) -> NearAnswer:
+        """The words of passages that are nearest in meaning to a query."""
+        assert self.desk is not None
+        collection = self.shelf.get(request.collection).collection
+        text = asked(request.query)
+        return NearAnswer(
+            passages=await self.desk.run(lambda: nearest_words(collection, text, request.passages))
+        )
+
+    def passage(self, name: str, passage_id: str, before: int, after: int) -> PassageModel:
+        """A passage with as many sentences around it as are asked for, at most the limit."""
+        collection = self.shelf.get(name).collection
+        book, start, length = located(collection, passage_id)
+        most = self.limits.context
+        return passage(
+            collection, book, start, length, before=min(before, most), after=min(after, most)
+        )
+
+    def judge(self, request: JudgmentRequest) -> JudgmentModel:
+        """Keeps a judgment.
+
+        Raises:
+            KeyError: no such collection.
+            InputError: no such passage; or see `Judgments.add`.
+        """
+        collection = self.shelf.get(request.collection).collection
+        located(collection, request.passage)
+        made = self.judgments.add(
+            Judgment(
+                collection.name, request.query, request.passage, request.grade,
+                request.system or "", request.rank,
+            )
+        )  # fmt: skip
+        return judged(made)
+
+
+def judged(one: Judgment) -> JudgmentModel:
+    """A judgment as the API gives it."""
+    return JudgmentModel(
+        collection=one.collection, query=one.query, query_id=one.query_id, passage=one.passage,
+        grade=one.grade, time=one.time,
+    )  # fmt: skip
+
+
+def csv_lines(answer: SearchAnswer) -> Iterator[str]:
+    """Yields the lines of a table of an answer. No cell begins as a formula of a spreadsheet does."""
+    import csv
+    import io
+
+    yield _CSV + "\r\n"
+    for one in answer.answers:
+        for hit in one.hits:
+            text = " ".join("".join(sentence.pieces) for sentence in hit.sentences)
+            row = [
+                hit.rank, one.system, hit.score, hit.id, hit.title, hit.place.chapter,
+                hit.place.sentence, round(hit.place.share, 4), text,
+                "" if hit.grade is None else hit.grade,
+            ]  # fmt: skip
+            out = io.StringIO()
+            csv.writer(out).writerow([_cell(value) for value in row])
+            yield out.getvalue()
+
+
+def _cell(value: object) -> object:
+    is_formula = isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r")
+    return f"'{value}" if is_formula else value
+
+
+def trec_lines(answer: SearchAnswer) -> Iterator[str]:
+    """Yields the lines of a TREC run of an answer.
+
+    Raises:
+        InputError: it is of several systems, whose rankings one run cannot hold.
+    """
+    if len(answer.answers) != 1:
+        raise InputError("a run is of one system", remedy="ask for one system")
+    one = answer.answers[0]
+    for hit in one.hits:
+        yield f"{answer.query_id} Q0 {hit.id} {hit.rank} {hit.score:.6f} {one.system}\n"
+
+
+def system_label(name: SystemName) -> str:
+    """The name of a system for readers."""
+    return {"words": "By words", "meaning": "By meaning", "both": "Both together"}[name]
+
+
+def any_collection(collection: Collection) -> str:
+    """One line on a collection, for terminals."""
+    sentences = len(collection.sentences)
+    return f"{collection.title}: {sentences:,} sentences"

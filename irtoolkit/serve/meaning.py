@@ -1,0 +1,156 @@
+"""Comparing texts by meaning: a vector of every sentence, and the mean over a passage.
+
+The similarity of a passage is the mean of the cosines of its sentences. So a book is encoded once,
+whatever the length of passages, and each sentence shows what it adds to the score.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.errors import InputError
+
+if TYPE_CHECKING:
+    from irtoolkit.models.encoder import Encoder
+    from irtoolkit.retrievers.dense import Dense
+
+Vectors = NDArray[np.float32]
+# Sentences that are encoded before progress is told, and whether to stop is asked.
+_CHUNK = 512
+# Books and words whose vectors are held in memory.
+_BOOKS, _WORDS = 8, 50_000
+
+
+class StoppedError(Exception):
+    """The server ends; what was prepared so far is kept."""
+
+
+class Meaning:
+    """A model that makes vectors of sentences.
+
+    Args:
+        model: a preset, folder or hub id.
+
+    Attributes:
+        model: see above.
+        why_not: why it cannot be used here; None if it can.
+    """
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+        self._books: OrderedDict[str, Vectors] = OrderedDict()
+        self._words: OrderedDict[str, Vectors] = OrderedDict()
+        # Fast tokenizers refuse two threads at once.
+        self._asking, self._reading = threading.Lock(), threading.Lock()
+        self._table = threading.Lock()
+
+    @cached_property
+    def why_not(self) -> str | None:
+        from irtoolkit.ranking.systems import find_system
+
+        try:
+            return find_system(self.model, {}).missing()
+        except InputError as error:
+            return str(error)
+
+    @cached_property
+    def _retriever(self) -> Dense:
+        from irtoolkit.ranking.systems import find_system
+        from irtoolkit.retrievers.dense import Dense
+
+        found = find_system(self.model, {}).retriever
+        if not isinstance(found, Dense):
+            raise InputError(
+                f"the model {self.model} makes no vector of a text",
+                remedy="name a bi-encoder, such as all-MiniLM-L6-v2",
+            )
+        return found
+
+    @cached_property
+    def _queries(self) -> Encoder:
+        return self._retriever.encoder("query")
+
+    @cached_property
+    def _documents(self) -> Encoder:
+        return self._retriever.encoder("document")
+
+    def prepare(
+        self, key: str, sentences: Sequence[str],
+        tell: Callable[[int, int], object] = lambda done, total: None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:  # fmt: skip
+        """Makes the vectors of a book, and keeps them in irtoolkit's cache.
+
+        Args:
+            key: tells the book from others.
+            sentences: the book.
+            tell: called with how many are done, and how many there are.
+            stop: whether to stop.
+
+        Raises:
+            StoppedError: it was asked to stop; the next call continues.
+            InputError: the model cannot be used here.
+        """
+        for start in range(0, len(sentences), _CHUNK):
+            if stop():
+                raise StoppedError
+            part = sentences[start : start + _CHUNK]
+            # Others get their turn between two parts.
+            with self._reading:
+                # One count hides the bar: progress is on the page.
+                self._documents.encode(part, what="sentences", count=1)
+            tell(start + len(part), len(sentences))
+        self.vectors(key, sentences)
+
+    def vectors(self, key: str, sentences: Sequence[str]) -> Vectors:
+        """(n, d) vectors of length 1 of the sentences of a book, of the last few in memory."""
+        with self._table:
+            if key in self._books:
+                self._books.move_to_end(key)
+                return self._books[key]
+        with self._reading:
+            found = _unit(self._documents.encode(sentences, count=1).vectors())
+        with self._table:
+            self._books[key] = found
+            while len(self._books) > _BOOKS:
+                self._books.popitem(last=False)
+        return found
+
+    def asked(self, texts: Sequence[str]) -> Vectors:
+        """(q, d) vectors of length 1 of some queries, which are not kept."""
+        with self._asking:
+            made = self._queries.once([self._queries.text((text,)) for text in texts])
+        return _unit(np.stack([output[0].reshape(-1) for output in made]))
+
+    def words(self, words: Sequence[str]) -> Vectors:
+        """(n, d) vectors of length 1 of single words, of the last ones in memory."""
+        with self._table:
+            new = [word for word in dict.fromkeys(words) if word not in self._words]
+        made = self.asked(new) if new else ()
+        with self._table:
+            for word, vector in zip(new, made, strict=True):
+                self._words[word] = vector
+            found = np.stack([self._words[word] for word in words])
+            while len(self._words) > _WORDS:
+                self._words.popitem(last=False)
+        return found
+
+
+def _unit(vectors: NDArray[np.float32]) -> Vectors:
+    from irtoolkit.retrievers.vectors import unit
+
+    return unit(vectors.astype(np.float32))
+
+
+def window_means(values: NDArray[np.float32], length: int) -> NDArray[np.float32]:
+    """(n - length + 1,) the mean of every `length` consecutive values."""
+    sums = np.cumsum(np.concatenate([np.zeros(1), values.astype(np.float64)]))
+    means: NDArray[np.float32] = ((sums[length:] - sums[:-length]) / length).astype(np.float32)
+    return means

@@ -1,0 +1,211 @@
+// The page: asks, shows what was found, and answers keys.
+
+import * as api from "./api.js";
+import { find, make, number, percent, say, warn } from "./dom.js";
+import { markNear, nameOf, render, showGrade } from "./hits.js";
+import * as shelf from "./shelf.js";
+import { strips } from "./strip.js";
+
+const query = find("#query");
+let last = null;
+let underWay = null;
+let readOnly = false;
+let mostSystems = null;
+
+const systems = () => [...document.querySelectorAll("[name=system]:checked")].map((box) => box.value);
+
+function showCollection(one) {
+  find("#go").disabled = !one;
+  for (const box of document.querySelectorAll("[name=system]")) {
+    box.disabled = !one?.systems.includes(box.value);
+    box.parentElement.title = box.disabled ? (one?.model ? "not prepared yet" : "needs a model: see the documentation of irtoolkit serve") : "";
+  }
+  const ready = one?.systems.length ?? 0;
+  // What a reader has ticked stays, unless it cannot be asked.
+  if (ready !== mostSystems && ready) {
+    const wanted = ready > 1 ? "both" : "words";
+    if (mostSystems === null || mostSystems === 1 || !systems().length || ready === 1) {
+      for (const box of document.querySelectorAll("[name=system]")) box.checked = box.value === wanted;
+    }
+    mostSystems = ready;
+  }
+}
+
+function quality(one, shown) {
+  const place = find("#quality");
+  const lines = one.quality.map((measured) => {
+    const shares = measured.systems.filter((row) => shown.includes(row.system)).flatMap((row, at) => [
+      at ? "; " : "", `${nameOf(row.system).toLowerCase()} `, make("b", {}, percent(row.found / row.of)), ` (${number(row.found)} of ${number(row.of)})`]);
+    const depth = measured.systems[0]?.depth;
+    const books = `${number(measured.books)} book${measured.books === 1 ? "" : "s"}`;
+    const which = measured.here ? `these ${books}` : `${books} of ${measured.dataset}, not this one`;
+    return make("p", {}, `How far to trust it: of the known quotations in ${which}, the first ${depth} passages hold: `, ...shares, `. Measured ${measured.measured} with `, make("span", { class: "code" }, measured.command), ".");
+  });
+  if (!lines.length) lines.push(make("p", {}, "How far to trust it: nobody has measured this yet. ", make("span", { class: "code" }, "irtoolkit serve relic/val --measure"), " counts how many known quotations are found. A passage that is missing here may still be in the book."));
+  place.replaceChildren(...lines);
+}
+
+async function near(collection, answers, signal) {
+  for (const answer of answers) {
+    if (answer.system === "words") continue;
+    for (let start = 0; start < Math.min(20, answer.hits.length); start += 10) {
+      const part = answer.hits.slice(start, start + 10);
+      try {
+        const found = await (await api.send("/near", { collection: collection.id, query: last.query, passages: part.map((hit) => hit.id) }, signal)).json();
+        if (signal.aborted) return;
+        for (const hit of part) markNear(find(`#${answer.system}-${hit.rank}`), found.passages[hit.id]);
+      } catch { return; /* passages are read without it, too */ }
+    }
+  }
+}
+
+function judged(hit) {
+  for (const answer of last.answers) {
+    for (const other of answer.hits) {
+      if (other.id === hit.id && other !== hit) {
+        other.grade = hit.grade;
+        showGrade(other, find(`#${answer.system}-${other.rank}`));
+      }
+    }
+  }
+}
+
+function show(collection, answer) {
+  find("#welcome").hidden = true;
+  find("#results").hidden = false;
+  find("#asked").textContent = answer.query;
+  find("#strips").replaceChildren(...strips(collection, answer.answers));
+  quality(collection, answer.answers.map((one) => one.system));
+  const columns = find("#columns");
+  columns.style.setProperty("--count", answer.answers.length);
+  columns.classList.toggle("one", answer.answers.length === 1);
+  columns.replaceChildren(...answer.answers.map((one) => {
+    const state = (hit) => ({ system: one.system, query: answer.query, lang: collection.books.find((book) => book.name === hit.book)?.lang, several: collection.books.length > 1, around: 2, readOnly, judged });
+    return make("section", { class: `column ${one.system}`, "aria-labelledby": `${one.system}-title` },
+      make("h3", { id: `${one.system}-title` }, nameOf(one.system)),
+      one.note ? make("p", { class: "note" }, one.note) : null,
+      make("ol", { class: "hits", role: "list" }, ...one.hits.map((hit) => render(hit, state(hit)))));
+  }));
+  for (const id of ["save-csv", "save-run"]) find(`#${id}`).disabled = !answer.answers.some((one) => one.hits.length);
+}
+
+function request(format = "json") {
+  return { collection: shelf.current().id, query: query.value.trim(), systems: systems(), length: find("#length").valueAsNumber || 3, depth: find("#depth").valueAsNumber || 20, format };
+}
+
+async function ask(event) {
+  event?.preventDefault();
+  const collection = shelf.current();
+  warn("");
+  if (!collection) { warn("Add a book first."); return; }
+  if (!query.value.trim()) { warn("Write what the passage should say."); query.focus(); return; }
+  if (!systems().length) { warn("Tick words, meaning or both."); return; }
+  underWay?.abort();
+  underWay = new AbortController();
+  const { signal } = underWay;
+  const asked = request();
+  say("Searching …");
+  find("#results").setAttribute("aria-busy", "true");
+  try {
+    const answer = await (await api.send("/search", asked, signal)).json();
+    if (signal.aborted) return;
+    last = { ...answer, request: asked };
+    show(collection, answer);
+    const counts = answer.answers.map((one) => `${number(one.hits.length)} ${nameOf(one.system).toLowerCase()}`).join(", ");
+    say(`Passages in ${collection.title}: ${counts}. ${answer.seconds.toFixed(2)} seconds.`);
+    find("#results-title").focus({ preventScroll: true });
+    if (collection.systems.includes("meaning")) near(collection, answer.answers, signal);
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    say("");
+    warn(error.status === 401 ? "This server wants a token. Open the address that irtoolkit serve printed." : error.message);
+  } finally { find("#results").removeAttribute("aria-busy"); }
+}
+
+function gap() {
+  const { selectionStart: from, selectionEnd: to, value } = query;
+  const before = from && !/\s$/.test(value.slice(0, from)) ? " " : "";
+  const after = to < value.length && !/^[\s,.;:!?]/.test(value.slice(to)) ? " " : "";
+  query.setRangeText(`${before}[quote]${after}`, from, to, "end");
+  query.focus();
+}
+
+async function save(what) {
+  try {
+    if (what === "csv") await api.save(await api.send("/search", { ...last.request, format: "csv" }), "passages.csv");
+    else if (what === "trec") {
+      for (const system of last.request.systems) await api.save(await api.send("/search", { ...last.request, systems: [system], format: "trec" }), `${system}.run`);
+    } else await api.save(await api.call(`/judgments/${what}?collection=${shelf.current().id}`), what === "qrels" ? "judgments.qrels" : "topics.tsv");
+  } catch (error) { warn(error.message); }
+}
+
+function step(by, sideways) {
+  const here = document.activeElement?.closest?.(".hit");
+  const all = [...document.querySelectorAll(".hit")];
+  if (!all.length) return;
+  let next = here ? all[all.indexOf(here) + by] : all[0];
+  if (here && sideways) {
+    const columns = [...document.querySelectorAll(".column")];
+    const column = columns[columns.indexOf(here.closest(".column")) + by];
+    const hits = column ? [...column.querySelectorAll(".hit")] : [];
+    const at = [...here.parentElement.children].indexOf(here);
+    next = hits[Math.min(at, hits.length - 1)];
+  }
+  if (!next) return;
+  find("article", next).focus();
+  next.scrollIntoView({ block: "nearest" });
+  for (const tick of document.querySelectorAll(".strip a")) tick.classList.toggle("now", tick.getAttribute("href") === `#${next.id}`);
+}
+
+function onKey(event) {
+  if ((event.ctrlKey || event.metaKey) && event.key === "Enter") { ask(event); return; }
+  if (event.ctrlKey && event.key.toLowerCase() === "g" && event.target === query) { event.preventDefault(); gap(); return; }
+  if (event.ctrlKey || event.metaKey || event.altKey || !find("#keys-on").checked) return;
+  if (event.target.matches("input:not([type=checkbox]), textarea, dialog *")) return;
+  const hit = document.activeElement?.closest?.(".hit");
+  const press = (selector) => { if (hit) find(selector, hit)?.click(); };
+  const actions = {
+    "/": () => query.focus(), "?": () => find("#help").showModal(),
+    j: () => step(1), k: () => step(-1), l: () => step(1, true), h: () => step(-1, true),
+    y: () => press(".yes"), n: () => press(".no"), e: () => press(".more"), c: () => press(".copy"), w: () => press(".why summary"),
+  };
+  if (actions[event.key]) { event.preventDefault(); actions[event.key](); }
+}
+
+function onDrop() {
+  const shade = find("#drop");
+  const has = (event) => event.dataTransfer?.types.includes("Files") && !readOnly;
+  addEventListener("dragover", (event) => { if (has(event)) { event.preventDefault(); shade.hidden = false; } });
+  addEventListener("dragleave", (event) => { if (!event.relatedTarget) shade.hidden = true; });
+  addEventListener("drop", (event) => {
+    shade.hidden = true;
+    if (has(event)) { event.preventDefault(); shelf.add(event.dataTransfer.files); }
+  });
+}
+
+async function start() {
+  shelf.onChange(showCollection);
+  find("#asking").addEventListener("submit", ask);
+  find("#gap").addEventListener("click", gap);
+  find("#help-open").addEventListener("click", () => find("#help").showModal());
+  find("#file").addEventListener("change", async (event) => { await shelf.add([...event.target.files]); event.target.value = ""; });
+  find("#adding").addEventListener("submit", (event) => event.preventDefault());
+  for (const [id, what] of [["save-csv", "csv"], ["save-run", "trec"], ["save-qrels", "qrels"], ["save-topics", "topics"]]) find(`#${id}`).addEventListener("click", () => save(what));
+  const keys = find("#keys-on");
+  keys.checked = localStorage.getItem("keys") !== "off";
+  keys.addEventListener("change", () => localStorage.setItem("keys", keys.checked ? "on" : "off"));
+  addEventListener("keydown", onKey);
+  addEventListener("hashchange", () => { const hit = location.hash.length > 1 && document.getElementById(location.hash.slice(1)); if (hit) find("article", hit)?.focus({ preventScroll: true }); });
+  onDrop();
+  try {
+    const health = await api.get("/health");
+    find("#most").textContent = String(health.limits.upload / 1e6);
+    readOnly = health.public;
+    if (readOnly) { shelf.lock(); for (const id of ["save-qrels", "save-topics"]) find(`#${id}`).hidden = true; }
+    await shelf.load();
+  } catch (error) {
+    warn(error.status === 401 ? "This server wants a token. Open the address that irtoolkit serve printed, with #token= at its end." : error.message);
+  }
+}
+
+start();

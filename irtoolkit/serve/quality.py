@@ -1,0 +1,124 @@
+"""How many known quotations a system finds among its first passages, measured and kept."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import atomic_text
+from irtoolkit.base.spans import Span
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.serve.collection import SYSTEMS, Collection, SystemName
+from irtoolkit.serve.models import MeasuredModel, QualityModel
+
+FILE = "quality.json"
+# The passages that the page shows where nobody says otherwise.
+DEPTH = 20
+_QUERIES = 64
+
+
+def measure(
+    collection: Collection, dataset: Dataset, tell: Callable[[int, int], object] = lambda a, b: None
+) -> dict[str, Any]:
+    """Asks for every judged passage of a dataset as the page does, with passages of its length.
+
+    A quotation is found where one of the first passages shares a sentence with it. All books of the
+    collection are searched.
+
+    Args:
+        collection: the dataset's books.
+        dataset: with queries and judgments of passages of books.
+        tell: called with how many queries are done, and how many there are.
+
+    Returns:
+        The record of `load`.
+
+    Raises:
+        InputError: the dataset has no judged passages.
+    """
+    if not (dataset.has("queries") and dataset.judgments_are_here):
+        raise InputError(
+            f"{dataset.id} has no judged queries", remedy="name one that has, such as relic/val"
+        )
+    texts = {query.query_id: query.default_text() for query in dataset.queries()}
+    golds = {
+        query: [Span.parse(doc) for doc in docs]
+        for query, docs in dataset.relevant().items() if docs and query in texts
+    }  # fmt: skip
+    found: dict[SystemName, int] = dict.fromkeys(collection.systems(), 0)
+    done = 0
+    by_length: dict[int, list[str]] = {}
+    for query, spans in golds.items():
+        by_length.setdefault(spans[0].length, []).append(query)
+    for length, queries in sorted(by_length.items()):
+        for start in range(0, len(queries), _QUERIES):
+            part = queries[start : start + _QUERIES]
+            for system in found:
+                answers = collection.answer(system, [texts[q] for q in part], length, DEPTH)
+                found[system] += sum(
+                    any(
+                        _meets(collection.novels[hit.book].name, hit.start, hit.length, gold)
+                        for hit in answer.found for gold in golds[query]
+                    )
+                    for query, answer in zip(part, answers, strict=True)
+                )  # fmt: skip
+            done += len(part)
+            tell(done, len(golds))
+    return {
+        "dataset": dataset.id, "books": len(collection.novels), "depth": DEPTH, "of": len(golds),
+        "found": {name: found[name] for name in SYSTEMS if name in found},
+        "model": collection.meaning.model if collection.meaning and collection.has_vectors else None,
+        "measured": time.strftime("%Y-%m-%d", time.gmtime()), "key": collection.key[:400],
+    }  # fmt: skip
+
+
+def _meets(book: str, start: int, length: int, gold: Span) -> bool:
+    return book == gold.book and start < gold.stop and gold.start < start + length
+
+
+def keep(folder: Path, record: dict[str, Any]) -> Path:
+    """Writes a record beside those of other datasets; returns the file."""
+    known = {one["dataset"]: one for one in load(folder)}
+    known[record["dataset"]] = record
+    with atomic_text(folder / FILE) as out:
+        json.dump(list(known.values()), out, indent=1, ensure_ascii=False)
+    return folder / FILE
+
+
+def load(folder: Path) -> list[dict[str, Any]]:
+    """The records of a folder.
+
+    Raises:
+        InputError: the file is damaged.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        return []
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        return [dict(one) for one in found]
+    except (ValueError, TypeError) as error:
+        raise InputError(f"not a record of measurements: {error}", file=path) from None
+
+
+def shown(
+    records: Sequence[dict[str, Any]], collection: Collection, model: str | None
+) -> list[MeasuredModel]:
+    """The measurements to show with a collection: its own, else all that were made with its model."""
+    mine = [one for one in records if one["key"] == collection.key[:400]]
+    return [
+        MeasuredModel(
+            dataset=one["dataset"], books=one["books"], model=one["model"],
+            measured=one["measured"], here=bool(mine),
+            command=f"irtoolkit serve {one['dataset']} --measure",
+            systems=[
+                QualityModel(system=name, found=count, of=one["of"], depth=one["depth"])
+                for name, count in one["found"].items()
+            ],
+        )
+        for one in mine or records if mine or one["model"] == model
+    ]  # fmt: skip
