@@ -138,9 +138,9 @@ def unanswered(product: str, url: str, error: Exception) -> InputError:
     secure = "ssl" in said.lower() or "tls" in type(error).__name__.lower()
     return InputError(
         f"no {product} answers on {url}: {_cause(said)}",
-        remedy="ca_certs=FILE or https:// in url"
+        remedy="ca_certs=FILE checks its certificate"
         if secure
-        else "start it, or give url=http://HOST:PORT",
+        else "start it, or give url=http[s]://HOST:PORT",
     )
 
 
