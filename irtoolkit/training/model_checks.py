@@ -15,6 +15,7 @@ def check_model(recipe: Recipe) -> None:
         InputError: names the first such setting.
     """
     _check_kind(recipe)
+    _check_adapters(recipe)
     if recipe.query_start is not None and recipe.encoders != 2:
         raise InputError(f"query_start={recipe.query_start} with one encoder", remedy="encoders=2")
     if recipe.sememes is not None and recipe.encoders != 2:
@@ -64,6 +65,27 @@ def _check_kind(recipe: Recipe) -> None:
             )
 
 
+def _check_adapters(recipe: Recipe) -> None:
+    """Refuses settings of adapters that do not go together."""
+    for key in ("lora_alpha", "lora_dropout", "lora_targets", "quantize"):
+        value = getattr(recipe, key)
+        if value is not None and recipe.lora is None:
+            raise InputError(f"{key}={value} without adapters", remedy="lora=16 sets their rank")
+    if recipe.lora is not None and recipe.lora < 1:
+        raise InputError(f"lora={recipe.lora} is not at least 1")
+    if recipe.lora_alpha is not None and recipe.lora_alpha <= 0:
+        raise InputError(f"lora_alpha={recipe.lora_alpha} is not above 0")
+    if recipe.lora_dropout is not None and not 0 <= recipe.lora_dropout < 1:
+        raise InputError(
+            f"lora_dropout={recipe.lora_dropout} is not a share, from 0 to less than 1"
+        )
+    if recipe.quantize and recipe.fsdp:
+        raise InputError(
+            "quantize=4bit with fsdp=true: torch cannot share 4-bit weights",
+            remedy="leave one of them out",
+        )
+
+
 def _check_scratch(recipe: Recipe) -> None:
     """Refuses settings that only a transformer has."""
     poolings = (None, "own", "mean", "max")
@@ -72,6 +94,7 @@ def _check_scratch(recipe: Recipe) -> None:
         f"query_start={recipe.query_start}": recipe.query_start is not None,
         f"sememes={recipe.sememes}": recipe.sememes is not None,
         "checkpointing=true": recipe.checkpointing,
+        f"lora={recipe.lora}": recipe.lora is not None,
         "join=sep": recipe.join == "sep",
         f"pooling={recipe.pooling}": recipe.pooling not in poolings,
         f"query_pooling={recipe.query_pooling}": recipe.query_pooling not in poolings,

@@ -142,16 +142,16 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
         job = self._job
         if job.validation is None:
             return
-        figures = None
+        figures, model = None, self._trainer.form.saved()
         if state.is_world_process_zero:
             precision = chosen_precision(job.recipe.precision, job.options.device)
-            figures = job.validation(self._trainer.model, job.recipe.kind, precision)
+            figures = job.validation(model, job.recipe.kind, precision)
         figures = from_first(figures)
         found = {"step": state.global_step, "epoch": round(state.epoch, 4), "figures": figures}
         self.evaluations.append(found)
         best = self.best()
         if best is found and state.is_world_process_zero:
-            save_atomically(model_saver(self._trainer.model), job.folder.best(found["step"]))
+            save_atomically(model_saver(model), job.folder.best(found["step"]))
         value = figures[job.validation.measure]
         if state.is_world_process_zero:
             tqdm.write(

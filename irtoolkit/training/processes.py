@@ -1,14 +1,14 @@
-"""The processes that torchrun starts to train together."""
+"""The processes that train together."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.launch import launch
 from irtoolkit.models import loading
+from irtoolkit.training.rendezvous import meet
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,9 @@ class ProcessRank:
 
     @classmethod
     def of_environment(cls) -> ProcessRank:
-        """The rank of this process, as torchrun sets it."""
-        return cls(int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1")))
+        """The rank of this process, as its launcher sets it."""
+        here = launch()
+        return cls(here.rank, here.size)
 
 
 def is_first_process() -> bool:
@@ -62,22 +63,34 @@ def wait_for_all(device: str) -> None:
         return
     import torch
 
-    if not torch.distributed.is_initialized():
-        if device.startswith("cuda"):
-            torch.cuda.set_device(device)
-        # One process evaluates while the others wait, which may take hours.
-        backend = "nccl" if device.startswith("cuda") else "gloo"
-        torch.distributed.init_process_group(backend, timeout=timedelta(days=1))
-    torch.distributed.barrier()
+    try:
+        if not torch.distributed.is_initialized():
+            if device.startswith("cuda"):
+                torch.cuda.set_device(device)
+            meet("nccl" if device.startswith("cuda") else "gloo")
+        torch.distributed.barrier()
+    except RuntimeError as error:
+        raise InputError(
+            f"another process of this training has ended: {' '.join(str(error).split())[:120]}",
+            remedy="its own message says why",
+        ) from None
 
 
 def average_gradients(model: Any) -> None:
-    """Replaces a model's gradients by their mean over all processes."""
+    """Replaces a model's gradients by their mean over all processes.
+
+    Those of a sharded model have been averaged as they were computed. benchmarks/gradients.py shows
+    what this buys beside torch's DistributedDataParallel.
+    """
     if world_size() == 1:
         return
     import torch
+    from torch.distributed.tensor import DTensor
 
-    gradients = [weights.grad for weights in model.parameters() if weights.grad is not None]
+    found = [weights.grad for weights in model.parameters() if weights.grad is not None]
+    gradients = [gradient for gradient in found if not isinstance(gradient, DTensor)]
+    if not gradients:
+        return
     flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
     torch.distributed.all_reduce(flat)
     flat /= world_size()

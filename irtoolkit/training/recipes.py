@@ -148,6 +148,16 @@ class Recipe:
         precision: precision of training: "fp32", or mixed precision with "bf16" or "fp16"; "auto"
             is fp32 on a CPU, and bf16 on a GPU, or fp16 if it lacks bf16.
         checkpointing: whether activations are computed again instead of stored.
+        fsdp: whether several processes share the weights, their gradients and the state of the
+            optimizer (torch's fully_shard), so that each holds a part; None is false.
+        lora: rank of low-rank adapters (Hu et al. 2022), which are trained in place of the weights
+            of the base model, and merged into them when the model is saved; None trains all weights.
+        lora_alpha: scale of the adapters, which is divided by their rank; None is twice the rank.
+        lora_dropout: share of the adapters' inputs that is dropped; None is 0.
+        lora_targets: names of the layers that get adapters, separated by commas; None is all linear
+            layers of the transformer.
+        quantize: precision in which the base model is held under its adapters: "4bit" (QLoRA,
+            Dettmers et al. 2023), on a GPU with bitsandbytes; None is that of `precision`.
         seed: seed of all random numbers.
         variables: values of the recipe's variables, as chosen with --set.
     """
@@ -176,6 +186,12 @@ class Recipe:
     width: int | None = None
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     checkpointing: bool = False
+    fsdp: bool | None = None
+    lora: int | None = None
+    lora_alpha: float | None = None
+    lora_dropout: float | None = None
+    lora_targets: str | None = None
+    quantize: Literal["4bit"] | None = None
     seed: int = 42
     variables: tuple[tuple[str, str], ...] = ()
 

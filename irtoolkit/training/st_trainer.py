@@ -13,6 +13,7 @@ import sentence_transformers
 import torch
 from torch.utils.data import DataLoader
 from transformers import TrainingArguments
+from transformers.trainer import SCHEDULER_NAME
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from irtoolkit.base.errors import InputError
@@ -31,6 +32,8 @@ from irtoolkit.training.processes import (
     world_size,
 )
 from irtoolkit.training.sampling import BatchSampler
+from irtoolkit.training.sharding import load_moments, save_shards
+from irtoolkit.training.trained_model import TrainedForm
 
 _log = logging.getLogger(__name__)
 
@@ -65,13 +68,16 @@ class _OwnBatches:
     args: Any
     state: Any
     accelerator: Any
+    optimizer: Any
+    lr_scheduler: Any
     data_collator: Any
     train_dataset: Any
 
     def __init__(
-        self, job: StageJob, batches: BatchSampler, monitor: TrainingMonitor, **kwargs: Any
-    ) -> None:
-        self._job, self._batches, self._monitor = job, batches, monitor
+        self, job: StageJob, form: TrainedForm, batches: BatchSampler, monitor: TrainingMonitor,
+        **kwargs: Any,
+    ) -> None:  # fmt: skip
+        self._job, self.form, self._batches, self._monitor = job, form, batches, monitor
         super().__init__(**kwargs)
         # torch's wrapper for several processes allows one call of the model in a step; here there
         # are two, for queries and for documents. So gradients are averaged in training_step.
@@ -84,7 +90,32 @@ class _OwnBatches:
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
         # As in the base class, without its model card, which takes longer than a small model.
-        model_saver(self.model)(output_dir or self.args.output_dir)
+        folder = output_dir or self.args.output_dir
+        if self.form.sharded:
+            return  # saved with the optimizer, by all processes
+        (self.form.save if self.form.adapted else model_saver(self.model))(folder)
+
+    def _load_from_checkpoint(self, checkpoint_path: str) -> None:
+        if self.form.sharded or self.form.adapted:
+            self.form.load(checkpoint_path)
+        else:
+            super()._load_from_checkpoint(checkpoint_path)  # type: ignore[misc]
+
+    def _save_optimizer_and_scheduler(self, output_dir: str) -> None:
+        if not self.form.sharded:
+            super()._save_optimizer_and_scheduler(output_dir)  # type: ignore[misc]
+            return
+        save_shards(output_dir, self.model, self.optimizer.optimizer)
+        if self.args.should_save:
+            torch.save(self.lr_scheduler.state_dict(), os.path.join(output_dir, SCHEDULER_NAME))
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        if not self.form.sharded or checkpoint is None:
+            super()._load_optimizer_and_scheduler(checkpoint)  # type: ignore[misc]
+            return
+        load_moments(checkpoint, self.model, self.optimizer.optimizer)
+        steps = torch.load(os.path.join(checkpoint, SCHEDULER_NAME), weights_only=True)
+        self.lr_scheduler.load_state_dict(steps)
 
     def get_train_dataloader(self) -> Any:
         # accelerate does not prepare it, because it would cut batches of unequal sizes wrongly.
@@ -126,25 +157,25 @@ def _trainer_class(kind: Kind) -> Any:
     return type("Trainer", (_OwnBatches, base), {})
 
 
-def make_trainer(job: StageJob, model: Any, monitor: TrainingMonitor) -> Any:
+def make_trainer(job: StageJob, form: TrainedForm, monitor: TrainingMonitor) -> Any:
     """The trainer of a stage.
 
     Args:
         job: the stage to train.
-        model: the model to train.
+        form: the model to train.
         monitor: the callback of the trainer, which is attached to it.
 
     Raises:
         InputError: the rows make no batch for so many processes.
     """
-    stage, recipe = job.stage, job.recipe
+    stage, recipe, model = job.stage, job.recipe, form.model
     loss = LOSSES[stage.loss]
     arguments = _arguments(job)
     batches = _batches(job, loss.shared and stage.apart)
     matrix = _documents(job, model) if loss.matrix else None
     made = make_loss(model, stage, recipe.kind, matrix, job.doc_texts() if loss.corpus else ())
     trainer = _trainer_class(recipe.kind)(
-        job, batches, monitor, model=model, args=arguments,
+        job, form, batches, monitor, model=model, args=arguments,
         train_dataset=_RowNumbers(len(job.rows)), loss=made, callbacks=[monitor],
     )  # fmt: skip
     inner = trainer.data_collator
@@ -232,6 +263,7 @@ def _arguments(job: StageJob) -> Any:
         disable_tqdm=True,
         dataloader_num_workers=options.workers,
         dataloader_pin_memory=not cpu,
+        dataloader_drop_last=world_size() > 1,  # of no effect here, and otherwise warned about
         use_cpu=cpu,
         ddp_backend="gloo" if cpu and world_size() > 1 else None,
         ddp_timeout=24 * 3600,

@@ -11,12 +11,13 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading
-from irtoolkit.training.base_model import build_model, freeze_documents
+from irtoolkit.training.base_model import build_model
 from irtoolkit.training.checkpoints import model_saver, save_atomically
 from irtoolkit.training.job import StageJob
 from irtoolkit.training.losses import LOSSES
 from irtoolkit.training.lstm import KNOWING
 from irtoolkit.training.processes import from_first, is_first_process
+from irtoolkit.training.trained_model import TrainedForm
 
 
 def train_stage(job: StageJob) -> None:
@@ -38,12 +39,11 @@ def _train(job: StageJob) -> None:
 
     # Seeded before anything random is created: a head, sememes, a projection.
     torch.manual_seed(job.recipe.seed)
-    model = _initial_model(job)
-    if job.stage.frozen == "documents":
-        freeze_documents(model)
+    frozen = job.stage.frozen == "documents"
+    form = TrainedForm(_initial_model(job), job.recipe, job.options.device, frozen)
     monitor = TrainingMonitor(job)
     with _explain_memory(job):
-        trainer = make_trainer(job, model, monitor)
+        trainer = make_trainer(job, form, monitor)
         last = job.folder.last_checkpoint() if is_first_process() else None
         checkpoint = from_first(None if last is None else str(last))
         steps = 0
@@ -56,6 +56,7 @@ def _train(job: StageJob) -> None:
         else:
             trainer.train(resume_from_checkpoint=checkpoint)
             steps = trainer.state.global_step
+    model = form.saved()
     if is_first_process():
         _finish(job, model, monitor, steps)
 

@@ -65,8 +65,8 @@ def train(
     """Trains a model by a recipe.
 
     An interrupted training resumes from its last checkpoint and ends with the same weights. The
-    folder of the model appears when training is complete. Processes started by torchrun share each
-    batch, and the loss is that of one process with the whole batch.
+    folder of the model appears when training is complete. Processes that torchrun, srun or mpirun starts share
+    each batch, and the loss is that of one process with the whole batch.
 
     Args:
         recipe: the model and its training.
@@ -84,6 +84,7 @@ def train(
     options = TrainOptions(process_device(device), save_every, restart, workers, tensorboard)
     folder = Path(out).expanduser().absolute()
     _check(recipe, options, folder)
+    wait_for_all(options.device)
     work = TrainingFolder(folder.with_name(f"{folder.name}.training"))
     join = segment_separator(recipe)
     data = [_prepare(recipe, stage, join) for stage in recipe.stages]

@@ -1,0 +1,110 @@
+"""Where the processes of a training meet: torch's variables, made of those of the launcher."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.launch import Launch, launch
+
+# For all processes to arrive; a Slurm batch script that is not started with srun waits in vain.
+_ARRIVAL = timedelta(minutes=10)
+# One process evaluates while the others wait, which may take hours.
+_WAIT = timedelta(days=1)
+# Below the ports that systems give away by themselves.
+_FIRST_PORT, _PORTS = 15000, 15000
+
+
+def torch_variables(here: Launch, env: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The environment variables by which torch finds the other processes of a launch.
+
+    Args:
+        here: this process.
+        env: the environment variables; `MASTER_ADDR` and `MASTER_PORT` are kept.
+
+    Raises:
+        InputError: nothing tells where process 0 is.
+    """
+    address = env.get("MASTER_ADDR") or _address(here, env)
+    port = env.get("MASTER_PORT") or _port(here, env)
+    if not address or not port:
+        lacking = "MASTER_PORT" if address else "MASTER_ADDR"
+        raise InputError(
+            f"{here.launcher} started {here.size} processes, and nothing tells where they meet",
+            remedy=f"set {lacking} to {'a free port' if address else 'the host of process 0'},"
+            " or start them with torchrun",
+        )
+    return {
+        "RANK": str(here.rank), "WORLD_SIZE": str(here.size), "LOCAL_RANK": str(here.local_rank),
+        "MASTER_ADDR": address, "MASTER_PORT": port,
+    }  # fmt: skip
+
+
+def _address(here: Launch, env: Mapping[str, str]) -> str:
+    if here.launcher == "srun":
+        if env.get("SLURM_STEP_NUM_NODES", env.get("SLURM_NNODES")) == "1":
+            return "127.0.0.1"
+        nodes = env.get("SLURM_STEP_NODELIST") or env.get("SLURM_JOB_NODELIST") or ""
+        # Process 0 is on the first node; where srun was typed may be another machine.
+        return first_host(nodes) or env.get("SLURM_LAUNCH_NODE_IPADDR", "")
+    here_alone = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
+    return "127.0.0.1" if any(env.get(name) == str(here.size) for name in here_alone) else ""
+
+
+def _port(here: Launch, env: Mapping[str, str]) -> str:
+    if here.launcher == "srun":
+        job, step = env.get("SLURM_JOB_ID", ""), env.get("SLURM_STEP_ID", "0")
+        if not (job.isdecimal() and step.isdecimal()):
+            return ""
+        return str(_FIRST_PORT + (int(job) + 101 * int(step)) % _PORTS)
+    # On one machine the launcher is the parent of all processes.
+    return str(_FIRST_PORT + os.getppid() % _PORTS) if here.several else ""
+
+
+def first_host(nodes: str) -> str:
+    """The first host of a list as Slurm writes it: n007 of "n[007-010,012],m1"."""
+    found = re.match(r"([^,\[]*)(?:\[([^\],-]+)[^\]]*\])?([^,\[]*)", nodes.strip())
+    return "".join(part or "" for part in found.groups()) if found else ""
+
+
+def meet(backend: str) -> None:
+    """Joins the other processes of this launch.
+
+    Raises:
+        InputError: nothing tells where they meet, or some of them did not arrive in time.
+    """
+    import torch
+
+    here = launch()
+    if here.launcher != "torchrun":
+        # The libraries know torchrun's variables only.
+        os.environ.update(torch_variables(here))
+    try:
+        store, rank, size = next(torch.distributed.rendezvous("env://", timeout=_ARRIVAL))
+        _await_all(store, rank, size)
+    except (RuntimeError, ValueError) as error:
+        place = f"{os.environ.get('MASTER_ADDR')}:{os.environ.get('MASTER_PORT')}"
+        reason = " ".join(str(error).split())
+        if "EADDRINUSE" in reason or "in use" in reason:
+            raise InputError(
+                f"{place} is in use", remedy="set MASTER_PORT to a free port"
+            ) from None
+        raise InputError(
+            f"not all of the {here.size} processes met at {place}: {reason[:200]}",
+            remedy="each is started with srun, mpirun or torchrun, and reaches that address;"
+            " MASTER_ADDR and MASTER_PORT set another",
+        ) from None
+    torch.distributed.init_process_group(
+        backend, store=store, rank=rank, world_size=size, timeout=_WAIT
+    )
+
+
+def _await_all(store: Any, rank: int, size: int) -> None:
+    """Waits until every process has written its name."""
+    store.set(f"irtoolkit/here/{rank}", "here")
+    store.wait([f"irtoolkit/here/{other}" for other in range(size)], _ARRIVAL)
+    store.set_timeout(_WAIT)
