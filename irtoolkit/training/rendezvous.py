@@ -78,13 +78,14 @@ def meet(backend: str) -> None:
         InputError: nothing tells where they meet, or some of them did not arrive in time.
     """
     import torch
+    from torch.distributed.rendezvous import rendezvous
 
     here = launch()
     if here.launcher != "torchrun":
         # The libraries know torchrun's variables only.
         os.environ.update(torch_variables(here))
     try:
-        store, rank, size = next(torch.distributed.rendezvous("env://", timeout=_ARRIVAL))
+        store, rank, size = next(rendezvous("env://", timeout=_ARRIVAL))
         _await_all(store, rank, size)
     except (RuntimeError, ValueError) as error:
         place = f"{os.environ.get('MASTER_ADDR')}:{os.environ.get('MASTER_PORT')}"

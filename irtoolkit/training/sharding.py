@@ -18,10 +18,10 @@ def shard(model: Any) -> None:
     Args:
         model: the same in all processes, on the device that trains it.
     """
-    import torch
+    from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard
 
-    mesh = torch.distributed.init_device_mesh(model.device.type, (world_size(),))
+    mesh = init_device_mesh(model.device.type, (world_size(),))
     for inner, _ in list(transformers_in(model)):
         layers = set(getattr(inner, "_no_split_modules", None) or ())
         for module in list(inner.modules()):
@@ -39,36 +39,37 @@ def whole(weights: Any) -> Any:
 
 def save_shards(folder: str, model: Any, optimizer: Any) -> None:
     """Saves what every process has of a model and its optimizer; all of them call it."""
-    import torch.distributed.checkpoint as dcp
     from torch.distributed.checkpoint.state_dict import get_state_dict
+    from torch.distributed.checkpoint.state_dict_saver import save
 
     weights, moments = get_state_dict(model, optimizer)
     _place(folder).mkdir(parents=True, exist_ok=True)
-    dcp.save({"model": weights, "optimizer": moments}, checkpoint_id=_place(folder))
+    save({"model": weights, "optimizer": moments}, checkpoint_id=_place(folder))
 
 
 def load_weights(folder: str, model: Any) -> None:
     """Takes the weights of a model from a checkpoint."""
-    import torch.distributed.checkpoint as dcp
     from torch.distributed.checkpoint.state_dict import get_model_state_dict, set_model_state_dict
+    from torch.distributed.checkpoint.state_dict_loader import load
 
     weights = get_model_state_dict(model)
-    dcp.load({"model": weights}, checkpoint_id=_place(folder))
+    load({"model": weights}, checkpoint_id=_place(folder))
     set_model_state_dict(model, weights)
 
 
 def load_moments(folder: str, model: Any, optimizer: Any) -> None:
     """Takes the state of an optimizer from a checkpoint."""
-    import torch.distributed.checkpoint as dcp
+    from torch.distributed.checkpoint.default_planner import DefaultLoadPlanner
     from torch.distributed.checkpoint.state_dict import (
         get_optimizer_state_dict,
         set_optimizer_state_dict,
     )
+    from torch.distributed.checkpoint.state_dict_loader import load
 
     moments = get_optimizer_state_dict(model, optimizer)
     # Weights that no text passes through, as those of a pooler, have no state.
-    planner = dcp.DefaultLoadPlanner(allow_partial_load=True)
-    dcp.load({"optimizer": moments}, checkpoint_id=_place(folder), planner=planner)
+    planner = DefaultLoadPlanner(allow_partial_load=True)
+    load({"optimizer": moments}, checkpoint_id=_place(folder), planner=planner)
     set_optimizer_state_dict(model, optimizer, moments)
 
 

@@ -130,21 +130,21 @@ def test_sharded_training_has_the_losses_of_one_process_and_resumes(tmp_path: Pa
     "settings",
     [
         {},
-        {"kind": "cross", "loss": "listwise", "negatives": "random", "count": 3},
+        {"kind": "cross", "loss": "listwise", "negatives": "random", "count": 7},
         {"kind": "late", "checkpointing": True, "lora_targets": "query, value"},
     ],
 )
 def test_adapters_learn_and_are_merged_into_a_model_that_any_command_loads(
     settings: dict[str, Any], tmp_path: Path
 ) -> None:
-    data, test = planted.task(topics=6, asked=6)
+    cross = settings.get("kind") == "cross"  # to read two texts together is learned more slowly
+    data, test = planted.task(topics=8, asked=12) if cross else planted.task(topics=6, asked=6)
+    how = {"lora": 16, "lora_alpha": 32.0, "rate": 5e-3 if cross else 2e-2, "epochs": 25}
     start = planted.start(tmp_path / "start")
-    made = planted.recipe(
-        data, start, test, lora=8, lora_alpha=32.0, rate=2e-2, epochs=25, every=10**6, **settings
-    )
+    made = planted.recipe(data, start, test, every=10**6, **how, **settings)
     trained = train(made, tmp_path / "model", device="cpu")
     evaluated = trained.record["stages"][0]["evaluations"][-1]["figures"]["R@1"]
-    assert evaluated > 2 / 6
+    assert evaluated > 0.5
     assert not any("lora" in name for name in weights(trained.folder))
     kind = {"dense": "dense", "cross": "cross-encoder", "late": "late"}[made.kind]
     system = System.make(kind, kind, {"model": str(trained.folder)})
