@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from os import PathLike, fspath
+from os import PathLike
+
+from irtoolkit.base.paths import as_given, shown
 
 
 class InputError(Exception):
     """Something given to irtoolkit cannot be used as it is.
 
-    The message says what was found and what to do; `file` and `line` say where.
+    The message says what was found and what to do; `file` and `line` say where. A copy of a file at a
+    URL is called by its URL, and no URL shows credentials.
 
     Args:
         found: what is wrong, in one clause.
@@ -25,10 +28,10 @@ class InputError(Exception):
         line: int | None = None,
         remedy: str | None = None,
     ) -> None:
-        self.found = found
-        self.file = None if file is None else fspath(file)
+        self.found = as_given(found)
+        self.file = None if file is None else shown(file)
         self.line = line
-        self.remedy = remedy
+        self.remedy = None if remedy is None else as_given(remedy)
         super().__init__(str(self))
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Reading text strictly and writing files whole or not at all."""
+"""Reading text strictly and writing files whole or not at all, on this machine and at URLs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import IO, TextIO, cast
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.paths import StrPath as StrPath
+from irtoolkit.base.paths import on_disk, url_of
 
-StrPath = str | os.PathLike[str]
 # UTF-8's byte order mark.
 _MARK = b"\xef\xbb\xbf"
 # Flag of a member of a .zip that a password protects.
@@ -26,22 +27,71 @@ _ENCRYPTED = 1
 
 def is_gzip(path: StrPath) -> bool:
     """Whether a file is gzip by its name."""
-    return os.fspath(path).endswith(".gz")
+    return _name(path).endswith(".gz")
 
 
 def is_parquet(path: StrPath) -> bool:
     """Whether a file is Parquet by its name."""
-    return os.fspath(path).endswith(".parquet")
+    return _name(path).endswith(".parquet")
+
+
+def _name(path: StrPath) -> str:
+    url = url_of(path)  # which may have a query
+    return os.fspath(path) if url is None else url.partition("?")[0]
+
+
+def local(path: StrPath) -> Path:
+    """A file to be read, as a path of this machine: that of a URL is copied here, if it has changed.
+
+    Raises:
+        InputError: what is at the URL cannot be read.
+    """
+    url = url_of(path)
+    if url is not None:
+        from irtoolkit.base.copies import copied
+
+        return copied(url)
+    return on_disk(path)
+
+
+def is_file(path: StrPath) -> bool:
+    """Whether there is a file, on this machine or at a URL."""
+    url = url_of(path)
+    if url is not None:
+        from irtoolkit.base import remote
+
+        return remote.is_file(url)
+    return on_disk(path).is_file()
+
+
+def remove(path: StrPath) -> None:
+    """Removes a file on this machine or at a URL, if it is there and can be removed."""
+    url = url_of(path)
+    if url is not None:
+        from irtoolkit.base import remote
+
+        remote.remove(url)
+    else:
+        with suppress(OSError):
+            on_disk(path).unlink()
 
 
 @contextmanager
 def atomic_path(path: StrPath) -> Iterator[Path]:
-    """Yields a temporary sibling of `path` that replaces it when the block succeeds.
+    """Yields a temporary file that becomes `path` when the block succeeds.
 
-    When the block raises, the temporary file is removed and `path` is left as it was. Several
-    processes may write one file, on several machines too: the last one's is there, whole.
+    It is a sibling of a path of this machine; what goes to a URL is written on this machine first. When
+    the block raises, the temporary file is removed and `path` is left as it was. Several processes may
+    write one file, on several machines too: the last one's is there, whole.
     """
-    target = Path(path)
+    url = url_of(path)
+    if url is not None:
+        from irtoolkit.base.copies import uploaded
+
+        with uploaded(url) as files:
+            yield files[0]
+        return
+    target = on_disk(path)
     if os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target):
         yield target  # a device or pipe is written to, not replaced
         return
@@ -73,7 +123,7 @@ def atomic_text(path: StrPath) -> Iterator[TextIO]:
             with (
                 open(temporary, "wb") as raw,
                 gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
-                _text(cast(IO[bytes], packed)) as out,
+                io.TextIOWrapper(cast(IO[bytes], packed), encoding="utf-8", newline="\n") as out,
             ):
                 yield out
         else:
@@ -81,22 +131,26 @@ def atomic_text(path: StrPath) -> Iterator[TextIO]:
                 yield out
 
 
-def _text(raw: IO[bytes]) -> TextIO:
-    return io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
-
-
 def refuse_unwritable(path: StrPath, *, folder: bool = False) -> None:
     """Refuses a target that cannot be written, before the work whose result goes there.
 
+    Whether there is permission to write to a URL shows only when it is written.
+
     Args:
-        path: a file, which need not exist, nor its folder.
+        path: a file or URL, which need not exist, nor its folder.
         folder: whether a folder is wanted in place of a file.
 
     Raises:
         InputError: a folder where a file is wanted or the reverse, a folder on the way that is a
             file, or no permission.
     """
-    target, name = Path(path), os.fspath(path)
+    url = url_of(path)
+    if url is not None:
+        from irtoolkit.base import remote
+
+        remote.refuse_unreachable(url, folder=folder)
+        return
+    target, name = on_disk(path), os.fspath(path)
     if not folder and (name.endswith(("/", os.sep)) or target.is_dir()):
         raise InputError(
             "cannot write: a folder, not a file",
@@ -125,7 +179,7 @@ def read_lines(path: StrPath) -> Iterator[tuple[int, str]]:
         InputError: the file is missing, not UTF-8 (with the line), a damaged archive, or a .zip
             with several files.
     """
-    with _reading(path) as place, _opened(path) as raw:
+    with _reading(path) as place, _opened(local(path)) as raw:
         for number, line in enumerate(raw, 1):
             place.line = number
             if number == 1:
@@ -139,7 +193,7 @@ def read_chunks(path: StrPath, size: int = 1 << 20) -> Iterator[str]:
     Raises:
         InputError: as `read_lines`.
     """
-    with _reading(path) as place, _opened(path) as raw:
+    with _reading(path) as place, _opened(local(path)) as raw:
         # How far a piece begins into its line, in bytes.
         into = 0
         rest, piece = b"", raw.read(size + len(_MARK)).removeprefix(_MARK)
@@ -242,7 +296,7 @@ def _utf8(data: bytes, path: StrPath, line: int, into: int = 0) -> str:
 
 def sha256(path: StrPath) -> str:
     """The SHA-256 of a file's bytes, in hexadecimal."""
-    with open(path, "rb") as raw:
+    with open(local(path), "rb") as raw:
         return hashlib.file_digest(raw, "sha256").hexdigest()
 
 

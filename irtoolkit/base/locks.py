@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath
+from irtoolkit.base.paths import StrPath
 
 # Seconds between attempts to get a lock that another process has.
 _PAUSE = 0.02

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import is_file
+from irtoolkit.base.paths import is_url, shown
 
 if TYPE_CHECKING:
     from irtoolkit.datasets.dataset import Dataset
@@ -53,8 +54,8 @@ def ranked_dataset(args: argparse.Namespace) -> Dataset:
     from irtoolkit.datasets.memory import dataset_of_texts, is_text_file
     from irtoolkit.datasets.replaced import with_candidates, with_qrels, with_topics
 
-    if is_text_file(args.dataset) and Path(args.dataset).is_file():
-        dataset = dataset_of_texts(args.dataset, name=args.dataset)
+    if is_text_file(args.dataset) and (is_url(args.dataset) or is_file(args.dataset)):
+        dataset = dataset_of_texts(args.dataset, name=shown(args.dataset))
     else:
         dataset = Dataset.load(args.dataset)
     if args.topics is not None:
@@ -81,7 +82,10 @@ def judged_dataset(args: argparse.Namespace) -> tuple[Dataset, list[str]]:
 
     if args.qrels is None:
         return with_candidates(Dataset.of(args.dataset), args.candidates), args.runs
-    if Path(args.dataset).is_file():
-        return Dataset.of_qrels(read_qrels(args.qrels), args.qrels), [args.dataset, *args.runs]
+    if is_file(args.dataset):
+        return Dataset.of_qrels(read_qrels(args.qrels), shown(args.qrels)), [
+            args.dataset,
+            *args.runs,
+        ]
     judged = with_qrels(Dataset.load(args.dataset), args.qrels)
     return with_candidates(judged, args.candidates), args.runs

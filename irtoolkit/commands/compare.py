@@ -17,6 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from irtoolkit.base.paths import same_place
 from irtoolkit.commands import add_format, add_measures, measures_of, note, print_json
 from irtoolkit.commands._datasets import add_judged, judged_dataset
 
@@ -57,7 +58,7 @@ def execute(args: argparse.Namespace) -> None:
     dataset, runs = judged_dataset(args)
     baseline = args.baseline or runs[0]
     # The same file may be spelled in two ways.
-    same = [run for run in runs if Path(run).resolve() == Path(baseline).resolve()]
+    same = [run for run in runs if same_place(run) == same_place(baseline)]
     baseline = same[0] if same else baseline
     paths = runs if same else [baseline, *runs]
     if len(paths) < 2:

@@ -8,7 +8,6 @@ edited release or a changed loader never gets stale columns.
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import sys
 import tempfile
@@ -23,11 +22,12 @@ import pyarrow as pa
 from irtoolkit.base import arrow
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
+from irtoolkit.base.home import CACHE_VARIABLE as CACHE_VARIABLE
+from irtoolkit.base.home import cache_home as cache_home
 
 # Raise this when the layout of the cached tables changes, or code that all loaders share makes
 # other rows of the same files. If only one loader changes, raise the `version` of its kind.
 FORMAT = 1
-CACHE_VARIABLE = "IRTOOLKIT_CACHE"
 # A file that changed within this time may change again without a new time stamp (git calls such a
 # file racy), so its hash is not remembered.
 _SETTLED_SECONDS = 2.0
@@ -48,14 +48,6 @@ class Tables(dict[str, pa.Table]):
     """
 
     key: str = ""
-
-
-def cache_home() -> Path:
-    """The cache folder: $IRTOOLKIT_CACHE, or else irtoolkit/ in the user's cache folder."""
-    named = os.environ.get(CACHE_VARIABLE)
-    if named:
-        return Path(named).absolute()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "irtoolkit"
 
 
 class CacheWriter:

@@ -10,8 +10,9 @@ from typing import Any
 import ir_datasets
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath
+from irtoolkit.base.files import StrPath, is_file
 from irtoolkit.base.near import did_you_mean
+from irtoolkit.base.paths import is_url, shown, url_of
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets import dataset_ids
 from irtoolkit.datasets.benchmark import DEFAULT_MEASURES, Benchmark, EvaluationProtocol
@@ -57,6 +58,12 @@ class Dataset:
         except KeyError:
             guess = did_you_mean(dataset_id, sorted({*ours, *ir_datasets.registry}))
             listed = "irtoolkit datasets lists ours"
+            if is_url(dataset_id):
+                raise InputError(
+                    "not a file of documents or judgments by its name",
+                    file=dataset_id,
+                    remedy="documents are .jsonl, .tsv or .trec files, plain or .gz",
+                ) from None
             if Path(dataset_id).suffix and not Path(dataset_id).exists():
                 listed += "; there is no file of this name"
             raise InputError(f"no dataset {dataset_id!r}", remedy=f"{guess}{listed}") from None
@@ -75,9 +82,9 @@ class Dataset:
         if isinstance(data, Dataset):
             return data
         if isinstance(data, str | Path):
-            name = str(data)
-            if name not in {*dataset_ids(), *ir_datasets.registry} and Path(name).is_file():
-                return cls.of_qrels(read_qrels(name), name)
+            name = str(url_of(data) or data)
+            if name not in {*dataset_ids(), *ir_datasets.registry} and is_file(name):
+                return cls.of_qrels(read_qrels(name), shown(name))
             return cls.load(name)
         if hasattr(data, "docs_iter") or hasattr(data, "queries_iter"):
             return cls(getattr(data, "_dataset_id", None) or "dataset", data, in_memory=True)

@@ -11,6 +11,8 @@ import ir_datasets
 from ir_datasets.formats import GenericDoc, GenericQuery
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import is_file, local
+from irtoolkit.base.paths import is_url
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.handlers import (
@@ -121,7 +123,7 @@ def dataset_at(name: str) -> Dataset:
     try:
         return Dataset.load(name)
     except InputError:
-        if Path(name).is_file():
+        if is_file(name):
             raise InputError(
                 "not a file of documents by its name",
                 file=name,
@@ -179,7 +181,7 @@ def _twice(given: Any, name: str, kind: _Kind) -> InputError:
     said, remedy = f"{kind.noun} {name} occurs twice", "ids must be distinct"
     if not _is_path(given):
         return InputError(said, remedy=remedy)
-    lines = [item.line for item in _items(Path(given), kind) if _id_of(item, kind) == name]
+    lines = [item.line for item in _items(local(given), kind) if _id_of(item, kind) == name]
     return InputError(f"{said}, first on line {lines[0]}", file=given, line=lines[1], remedy=remedy)
 
 
@@ -189,7 +191,7 @@ def _pairs(given: Any, kind: _Kind, ids: Sequence[str] | None) -> Iterable[tuple
     if isinstance(given, Mapping):
         return given.items()
     if _is_path(given):
-        return _file(Path(given), kind)
+        return _file(local(given), kind)
     if hasattr(given, "columns") and hasattr(given, "__getitem__"):
         return _framed(given, kind)
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
@@ -252,7 +254,8 @@ def _framed(frame: Any, kind: _Kind) -> Iterable[tuple[Any, Any]]:
 
 def is_text_file(name: str) -> bool:
     """Whether a name ends as a file of texts does; dataset ids do not."""
-    return Path(name.removesuffix(".gz")).suffix in _FILES
+    plain = name.partition("?")[0] if is_url(name) else name
+    return Path(plain.removesuffix(".gz")).suffix in _FILES
 
 
 def _items(path: Path, kind: _Kind) -> Iterable[Any]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Literal
 
 import ir_datasets
 from ir_datasets.formats import GenericQuery
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath
+from irtoolkit.base.files import StrPath, local
 from irtoolkit.base.ids import is_word
+from irtoolkit.base.paths import shown
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.benchmark import EvaluationProtocol
 from irtoolkit.datasets.dataset import Dataset
@@ -79,7 +79,7 @@ def with_topics(data: Dataset, path: StrPath, *, pools: bool = False) -> Dataset
     queries = _read_topics(path)
     handler = QueriesHandler(lambda: queries, GenericQuery, data.id, None)
     if not pools:
-        return _made(data, (*_POOLS, *_QUERIES, *_QRELS), (handler,), "topics", str(path))
+        return _made(data, (*_POOLS, *_QUERIES, *_QRELS), (handler,), "topics", shown(path))
     known = with_candidates(data, "pool").pools()
     lacking = next((query.query_id for query in queries if query.query_id not in known), None)
     if lacking is not None:
@@ -88,7 +88,7 @@ def with_topics(data: Dataset, path: StrPath, *, pools: bool = False) -> Dataset
             file=path,
             remedy="--candidates corpus ranks all documents",
         )
-    return _made(data, (*_QUERIES, *_QRELS), (handler,), "topics", str(path))
+    return _made(data, (*_QUERIES, *_QRELS), (handler,), "topics", shown(path))
 
 
 def with_qrels(data: Dataset, path: StrPath) -> Dataset:
@@ -105,7 +105,7 @@ def with_qrels(data: Dataset, path: StrPath) -> Dataset:
     """
     qrels = read_qrels(path)
     handler = QrelsHandler(lambda: qrels, Qrel, {})
-    changed = _made(data, _QRELS, (handler,), "qrels", str(path))
+    changed = _made(data, _QRELS, (handler,), "qrels", shown(path))
     changed.qrels = qrels
     judged = set(qrels.query_ids)
     if not all(judged.issuperset(fold) for fold in data.protocol.folds):
@@ -140,7 +140,8 @@ def _made(
 
 def _read_topics(path: StrPath) -> list[GenericQuery]:
     queries: dict[str, GenericQuery] = {}
-    for topic in TOPIC_FORMATS[find_format("topics", Path(path))](Path(path)):
+    file = local(path)
+    for topic in TOPIC_FORMATS[find_format("topics", file)](file):
         text = topic.title or topic.description
         problem = None
         if not is_word(topic.query_id):

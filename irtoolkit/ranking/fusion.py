@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,14 +19,15 @@ from numpy.typing import NDArray
 
 from irtoolkit import __version__
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, sha256
+from irtoolkit.base.files import StrPath, is_file, sha256
 from irtoolkit.base.ids import Floats, Ids, Ints, encode, id_array, translate
+from irtoolkit.base.paths import place_of, same_place, without_credentials
 from irtoolkit.base.progress import tqdm
 from irtoolkit.ranking.fusion_inputs import check_together, datasets_named, refuse_strangers
 from irtoolkit.ranking.fusion_methods import Method, PointMethod, WholeRunMethod, method_named
 from irtoolkit.retrievers.ordering import best, untied
 from irtoolkit.runs import Run, provenance
-from irtoolkit.runs.exact_ranks import remove_ranks
+from irtoolkit.runs.publish import publish
 from irtoolkit.runs.storage import RunForm, refuse_other_form
 
 # Pairs of document and run held at once: 2^21 doubles stay near the processor's cache.
@@ -241,7 +240,7 @@ def fuse_files(
             the others.
     """
     refuse_other_form(output, form)
-    if len({Path(path).resolve() for path in paths}) != len(paths):
+    if len(set(map(same_place, paths))) != len(paths):
         raise InputError("a run is given twice", remedy="give it a greater weight")
     chosen = _method_of(method, settings)
     runs = [Run.read(path) for path in paths]
@@ -253,18 +252,12 @@ def fuse_files(
     for line in check_together(runs, [str(path) for path in paths]):
         report(line)
     dataset = _agreed_dataset(inputs, report)
-    # The old record is removed first, so that a run is never beside the record of another one.
-    with suppress(OSError):  # the writer refuses an impossible path, with the reason
-        provenance.metadata_path(output).unlink()
-    remove_ranks(output)
-    fused.write(output, form)
-    if Path(output).is_file():  # a pipe or device keeps nothing that could be described
-        made = {
-            "dataset": dataset, "system": fused.tag, "retriever": chosen.name,
-            "settings": chosen.settings(), "runs": inputs, "depth": depth,
-            "version": __version__, "sha256": sha256(output),
-        }  # fmt: skip
-        provenance.write_metadata(output, provenance.record(made, seconds))
+    named = [{**item, "file": without_credentials(item["file"])} for item in inputs]
+    made = {
+        "dataset": dataset, "system": fused.tag, "retriever": chosen.name,
+        "settings": chosen.settings(), "runs": named, "depth": depth, "version": __version__,
+    }  # fmt: skip
+    publish(fused, output, made, seconds, form=form)
     return fused
 
 
@@ -282,8 +275,8 @@ def _agreed_dataset(
 
 def _input(path: StrPath, run: Run) -> dict[str, Any]:
     # A pipe cannot be read again, so it has no hash.
-    digest = sha256(path) if Path(path).is_file() else None
-    return {"file": str(path), "sha256": digest, "tag": run.tag}
+    digest = sha256(path) if is_file(path) else None
+    return {"file": str(place_of(path)), "sha256": digest, "tag": run.tag}
 
 
 def _dataset(item: Mapping[str, Any]) -> str | None:

@@ -6,7 +6,6 @@ import hashlib
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,10 @@ import numpy as np
 from irtoolkit import __version__
 from irtoolkit.base import analysis
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, sha256
+from irtoolkit.base.files import StrPath, is_file, sha256
 from irtoolkit.base.ids import encode
 from irtoolkit.base.launch import launch
+from irtoolkit.base.paths import beside
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.candidates import candidates_line
 from irtoolkit.ranking.output import Output
@@ -28,7 +28,7 @@ from irtoolkit.retrievers.ordering import separate, untied
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import Segments
 from irtoolkit.runs import Run, provenance
-from irtoolkit.runs.exact_ranks import ranks_path
+from irtoolkit.runs.exact_ranks import RANKS_END
 from irtoolkit.runs.publish import publish
 
 Relevant = Mapping[str, list[str]]
@@ -296,8 +296,8 @@ def _add_texts(digest: Any, ids: Iterable[str], texts: Iterable[Segments]) -> No
 
 def _unchanged(path: StrPath, made: dict[str, Any]) -> bool:
     recorded = (provenance.read_metadata(path) or {}).get("irtoolkit")
-    if not isinstance(recorded, dict) or not Path(path).is_file():
+    if not isinstance(recorded, dict) or not is_file(path):
         return False
-    if made["golds"] is not None and not ranks_path(path).is_file():
+    if made["golds"] is not None and not is_file(beside(path, RANKS_END)):
         return False
     return recorded == {**made, "sha256": sha256(path)}

@@ -7,33 +7,30 @@ candidate set, whatever the depth of the run.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, atomic_text, read_lines, sha256
+from irtoolkit.base.files import StrPath, atomic_text, is_file, read_lines, sha256
+from irtoolkit.base.paths import beside
+
+# What the name of a file of ranks adds to that of its run.
+RANKS_END = ".ranks.tsv"
 
 Ranks = dict[str, dict[str, int]]
 
 
 def ranks_path(run_path: StrPath) -> Path:
-    """Where the exact ranks of a run stand: beside it."""
-    return Path(f"{run_path}.ranks.tsv")
+    """Where the exact ranks of a run are on this machine: beside it."""
+    return Path(f"{run_path}{RANKS_END}")
 
 
 def write_ranks(run_path: StrPath, ranks: Ranks) -> None:
     """Writes the ranks beside their run, which must be there."""
-    with atomic_text(ranks_path(run_path)) as out:
+    with atomic_text(beside(run_path, RANKS_END)) as out:
         out.write(f"# ranks over all candidates of the run with SHA-256 {sha256(run_path)}\n")
         for query_id, docs in ranks.items():
             for doc_id, rank in docs.items():
                 out.write(f"{query_id}\t{doc_id}\t{rank}\n")
-
-
-def remove_ranks(run_path: StrPath) -> None:
-    """Removes the ranks beside a run, if there are any."""
-    with suppress(OSError):
-        ranks_path(run_path).unlink()
 
 
 def read_ranks(run_path: StrPath) -> Ranks | None:
@@ -43,8 +40,8 @@ def read_ranks(run_path: StrPath) -> Ranks | None:
         InputError: they are those of another run, or a line is not query id, document id and a
             rank from 1.
     """
-    path = ranks_path(run_path)
-    if not path.is_file():
+    path = beside(run_path, RANKS_END)
+    if not is_file(path):
         return None
     ranks: Ranks = {}
     remedy = "delete the file, or make the run again"

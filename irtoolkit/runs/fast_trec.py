@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from irtoolkit.base.files import StrPath, is_gzip
+from irtoolkit.base.files import StrPath, is_gzip, local
 from irtoolkit.base.ids import is_word
 from irtoolkit.runs.columns import RUN_FIELDS, RunColumns, whole_number
 
@@ -93,6 +93,7 @@ def _fields(path: StrPath) -> dict[str, Any] | None:
 
 def _plain_bytes(path: StrPath) -> bytes | mmap.mmap | None:
     """The unpacked content of a file; None when it is empty or has a CR inside a line."""
+    path = local(path)
     if is_gzip(path):
         with gzip.open(path, "rb") as packed:
             return _lines_only(packed.read())

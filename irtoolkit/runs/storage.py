@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, atomic_path, atomic_text, is_parquet
+from irtoolkit.base.files import StrPath, atomic_path, atomic_text, is_parquet, local
 from irtoolkit.base.ids import Floats, Ids, Ints, id_array, is_word
 
 # The forms of a run in text.
@@ -137,7 +137,7 @@ def read_parquet(path: StrPath, tag: str) -> tuple[Ids, Ints, Ids, Ints, Floats,
         return InputError(f"not a Parquet run: {found}", file=path, remedy=remedy)
 
     try:
-        table = pq.read_table(path, columns=["query_id", "doc_id", "score"])
+        table = pq.read_table(local(path), columns=["query_id", "doc_id", "score"])
         text = pa.dictionary(pa.int32(), pa.string())
         coded = [table[name].cast(text).unify_dictionaries() for name in ("query_id", "doc_id")]
         scores = table["score"].cast(pa.float64())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath
+from irtoolkit.base.files import StrPath, is_parquet
 from irtoolkit.base.ids import Ints, id_array, offsets_of, rank_ids
 from irtoolkit.measures.judged import within
 from irtoolkit.runs import Run, trec
@@ -69,7 +69,7 @@ class RunFile:
         Raises:
             InputError: the file cannot be read.
         """
-        if not str(path).endswith(".parquet"):
+        if not is_parquet(path):
             return cls(path, trec.parse_run(path, report), report)
         run = Run.read(path)
         numbers = np.arange(1, len(run) + 1)

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
-from pathlib import Path
 from typing import Any
 
 import ir_measures
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.paths import same_place, shown
 from irtoolkit.base.tables import TableCell, TextTable
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.measures.traits import traits
@@ -256,7 +256,7 @@ def _named(runs: Any, names: Sequence[str]) -> dict[str, Any]:
         labels = list(names)
     else:
         labels = [label or _label(one) for label, one in given]
-        files = [Path(fspath(one)).resolve() for _, one in given if _is_path(one)]
+        files = [same_place(one) for _, one in given if _is_path(one)]
         if len(set(files)) != len(files):
             raise InputError("a run is given twice")
     return dict(zip(_distinct(labels), [one for _, one in given], strict=True))
@@ -296,7 +296,7 @@ def _is_row(one: Any) -> bool:
 
 def _label(one: Any) -> str:
     if _is_path(one):
-        return str(fspath(one))
+        return shown(one)
     tag = one.tag if isinstance(one, Run) else getattr(one, "name", None)
     return tag if isinstance(tag, str) and tag else _UNNAMED
 

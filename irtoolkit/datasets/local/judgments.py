@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from irtoolkit.base.files import StrPath, read_lines
+from irtoolkit.base.files import StrPath, local, read_lines
 from irtoolkit.datasets.local.topics import BEIR_HEADER, QREL_FORMATS
 from irtoolkit.runs import Qrels
 
@@ -15,7 +13,8 @@ def read_qrels(path: StrPath) -> Qrels:
     Raises:
         InputError: no such file, or one that has neither form.
     """
+    path = local(path)
     first = next((line for _, line in read_lines(path) if line.strip()), "")
     if first.split("\t") != BEIR_HEADER:
         return Qrels.read(path)
-    return Qrels.from_rows(row[:3] for row in QREL_FORMATS["beir"](Path(path)))
+    return Qrels.from_rows(row[:3] for row in QREL_FORMATS["beir"](path))

@@ -1,0 +1,121 @@
+"""Copies of files at URLs in irtoolkit's cache, and files on their way to a URL."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from irtoolkit.base import remote
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.home import cache_home
+from irtoolkit.base.locks import locked
+from irtoolkit.base.paths import call, url_of, without_credentials
+
+_FOLDER, _UPLOADS = "remote", "uploads"
+# Seconds for which the copy of a version that is there no more is kept: a process may read it.
+_KEPT_SECONDS = 86_400
+# Times that a file may change while it is copied.
+_TRIES = 3
+
+
+def copies_of(url: str) -> Path:
+    """The folder of the copies of what is at a URL."""
+    plain = without_credentials(url_of(url) or url)
+    return cache_home() / _FOLDER / hashlib.sha256(plain.encode()).hexdigest()[:32]
+
+
+def copied(url: str) -> Path:
+    """A file at a URL, copied to this machine where the version that is there has no copy yet.
+
+    Any number of processes may ask for it at once. A copy that was interrupted continues.
+
+    Raises:
+        InputError: there is no such file, it cannot be read, or the disk refuses.
+    """
+    folder, name = copies_of(url), remote.name_of(url)
+    for _ in range(_TRIES):
+        known = remote.file_at(url)
+        version = folder / hashlib.sha256(known.version.encode()).hexdigest()[:16]
+        made = version / name
+        if not made.is_file():
+            with locked(folder / "lock"):
+                if not made.is_file() and not _copy(url, known, made):
+                    continue
+                _forget(folder, version)
+        call(made, url)
+        with suppress(OSError):
+            os.utime(version)
+        return made
+    raise InputError("it changes while it is copied", file=url, remedy="try again later")
+
+
+def _copy(url: str, known: remote.RemoteFile, made: Path) -> bool:
+    """Copies a version; False where it is another one now."""
+    half = made.with_name(f"{made.name}.part")
+    remote.download(url, half, known)
+    if remote.file_at(url) != known:
+        half.unlink()
+        return False
+    half.replace(made)
+    return True
+
+
+def _forget(folder: Path, current: Path) -> None:
+    """Removes the copies of older versions that nobody reads."""
+    for path in folder.iterdir():
+        with suppress(OSError):
+            old = time.time() - path.stat().st_mtime > _KEPT_SECONDS
+            if path.is_dir() and path != current and old:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def uploaded(url: str, *others: str) -> Iterator[list[Path]]:
+    """Yields a path for each URL to write a file to; what is there when the block succeeds is put.
+
+    What is at the other URLs is removed first, so that they never are beside another version of the
+    first; then all are put in their order. Where the block fails, nothing is put. Where putting
+    fails, the files stay on this machine, and the error says where.
+    """
+    home = cache_home() / _FOLDER / _UPLOADS
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix="", dir=home))
+    except OSError as error:
+        raise InputError(f"cannot write: {error.strerror or error}", file=home) from None
+    files = {one: folder / remote.name_of(one) for one in (url, *others)}
+    for one, path in files.items():
+        call(path, one)
+    kept = False
+    try:
+        yield list(files.values())
+        kept = True
+        with locked(copies_of(url) / "put.lock"):
+            _put(files, others)
+        kept = False
+    except InputError as error:
+        if not kept:
+            raise
+        said = f"{error.remedy}; " if error.remedy else ""
+        raise InputError(
+            error.found, file=error.file, remedy=f"{said}the finished file is kept in {folder}"
+        ) from error
+    except OSError as error:
+        raise InputError(f"cannot write: {error.strerror or error}", file=folder) from error
+    finally:
+        if not kept:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _put(files: Mapping[str, Path], others: Sequence[str]) -> None:
+    for url in reversed(others):
+        remote.remove(url)
+    for url, path in files.items():
+        if path.is_file():
+            remote.put(path, url)

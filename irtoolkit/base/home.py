@@ -1,0 +1,27 @@
+"""Where irtoolkit keeps what it can make again: the cache of this machine, and a shared one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from irtoolkit.base.paths import on_disk, url_of
+
+CACHE_VARIABLE = "IRTOOLKIT_CACHE"
+
+
+def cache_home() -> Path:
+    """The cache folder: $IRTOOLKIT_CACHE, or else irtoolkit/ in the user's cache folder.
+
+    Where the variable names a URL, this is the folder of this machine in front of it.
+    """
+    named = os.environ.get(CACHE_VARIABLE)
+    if named and url_of(named) is None:
+        return on_disk(named).absolute()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "irtoolkit"
+
+
+def shared_cache() -> str | None:
+    """The URL of a cache that machines share, where $IRTOOLKIT_CACHE names one."""
+    named = os.environ.get(CACHE_VARIABLE)
+    return url_of(named) if named else None

@@ -1,0 +1,108 @@
+"""Names of files: paths of this machine, and URLs.
+
+A URL is `PROTOCOL://...`. `file://` URLs are paths of this machine. A URL that went through pathlib has
+lost one of its slashes (`s3:/bucket/x`); it is taken for what it was.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+StrPath = str | os.PathLike[str]
+
+# A single letter is a drive of Windows.
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/{1,2}(?=[^/]|/|$)(.*)", re.DOTALL)
+_IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://[^\s'\"]+")
+# Protocols in which an @ separates the container from the account.
+_ACCOUNTS = ("abfs", "abfss", "az", "wasb", "wasbs")
+# Parts of a query that name a version; others may be a signature.
+_VERSIONS = ("versionid=", "generation=", "download=")
+
+# Copies on this machine, and the URLs that they are called by in messages.
+_copies: dict[str, str] = {}
+
+
+def url_of(path: object) -> str | None:
+    """The URL that a name is, or None for a path of this machine and for anything else."""
+    if not isinstance(path, str | os.PathLike):
+        return None
+    name = os.fspath(path)
+    found = _URL.match(name) if isinstance(name, str) else None
+    if found is None or found[1].lower() in ("file", "local"):
+        return None
+    return f"{found[1].lower()}://{found[2].replace(os.sep, '/')}"
+
+
+def is_url(path: object) -> bool:
+    """Whether a name is a URL of another place than this machine's files."""
+    return url_of(path) is not None
+
+
+def on_disk(path: StrPath) -> Path:
+    """A path of this machine, which may be written as a file:// URL."""
+    name = os.fspath(path)
+    found = _URL.match(name)
+    if found is not None and found[1].lower() in ("file", "local"):
+        name = unquote(found[2]) if found[2].startswith("/") else f"/{unquote(found[2])}"
+    return Path(name)
+
+
+def place_of(path: StrPath) -> str | Path:
+    """A URL as text, or a path of this machine."""
+    return url_of(path) or on_disk(path)
+
+
+def beside(path: StrPath, end: str) -> str | Path:
+    """The file whose name is that of another one with an end added."""
+    place = place_of(path)
+    return f"{place}{end}" if isinstance(place, str) else Path(f"{place}{end}")
+
+
+def joined(folder: StrPath, *names: str) -> str | Path:
+    """A file in a folder."""
+    place = place_of(folder)
+    return (
+        "/".join((place.rstrip("/"), *names)) if isinstance(place, str) else place.joinpath(*names)
+    )
+
+
+def same_place(path: StrPath) -> str:
+    """One text for all spellings of a place."""
+    place = place_of(path)
+    return place if isinstance(place, str) else str(place.resolve())
+
+
+def without_credentials(text: str) -> str:
+    """A text in which URLs have no user names, passwords, tokens or signatures."""
+    return _IN_TEXT.sub(lambda found: _plain(found[0]), text) if "://" in text else text
+
+
+def _plain(url: str) -> str:
+    protocol, _, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    if protocol.lower() not in _ACCOUNTS:
+        authority = authority.rpartition("@")[2]
+    path, mark, query = path.partition("?")
+    kept = [part for part in query.split("&") if part.lower().startswith(_VERSIONS)]
+    return f"{protocol}://{authority}{slash}{path}{mark if kept else ''}{'&'.join(kept)}"
+
+
+def call(copy: Path, url: str) -> None:
+    """Makes messages call a copy on this machine by the URL that it is of."""
+    _copies[str(copy)] = without_credentials(url)
+
+
+def as_given(text: str) -> str:
+    """A text of a message, in which copies are called by their URLs, without credentials."""
+    for copy, url in _copies.items():
+        if copy in text:
+            text = text.replace(copy, url)
+    return without_credentials(text)
+
+
+def shown(path: StrPath) -> str:
+    """A path or URL as messages and records name it."""
+    return as_given(str(url_of(path) or os.fspath(path)))

@@ -1,0 +1,266 @@
+"""Files at URLs, through fsspec: looked at, copied here, put there, removed.
+
+Whatever goes wrong is one InputError, which says what was asked for and what to do. Nothing here
+waits without an end: connections and reads have the time limits of their libraries, and failures
+that may pass are tried again a few times.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.paths import url_of
+from irtoolkit.base.progress import tqdm
+from irtoolkit.base.remote_errors import protocol_of, reaching, said
+
+# Bytes that are copied at once, and from which on a copy shows a bar.
+_PIECE, _SHOWN = 1 << 25, 1 << 24
+# Where a file appears only when all of it is there.
+_OBJECT_STORES = ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "hf", "memory", "http", "https")
+_BUCKETS = ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az")
+# What reads and writes a protocol, by what is installed for it.
+_PACKAGES = {
+    "s3": "irtoolkit[remote]", "s3a": "irtoolkit[remote]", "gs": "gcsfs", "gcs": "gcsfs",
+    "abfs": "adlfs", "abfss": "adlfs", "az": "adlfs", "hf": "huggingface_hub",
+    "http": "aiohttp", "https": "aiohttp", "sftp": "paramiko", "ssh": "paramiko",
+}  # fmt: skip
+
+
+class RemoteFile(NamedTuple):
+    """A file at a URL.
+
+    Attributes:
+        bytes: its size, or None where the server does not say.
+        version: changes with its content.
+    """
+
+    bytes: int | None
+    version: str
+
+
+def filesystem(url: str) -> tuple[Any, str]:
+    """fsspec's file system of a URL, and the path there.
+
+    Raises:
+        InputError: no such protocol, or what it needs is not installed.
+    """
+    try:
+        import fsspec
+    except ImportError:
+        raise needs_extra("fsspec", "remote") from None
+    protocol = protocol_of(url)
+    try:
+        known, path = fsspec.core.url_to_fs(url, **_options(protocol))
+    except ImportError:
+        package = _PACKAGES.get(protocol, f"fsspec's package for {protocol}")
+        raise InputError(
+            f"{protocol}:// needs a package that is not installed",
+            file=url,
+            remedy=f"pip install '{package}'",
+        ) from None
+    except ValueError as error:
+        if protocol in fsspec.available_protocols():
+            raise InputError(f"not a URL that can be used: {error}", file=url) from None
+        raise InputError(
+            f"no protocol {protocol}://",
+            file=url,
+            remedy="use s3, gs, hf, https, memory, or another one of fsspec",
+        ) from None
+    # Other processes change what is there.
+    known.invalidate_cache()
+    return known, path
+
+
+def _options(protocol: str) -> Mapping[str, Any]:
+    return {"use_listings_cache": False} if protocol in ("s3", "s3a", "gs", "gcs") else {}
+
+
+def look(url: str) -> Mapping[str, Any] | None:
+    """What a file system says of a file or folder; None where there is none.
+
+    Raises:
+        InputError: it cannot be asked.
+    """
+    known, path = filesystem(url)
+    with reaching(url):
+        try:
+            found: Mapping[str, Any] = known.info(path)
+        except FileNotFoundError:
+            return None
+    return found
+
+
+def is_file(url: str) -> bool:
+    """Whether there is a file at a URL; errors as for `look`."""
+    found = look(url)
+    return found is not None and found.get("type") != "directory"
+
+
+def is_folder(url: str) -> bool:
+    """Whether something is under a URL; errors as for `look`."""
+    found = look(url)
+    return found is not None and found.get("type") == "directory"
+
+
+def file_at(url: str) -> RemoteFile:
+    """The file at a URL.
+
+    Raises:
+        InputError: there is none, it is a folder, or it cannot be asked for.
+    """
+    found = look(url)
+    if found is None:
+        raise said(FileNotFoundError(), url, "read")
+    if found.get("type") == "directory":
+        raise InputError("cannot read: a folder, not a file", file=url)
+    return _described(found)
+
+
+def _described(found: Mapping[str, Any]) -> RemoteFile:
+    names = ("ETag", "etag", "md5Hash", "content_md5", "blob_id", "generation", "VersionId")
+    marks = [f"{name}={found[name]}" for name in names if found.get(name)]
+    if not marks:
+        times = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
+        marks = [f"{name}={found[name]}" for name in times if found.get(name)]
+    return RemoteFile(found.get("size"), " ".join([f"size={found.get('size')}", *marks]))
+
+
+def files_under(url: str) -> dict[str, RemoteFile]:
+    """The files under a URL, by their names from there; none where there is nothing."""
+    known, path = filesystem(url)
+    with reaching(url):
+        found: Mapping[str, Any] = known.find(path, detail=True)
+    root = path.rstrip("/") + "/"
+    return {
+        name.removeprefix(root): _described(about)
+        for name, about in sorted(found.items())
+        if name.startswith(root)
+    }
+
+
+def download(url: str, target: Path, known: RemoteFile) -> None:
+    """Copies a file to a path of this machine; continues with what is there of it already.
+
+    Args:
+        url: the file.
+        target: what is there is the beginning of the same version.
+        known: the file as it was looked at.
+
+    Raises:
+        InputError: it cannot be read, is no longer as long as it was, or the disk refuses.
+    """
+    files, path = filesystem(url)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if known.bytes is None or protocol_of(url) in ("http", "https"):
+            with reaching(url):
+                files.get_file(path, str(target))
+        else:
+            _pieces(url, files, path, target, known.bytes)
+        have = target.stat().st_size
+    except OSError as error:
+        raise InputError(
+            f"cannot copy to this machine: {error.strerror or error}",
+            file=url,
+            remedy=f"free some space in {target.parent}, or set IRTOOLKIT_CACHE to another folder",
+        ) from None
+    if known.bytes is not None and have != known.bytes:
+        target.unlink()
+        raise InputError(f"the copy has {have:,} bytes, not {known.bytes:,}", file=url)
+
+
+def _pieces(url: str, files: Any, path: str, target: Path, size: int) -> None:
+    with open(target, "ab") as out:
+        done = out.tell()
+        if done > size:
+            out.truncate(0)
+            done = 0
+        with tqdm(
+            total=size, initial=done, desc=f"copying {target.name}", unit="B", unit_scale=True,
+            disable=None if size >= _SHOWN else True,
+        ) as bar:  # fmt: skip
+            while done < size:
+                with reaching(url):
+                    piece = files.cat_file(path, start=done, end=min(done + _PIECE, size))
+                if not piece:
+                    break
+                out.write(piece)
+                done += len(piece)
+                bar.update(len(piece))
+
+
+def put(local: Path, url: str) -> None:
+    """Puts a file at a URL, where it appears whole or not at all.
+
+    Raises:
+        InputError: it cannot be written there.
+    """
+    files, path = filesystem(url)
+    with reaching(url, "write"):
+        if protocol_of(url) in _OBJECT_STORES:
+            files.put_file(str(local), path)
+            return
+        folder, _, name = path.rpartition("/")
+        files.makedirs(folder, exist_ok=True)
+        half = f"{folder}/.{name}.{os.getpid()}.tmp"
+        files.put_file(str(local), half)
+        files.mv(half, path)
+
+
+def remove(url: str) -> None:
+    """Removes a file, if it is there.
+
+    Raises:
+        InputError: it cannot be removed.
+    """
+    files, path = filesystem(url)
+    with reaching(url, "write"):
+        try:
+            if files.info(path).get("type") != "directory":
+                files.rm_file(path)
+        except FileNotFoundError:
+            return
+
+
+def refuse_unreachable(url: str, *, folder: bool = False) -> None:
+    """Refuses a place where nothing can be written, before the work whose result goes there.
+
+    Whether there is permission to write shows only when the result is written.
+
+    Raises:
+        InputError: no such protocol, bucket or credentials, or its server does not answer.
+    """
+    files, path = filesystem(url)
+    if protocol_of(url) in ("http", "https"):
+        raise InputError("cannot write: web addresses can only be read", file=url)
+    buckets = protocol_of(url) in _BUCKETS
+    root, _, name = path.lstrip("/").partition("/")
+    if not folder and (not name_of(url) or (buckets and not name)):
+        raise InputError("cannot write: the URL names no file", file=url)
+    with reaching(url, "write"):
+        try:
+            if files.info(path)["type"] == "directory" and not folder:
+                raise InputError("cannot write: a folder, not a file", file=url)
+        except PermissionError:
+            return  # of what is not there, some stores say so
+        except FileNotFoundError:
+            if buckets:
+                with suppress(PermissionError):
+                    files.info(root)
+
+
+def name_of(url: str) -> str:
+    """The last part of a URL, without a query.
+
+    Raises:
+        InputError: it has none.
+    """
+    name = (url_of(url) or url).partition("?")[0].rpartition("/")[2]
+    if not name:
+        raise InputError("the URL names no file", file=url)
+    return name

@@ -1,0 +1,71 @@
+"""What file systems raise, in one clear line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from irtoolkit.base.errors import InputError
+
+_LOG_IN = {
+    "s3": "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    "gs": "run gcloud auth application-default login",
+    "hf": "run hf auth login, or set HF_TOKEN",
+}
+_REACH = {
+    "s3": "check the network, AWS_ENDPOINT_URL and AWS_REGION",
+    "hf": "check the network, and that HF_HUB_OFFLINE is not set",
+}
+_ALIASES = {"s3a": "s3", "gcs": "gs"}
+
+
+def protocol_of(url: str) -> str:
+    """The protocol of a URL, such as s3."""
+    return url.partition("://")[0].lower()
+
+
+@contextmanager
+def reaching(url: str, doing: str = "read") -> Iterator[None]:
+    """Turns what a file system raises into an InputError.
+
+    Args:
+        url: what is asked for.
+        doing: "read" or "write".
+    """
+    try:
+        yield
+    except (InputError, KeyboardInterrupt, GeneratorExit):
+        raise
+    except Exception as error:  # each file system has its own
+        raise said(error, url, doing) from error
+
+
+def said(error: Exception, url: str, doing: str) -> InputError:
+    """The error for what a file system raised; arguments as for `reaching`."""
+    protocol = _ALIASES.get(protocol_of(url), protocol_of(url))
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    reason = " ".join(str(error).split())
+    if kinds & {"NoCredentialsError", "PartialCredentialsError", "ProfileNotFound"} or (
+        "credentials" in reason.lower() and not isinstance(error, PermissionError)
+    ):
+        remedy = _LOG_IN.get(protocol, "log in as its file system asks for")
+        return InputError(f"cannot {doing}: no credentials", file=url, remedy=remedy)
+    if isinstance(error, FileNotFoundError):
+        return InputError(
+            f"cannot {doing}: no such file, folder or bucket", file=url, remedy="check the name"
+        )
+    if isinstance(error, PermissionError):
+        return InputError(
+            f"cannot {doing}: no permission (403), or nothing of that name that may be seen",
+            file=url,
+            remedy=_LOG_IN.get(protocol, "check the name and your permissions"),
+        )
+    if kinds & {
+        "ConnectionError", "TimeoutError", "ConnectTimeoutError", "ReadTimeoutError", "ClientConnectorError",
+        "EndpointConnectionError", "ConnectionClosedError", "ClientConnectionError", "OfflineModeIsEnabled",
+        "HTTPClientError", "FSTimeoutError",
+    }:  # fmt: skip
+        remedy = _REACH.get(protocol, "check the network")
+        return InputError(f"cannot {doing}: its server does not answer", file=url, remedy=remedy)
+    told = getattr(error, "strerror", None) or reason or type(error).__name__
+    return InputError(f"cannot {doing}: {told}", file=url)

@@ -1,0 +1,89 @@
+"""Names of files: what is a URL, and what of it is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.paths import (
+    beside,
+    call,
+    is_url,
+    joined,
+    on_disk,
+    place_of,
+    same_place,
+    shown,
+    url_of,
+    without_credentials,
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [
+        ("s3://bucket/a b.run", "s3://bucket/a b.run"),
+        ("S3://bucket/x", "s3://bucket/x"),
+        ("memory://x.run", "memory://x.run"),
+        ("memory:/x.run", "memory://x.run"),
+        (Path("s3://bucket/x.run"), "s3://bucket/x.run"),
+        (Path("hf://datasets/a/b") / "c.jsonl", "hf://datasets/a/b/c.jsonl"),
+        ("abfs://box@account.dfs.core.windows.net/x", "abfs://box@account.dfs.core.windows.net/x"),
+    ],
+)
+def test_a_url_is_known_by_its_protocol(name: str | Path, url: str) -> None:
+    assert url_of(name) == url
+    assert is_url(name)
+    assert place_of(name) == url
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["x.run", "/a/b", "C:/runs/x.run", "C:\\runs", "csfcube/sample", "a:b", "file:///x", "", "-", "s3:x", 7],
+)  # fmt: skip
+def test_other_names_are_of_this_machine(name: object) -> None:
+    assert not is_url(name)
+
+
+def test_a_file_url_is_a_path() -> None:
+    assert on_disk("file:///tmp/a%20b.run") == Path("/tmp/a b.run")
+    assert on_disk(Path("file:///tmp/x")) == Path("/tmp/x")
+    assert place_of("file:///tmp/x") == Path("/tmp/x")
+
+
+def test_names_are_put_together_on_both_sides() -> None:
+    assert beside("s3://b/x.run", ".ranks.tsv") == "s3://b/x.run.ranks.tsv"
+    assert beside("x.run", ".ranks.tsv") == Path("x.run.ranks.tsv")
+    assert joined("s3://b/idx/", "manifest.json") == "s3://b/idx/manifest.json"
+    assert joined("idx", "a", "b") == Path("idx/a/b")
+    assert same_place("s3://b/x") == same_place(Path("s3://b/x"))
+    assert same_place("./x") == same_place("x")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("s3://KEY:SECRET@bucket/x", "s3://bucket/x"),
+        ("https://TOKEN@host/x.run", "https://host/x.run"),
+        ("https://host/x?X-Amz-Signature=abc&X-Amz-Credential=K", "https://host/x"),
+        ("s3://bucket/x?versionId=v1", "s3://bucket/x?versionId=v1"),
+        ("abfs://box@account/x", "abfs://box@account/x"),
+        ("hf://datasets/a/b@main/x", "hf://datasets/a/b@main/x"),
+        ("from ftp://u:p@h/x, to s3://b/y", "from ftp://h/x, to s3://b/y"),
+        ("no URL: a@b", "no URL: a@b"),
+    ],
+)
+def test_no_credentials_are_shown(given: str, said: str) -> None:
+    assert without_credentials(given) == said
+    error = InputError(f"found in {given}", file=given, remedy=f"look at {given}")
+    for secret in ("SECRET", "TOKEN", "abc"):
+        assert secret not in str(error)
+
+
+def test_a_copy_is_called_by_its_url() -> None:
+    call(Path("/cache/remote/1234/x.run"), "s3://u:p@b/x.run")
+    error = InputError("bad line", file=Path("/cache/remote/1234/x.run"), line=3)
+    assert str(error) == "s3://b/x.run:3: bad line"
+    assert shown("/cache/remote/1234/x.run") == "s3://b/x.run"
