@@ -86,7 +86,7 @@ def index(
     Args:
         data: a dataset or its id, or documents, as `load` takes them.
         system: a retriever, a system of a paper, or a model.
-        path: a folder to keep the index in.
+        path: a folder or URL to keep the index in.
         ids: with a list of strings: the ids of the documents.
         replace: whether another index under the path is replaced.
         progress: whether to show a progress bar.
@@ -98,24 +98,23 @@ def index(
     """
     from irtoolkit.datasets.memory import DEFAULT_NAME, is_text_file
     from irtoolkit.ranking.build_index import build
+    from irtoolkit.ranking.index_sources import data_name
     from irtoolkit.ranking.session_index import SessionIndex
     from irtoolkit.ranking.systems import system_of
 
     is_file = isinstance(data, str | PathLike) and is_text_file(str(data))
-    dataset = load(data, ids=ids, name=Path(data).name if is_file else DEFAULT_NAME)
+    dataset = load(data, ids=ids, name=data_name(data) if is_file else DEFAULT_NAME)
     found = system_of(system, settings, dataset.parts)
     if path is None and (dataset.docs_key is None or found.retriever.kept() is None):
         return SessionIndex(dataset, found)
-    return build(
-        dataset, found, None if path is None else Path(path), replace=replace, progress=progress
-    )
+    return build(dataset, found, path, replace=replace, progress=progress)
 
 
 def open_index(path: StrPath, system: str | None = None, **settings: Any) -> Index:
-    """An index that is kept in a folder.
+    """An index that is kept in a folder, or at a URL.
 
     Args:
-        path: the folder.
+        path: the folder or URL. What is at a URL is copied to this machine once.
         system: what searches; by default what the index was built for. An index of "bm25" serves
             "ql" and "tfidf", too.
         settings: of the search, such as k1, in place of those the index was built with.
@@ -127,10 +126,10 @@ def open_index(path: StrPath, system: str | None = None, **settings: Any) -> Ind
     if system is None:
         from irtoolkit.ranking.kept import KeptIndex
 
-        return KeptIndex(Path(path), settings)
+        return KeptIndex(path, settings)
     from irtoolkit.ranking.build_index import folder_index
 
-    return folder_index(Path(path), system, settings)
+    return folder_index(path, system, settings)
 
 
 def retrieve(

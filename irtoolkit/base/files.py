@@ -64,18 +64,6 @@ def is_file(path: StrPath) -> bool:
     return on_disk(path).is_file()
 
 
-def remove(path: StrPath) -> None:
-    """Removes a file on this machine or at a URL, if it is there and can be removed."""
-    url = url_of(path)
-    if url is not None:
-        from irtoolkit.base import remote
-
-        remote.remove(url)
-    else:
-        with suppress(OSError):
-            on_disk(path).unlink()
-
-
 @contextmanager
 def atomic_path(path: StrPath) -> Iterator[Path]:
     """Yields a temporary file that becomes `path` when the block succeeds.

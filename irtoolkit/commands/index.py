@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
@@ -69,8 +68,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    from irtoolkit.ranking.build_index import build, dataset_with, folder_index, open_kept
-    from irtoolkit.ranking.kept import is_index
+    from irtoolkit.indexes.remote import is_index
+    from irtoolkit.ranking.build_index import build, folder_index, open_kept
+    from irtoolkit.ranking.index_sources import dataset_with
     from irtoolkit.ranking.systems import find_system
 
     if args.memory < 1:
@@ -100,7 +100,7 @@ def execute(args: argparse.Namespace) -> None:
         if args.add:
             if args.output is None:
                 raise InputError("--add needs the index", remedy="name it with --output FOLDER")
-            known = folder_index(Path(args.output), args.system, settings, data.parts)
+            known = folder_index(args.output, args.system, settings, data.parts)
             index = known.add(data, memory=memory)
         else:
             found = find_system(args.system or "bm25", settings, data.parts)
@@ -118,7 +118,7 @@ def _tell(index: KeptIndex) -> None:
     shards = f"{len(kept.shards):,} shard{'s' if len(kept.shards) != 1 else ''}"
     deleted = f" and {gone:,} deleted" if gone else ""
     shown = f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{size / 1e3:,.1f} kB"
-    print(printable(str(index.folder)))
+    print(printable(index.name))
     print(f"  {len(index):,} documents{deleted} in {shards}, {shown}")
     for source in kept.sources:
         print(f"  from {printable(source.name)}: {source.documents:,}")

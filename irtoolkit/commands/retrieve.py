@@ -71,7 +71,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.ranking.candidates import usual_depth
     from irtoolkit.ranking.from_index import can_rank, rank_corpus
-    from irtoolkit.ranking.kept import is_index
     from irtoolkit.ranking.output import Output
     from irtoolkit.ranking.produce import has_nothing_to_do, produce
     from irtoolkit.ranking.systems import find_system
@@ -82,7 +81,7 @@ def execute(args: argparse.Namespace) -> None:
         args.dataset, args.system = settings.pop("index"), args.dataset
         _rank_index(args, settings)
         return
-    if args.dataset is not None and is_index(args.dataset):
+    if args.dataset is not None and _names_index(args.dataset):
         _rank_index(args, settings)
         return
     if args.system is None:
@@ -103,7 +102,16 @@ def execute(args: argparse.Namespace) -> None:
     _tell(args.output, run, system.on(dataset.lang), settings)
 
 
+def _names_index(given: str) -> bool:
+    """Whether an argument is an index and no file of documents."""
+    from irtoolkit.datasets.memory import is_text_file
+    from irtoolkit.indexes.remote import is_index
+
+    return not is_text_file(given) and is_index(given)
+
+
 def _rank_index(args: argparse.Namespace, settings: dict[str, Any]) -> None:
+    from irtoolkit.base.paths import shown
     from irtoolkit.datasets.replaced import queries_of_files
     from irtoolkit.ranking.from_index import rank_index
     from irtoolkit.ranking.output import Output
@@ -116,7 +124,7 @@ def _rank_index(args: argparse.Namespace, settings: dict[str, Any]) -> None:
         raise InputError(f"the index {args.dataset} has no pools", remedy="leave --candidates out")
     if launch().helps:
         return
-    queries = queries_of_files(args.dataset, args.topics, args.qrels)
+    queries = queries_of_files(shown(args.dataset), args.topics, args.qrels)
     output = Output(args.output, args.output_format, say=note)
     run, system = rank_index(
         args.dataset, args.system, settings, queries, depth=args.depth, output=output

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import atomic_text, sha256
+from irtoolkit.base.files import StrPath, atomic_text, sha256
 from irtoolkit.indexes.damage import DamagedIndexError
 
 # Raised by hand when the files of an index mean something else.
@@ -18,7 +18,8 @@ FORMAT = 2
 NAME = "manifest.json"
 # The manifest of an index that is built in place of one that is there until it is complete.
 REPLACEMENT = "replacement.json"
-_SHARD = "shard.json"
+# The list of the files of a shard.
+LISTING = "shard.json"
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,19 @@ class Manifest:
                 f"{folder} is not an index", remedy="make one with irtoolkit index DATASET bm25"
             )
         try:
-            content = json.loads(path.read_text("utf-8"))
+            return cls.parse(path.read_text("utf-8"), path)
+        except (OSError, ValueError) as error:
+            raise DamagedIndexError(f"damaged: {error}", file=path) from None
+
+    @classmethod
+    def parse(cls, text: str, path: StrPath) -> Manifest:
+        """The manifest of a text, which is that of a file.
+
+        Raises:
+            DamagedIndexError: it is damaged, or of another format.
+        """
+        try:
+            content = json.loads(text)
             number = content["format"]
             if number == FORMAT:
                 digest = content.pop("sha256", None)
@@ -108,7 +121,7 @@ class Manifest:
                 shards = tuple(ShardEntry(**entry) for entry in content.pop("shards"))
                 sources = tuple(Source(**entry) for entry in content.pop("sources"))
                 return cls(**content, shards=shards, sources=sources)
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError) as error:
             raise DamagedIndexError(f"damaged: {error}", file=path) from None
         raise DamagedIndexError(
             f"format {number} is not {FORMAT}, which this version reads", file=path
@@ -150,11 +163,11 @@ def seal(folder: Path, documents: int) -> str:
     files = {
         path.name: {"bytes": path.stat().st_size, "sha256": sha256(path)}
         for path in sorted(folder.iterdir())
-        if path.name != _SHARD
+        if path.name != LISTING
     }
-    with atomic_text(folder / _SHARD) as out:
+    with atomic_text(folder / LISTING) as out:
         json.dump({"documents": documents, "files": files}, out, indent=1)
-    return sha256(folder / _SHARD)
+    return sha256(folder / LISTING)
 
 
 def check_shard(folder: Path, entry: ShardEntry, *, content: bool = False) -> None:
@@ -168,7 +181,7 @@ def check_shard(folder: Path, entry: ShardEntry, *, content: bool = False) -> No
     Raises:
         DamagedIndexError: names the file.
     """
-    listing = folder / _SHARD
+    listing = folder / LISTING
     if not listing.is_file() or sha256(listing) != entry.sha256:
         raise DamagedIndexError("missing or damaged", file=listing)
     for name, known in json.loads(listing.read_text("utf-8"))["files"].items():

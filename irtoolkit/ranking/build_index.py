@@ -5,23 +5,25 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from dataclasses import replace as replaced
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.paths import StrPath, is_url, on_disk, url_of
 from irtoolkit.datasets.cache import cache_home
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
-from irtoolkit.datasets.memory import dataset_at, dataset_of_texts, is_text_file
+from irtoolkit.datasets.memory import is_text_file
 from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes import writer
 from irtoolkit.indexes.form import KeptForm
 from irtoolkit.indexes.manifest import Manifest, Source
+from irtoolkit.indexes.remote import is_index, local_index
+from irtoolkit.indexes.remote_writer import remade
 from irtoolkit.indexes.shards import clean, opened, written
 from irtoolkit.ranking.index_folder import (
     KEPT,
@@ -30,18 +32,17 @@ from irtoolkit.ranking.index_folder import (
     other_documents,
     refuse_changed,
     refuse_foreign,
+    refuse_foreign_at,
     refuse_other,
 )
+from irtoolkit.ranking.index_sources import dataset_with, reading_of, source_of
 from irtoolkit.ranking.kept import KeptIndex
 from irtoolkit.ranking.produce import refuse_missing
 from irtoolkit.ranking.session_index import refuse_unindexable
 from irtoolkit.ranking.systems import System, find_system
-from irtoolkit.retrievers.texts import BLOCK_DOCS, DEFAULT_VIEW, text_batches
+from irtoolkit.retrievers.texts import DEFAULT_VIEW
 
 _log = logging.getLogger(__name__)
-
-# Documents that are read at once, and characters from which on they make a block.
-_READ_DOCS, _BLOCK_CHARACTERS = 1 << 9, 1 << 24
 
 
 def open_kept(
@@ -50,7 +51,7 @@ def open_kept(
     """The index of a folder, or that of a dataset and a system in irtoolkit's cache.
 
     Args:
-        index: the folder, or a dataset's id.
+        index: the folder or URL, or a dataset's id.
         system: the name of the system; by default the one that a folder was built for, and bm25 for
             a dataset.
         settings: of the search.
@@ -59,8 +60,8 @@ def open_kept(
     Raises:
         InputError: there is no such index.
     """
-    if (Path(index) / manifests.NAME).is_file():
-        return folder_index(Path(index), system, settings)
+    if (is_url(index) and not is_text_file(index)) or is_index(index):
+        return folder_index(index, system, settings)
     if Path(index).is_dir():
         Manifest.read(Path(index))
     system = system or "bm25"
@@ -83,9 +84,9 @@ def open_kept(
 
 
 def folder_index(
-    folder: Path, system: str | None, settings: Mapping[str, Any], dataset: DatasetId | str = ""
+    folder: StrPath, system: str | None, settings: Mapping[str, Any], dataset: DatasetId | str = ""
 ) -> KeptIndex:
-    """The index of a folder, searched by what it was built for unless another system is named.
+    """The index of a folder or URL, searched by what it was built for unless another system is named.
 
     `dataset` tells systems of one name apart.
 
@@ -97,12 +98,12 @@ def folder_index(
     other = find_system(system, settings, dataset)
     index = KeptIndex(folder, _given(other), other.retriever.name)
     if other.task.doc not in (DEFAULT_VIEW, index.manifest.view):
-        raise other_documents(folder, f"doc={index.manifest.view}")
+        raise other_documents(index.folder, f"doc={index.manifest.view}")
     return index
 
 
 def build(
-    data: Dataset, system: System, folder: Path | str | None = None, *, memory: int = writer.MEMORY,
+    data: Dataset, system: System, folder: StrPath | None = None, *, memory: int = writer.MEMORY,
     replace: bool = False, progress: bool = True,
 ) -> KeptIndex:  # fmt: skip
     """The index of a dataset's documents, built where it is not there yet.
@@ -111,7 +112,7 @@ def build(
         data: the documents.
         system: what will search them.
         folder: where the index goes; by default irtoolkit's cache folder, under a name that says
-            what was indexed and how.
+            what was indexed and how. What goes to a URL is built on this machine first.
         memory: bytes that are used for postings while a shard is built; sets the size of shards.
         replace: whether another index in the folder is replaced.
         progress: whether to show a bar on a terminal.
@@ -124,7 +125,10 @@ def build(
     refuse_missing(system)
     system = system.on(data.lang)
     form = form_of(system)
-    place = kept_folder(data, system) if folder is None else Path(folder)
+    url = url_of(folder)
+    if url is not None:
+        return _build_at(url, data, system, memory, replace, progress)
+    place = kept_folder(data, system) if folder is None else on_disk(folder)
     made = Manifest(
         form.kind, system.retriever.name, system.retriever.settings(), system.task.doc,
         dict(form.settings), given=_given(system),
@@ -152,9 +156,30 @@ def build(
     return _opened(place, system)
 
 
-def _opened(place: Path, system: System) -> KeptIndex:
+def _build_at(
+    url: str, data: Dataset, system: System, memory: int, replace: bool, progress: bool
+) -> KeptIndex:
+    """The index at a URL, built on this machine and put there where it is not there yet."""
+    form, source = form_of(system), source_of(data, system.task.doc)
+    if is_index(url):
+        copy = local_index(url, [])
+        if not replace and _is_built(copy, form, source):
+            index = _opened(url, system)
+            index.was_there = True
+            return index
+        if not replace:
+            refuse_changed(Manifest.read(copy), source, copy)
+    else:
+        refuse_foreign_at(url)
+    purpose = f"build {kept_folder(data, system).name} {_given(system)}"
+    with remade(url, purpose, empty=True) as folder:
+        build(data, system, folder, memory=memory, progress=progress)
+    return _opened(url, system)
+
+
+def _opened(place: StrPath, system: System) -> KeptIndex:
     """An index as a system searches it."""
-    known = Manifest.read(place)
+    known = Manifest.read(local_index(place, []))
     return KeptIndex(place, searched_with(known, system), system.retriever.name)
 
 
@@ -194,62 +219,6 @@ def _replacing(place: Path, made: Manifest, source: Source) -> Iterator[writer.T
     with written(place):
         (place / manifests.REPLACEMENT).replace(place / manifests.NAME)
     clean(place, Manifest.read(place))
-
-
-def reading_of(data: Dataset, view: str) -> writer.Reading:
-    """The documents of a dataset, to be put into an index."""
-
-    def blocks(start: int) -> Iterator[writer.DocumentBlock]:
-        ids: list[str] = []
-        texts: list[Any] = []
-        size = 0
-        for more_ids, more in text_batches(data, view, start, _READ_DOCS):
-            ids, texts = ids + more_ids, texts + more
-            size += sum(len(part) for text in more for part in text)
-            # Whatever the number that it began with, a block ends after the same document.
-            if len(ids) >= BLOCK_DOCS or size >= _BLOCK_CHARACTERS:
-                yield writer.DocumentBlock(ids, texts)
-                ids, texts, size = [], [], 0
-        if ids:
-            yield writer.DocumentBlock(ids, texts)
-
-    count: Callable[[], int] | None = getattr(data, "docs_count", None)
-    return writer.Reading(source_of(data, view), blocks, None if count is None else count())
-
-
-def source_of(data: Dataset, view: str) -> Source:
-    """Where documents come from, with a hash of what they are.
-
-    They are read for it where nothing else tells whether they have changed.
-    """
-    key = data.docs_key
-    if key is None:
-        # Handlers of other packages may have no store.
-        store: Any = data.docs_store() if hasattr(data, "docs_store") else None
-        if hasattr(store, "built") and not store.built():
-            store.build()
-            key = data.docs_key
-    if key is None:
-        digest = hashlib.sha256()
-        for ids, texts in text_batches(data, view, 0, _READ_DOCS):
-            for doc_id, segments in zip(ids, texts, strict=True):
-                line = "\x1f".join((doc_id, *segments, "\x1e"))
-                digest.update(line.encode(errors="surrogatepass"))
-        key = f"texts-{digest.hexdigest()[:40]}"
-    return Source(data.id, key)
-
-
-def dataset_with(data: Any) -> Dataset:
-    """The dataset that has some documents: itself, one of an id, or of texts that are given.
-
-    Those of a file have the name of the file.
-    """
-    if isinstance(data, str | PathLike) and is_text_file(str(data)):
-        return dataset_of_texts(data, name=Path(data).name)
-    if isinstance(data, str | PathLike) and Path(data).exists():
-        return dataset_at(str(data))
-    named = isinstance(data, Dataset | str) or hasattr(data, "docs_iter")
-    return Dataset.of(data) if named else dataset_of_texts(data)
 
 
 def form_of(system: System) -> KeptForm:

@@ -6,7 +6,6 @@ import hashlib
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from irtoolkit import __version__
@@ -93,7 +92,7 @@ def rank_index(
             f"setting {fixed} is not one of a search of an index",
             remedy="name the dataset in place of the index",
         )
-    index = folder_index(Path(folder), system, settings)
+    index = folder_index(folder, system, settings)
     name = index.searched_by if system is None else find_system(system, settings).name
     made = System(name, index.retriever, TaskSettings(doc=index.manifest.view))
     target = output if output is None or isinstance(output, Output) else Output(output)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.locks import locked
+from irtoolkit.base.remote import files_under
 from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.form import KeptForm
@@ -107,6 +108,16 @@ def refuse_foreign(folder: Path) -> None:
                 f"the folder {folder} holds {others[0]}, which is no part of an index",
                 remedy="name an empty folder or a new one",
             )
+
+
+def refuse_foreign_at(url: str) -> None:
+    """Refuses a URL with something else under it."""
+    others = [name for name in files_under(url) if not _is_own(name.partition("/")[0])]
+    if others:
+        raise InputError(
+            f"{url} holds {others[0]}, which is no part of an index",
+            remedy="name a folder of its own for the index",
+        )
 
 
 @contextmanager

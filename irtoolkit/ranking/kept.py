@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import id_array
+from irtoolkit.base.paths import StrPath, place_of, shown
 from irtoolkit.indexes import changes, shards, writer
 from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes.form import KeptForm, Searcher
+from irtoolkit.indexes.remote import local_index, verify
+from irtoolkit.indexes.remote_writer import changing
 from irtoolkit.indexes.top_documents import TopDocuments, distinct_numbers
 from irtoolkit.ranking.index import Index, listed_ids
 from irtoolkit.ranking.index_folder import (
@@ -44,7 +46,7 @@ class KeptIndex(Index):
     files are gone. One that is pickled opens the index anew where it is read.
 
     Args:
-        folder: the index.
+        folder: the index: a folder or a URL, which is copied to this machine.
         settings: of the search, in place of those it was built with, such as k1.
         retriever: what searches, where another one has built the index. It takes its own settings by
             default.
@@ -58,11 +60,11 @@ class KeptIndex(Index):
     """
 
     def __init__(
-        self, folder: Path | str, settings: Mapping[str, Any] | None = None,
+        self, folder: StrPath, settings: Mapping[str, Any] | None = None,
         retriever: str | None = None,
     ) -> None:  # fmt: skip
-        self.folder = Path(folder)
-        self.name = str(folder)
+        self.place, self.folder = place_of(folder), local_index(folder)
+        self.name = shown(folder)
         self.was_there = False
         self.manifest, self._shards = opened_index(self.folder)
         self.searched_by = retriever or self.manifest.retriever
@@ -211,7 +213,11 @@ class KeptIndex(Index):
 
     def bytes(self) -> int:
         """Bytes on disk now."""
-        return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
+        own = [self.folder / shards.SHARDS / entry.name for entry in self.manifest.shards]
+        # A copy of an index at a URL may have shards of before, too.
+        places = own if isinstance(self.place, str) else [self.folder]
+        files = (path for place in places for path in place.rglob("*"))
+        return sum(path.stat().st_size for path in files if path.is_file())
 
     def verify(self) -> int:
         """Reads every byte of the index as it is on disk now; the number of files that were read.
@@ -220,6 +226,8 @@ class KeptIndex(Index):
             InputError: names the first file that is not what was written.
         """
         count = 0
+        if isinstance(self.place, str):
+            return verify(self.place)
         for entry in searchable(self.folder).shards:
             place = self.folder / shards.SHARDS / entry.name
             manifests.check_shard(place, entry, content=True)
@@ -238,14 +246,14 @@ class KeptIndex(Index):
         """
         refuse_cached(self.manifest, self.folder)
         gone = listed_ids(doc_ids)
-        with writer.writing(self.folder):
-            changes.delete(self.folder, gone)
+        with changing(self.place, "delete") as folder:
+            changes.delete(folder, gone)
         return self.reopened()
 
     def merge(self) -> KeptIndex:
         """The index as one shard, without deleted documents."""
-        with writer.writing(self.folder):
-            changes.merge(self.folder, self._form.merge)
+        with changing(self.place, "merge") as folder:
+            changes.merge(folder, self._form.merge)
         return self.reopened()
 
     def add(self, data: Any, *, memory: int = writer.MEMORY, progress: bool = True) -> KeptIndex:
@@ -261,14 +269,14 @@ class KeptIndex(Index):
                 index of a dataset in irtoolkit's cache, which stays as it is.
         """
         refuse_cached(self.manifest, self.folder)
-        from irtoolkit.ranking.build_index import dataset_with, reading_of
+        from irtoolkit.ranking.index_sources import dataset_with, reading_of
 
         reading, maker = (
             reading_of(dataset_with(data), self.manifest.view),
             self._form.maker(memory),
         )
-        with writer.writing(self.folder):
-            writer.put(writer.Target(self.folder), reading, maker, progress=progress)
+        with changing(self.place, f"add {reading.source}") as folder:
+            writer.put(writer.Target(folder), reading, maker, progress=progress)
         return self.reopened()
 
     def settings(self) -> Mapping[str, Any]:
@@ -278,19 +286,14 @@ class KeptIndex(Index):
     def with_settings(self, **settings: Any) -> KeptIndex:
         if not settings:
             return self
-        other = KeptIndex(self.folder, {**self._settings, **settings}, self.searched_by)
+        other = KeptIndex(self.place, {**self._settings, **settings}, self.searched_by)
         other.manifest, other._shards = self.manifest, self._shards
         return other
 
     def __reduce__(self) -> Any:
         # Mapped files stay with this process; another one opens them.
-        return KeptIndex, (self.folder, self._settings, self.searched_by)
+        return KeptIndex, (self.place, self._settings, self.searched_by)
 
     def reopened(self) -> KeptIndex:
         """The index as it is on disk now."""
-        return KeptIndex(self.folder, self._settings, self.searched_by)
-
-
-def is_index(place: str | Path) -> bool:
-    """Whether a folder holds an index."""
-    return (Path(place) / manifests.NAME).is_file()
+        return KeptIndex(self.place, self._settings, self.searched_by)

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-from irtoolkit.base.files import StrPath, remove, sha256
+from irtoolkit.base.files import StrPath, sha256
 from irtoolkit.base.launch import launch
 from irtoolkit.base.locks import locked
 from irtoolkit.base.paths import on_disk, url_of
@@ -58,9 +58,10 @@ def publish(
         run.write(target, form)
         return
     with _alone(target):
-        # The record is removed first and written last. The writer refuses an impossible path.
-        remove(provenance.metadata_path(target))
-        remove(ranks_path(target))
+        # The record is removed first and written last.
+        for old in (provenance.metadata_path(target), ranks_path(target)):
+            with suppress(OSError):  # the writer refuses an impossible path and says why
+                old.unlink()
         run.write(target, form)
         if ranks:
             write_ranks(target, ranks)

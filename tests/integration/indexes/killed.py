@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 
 import irtoolkit as ir
-from irtoolkit.ranking import build_index
+from irtoolkit.ranking import build_index, index_sources
 from irtoolkit.ranking.kept import KeptIndex
 from irtoolkit.retrievers import sparse
 
 # Shards of one small block each.
 MEMORY = 1
-build_index._READ_DOCS, build_index.BLOCK_DOCS = 64, 512
+index_sources._READ_DOCS, index_sources.BLOCK_DOCS = 64, 512
 WORDS = ["whale", "ship", "sea", "captain", "letter", "storm", "harbour", "lamp", "coat", "sister"]
 _CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "shutil.rmtree"}
 

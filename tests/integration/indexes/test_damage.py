@@ -19,7 +19,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.local import registered
 from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes import shards, writer
-from irtoolkit.ranking import build_index
+from irtoolkit.ranking import build_index, index_sources
 from irtoolkit.ranking.kept import KeptIndex
 from tests.conftest import Answer
 from tests.integration.indexes.killed import content, texts
@@ -273,8 +273,8 @@ def test_settings_of_the_search_never_build(folder: Path) -> None:
 
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shards of 100 documents where memory is short."""
-    monkeypatch.setattr(build_index, "_READ_DOCS", 50)
-    monkeypatch.setattr(build_index, "BLOCK_DOCS", 100)
+    monkeypatch.setattr(index_sources, "_READ_DOCS", 50)
+    monkeypatch.setattr(index_sources, "BLOCK_DOCS", 100)
 
 
 def test_an_id_that_is_there_already_adds_nothing(
@@ -314,7 +314,7 @@ def test_an_id_twice_leaves_no_index(
     data = ir.load(["a whale"], name="twins")
     system = find_system("bm25", {}, data.parts)
     with monkeypatch.context() as patch:
-        patch.setattr(build_index, "text_batches", Twins(count))
+        patch.setattr(index_sources, "text_batches", Twins(count))
         with pytest.raises(InputError, match="document d0 occurs twice"):
             build_index.build(data, system, tmp_path / "index", memory=1)
     with pytest.raises(InputError, match="is not an index"):

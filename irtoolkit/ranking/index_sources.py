@@ -1,0 +1,82 @@
+"""Where the documents of an index come from, and how they are read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.base.paths import StrPath, is_url, url_of
+from irtoolkit.base.remote import name_of
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.memory import dataset_at, dataset_of_texts, is_text_file
+from irtoolkit.indexes import writer
+from irtoolkit.indexes.manifest import Source
+from irtoolkit.retrievers.texts import BLOCK_DOCS, text_batches
+
+# Documents that are read at once, and characters from which on they make a block.
+_READ_DOCS, _BLOCK_CHARACTERS = 1 << 9, 1 << 24
+
+
+def reading_of(data: Dataset, view: str) -> writer.Reading:
+    """The documents of a dataset, to be put into an index."""
+
+    def blocks(start: int) -> Iterator[writer.DocumentBlock]:
+        ids: list[str] = []
+        texts: list[Any] = []
+        size = 0
+        for more_ids, more in text_batches(data, view, start, _READ_DOCS):
+            ids, texts = ids + more_ids, texts + more
+            size += sum(len(part) for text in more for part in text)
+            # Whatever the number that it began with, a block ends after the same document.
+            if len(ids) >= BLOCK_DOCS or size >= _BLOCK_CHARACTERS:
+                yield writer.DocumentBlock(ids, texts)
+                ids, texts, size = [], [], 0
+        if ids:
+            yield writer.DocumentBlock(ids, texts)
+
+    count: Callable[[], int] | None = getattr(data, "docs_count", None)
+    return writer.Reading(source_of(data, view), blocks, None if count is None else count())
+
+
+def source_of(data: Dataset, view: str) -> Source:
+    """Where documents come from, with a hash of what they are.
+
+    They are read for it where nothing else tells whether they have changed.
+    """
+    key = data.docs_key
+    if key is None:
+        # Handlers of other packages may have no store.
+        store: Any = data.docs_store() if hasattr(data, "docs_store") else None
+        if hasattr(store, "built") and not store.built():
+            store.build()
+            key = data.docs_key
+    if key is None:
+        digest = hashlib.sha256()
+        for ids, texts in text_batches(data, view, 0, _READ_DOCS):
+            for doc_id, segments in zip(ids, texts, strict=True):
+                line = "\x1f".join((doc_id, *segments, "\x1e"))
+                digest.update(line.encode(errors="surrogatepass"))
+        key = f"texts-{digest.hexdigest()[:40]}"
+    return Source(data.id, key)
+
+
+def dataset_with(data: Any) -> Dataset:
+    """The dataset that has some documents: itself, one of an id, or of texts that are given.
+
+    Those of a file have the name of the file.
+    """
+    if isinstance(data, str | PathLike) and is_text_file(str(data)):
+        return dataset_of_texts(data, name=data_name(data))
+    if isinstance(data, str | PathLike) and (is_url(data) or Path(data).exists()):
+        return dataset_at(str(data))
+    named = isinstance(data, Dataset | str) or hasattr(data, "docs_iter")
+    return Dataset.of(data) if named else dataset_of_texts(data)
+
+
+def data_name(path: StrPath) -> str:
+    """What the documents of a file are called: by the name of the file."""
+    url = url_of(path)
+    return Path(path).name if url is None else name_of(url)

@@ -1,0 +1,221 @@
+"""Indexes at URLs, in fsspec's memory: copied shard by shard, put with the manifest last."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import irtoolkit as ir
+from irtoolkit.base import remote
+from irtoolkit.base.errors import InputError
+from irtoolkit.indexes import changes
+from irtoolkit.indexes.manifest import NAME, Manifest
+from irtoolkit.indexes.remote import local_index
+from irtoolkit.indexes.remote_writer import changing, put_index
+from irtoolkit.ranking.kept import KeptIndex
+
+pytest.importorskip("fsspec", reason="the extra remote is not installed")
+
+URL = "memory://store/index"
+DOCS = {f"d{number}": f"the whale {number} and ship {number % 3}" for number in range(30)}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    import fsspec
+
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    yield tmp_path
+    fsspec.filesystem("memory").store.clear()
+    fsspec.filesystem("memory").pseudo_dirs[:] = [""]
+
+
+def data(first: int = 0, last: int = 30, name: str = "first") -> Any:
+    return ir.load({key: DOCS[key] for key in list(DOCS)[first:last]}, name=name)
+
+
+def built(place: Any, **more: Any) -> KeptIndex:
+    index = ir.index(data(0, 20), path=place, progress=False, **more)
+    assert isinstance(index, KeptIndex)
+    return index
+
+
+def rows(index: Any) -> list[tuple[str, float]]:
+    return [(hit.doc_id, hit.score) for hit in index.search("the whale and ship 2", k=100)]
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != "lock"
+    }
+
+
+def store(url: str = URL) -> dict[str, bytes]:
+    import fsspec
+
+    memory = fsspec.filesystem("memory")
+    return {name: memory.cat_file(f"{url}/{name}") for name in remote.files_under(url)}
+
+
+def test_an_index_at_a_url_has_the_bytes_of_a_local_one(home: Path) -> None:
+    there, here = built(URL), built(home / "here")
+    assert store() == files(home / "here")
+    assert rows(there) == rows(here) == rows(ir.open_index(URL))
+    assert there.name == URL
+    assert files(local_index(URL)) == store()
+    assert built(URL).was_there
+    assert ir.open_index(URL).verify() == len(store())  # type: ignore[attr-defined]
+
+
+def test_it_is_added_to_deleted_from_and_merged(home: Path) -> None:
+    there = built(URL)
+    built(home / "here")
+    before = rows(there)
+    for step in (
+        lambda index: index.add(data(20, 30, "second"), progress=False),
+        lambda index: index.delete(["d3", "d25"]),
+        lambda index: index.merge(),
+    ):
+        added, own = step(ir.open_index(URL)), step(ir.open_index(home / "here"))
+        assert rows(added) == rows(own)
+        assert store() == files(home / "here")
+        assert added.bytes() > 0
+    assert rows(there) == before, "a handle shows what it has opened"
+
+
+def test_a_pickled_index_is_opened_from_its_url(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = pickle.dumps(built(URL))
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(home / "another machine"))
+    assert rows(pickle.loads(packed)) == rows(ir.open_index(URL))
+    assert str(pickle.loads(packed).folder).startswith(str(home / "another machine"))
+
+
+def test_only_the_wanted_shards_are_copied(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built(URL).add(data(20, 25, "second"), progress=False).add(
+        data(25, 30, "third"), progress=False
+    )
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(home / "worker"))
+    folder = local_index(URL, [1])
+    names = [entry.name for entry in Manifest.read(folder).shards]
+    assert len(names) == 3
+    assert [path.name for path in (folder / "shards").iterdir()] == [names[1]]
+    assert local_index(URL, [2]) == folder
+    assert {path.name for path in (folder / "shards").iterdir()} == set(names[1:])
+    assert local_index(home / "a folder", [1]) == home / "a folder"
+
+
+def test_a_changed_manifest_makes_only_new_shards_come(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built(URL)
+    first, second = home / "first machine", home / "second machine"
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(second))
+    old = local_index(URL)
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(first))
+    ir.open_index(URL).add(data(20, 30, "second"))
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(second))
+    copied: list[str] = []
+    download = remote.download
+
+    def spied(url: str, *rest: Any) -> None:
+        copied.append(url)
+        download(url, *rest)
+
+    monkeypatch.setattr(remote, "download", spied)
+    names = [entry.name for entry in Manifest.read(local_index(URL)).shards]
+    assert {url.split("/")[-2] for url in copied} == {names[1]}
+    assert local_index(URL) == old
+    assert len(ir.open_index(URL)) == 30
+
+
+def test_a_damaged_copy_is_made_again_and_a_damaged_index_refused(home: Path) -> None:
+    whole = rows(built(URL))
+    folder = local_index(URL)
+    (next((folder / "shards").iterdir()) / "lengths.npy").write_bytes(b"")
+    assert rows(ir.open_index(URL)) == whole
+    name = next(name for name in store() if name.endswith("lengths.npy"))
+    import fsspec
+
+    memory = fsspec.filesystem("memory")
+    memory.pipe_file(f"{URL}/{name}", bytes(len(store()[name])))
+    with pytest.raises(InputError, match=r"lengths\.npy: damaged: its bytes are not what"):
+        ir.open_index(URL).verify()  # type: ignore[attr-defined]
+
+
+def test_an_interrupted_upload_continues_and_shows_nothing_before(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put, done = remote.put, []
+
+    def failing(local: Path, url: str) -> None:
+        if len(done) == 5:
+            raise InputError("cannot write: its server does not answer", file=url)
+        done.append(url)
+        put(local, url)
+
+    monkeypatch.setattr(remote, "put", failing)
+    with pytest.raises(InputError, match=r"does not answer .the same command continues"):
+        built(URL)
+    with pytest.raises(InputError, match="is not an index"):
+        ir.open_index(URL)
+    assert len(store()) == 5
+    again: list[str] = []
+    monkeypatch.setattr(remote, "put", lambda local, url: (again.append(url), put(local, url)))
+    built(URL)
+    assert not set(again) & set(done)
+    assert again[-1] == f"{URL}/{NAME}"
+    built(home / "here")
+    assert store() == files(home / "here")
+
+
+def changed_twice(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changes the index while another machine changes it."""
+    with changing(URL, "change") as folder:
+        monkeypatch.setenv("IRTOOLKIT_CACHE", str(home / "another machine"))
+        ir.open_index(URL).delete(["d1"])
+        monkeypatch.setenv("IRTOOLKIT_CACHE", str(home / "cache"))
+        changes.delete(folder, ["d2"])
+
+
+def test_two_writers_do_not_mix(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built(URL)
+    with pytest.raises(InputError, match="was changed by another process"):
+        changed_twice(home, monkeypatch)
+    assert len(ir.open_index(URL)) == 19
+    assert "d2" in dict(rows(ir.open_index(URL)))
+    # What was left is of another state, and not used.
+    assert "d1" not in dict(rows(ir.open_index(URL).delete(["d3"])))
+    with (
+        changing(URL, "change"),
+        pytest.raises(InputError, match="another process is writing"),
+        changing(URL, "change"),
+    ):
+        pass
+
+
+def test_other_indexes_and_other_files_are_refused(home: Path) -> None:
+    built(URL)
+    with pytest.raises(InputError, match=rf"the index {URL} holds other documents: first"):
+        ir.index(data(20, 30, "second"), path=URL)
+    with pytest.raises(InputError, match=rf"the index {URL} was built with"):
+        ir.index(data(0, 20), path=URL, stem="none")
+    replaced = ir.index(data(20, 30, "second"), path=URL, replace=True, progress=False)
+    assert len(replaced) == 10
+    assert len([name for name in store() if name.endswith("shard.json")]) == 1
+    import fsspec
+
+    fsspec.filesystem("memory").pipe_file("memory://store/full/notes.txt", b"mine")
+    with pytest.raises(InputError, match=r"holds notes.txt, which is no part of an index"):
+        built("memory://store/full")
+    with pytest.raises(InputError, match="memory://store/none is not an index"):
+        ir.open_index("memory://store/none")
+    with pytest.raises(InputError, match="is not an index"):
+        put_index(home / "nothing", URL, "")
