@@ -77,7 +77,14 @@ def filesystem(url: str) -> tuple[Any, str]:
 
 
 def _options(protocol: str) -> Mapping[str, Any]:
-    return {"use_listings_cache": False} if protocol in ("s3", "s3a", "gs", "gcs") else {}
+    if protocol not in ("s3", "s3a"):
+        return {}
+    from fsspec.config import conf
+
+    # s3fs tries again by itself; each of its attempts would be several of botocore's.
+    own = conf.get(protocol, {}).get("config_kwargs", {})
+    config = {"retries": {"total_max_attempts": 1}, **own}
+    return {"use_listings_cache": False, "config_kwargs": config}
 
 
 def look(url: str) -> Mapping[str, Any] | None:

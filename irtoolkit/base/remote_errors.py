@@ -16,6 +16,12 @@ _REACH = {
     "s3": "check the network, AWS_ENDPOINT_URL and AWS_REGION",
     "hf": "check the network, and that HF_HUB_OFFLINE is not set",
 }
+# What libraries raise where a server is not found or says nothing.
+_UNREACHED = {
+    "ConnectionError", "TimeoutError", "FSTimeoutError", "ConnectTimeoutError", "ReadTimeoutError",
+    "EndpointConnectionError", "ConnectionClosedError", "ClientConnectionError", "TransportError",
+    "HTTPClientError", "gaierror",
+}  # fmt: skip
 _ALIASES = {"s3a": "s3", "gcs": "gs"}
 
 
@@ -44,12 +50,20 @@ def said(error: Exception, url: str, doing: str) -> InputError:
     """The error for what a file system raised; arguments as for `reaching`."""
     protocol = _ALIASES.get(protocol_of(url), protocol_of(url))
     kinds = {kind.__name__ for kind in type(error).__mro__}
-    reason = " ".join(str(error).split())
+    login = url.partition("://")[2].partition("/")[0].rpartition("@")[0]
+    told = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    # Libraries repeat what they were given.
+    reason = " ".join(told.replace(f"{login}@", "").split())
+    cause = error.__cause__
+    kinds |= {kind.__name__ for kind in type(cause).__mro__} if cause is not None else set()
     if kinds & {"NoCredentialsError", "PartialCredentialsError", "ProfileNotFound"} or (
         "credentials" in reason.lower() and not isinstance(error, PermissionError)
     ):
         remedy = _LOG_IN.get(protocol, "log in as its file system asks for")
         return InputError(f"cannot {doing}: no credentials", file=url, remedy=remedy)
+    if kinds & _UNREACHED:
+        remedy = _REACH.get(protocol, "check the network")
+        return InputError(f"cannot {doing}: its server does not answer", file=url, remedy=remedy)
     if isinstance(error, FileNotFoundError):
         return InputError(
             f"cannot {doing}: no such file, folder or bucket", file=url, remedy="check the name"
@@ -60,12 +74,4 @@ def said(error: Exception, url: str, doing: str) -> InputError:
             file=url,
             remedy=_LOG_IN.get(protocol, "check the name and your permissions"),
         )
-    if kinds & {
-        "ConnectionError", "TimeoutError", "ConnectTimeoutError", "ReadTimeoutError", "ClientConnectorError",
-        "EndpointConnectionError", "ConnectionClosedError", "ClientConnectionError", "OfflineModeIsEnabled",
-        "HTTPClientError", "FSTimeoutError",
-    }:  # fmt: skip
-        remedy = _REACH.get(protocol, "check the network")
-        return InputError(f"cannot {doing}: its server does not answer", file=url, remedy=remedy)
-    told = getattr(error, "strerror", None) or reason or type(error).__name__
-    return InputError(f"cannot {doing}: {told}", file=url)
+    return InputError(f"cannot {doing}: {reason}", file=url)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 
+from irtoolkit.base.paths import shown
 from irtoolkit.commands import add_measures, note, output_file, output_folder
 from irtoolkit.commands._datasets import add_judged, judged_dataset
 
@@ -100,12 +101,12 @@ def execute(args: argparse.Namespace) -> None:
     report = compose(scored, options)
     for path in args.output:
         write_report(report, path, style)
-        print(path)
+        print(shown(path))
     if args.figures is not None:
         from irtoolkit.reports.figures import write_figures
 
         for drawn in write_figures(report, args.figures):
-            print(drawn)
+            print(shown(drawn))
 
 
 def _need_matplotlib() -> None:

@@ -14,6 +14,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from irtoolkit.base.paths import shown
 from irtoolkit.commands import add_format, add_hidden, note, output_folder, print_json
 from irtoolkit.commands._engines import add_engine
 
@@ -86,7 +87,7 @@ def execute(args: argparse.Namespace) -> None:
         _print_figures(survey(table, systems=systems), args.format)
         return
     # Said before the imports that take a second.
-    note(f"{table.name}: {len(chosen)} rows, runs in {args.out}")
+    note(f"{table.name}: {len(chosen)} rows, runs in {shown(args.out)}")
     from irtoolkit.experiments.data import find_data
     from irtoolkit.experiments.reproduce import reproduce
 
@@ -196,7 +197,7 @@ def _print_summary(result: TableResult, out: Path) -> None:
     for line in closing_lines(result):
         print(line)
     if report is not None:
-        print(f"Report: {report}")
+        print(f"Report: {shown(report)}")
 
 
 def _write_report(result: TableResult, out: Path) -> Path:

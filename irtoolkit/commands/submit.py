@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 
+from irtoolkit.base.paths import shown
 from irtoolkit.commands import note
 
 HELP = "write a run in the form of a leaderboard"
@@ -93,7 +94,7 @@ def _to_pools(args: argparse.Namespace) -> None:
     from irtoolkit.scoring.ranked_pools import write_ranked_pools
 
     for path in write_ranked_pools(args.dataset, args.runs[0], args.output, args.tag):
-        note(str(path))
+        note(shown(path))
 
 
 def _from_pools(args: argparse.Namespace) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.paths import shown
 from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import SAMPLE
@@ -206,7 +207,7 @@ class _Bench:
         if self.table.dataset and runs:  # the groups share a run
             return next(iter(runs.values()))
         path = self._path(row.system, group)
-        self.say(f"{system.name}: {path}")
+        self.say(f"{system.name}: {shown(path)}")
         dataset = Dataset.load(
             dataset_of(self.table.dataset or self.table.groups[group], self.sample)
         )
@@ -215,7 +216,7 @@ class _Bench:
             depth=self.table.depth, reuse=True,
         )  # fmt: skip
         if reused:
-            self.say(f"{system.name}: unchanged, taken from {path}")
+            self.say(f"{system.name}: unchanged, taken from {shown(path)}")
         return replace(run, exact_ranks=read_ranks(path))
 
     def _result(
