@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -32,7 +33,8 @@ class Form(NamedTuple):
 
 def _okapi_idf(size: int, found: Floats, epsilon: float) -> Floats:
     idf = np.log(size - found + 0.5) - np.log(found + 0.5)
-    idf[idf < 0] = epsilon * (idf.mean() if len(idf) else 0.0)
+    # Rounded once, whatever the order of the terms: that depends on what was counted before.
+    idf[idf < 0] = epsilon * (math.fsum(idf) / len(idf) if len(idf) else 0.0)
     return idf
 
 
