@@ -21,6 +21,7 @@ from irtoolkit.base.files import StrPath, atomic_text
 from irtoolkit.base.locks import locked
 from irtoolkit.base.paths import call, on_disk, url_of
 from irtoolkit.base.progress import tqdm
+from irtoolkit.base.shared import offering, shared_place
 from irtoolkit.indexes.manifest import LISTING, NAME, Manifest, check_shard
 from irtoolkit.indexes.remote import copy_of, is_index, local_index, manifest_at
 from irtoolkit.indexes.shards import DELETED, SHARDS
@@ -44,6 +45,15 @@ def changing(place: StrPath, purpose: str) -> Iterator[Path]:
     else:
         with writing(on_disk(place)):
             yield on_disk(place)
+
+
+def share_index(folder: Path) -> None:
+    """Puts an index of this machine's cache into the shared cache, where it is not there yet."""
+    url = shared_place(folder)
+    if url is not None:
+        with offering():
+            if not is_index(url):
+                put_index(folder, url, "")
 
 
 @contextmanager
@@ -145,7 +155,8 @@ def put_index(folder: Path, url: str, before: str) -> None:
             for name in missing:
                 remote.put(folder / name, f"{url}/{name}")
                 bar.update(sizes[name])
-        if (manifest_at(url) if is_index(url) else "") != before:
+        now = manifest_at(url) if is_index(url) else ""
+        if now not in (before, (folder / NAME).read_text("utf-8")):
             raise InputError(
                 f"the index {url} was changed by another process in the meantime",
                 remedy="run the command again: it begins with the index as it is now",

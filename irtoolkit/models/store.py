@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from irtoolkit.base import shared
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.base.locks import locked
@@ -37,6 +38,7 @@ class Store:
         self._tables: list[KeyTable] = []
         # For each table, the number of each of its shards here.
         self._numbers: list[Ints] = []
+        shared.fetch(folder, SUFFIX)
         self.refresh()
 
     def refresh(self) -> None:
@@ -54,6 +56,7 @@ class Store:
 
     def add(self, shard: Shard) -> None:
         """Takes in a shard; of two that hold a text the first counts."""
+        shared.share(shard.path)
         self._take(shard)
         self._compact()
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath, is_url, on_disk, url_of
+from irtoolkit.base.shared import shared_place
 from irtoolkit.datasets.cache import cache_home
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
@@ -23,7 +24,7 @@ from irtoolkit.indexes import writer
 from irtoolkit.indexes.form import KeptForm
 from irtoolkit.indexes.manifest import Manifest, Source
 from irtoolkit.indexes.remote import is_index, local_index
-from irtoolkit.indexes.remote_writer import remade
+from irtoolkit.indexes.remote_writer import remade, share_index
 from irtoolkit.indexes.shards import clean, opened, written
 from irtoolkit.ranking.index_folder import (
     KEPT,
@@ -76,11 +77,12 @@ def open_kept(
     place = kept_folder(data, found)
     if build_missing:
         return build(data, found)
-    if not (place / manifests.NAME).is_file():
+    there = next((one for one in (place, shared_place(place)) if one and is_index(one)), None)
+    if there is None:
         raise InputError(
             f"{index} has no index for {system}", remedy=f"irtoolkit index {index} {system}"
         )
-    return _opened(place, found)
+    return _opened(there, found)
 
 
 def folder_index(
@@ -139,9 +141,10 @@ def build(
     shared = folder is None
     damage = damage_of(place) if shared else None
     if not replace and damage is None and _is_built(place, form, reading.source):
-        index = _opened(place, system)
-        index.was_there = True
-        return index
+        return _found(place, system)
+    known = shared_place(place) if shared and not replace else None
+    if known is not None and is_index(known):
+        return _found(known, system)
     with nothing_begun(place), writer.writing(place, wait=shared):
         if damage is not None and damage_of(place) is not None:
             _log.warning("%s: %s: the index is built again", damage.file, damage.found)
@@ -153,7 +156,16 @@ def build(
             if not _is_built(place, form, reading.source):
                 _begin(place, made, reading.source)
                 writer.put(writer.Target(place), reading, form.maker(memory), progress=progress)
+    if shared:
+        share_index(place)
     return _opened(place, system)
+
+
+def _found(place: StrPath, system: System) -> KeptIndex:
+    """An index that was there."""
+    index = _opened(place, system)
+    index.was_there = True
+    return index
 
 
 def _build_at(
@@ -164,9 +176,7 @@ def _build_at(
     if is_index(url):
         copy = local_index(url, [])
         if not replace and _is_built(copy, form, source):
-            index = _opened(url, system)
-            index.was_there = True
-            return index
+            return _found(url, system)
         if not replace:
             refuse_changed(Manifest.read(copy), source, copy)
     else:

@@ -1,0 +1,78 @@
+"""A cache that machines share, behind the cache of this one: $IRTOOLKIT_CACHE as a URL.
+
+Only files and folders go there that never change under their names, after they are complete. A shared
+cache that cannot be read is an error; one that cannot be written is read, with a warning.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from irtoolkit.base import remote
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.home import cache_home, shared_cache
+from irtoolkit.base.locks import locked
+from irtoolkit.base.paths import without_credentials
+
+_log = logging.getLogger(__name__)
+# What has been said of a cache that cannot be written.
+_warned: set[str] = set()
+
+
+def shared_place(path: Path) -> str | None:
+    """Where the shared cache has a file or folder of this machine's cache; None without one."""
+    shared = shared_cache()
+    if shared is None or not path.is_relative_to(cache_home()):
+        return None
+    return f"{shared.rstrip('/')}/{path.relative_to(cache_home()).as_posix()}"
+
+
+def fetch(folder: Path, end: str) -> None:
+    """Copies here the files of a folder of the cache that the shared cache has and this machine lacks.
+
+    Args:
+        folder: of this machine's cache.
+        end: of the names of the files.
+
+    Raises:
+        InputError: the shared cache cannot be read.
+    """
+    url = shared_place(folder)
+    if url is None:
+        return
+    there = {name: known for name, known in remote.files_under(url).items() if name.endswith(end)}
+    if all((folder / name).is_file() for name in there):
+        return
+    with locked(folder / "shared.lock", remove=True):
+        for name, known in there.items():
+            if not (folder / name).is_file():
+                half = folder / f".{name}.part"
+                remote.download(f"{url}/{name}", half, known)
+                half.replace(folder / name)
+
+
+def share(path: Path) -> None:
+    """Puts a finished file into the shared cache, where it is not there yet."""
+    url = shared_place(path)
+    if url is not None:
+        with offering():
+            if not remote.is_file(url):
+                remote.put(path, url)
+
+
+@contextmanager
+def offering() -> Iterator[None]:
+    """Warns, once for each reason, where the shared cache refuses what this machine has made."""
+    try:
+        yield
+    except InputError as error:
+        if error.found not in _warned:
+            _warned.add(error.found)
+            _log.warning(
+                "%s: %s: this machine keeps what it makes",
+                without_credentials(shared_cache() or ""),
+                error.found,
+            )
