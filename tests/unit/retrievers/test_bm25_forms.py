@@ -9,9 +9,9 @@ from irtoolkit.retrievers.bm25_forms import FORMS
 
 def test_a_negative_idf_is_the_same_whatever_the_order_of_the_terms() -> None:
     """The mean over the vocabulary: workers count other candidates before, and so in other orders."""
-    size = 7000
+    size = 7001
     random = np.random.default_rng(5)
-    found = np.append(random.integers(1, size // 2, 20_000), [size - 5, size - 1]).astype(float)
+    found = np.append(random.integers(1, size // 2, 3_000), [size - 5, size - 1]).astype(float)
     idf = FORMS["okapi"].idf
     usual = idf(size, found, 0.25)
     plain = np.log(size - found + 0.5) - np.log(found + 0.5)
