@@ -4,16 +4,21 @@ RECIPE is a name from `irtoolkit train --list`, or a .toml file. During training
 on real candidate pools with the benchmark's measure, and the best model is kept. The model is saved in
 the folder of -o, or where `irtoolkit reproduce` looks for it; sentence-transformers and every
 retriever with the setting model=FOLDER can load it. To resume an interrupted training, rerun the same
-command: it ends with the same weights. On several GPUs or machines, start it with
-`torchrun --nproc-per-node 4 -m irtoolkit train ...`; the processes share each batch, and the loss is
-that of the whole batch.
+command: it ends with the same weights. Several processes share each batch, and the loss is that of
+the whole batch: on the GPUs of this machine with --engine processes --workers 4, on a Ray cluster with
+--engine ray --workers 4, or started with `torchrun --nproc-per-node 4 -m irtoolkit train ...` or
+`srun irtoolkit train ...`. With --set fsdp=true they share the weights too. --set lora=16 trains
+low-rank adapters (LoRA) and merges them; quantize=4bit holds the base in 4 bits (QLoRA).
 """
 
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
+from irtoolkit.base.launch import launch
 from irtoolkit.commands import note, output_folder, parse_pairs, print_json
+from irtoolkit.commands._engines import add_engine
 
 # Processes that are started together share its work.
 SHARED = True
@@ -42,11 +47,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--save-every", type=int, default=500, metavar="N", help="steps between checkpoints; default: 500"
     )  # fmt: skip
-    parser.add_argument("--workers", type=int, default=0, metavar="N", help="processes that prepare batches; default: 0")  # fmt: skip
+    parser.add_argument("--loaders", type=int, default=0, metavar="N", help="processes that prepare batches; default: 0")  # fmt: skip
     parser.add_argument("--tensorboard", metavar="FOLDER", help="write TensorBoard's event files to FOLDER")  # fmt: skip
     parser.add_argument(
         "--restart", action="store_true", help="delete existing checkpoints and the model, and train anew"
     )  # fmt: skip
+    add_engine(parser)
 
 
 def execute(args: argparse.Namespace) -> None:
@@ -54,6 +60,8 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.training.model_paths import trained_folder
     from irtoolkit.training.recipe_files import find_recipe
 
+    if (args.list or args.show) and launch().helps:
+        return
     if args.list:
         _list()
         return
@@ -66,15 +74,21 @@ def execute(args: argparse.Namespace) -> None:
             {"title": recipe.title, "paper": recipe.paper, "note": recipe.note, **recipe.settings()}
         )
         return
-    from irtoolkit.training.processes import is_first_process
+    from irtoolkit.engines.engine import current
+    from irtoolkit.training.ranks import ranks_of, train_with
     from irtoolkit.training.trainer import train
 
-    trained = train(
-        recipe, args.output or trained_folder(args.recipe, settings), device=args.device,
-        save_every=args.save_every, restart=args.restart, workers=args.workers,
-        tensorboard=args.tensorboard,
-    )  # fmt: skip
-    if not is_first_process():
+    out = args.output or trained_folder(args.recipe, settings)
+    how: dict[str, Any] = {
+        "device": args.device, "save_every": args.save_every, "restart": args.restart,
+        "workers": args.loaders, "tensorboard": args.tensorboard,
+    }  # fmt: skip
+    engine = current()
+    if engine.name == "local" or launch().several:
+        trained = train(recipe, out, **how)
+    else:
+        trained = train_with(engine, ranks_of(engine, args.workers), recipe, out, **how)
+    if launch().helps:
         return
     if trained.reused:
         note("the model of this training exists already")

@@ -6,11 +6,14 @@ import os
 import re
 from collections.abc import Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.launch import Launch, launch
 
+# The file in which the workers of an engine meet.
+MEET = "IRTOOLKIT_MEET"
 # For all processes to arrive; a Slurm batch script that is not started with srun waits in vain.
 _ARRIVAL = timedelta(minutes=10)
 # One process evaluates while the others wait, which may take hours.
@@ -81,14 +84,16 @@ def meet(backend: str) -> None:
     from torch.distributed.rendezvous import rendezvous
 
     here = launch()
-    if here.launcher != "torchrun":
+    file = os.environ.get(MEET)
+    if here.launcher != "torchrun" and file is None:
         # The libraries know torchrun's variables only.
         os.environ.update(torch_variables(here))
     try:
-        store, rank, size = next(rendezvous("env://", timeout=_ARRIVAL))
+        url = "env://" if file is None else Path(file).as_uri()
+        store, rank, size = next(rendezvous(url, here.rank, here.size, timeout=_ARRIVAL))
         _await_all(store, rank, size)
     except (RuntimeError, ValueError) as error:
-        place = f"{os.environ.get('MASTER_ADDR')}:{os.environ.get('MASTER_PORT')}"
+        place = file or f"{os.environ.get('MASTER_ADDR')}:{os.environ.get('MASTER_PORT')}"
         reason = " ".join(str(error).split())
         if "EADDRINUSE" in reason or "in use" in reason:
             raise InputError(

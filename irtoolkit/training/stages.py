@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -117,14 +119,18 @@ def _explain_memory(job: StageJob) -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Hides transformers' progress bars for saved files, and its warnings."""
+    """Hides transformers' progress bars for saved files, and the libraries' warnings."""
     from transformers.utils import logging
 
     verbosity = logging.get_verbosity()
     logging.disable_progress_bar()
     logging.set_verbosity_error()
     try:
-        yield
+        with warnings.catch_warnings():
+            # sentence-transformers calls it by its old name.
+            warnings.filterwarnings("ignore", message=r"torch\.distributed\.nn\.functional\.all_g")
+            yield
     finally:
         logging.set_verbosity(verbosity)
-        logging.enable_progress_bar()
+        if not os.environ.get("HF_HUB_DISABLE_PROGRESS_BARS"):
+            logging.enable_progress_bar()

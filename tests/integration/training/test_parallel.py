@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ import numpy as np
 import pytest
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.engines.choose import engine
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import System
 from irtoolkit.training.checkpoints import StageFolder
 from irtoolkit.training.model_paths import RECORD
+from irtoolkit.training.ranks import train_with
 from irtoolkit.training.recipe_files import find_recipe
 from irtoolkit.training.trainer import train
 from tests import planted
@@ -121,6 +124,26 @@ def test_sharded_training_has_the_losses_of_one_process_and_resumes(tmp_path: Pa
     for name, values in first.items():
         if not name.endswith("key.bias"):  # its gradient is zero but for rounding
             np.testing.assert_allclose(second[name], values, atol=2e-4, err_msg=name)
+
+
+@pytest.mark.parametrize("name", ["processes", "ray"])
+def test_workers_of_an_engine_have_the_losses_of_one_process(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if name == "ray":
+        pytest.importorskip("ray")
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    recipe = find_recipe(str(recipe_file(tmp_path)))
+    alone = train(recipe, tmp_path / "one", device="cpu")
+    with engine(name, workers=2) as made:
+        shared = train_with(made, 2, recipe, tmp_path / "two", device="cpu")
+        found = [each.record["stages"][0]["losses"] for each in (alone, shared)]
+        assert found[0]
+        for one, two in zip(*found, strict=True):
+            assert two["loss"] == pytest.approx(one["loss"], rel=BOUND)
+        with pytest.raises(InputError, match=r"another training: .*seed was 42 and is 1"):
+            train_with(made, 2, replace(recipe, seed=1), tmp_path / "two", device="cpu")
+    assert not list(tmp_path.glob(".*.meet*"))
 
 
 # -- adapters -----------------------------------------------------------------------------------

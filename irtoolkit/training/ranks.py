@@ -1,0 +1,133 @@
+"""Training by the workers of an engine: processes of this machine, or of a Ray cluster."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath
+from irtoolkit.engines.engine import Engine
+from irtoolkit.training.recipes import Recipe
+from irtoolkit.training.rendezvous import MEET
+from irtoolkit.training.trainer import TrainedModel, train
+
+
+@dataclass(frozen=True)
+class _Rank:
+    """One of the processes that train together.
+
+    Attributes:
+        rank, size: its number, and how many there are.
+        place: a file that all of them reach, where they meet.
+    """
+
+    rank: int
+    size: int
+    place: str
+
+
+@dataclass(frozen=True)
+class _Training:
+    """Trains as one of several processes; what a worker is given."""
+
+    recipe: Recipe
+    out: str
+    options: Mapping[str, Any]
+
+    def __call__(self, one: _Rank) -> TrainedModel | InputError:
+        """The model, or why there is none: the others' errors are wanted too."""
+        begun = Path(f"{one.place}.{one.rank}")
+        if begun.exists():  # engines do again what a dead worker was at
+            return InputError(
+                f"process {one.rank} of {one.size} died in training, perhaps for lack of memory",
+                remedy="rerun the same command: it resumes from the last checkpoint",
+            )
+        begun.touch()
+        variables = {
+            "RANK": str(one.rank), "WORLD_SIZE": str(one.size),
+            # A worker sees its own GPU only.
+            "LOCAL_RANK": "0", MEET: one.place,
+            # accelerate wants to see these, though the processes have met by then.
+            "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0",
+        }  # fmt: skip
+        os.environ.update(variables)
+        try:
+            return train(self.recipe, self.out, **self.options)
+        except InputError as error:
+            return error
+        finally:
+            for name in variables:
+                os.environ.pop(name, None)
+            _leave()
+
+
+def train_with(
+    engine: Engine, count: int, recipe: Recipe, out: StrPath, **options: Any
+) -> TrainedModel:
+    """Trains in several workers of an engine, which share each batch.
+
+    Args:
+        engine: whose workers train; all of them must reach the folder of the model.
+        count: number of workers; an engine with fewer waits in vain and says so.
+        recipe, out, options: see `train`.
+
+    Raises:
+        InputError: what `train` raises; or a worker died.
+    """
+    folder = Path(out).expanduser().absolute()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    place = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}.meet")
+    ranks = [_Rank(rank, count, str(place)) for rank in range(count)]
+    gpus = 0.0 if options.get("device") == "cpu" else _gpus(engine)
+    try:
+        found = list(engine.map(_Training(recipe, str(folder), options), ranks, gpus=gpus))
+    finally:
+        for path in folder.parent.glob(f"{place.name}*"):
+            with suppress(OSError):
+                path.unlink()
+    wrong = [each for each in found if isinstance(each, InputError)]
+    if wrong:
+        # Who lost the others says only that.
+        raise min(wrong, key=lambda error: "another process" in error.found)
+    first = found[0]
+    assert isinstance(first, TrainedModel)
+    return first
+
+
+def ranks_of(engine: Engine, workers: int | None) -> int:
+    """How many workers train: as many as are wanted, else one for each GPU, else one."""
+    if workers is not None:
+        return workers
+    return max(1, _visible(engine))
+
+
+def _gpus(engine: Engine) -> float:
+    return 1.0 if _visible(engine) else 0.0
+
+
+def _visible(engine: Engine) -> int:
+    """Number of GPUs that an engine's workers have."""
+    if engine.name == "ray":
+        import ray
+
+        return int(ray.cluster_resources().get("GPU", 0))
+    from irtoolkit.engines.gpus import visible_gpus
+
+    return len(visible_gpus())
+
+
+def _leave() -> None:
+    """Ends what the libraries keep of a group of processes, so that those that wait notice."""
+    import torch
+
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
+    from accelerate.state import AcceleratorState
+
+    AcceleratorState._reset_state(reset_partial_state=True)
