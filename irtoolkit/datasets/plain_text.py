@@ -207,6 +207,8 @@ def _level(lines: list[str], text: str, after_heading: bool) -> int | None:
         return 0 if marked or bare[0].isupper() or EAST.match(bare) else None
     if _CHAPTER.match(bare) and not prose:
         return 1 if marked or bare[0].isupper() or bare[0].isdigit() or EAST.match(bare) else None
-    if marked or (after_heading and bare.isupper() and not prose):
+    # A letter may begin in capitals, too: "MY DEAR MR PIP:--
+    titled = bare.isupper() and bare[0].isalpha() and bare[-1] not in ":-\u2014"
+    if marked or (after_heading and titled and not prose):
         return 2
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+import signal
 import socket
 from collections.abc import Callable
 from typing import Any
@@ -74,6 +75,11 @@ def serve(
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             ready()
+
+        def handle_exit(self, sig: int, frame: Any) -> None:
+            # uvicorn's own ends the process by the signal once all is done; this one ends well.
+            self.force_exit = self.should_exit and sig == signal.SIGINT
+            self.should_exit = True
 
     asyncio.run(Server(config).serve([place]))
 

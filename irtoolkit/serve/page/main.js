@@ -113,7 +113,10 @@ async function ask(event) {
     show(collection, answer);
     const counts = answer.answers.map((one) => `${number(one.hits.length)} ${nameOf(one.system).toLowerCase()}`).join(", ");
     say(`Passages in ${collection.title}: ${counts}. ${answer.seconds.toFixed(2)} seconds.`);
-    find("#results-title").focus({ preventScroll: true });
+    const title = find("#results-title");
+    title.focus({ preventScroll: true });
+    // On a small screen the passages would be below its edge.
+    if (title.getBoundingClientRect().top > 0.7 * innerHeight) find("#status").scrollIntoView();
     if (collection.systems.includes("meaning")) near(collection, answer.answers, signal);
   } catch (error) {
     if (error.name === "AbortError") return;
