@@ -78,7 +78,8 @@ def serve(
 
         def handle_exit(self, sig: int, frame: Any) -> None:
             # uvicorn's own ends the process by the signal once all is done; this one ends well.
-            self.force_exit = self.should_exit and sig == signal.SIGINT
+            if self.should_exit and sig == signal.SIGINT:
+                self.force_exit = True
             self.should_exit = True
 
     asyncio.run(Server(config).serve([place]))
