@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import pickle
 import socket
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import irtoolkit
-from irtoolkit.base.cores import cores
+from irtoolkit.base.cores import THREADS, cores
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.progress import QUIET
 from irtoolkit.engines import work as working
 from irtoolkit.engines.local import LocalEngine
 from irtoolkit.engines.ray_start import connect
@@ -21,6 +23,8 @@ R = TypeVar("R")
 
 # Seconds between looks at whether the cluster is still there.
 _LOOK = 5.0
+# Beginnings of the names of variables that workers take over from the driver.
+_TAKEN = ("IRTOOLKIT_", "IR_DATASETS_", "HF_", "TRANSFORMERS_", "TOKENIZERS_", "FSSPEC_", "AWS_")
 
 
 class RayEngine:
@@ -93,13 +97,12 @@ class _Pool:
             num_cpus=1, num_gpus=gpus, max_calls=0, max_retries=ATTEMPTS - 1, retry_exceptions=False
         )(_perform)
         self._task = task
+        self._driver = _Driver(irtoolkit.__version__, _environment())
         self._under_way: dict[Any, int] = {}
 
     def start(self, number: int) -> None:
         """Submits a piece."""
-        reference = self._task.remote(
-            self._key, self._packed, self._items[number], irtoolkit.__version__
-        )
+        reference = self._task.remote(self._key, self._packed, self._items[number], self._driver)
         self._under_way[reference] = number
 
     def finished(self) -> list[tuple[int, bytes]]:
@@ -137,29 +140,33 @@ class _Pool:
         self._under_way.clear()
 
 
-def _perform(key: str, packed: Any, item: Any, version: str) -> bytes:
+class _Driver(NamedTuple):
+    """What workers take over from the driver.
+
+    Attributes:
+        version: of irtoolkit.
+        environment: variables that say where data are and how libraries behave.
+    """
+
+    version: str
+    environment: dict[str, str]
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.startswith(_TAKEN)}
+
+
+def _perform(key: str, packed: Any, item: Any, driver: _Driver) -> bytes:
     """`perform` in a worker of a cluster, which may have another irtoolkit and lack the data."""
-    import pickle
-
-    from irtoolkit.base.progress import QUIET
-
-    os.environ.update({QUIET: "1", "TQDM_DISABLE": "1"})
+    os.environ.update({**driver.environment, QUIET: "1", "TQDM_DISABLE": "1", THREADS: "1"})
     node = socket.gethostname()
-    if irtoolkit.__version__ != version:
+    if irtoolkit.__version__ != driver.version:
         other = InputError(
-            f"node {node} has irtoolkit {irtoolkit.__version__}, and this process {version}",
+            f"node {node} has irtoolkit {irtoolkit.__version__}, and this process {driver.version}",
             remedy="install the same version on every node",
         )
         return pickle.dumps(Outcome(error=other))
-    done = working.perform(key, packed, item)
-    outcome: Outcome = pickle.loads(done)
-    if isinstance(outcome.error, InputError):
-        wrong = outcome.error
-        outcome.error = InputError(
-            f"{wrong.found}, on node {node}", file=wrong.file, line=wrong.line, remedy=wrong.remedy
-        )
-        return pickle.dumps(outcome)
-    return done
+    return working.perform(key, packed, item, where=f"on node {node}")
 
 
 def _explained(error: Exception) -> InputError:

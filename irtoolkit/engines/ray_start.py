@@ -15,6 +15,9 @@ _PATIENCE = 10.0
 _PORT = 6379
 # Looks in a row that find no head before the cluster is given up.
 _LOST = 3
+# Ray says nothing that this package says in its own words: not that it retries a connection, nor
+# that it leaves the GPUs of a task without one as they are.
+_QUIET = {"RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 
 
 @dataclass
@@ -67,8 +70,8 @@ def connect(address: str | None, workers: int) -> Connection:
         InputError: Ray is not installed; no head answers; or it has another version.
     """
     try:
-        # Ray's own usage message and its progress bars are no part of ours.
-        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        for name, value in _QUIET.items():
+            os.environ.setdefault(name, value)
         import ray
     except ImportError:
         raise needs_extra("Ray", "ray") from None

@@ -64,13 +64,14 @@ def pack(work: Callable[[Any], Any]) -> bytes:
 _last: tuple[str, Callable[[Any], Any]] | None = None
 
 
-def perform(key: str, packed: Any, item: Any) -> bytes:
+def perform(key: str, packed: Any, item: Any, where: str = "") -> bytes:
     """Does a piece of work in a worker; returns its `Outcome` as bytes.
 
     Args:
         key: tells one `map` from another.
         packed: the work as `pack` gives it; not read where the worker has it already.
         item: what the work is called with.
+        where: the machine, for input errors, where that may be another than the driver's.
     """
     global _last
     with _listening() as said:
@@ -80,7 +81,7 @@ def perform(key: str, packed: Any, item: Any) -> bytes:
                 _last = key, pickle.loads(packed)
             outcome = Outcome(_last[1](item))
         except Exception as error:  # whatever a piece of work raises belongs to the driver
-            outcome = Outcome(error=_portable(error))
+            outcome = Outcome(error=_portable(error, where))
     outcome.said = said
     try:
         return pickle.dumps(outcome, protocol=pickle.HIGHEST_PROTOCOL)
@@ -89,9 +90,12 @@ def perform(key: str, packed: Any, item: Any) -> bytes:
         return pickle.dumps(Outcome(error=TypeError(reason), said=said))
 
 
-def _portable(error: Exception) -> Exception:
+def _portable(error: Exception, where: str) -> Exception:
     """An error that arrives as it is; of one that cannot be sent, its type and its message."""
     if isinstance(error, InputError):
+        if where:
+            found = f"{error.found}, {where}"
+            return InputError(found, file=error.file, line=error.line, remedy=error.remedy)
         return error
     trace = "".join(traceback.format_exception(error))
     try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,10 @@ from irtoolkit.base.paths import shown
 from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import SAMPLE
+from irtoolkit.engines.engine import current
+from irtoolkit.experiments.ahead import RunJob, RunsAhead
 from irtoolkit.experiments.candidates import pick_candidates
+from irtoolkit.experiments.figures import p_values_of, with_figures
 from irtoolkit.experiments.papers import Training, of_row
 from irtoolkit.experiments.results import (
     GroupResult,
@@ -22,11 +26,10 @@ from irtoolkit.experiments.results import (
     dataset_of,
 )
 from irtoolkit.experiments.tables import Row, Table
-from irtoolkit.ranking.produce import produce
+from irtoolkit.ranking.produce import is_made, produce
 from irtoolkit.ranking.systems import System
 from irtoolkit.runs import Run
 from irtoolkit.runs.exact_ranks import read_ranks
-from irtoolkit.scoring.compare import compare
 from irtoolkit.scoring.evaluation import parse_measures
 from irtoolkit.scoring.score import Measures, Scores, score
 
@@ -68,6 +71,7 @@ def reproduce(
     measures = parse_measures(list(table.columns.values()))
     bench = _Bench(table, out, sample, frozenset(systems), say)
     bench.find_data()
+    bench.start(chosen)
     ran: list[RowResult] = []
     with tqdm(chosen, table.name, disable=None, unit="row", leave=False) as bar:
         for row in bar:
@@ -75,8 +79,8 @@ def reproduce(
             ran.append(bench.run(row))
     scores = {group: bench.score(group, measures) for group in bench.runs}
     against = baseline or table.baseline
-    p_values = _p_values(scores, table, against)
-    rows = tuple(_with_figures(result, table, scores, p_values) for result in ran)
+    p_values = p_values_of(scores, table, against)
+    rows = tuple(with_figures(result, table, scores, p_values) for result in ran)
     return TableResult(table, rows, sample, against, scores)
 
 
@@ -107,6 +111,7 @@ class _Bench:
         absent: group to why its data are not here.
         foreign: group to how its data differ from the paper's, where they do.
         runs: group to system to its run, of the rows that have run.
+        ahead: the runs that workers make meanwhile; none before `start`.
     """
 
     table: Table
@@ -118,6 +123,7 @@ class _Bench:
     absent: dict[str, str] = field(default_factory=dict)
     foreign: dict[str, str] = field(default_factory=dict)
     runs: dict[str, dict[str, Run]] = field(default_factory=dict)
+    ahead: list[RunsAhead] = field(default_factory=list)
 
     def find_data(self) -> None:
         """Finds the judged dataset of each group.
@@ -176,6 +182,26 @@ class _Bench:
             self.runs.setdefault(group, {})[row.system] = run
         return self._result(row, cells, settings)
 
+    def start(self, rows: Sequence[Row]) -> None:
+        """Begins to make the runs of rows over the current engine."""
+        self.ahead.append(RunsAhead(list(self._jobs(rows)) if current().workers > 1 else ()))
+
+    def _jobs(self, rows: Sequence[Row]) -> Iterator[RunJob]:
+        """The runs of rows that can be made and are not there yet, in order."""
+        for row in rows:
+            if row.retriever is None:
+                continue
+            for group in self.datasets:
+                system = self._system(row, group)
+                if self._state(row, group, system).status != "ready":
+                    continue
+                path, data = self._path(row.system, group), self._ranked_data(row, group)
+                with suppress(InputError):  # which the row itself meets again
+                    if not is_made(data, system, path, self.table.depth):
+                        yield RunJob(path, data, system, self.table.depth)
+                if self.table.dataset:  # the groups share a run
+                    break
+
     def score(self, group: str, measures: Measures) -> Scores:
         """Scores the runs of a group."""
         scores = score(self.datasets[group], self.runs[group], measures)
@@ -208,16 +234,20 @@ class _Bench:
             return next(iter(runs.values()))
         path = self._path(row.system, group)
         self.say(f"{system.name}: {shown(path)}")
-        dataset = Dataset.load(
-            dataset_of(self.table.dataset or self.table.groups[group], self.sample)
-        )
         run, reused = produce(
-            dataset.view(row.view) if row.view else dataset, system, path,
-            depth=self.table.depth, reuse=True,
+            self._ranked_data(row, group), system, path,
+            depth=self.table.depth, reuse=True, ranked=self.ahead[-1].of(path),
         )  # fmt: skip
         if reused:
             self.say(f"{system.name}: unchanged, taken from {shown(path)}")
         return replace(run, exact_ranks=read_ranks(path))
+
+    def _ranked_data(self, row: Row, group: str) -> Dataset:
+        """The dataset that a row ranks."""
+        dataset = Dataset.load(
+            dataset_of(self.table.dataset or self.table.groups[group], self.sample)
+        )
+        return dataset.view(row.view) if row.view else dataset
 
     def _result(
         self, row: Row, cells: Mapping[str, GroupResult], settings: dict[str, Any] | None = None
@@ -242,39 +272,3 @@ def _ran(group: str, system: System, path: Path) -> GroupResult:
     training = system.training
     trained = str(training.folder) if isinstance(training, Training) else None
     return GroupResult(group, "measured", run=path, trained=trained)
-
-
-def _with_figures(
-    result: RowResult, table: Table, scores: Mapping[str, Scores],
-    p_values: Mapping[str, Mapping[str, float]],
-) -> RowResult:  # fmt: skip
-    """The result of a row with the figures of the groups that it ran on."""
-    cells = []
-    for cell in result.cells:
-        if cell.status == "measured":
-            evaluation = scores[cell.group][result.row.system]
-            values = evaluation.figures()
-            figures = {
-                column: values[measure] * table.scale_of(column)
-                for column, measure in table.columns.items()
-            }
-            p_value = p_values[cell.group].get(result.row.system)
-            cell = replace(cell, figures=figures, evaluation=evaluation, p_value=p_value)
-        cells.append(cell)
-    return replace(result, cells=tuple(cells))
-
-
-def _p_values(
-    scores: Mapping[str, Scores], table: Table, baseline: str
-) -> dict[str, dict[str, float]]:
-    """Group to system to its corrected p against the baseline, where that was measured too."""
-    measure = table.columns[table.tested]
-    found: dict[str, dict[str, float]] = {}
-    for group, scored in scores.items():
-        compared = (
-            compare(scored.evaluations, measure, baseline=baseline)
-            if baseline in scored.evaluations
-            else ()
-        )
-        found[group] = {one.system: one.corrected for one in compared if one.corrected is not None}
-    return found

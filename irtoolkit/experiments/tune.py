@@ -17,8 +17,9 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text
 from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.engines.engine import current
 from irtoolkit.measures.traits import traits
-from irtoolkit.ranking.produce import fingerprint, made_of
+from irtoolkit.ranking.decided import fingerprint, made_of
 from irtoolkit.ranking.systems import System, TaskSettings, find_system
 from irtoolkit.retrievers.engine import rank_and_locate
 from irtoolkit.scoring.evaluation import parse_measures
@@ -110,13 +111,18 @@ def tune(
     }  # fmt: skip
     known = _read(log, about)
     bench = _Bench(dataset, parsed, depth, systems)
-    found: list[Point] = []
-    for point, made in tqdm(list(zip(points, systems, strict=True)), desc="grid", disable=None):
-        key = f"{json.dumps(point, sort_keys=True)} {bench.key(made)}"
-        if key not in known:
-            known[key] = bench.figures(made)
+    keys = [
+        f"{json.dumps(point, sort_keys=True)} {bench.key(made)}"
+        for point, made in zip(points, systems, strict=True)
+    ]
+    pending = {key: made for key, made in zip(keys, systems, strict=True) if key not in known}
+    with tqdm(total=len(points), desc="grid", disable=None, unit="point") as bar:
+        bar.update(len(points) - len(pending))
+        for key, figures in zip(pending, bench.measured(list(pending.values())), strict=True):
+            known[key] = figures
             _write(log, about, known)
-        found.append(Point(point, known[key]))
+            bar.update()
+    found = [Point(point, known[key]) for point, key in zip(points, keys, strict=True)]
     name = next(iter(parsed))
     sign = 1 if traits(parsed[name]).lower_is_better else -1
     return sorted(found, key=lambda point: sign * point.figures[name])
@@ -144,6 +150,14 @@ class _Bench:
         decided = made_of(made, task, self._data[made.task, corpus])
         decides = json.dumps([decided, self._judged], sort_keys=True, default=str)
         return sha256(decides.encode()).hexdigest()
+
+    def measured(self, systems: Sequence[System]) -> Iterator[dict[str, float]]:
+        """The figures of systems in order; few systems are spread over the workers each."""
+        engine = current()
+        if len(systems) < engine.workers:
+            return map(self.figures, systems)
+        devices = {made.retriever.computed().get("device", "cpu") for made in systems}
+        return engine.map(self.figures, systems, gpus=float(bool(devices - {"cpu"})))
 
     def figures(self, made: System) -> dict[str, float]:
         """The figures of a system."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from irtoolkit import __version__
-from irtoolkit.base import analysis
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, is_file, sha256
 from irtoolkit.base.ids import encode
@@ -19,19 +16,19 @@ from irtoolkit.base.launch import launch
 from irtoolkit.base.paths import beside
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.candidates import candidates_line
+from irtoolkit.ranking.decided import digest, made_of
 from irtoolkit.ranking.output import Output
 from irtoolkit.ranking.systems import System
-from irtoolkit.retrievers import engine
-from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.engine import Ranking, rank, rank_and_locate
 from irtoolkit.retrievers.ordering import separate, untied
 from irtoolkit.retrievers.task import Task
-from irtoolkit.retrievers.texts import Segments
 from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.exact_ranks import RANKS_END
 from irtoolkit.runs.publish import publish
 
 Relevant = Mapping[str, list[str]]
+# Gives a ranking and the seconds that it took.
+Ranked = Callable[[], tuple[Ranking, float]]
 
 
 @dataclass(frozen=True)
@@ -116,6 +113,7 @@ def produce(
     progress: bool = True,
     reuse: bool = False,
     among: Among | None = None,
+    ranked: Ranked | None = None,
 ) -> tuple[Run, bool]:
     """Ranks a dataset, writes the run and the record of how it was made.
 
@@ -126,6 +124,7 @@ def produce(
         depth, among, progress: see `rank_dataset`.
         reuse: whether to take the run that is already there when its record says that it came
             from the same data, system, settings and version, and its content is still what was written.
+        ranked: gives the ranking and the seconds that it took, where another process makes it.
 
     Returns:
         The run, and whether it was reused. Of the processes of a launch, which share the encoding,
@@ -142,21 +141,38 @@ def produce(
             task.among(among.run, system.depth)
         target.say(candidates_line(dataset, task, system, depth, among.run if among else None))
     relevant = ranks_wanted(dataset, system, depth)
-    made = {
-        **made_of(system, task),
-        **_stage(dataset, system, among),
-        "depth": depth,
-        "golds": _digest(str(relevant)) if relevant else None,
-        **dataset.replaced,
-    }
+    made = _made(dataset, system, task, depth, among, relevant)
     if reuse and _unchanged(path, made):
         return Run.read(path), True
     started = time.monotonic()
-    ranking = _rank(dataset, task, system, depth, among, relevant, progress)
-    seconds = time.monotonic() - started
+    if ranked is not None:
+        ranking, seconds = ranked()
+    else:
+        ranking = _rank(dataset, task, system, depth, among, relevant, progress)
+        seconds = time.monotonic() - started
     ranks = ranking.ranks if relevant else None
     publish(ranking.run, path, made, seconds, ranks, form=target.form)
     return ranking.run, False
+
+
+def is_made(data: Dataset, system: System, path: StrPath, depth: int | None) -> bool:
+    """Whether the run of a path is the one that `produce` would make."""
+    relevant = ranks_wanted(data, system, depth)
+    return _unchanged(path, _made(data, system, system.load(data), depth, None, relevant))
+
+
+def _made(
+    dataset: Dataset, system: System, task: Task, depth: int | None, among: Among | None,
+    relevant: Relevant,
+) -> dict[str, Any]:  # fmt: skip
+    """Everything that decides a run."""
+    return {
+        **made_of(system, task),
+        **_stage(dataset, system, among),
+        "depth": depth,
+        "golds": digest(str(relevant)) if relevant else None,
+        **dataset.replaced,
+    }
 
 
 def ranks_wanted(dataset: Dataset, system: System, depth: int | None) -> dict[str, list[str]]:
@@ -231,67 +247,6 @@ def _with_rest(run: Run, source: Run, depth: int) -> Run:
         run.query_ids, offsets, doc_ids, np.concatenate(docs).astype(np.int32),
         np.concatenate(scores), run.tag,
     )  # fmt: skip
-
-
-# -- what decided a run ------------------------------------------------------------------------------
-
-
-def made_of(system: System, task: Task, data: str | None = None) -> dict[str, Any]:
-    """Everything that decides a full ranking; `data` is the task's fingerprint where it is known."""
-    more = "\x1f".join(system.retriever.also_reads(task))
-    server = system.retriever.server(task)
-    return {
-        "dataset": task.dataset_id,
-        "data": data or fingerprint(task, corpus=system.retriever.reads_corpus()),
-        "training": _digest(more) if more else None,
-        "system": system.name,
-        "retriever": system.retriever.name,
-        "settings": system.on(task.lang).settings(),
-        "inputs": system.retriever.fingerprint(),
-        "computed": system.retriever.computed(),
-        **({"server": server} if server else {}),
-        "version": __version__,
-        "formats": formats(system.retriever),
-        "libraries": provenance.versions(),
-    }
-
-
-def formats(retriever: Retriever) -> dict[str, int]:
-    """The format numbers of what decides a run, so that runs of an older format are made again."""
-    return {"engine": engine.FORMAT, "analysis": analysis.FORMAT, "retriever": retriever.format}
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def fingerprint(task: Task, *, corpus: bool = False) -> str:
-    """A hash of everything a retriever is given: ids, candidates, texts, and perhaps the corpus.
-
-    Texts of documents are read only where nothing else tells whether they have changed.
-    """
-    digest = hashlib.sha256()
-    _add_texts(digest, task.query_ids, task.queries)
-    key = None if task.dataset is None else task.dataset.docs_key
-    if key is None:
-        _add_texts(digest, task.doc_ids, task.docs)
-        for segments in task.corpus() if corpus else ():
-            digest.update("\x1f".join((*segments, "\x1d")).encode())
-    else:
-        digest.update("\x1f".join((key, task.doc_view, "\x1c")).encode())
-        if task.ranks_corpus:
-            return digest.hexdigest()
-        digest.update("\x1f".join((*task.doc_ids, "\x1e")).encode())
-    for group in task.groups:
-        digest.update(f"{len(group.queries)} {len(group.docs)} ".encode())
-        digest.update(group.queries.tobytes())
-        digest.update(group.docs.tobytes())
-    return digest.hexdigest()
-
-
-def _add_texts(digest: Any, ids: Iterable[str], texts: Iterable[Segments]) -> None:
-    for name, segments in zip(ids, texts, strict=True):
-        digest.update("\x1f".join((name, *segments, "\x1e")).encode())
 
 
 def _unchanged(path: StrPath, made: dict[str, Any]) -> bool:

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from irtoolkit.base.cores import cores
 from irtoolkit.base.ids import Ints
 from irtoolkit.retrievers.base import ScoreMatrix
 
@@ -59,7 +60,7 @@ def by_rows(
     A function that calls this itself gets its rows in one slice: it is on one of the cores already.
     """
     count = len(scores) if count is None else count
-    threads = 1 if _busy() else min(os.cpu_count() or 1, count)
+    threads = 1 if _busy() else min(cores(), count)
     if threads <= 1 or scores.size < _ALONE:
         return [function(slice(0, count))]
 
@@ -83,4 +84,4 @@ def _busy() -> bool:
 @cache
 def _pool(process: int) -> ThreadPoolExecutor:
     """Threads that stay; a forked process has its own."""
-    return ThreadPoolExecutor(os.cpu_count())
+    return ThreadPoolExecutor(cores())

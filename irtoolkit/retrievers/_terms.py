@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from array import array
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from irtoolkit.base.analysis import Analyzer
+from irtoolkit.base.cores import cores
 from irtoolkit.base.ids import Ints
 from irtoolkit.retrievers.base import ScoreMatrix
 from irtoolkit.retrievers.texts import Segments
@@ -134,7 +134,7 @@ class TermScores:
         # Terms that only queries have, given out after these weights were made, weigh nothing.
         known = queries[:, : self._width] if queries.shape[1] > self._width else queries
         postings = self._postings.indptr, self._postings.indices, self._postings.data
-        threads = os.cpu_count() or 1
+        threads = cores()
         bounds = np.linspace(0, len(scores), min(threads, len(scores)) + 1).astype(int)
 
         def part(first: int, last: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from irtoolkit.base.cores import cores
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.indexes.form import KeptForm
@@ -184,7 +184,7 @@ def maxsim(
         products = docs[begins[0] : begins[-1]] @ asked
         fold(products, begins - begins[0], query_starts, scores[:, first:last])
 
-    with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(os.cpu_count()) as pool:
+    with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(cores()) as pool:
         for _ in pool.map(part, parts):
             pass
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import logging
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -54,7 +56,8 @@ class RankParts:
 
     def __call__(self, parts: Sequence[Part]) -> Ranked:
         if self._ranker is None:
-            self._ranker = Ranker(self.task, self.retriever.scorer(self.task))
+            with _unheard(self.retriever.leaves_on_disk()):
+                self._ranker = Ranker(self.task, self.retriever.scorer(self.task))
         groups = tuple(self._group(part) for part in parts)
         here = replace(self.task, groups=groups)
         listing = Listing(here, self.names, self.ties, self.depth)
@@ -68,6 +71,18 @@ class RankParts:
     def _group(self, part: Part) -> Group:
         group = self.task.groups[part.group]
         return Group(group.queries[part.start : part.stop], group.docs)
+
+
+@contextmanager
+def _unheard(prepared: bool) -> Iterator[None]:
+    """Keeps what is logged from users who have seen it when the driver prepared the same."""
+    before = logging.root.manager.disable
+    if prepared:
+        logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(before)
 
 
 def spread(

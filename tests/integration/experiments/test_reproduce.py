@@ -27,7 +27,8 @@ from irtoolkit.datasets.csfcube import MEASURES
 from irtoolkit.experiments.catalogue import find_table, tables
 from irtoolkit.experiments.results import dataset_of
 from irtoolkit.experiments.tables import Table, load_table
-from irtoolkit.ranking.produce import fingerprint, produce
+from irtoolkit.ranking.decided import fingerprint
+from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.retrievers import retrievers
 from irtoolkit.runs import Run, provenance

@@ -31,7 +31,7 @@ from irtoolkit.models.llm.chat_client import _retry_after
 from irtoolkit.models.llm.endpoint import Endpoint
 from irtoolkit.models.llm.generator import Completion
 from irtoolkit.models.llm.local import LocalGenerator
-from irtoolkit.ranking.produce import made_of
+from irtoolkit.ranking.decided import made_of
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers import create_retriever
 from irtoolkit.retrievers.dense import Dense
