@@ -1,0 +1,268 @@
+"""A Ray cluster of three nodes on this machine: every family's run is that of one process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import irtoolkit as ir
+from irtoolkit.base.errors import InputError
+from irtoolkit.engines.engine import Engine, using
+from irtoolkit.experiments.catalogue import find_table
+from irtoolkit.experiments.reproduce import reproduce
+from irtoolkit.experiments.tune import tune
+from irtoolkit.ranking.produce import produce
+from irtoolkit.ranking.systems import find_system
+from tests import tiny
+from tests.waiting import wait_for
+
+pytest.importorskip("ray", reason="Ray is not installed")
+
+DATASETS = ("relic/sample/val", "csfcube/sample")
+# Name to retriever, settings, and the kind of model that it takes.
+FAMILIES: dict[str, tuple[str, dict[str, Any], str | None]] = {
+    **{
+        f"bm25-{form}": ("bm25", {"form": form}, None)
+        for form in ("okapi", "lucene", "atire", "bm25l", "rank-bm25l", "bm25+")
+    },
+    "bm25-candidates": ("bm25", {"statistics": "candidates"}, None),
+    "ql": ("ql", {}, None),
+    "ql-jm": ("ql", {"smoothing": "jm", "statistics": "candidates"}, None),
+    "tfidf": ("tfidf", {}, None),
+    "tfidf-candidates": ("tfidf", {"statistics": "candidates"}, None),
+    "word2vec": ("word2vec", {"size": 8, "epochs": 1, "weighting": "tfidf"}, None),
+    "random": ("random", {}, None),
+    "dense": ("dense", {"query": "default", "query_length": 8, "doc_length": 8}, "dense"),
+    "dense-l2": ("dense", {"similarity": "l2", "query_length": 8, "doc_length": 8}, "dense"),
+    "sentence-max": ("sentence-max", {"query_length": 8, "doc_length": 8}, "dense"),
+    "late": ("late", {"doc_length": 8}, "late"),
+    "sparse": ("sparse", {"query_length": 8, "doc_length": 8}, "sparse"),
+    "faiss": ("faiss", {"hits": 20, "query_length": 8, "doc_length": 8}, "dense"),
+    "faiss-hnsw": (
+        "faiss", {"index": "hnsw", "hits": 20, "query_length": 8, "doc_length": 8}, "dense",
+    ),
+    "plaid": ("plaid", {"centroids": 8, "hits": 20, "doc_length": 8}, "late"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache that driver and workers share, as nodes share a file system."""
+    folder = tmp_path_factory.mktemp("ray")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("IRTOOLKIT_CACHE", str(folder / "cache"))
+        # Ray would write a token into the user's home.
+        patch.setenv("RAY_AUTH_MODE", "disabled")
+        patch.delenv("RAY_ADDRESS", raising=False)
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def cluster(homes: Path) -> Iterator[Any]:
+    from ray.cluster_utils import Cluster
+
+    small = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
+    made = Cluster(initialize_head=True, head_node_args=small)
+    for _ in range(2):
+        made.add_node(num_cpus=1, object_store_memory=80 << 20)
+    made.wait_for_nodes()
+    yield made
+    made.shutdown()
+
+
+@pytest.fixture(scope="module")
+def engine(cluster: Any) -> Iterator[Engine]:
+    from irtoolkit.engines.ray import RayEngine
+
+    made = RayEngine(address=cluster.address)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def models(homes: Path) -> dict[str | None, str]:
+    folder = homes / "models"
+    return {
+        "dense": str(tiny.save(folder / "dense")),
+        "sparse": str(tiny.save(folder / "sparse", "BertForMaskedLM")),
+        "cross": str(tiny.save(folder / "cross", "BertForSequenceClassification", num_labels=1)),
+        "late": str(tiny.save_colbert(folder / "late", doc_maxlen=8)),
+    }
+
+
+class Counted:
+    """An engine that counts the pieces of work it is given."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.name, self._engine, self.items = engine.name, engine, 0
+
+    @property
+    def workers(self) -> int:
+        return self._engine.workers
+
+    def map(self, work: Any, items: Sequence[Any], *, gpus: float = 0.0) -> Iterator[Any]:
+        self.items += len(items)
+        return self._engine.map(work, items, gpus=gpus)
+
+
+@pytest.fixture
+def files(tmp_path: Path, models: dict[str | None, str]) -> Callable[..., tuple[bytes, bytes]]:
+    """The files that a family writes: its run, and the exact ranks of the relevant documents."""
+
+    def write(family: str, dataset: str) -> tuple[bytes, bytes]:
+        name, settings, kind = FAMILIES[family]
+        if kind is not None:
+            settings = {**settings, "model": models[kind]}
+        path = tmp_path / "made.run"
+        produce(dataset, find_system(name, settings, dataset), path, depth=10, progress=False)
+        return path.read_bytes(), Path(f"{path}.ranks.tsv").read_bytes()
+
+    return write
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_run_is_that_of_one_process(
+    family: str, dataset: str, engine: Engine, files: Callable[..., tuple[bytes, bytes]]
+) -> None:
+    alone = files(family, dataset)
+    with using(Counted(engine)) as counted:
+        assert files(family, dataset) == alone
+    assert counted.items > 1
+
+
+def test_a_cross_encoder_ranks_again_as_in_one_process(
+    engine: Engine, models: dict[str | None, str]
+) -> None:
+    first = ir.retrieve("csfcube/sample", "bm25", depth=4)
+    settings = {"model": models["cross"], "length": 16}
+    alone = ir.rerank("csfcube/sample", first, "cross-encoder", depth=4, **settings)
+    with using(engine):
+        assert list(
+            ir.rerank("csfcube/sample", first, "cross-encoder", depth=4, **settings)
+        ) == list(alone)
+
+
+def test_texts_in_memory_are_sent(engine: Engine) -> None:
+    data = ir.load(
+        {"a": "whales at sea", "b": "a house", "c": "the sea"}, queries={"1": "sea", "2": "house"},
+        candidates={"1": ["a", "b"], "2": ["b", "c"]},
+    )  # fmt: skip
+    alone = ir.retrieve(data, "bm25")
+    with using(Counted(engine)) as counted:
+        assert list(ir.retrieve(data, "bm25")) == list(alone)
+    assert counted.items
+
+
+def test_points_of_a_grid_are_those_of_one_process(engine: Engine, tmp_path: Path) -> None:
+    def points(name: str) -> bytes:
+        grid = {"k1": ["0.5", "0.9"], "b": ["0.4", "0.9"]}
+        tune("csfcube/sample", "bm25", grid, log=tmp_path / name)
+        return (tmp_path / name).read_bytes()
+
+    alone = points("alone.json")
+    with using(Counted(engine)) as counted:
+        assert points("together.json") == alone
+    assert counted.items == 4
+
+
+def test_a_table_is_that_of_one_process(engine: Engine, tmp_path: Path) -> None:
+    rows = ["random", "fabs_tfidf", "fabs_bm25"]
+
+    def runs(name: str) -> dict[str, bytes]:
+        out = tmp_path / name
+        reproduce(find_table("csfcube"), out, systems=rows, sample=True)
+        return {path.name: path.read_bytes() for path in out.iterdir() if path.suffix != ".yml"}
+
+    alone = runs("alone")
+    with using(Counted(engine)) as counted:
+        assert runs("together") == alone
+        assert counted.items == 3
+        assert runs("together") == alone  # the runs are there already
+    assert counted.items == 3
+
+
+def test_an_input_error_names_the_node(engine: Engine) -> None:
+    def refuse(number: int) -> int:
+        raise InputError("no data", file="docs.tsv", line=number, remedy="copy them")
+
+    with pytest.raises(InputError) as raised:
+        list(engine.map(refuse, [3]))
+    error = raised.value
+    assert error.found == f"no data, on node {socket.gethostname()}"
+    assert (error.file, error.line, error.remedy) == ("docs.tsv", 3, "copy them")
+
+
+def test_workers_have_the_drivers_environment(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IRTOOLKIT_DATA", "/elsewhere")
+    assert list(engine.map(lambda _: os.environ["IRTOOLKIT_DATA"], [0])) == ["/elsewhere"]
+
+
+def test_a_worker_that_is_killed_is_replaced(engine: Engine, tmp_path: Path) -> None:
+    def once(number: int) -> int:
+        mark = tmp_path / "killed"
+        if number == 1 and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number
+
+    assert list(engine.map(once, range(4))) == [0, 1, 2, 3]
+
+
+def test_work_that_kills_its_workers_is_given_up(engine: Engine) -> None:
+    with pytest.raises(InputError, match=r"killed, perhaps out of memory, 3 times .* on 'large'"):
+        list(engine.map(lambda _: os.kill(os.getpid(), signal.SIGKILL), ["large"]))
+
+
+def test_a_node_that_is_removed_costs_nothing_but_time(
+    cluster: Any, engine: Engine, tmp_path: Path
+) -> None:
+    node = cluster.add_node(num_cpus=1, resources={"extra": 1}, object_store_memory=80 << 20)
+    cluster.wait_for_nodes()
+    marks = tmp_path / "marks"
+    marks.mkdir()
+
+    def slow(number: int) -> tuple[int, int]:
+        (marks / f"{number}-{os.getpid()}").touch()
+        while not (tmp_path / "removed").exists():
+            time.sleep(0.01)
+        return number, number * number
+
+    results = engine.map(slow, range(8))
+    found: list[tuple[int, int]] = []
+    taking = threading.Thread(target=lambda: found.extend(results))
+    taking.start()
+    wait_for(lambda: len(list(marks.iterdir())) >= 4)  # each node is at something
+    cluster.remove_node(node, allow_graceful=False)
+    (tmp_path / "removed").touch()
+    taking.join()
+    assert found == [(number, number * number) for number in range(8)]
+    assert len(list(marks.iterdir())) > 8  # something was done again
+
+
+def test_a_run_in_which_a_node_is_removed_is_that_of_one_process(
+    cluster: Any, engine: Engine, files: Callable[..., tuple[bytes, bytes]]
+) -> None:
+    class Removing(Counted):
+        def map(self, work: Any, items: Sequence[Any], *, gpus: float = 0.0) -> Iterator[Any]:
+            results = super().map(work, items, gpus=gpus)
+            yield next(results)
+            cluster.remove_node(node, allow_graceful=False)
+            yield from results
+
+    alone = files("bm25-lucene", "relic/sample/val")
+    node = cluster.add_node(num_cpus=2, object_store_memory=80 << 20)
+    cluster.wait_for_nodes()
+    with using(Removing(engine)):
+        assert files("bm25-lucene", "relic/sample/val") == alone
