@@ -79,8 +79,7 @@ def wait_for_all(device: str) -> None:
 def average_gradients(model: Any) -> None:
     """Replaces a model's gradients by their mean over all processes.
 
-    Those of a sharded model have been averaged as they were computed. benchmarks/gradients.py shows
-    what this buys beside torch's DistributedDataParallel.
+    Those of a sharded model have been averaged as they were computed.
     """
     if world_size() == 1:
         return
