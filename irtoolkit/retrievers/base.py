@@ -26,6 +26,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.indexes.form import KeptForm
+from irtoolkit.indexes.writer import Segments
 
 if TYPE_CHECKING:
     from irtoolkit.retrievers.task import Task
@@ -147,6 +148,12 @@ class Retriever:
     def leaves_on_disk(self) -> bool:
         """Whether preparing a task leaves on disk what other processes then find, such as vectors."""
         return False
+
+    def encode_ahead(self, blocks: Iterable[Sequence[Segments]]) -> None:
+        """Encodes documents by the workers of the engine, before an index of them is built.
+
+        What a model makes of each block of documents is then found on disk.
+        """
 
     def stays_here(self) -> bool:
         """Whether it ranks in the process that was started, as where that alone may open a folder."""

@@ -126,6 +126,9 @@ class SentenceMax(VectorRetriever):
 
     name: ClassVar[str] = "sentence-max"
 
+    def parts_of(self, encoder: Encoder, texts: Sequence[Segments]) -> list[str]:
+        return _sentences(texts)[0]
+
     def kept(self) -> KeptForm | None:
         if not self.scores_as(SentenceMax):
             return None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, Self
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.engines.engine import current
 from irtoolkit.models import loading, presets
 from irtoolkit.models.cuts import Cut, CutOff
 from irtoolkit.models.encoder import Encoder, EncoderSettings
@@ -120,6 +122,16 @@ class TwoSided(Neural):
 
     def encoder(self, side: Side) -> Encoder:
         return Encoder(self.how(side))
+
+    def encode_ahead(self, blocks: Iterable[Sequence[Segments]]) -> None:
+        if current().workers > 1:
+            encoder = encoder_of(self, "document")
+            parts = (self.parts_of(encoder, texts) for texts in blocks)
+            encoder.prepare(parts, what="documents", count=None)
+
+    def parts_of(self, encoder: Encoder, texts: Sequence[Segments]) -> list[str]:
+        """What the model encodes of some documents."""
+        return [encoder.text(segments) for segments in texts]
 
     def kept_settings(self) -> dict[str, Any]:
         """Everything that decides what is kept of a document."""
