@@ -50,6 +50,13 @@ class Documents:
         """(d,) a hash of each id, in ascending order."""
         return mapped(self.folder / "hashes.npy")
 
+    @cached_property
+    def names(self) -> NDArray[np.int32]:
+        """(d,) place of each document's id in ascending order."""
+        names = np.empty(len(self.ids), np.int32)
+        names[self.order] = np.arange(len(self.ids), dtype=np.int32)
+        return names
+
     def opened(self) -> Documents:
         """The same, all of whose files are open: they may be removed while it is used."""
         _ = self.ids, self.texts, self.order

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from irtoolkit.base.ids import Ints
+from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.shards import OpenShard as OpenShard
 from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.indexes.writer import Segments, ShardMaker
 
 
 class Searcher(Protocol):
-    """Shards that are searched as one."""
+    """Shards that are searched as one.
+
+    Attributes:
+        shards: what knows their documents.
+    """
+
+    @property
+    def shards(self) -> ShardSet: ...
 
     def search(
         self, queries: Sequence[Segments], depth: int, *, fill: bool = False
@@ -31,6 +39,15 @@ class Searcher(Protocol):
         ...
 
 
+class SearchedHere:
+    """A form whose shards are searched in the process that opens them; a base of forms."""
+
+    def open(self, shards: Sequence[OpenShard]) -> Searcher:
+        """Searches shards."""
+        own = cast(KeptForm, self)
+        return own.searcher(own.shards(shards))
+
+
 class KeptForm(Protocol):
     """How a retriever keeps its prepared documents.
 
@@ -46,6 +63,14 @@ class KeptForm(Protocol):
 
     def maker(self, memory: int) -> ShardMaker:
         """Makes shards of documents that come in blocks, each in so many bytes of memory."""
+        ...
+
+    def shards(self, shards: Sequence[OpenShard], first: int = 0) -> ShardSet:
+        """Shards as one; `first` is the number of their first document."""
+        ...
+
+    def searcher(self, shards: Any) -> Searcher:
+        """Searches a set of shards, wherever it is open."""
         ...
 
     def open(self, shards: Sequence[OpenShard]) -> Searcher:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
@@ -34,6 +35,13 @@ class OpenShard(NamedTuple):
     documents: Documents
     deleted: Ints
 
+    @property
+    def live(self) -> NDArray[np.uint8]:
+        """(d,) 1 for documents that were not deleted."""
+        live = np.ones(len(self.documents.ids), np.uint8)
+        live[self.deleted] = 0
+        return live
+
 
 def opened(folder: Path, manifest: Manifest) -> list[OpenShard]:
     """The shards of an index.
@@ -41,8 +49,13 @@ def opened(folder: Path, manifest: Manifest) -> list[OpenShard]:
     Raises:
         DamagedIndexError: one whose files are not there or do not have their sizes.
     """
+    return opened_shards(folder, manifest.shards)
+
+
+def opened_shards(folder: Path, entries: Iterable[ShardEntry]) -> list[OpenShard]:
+    """Some shards of an index; see `opened`."""
     shards = []
-    for entry in manifest.shards:
+    for entry in entries:
         place = folder / SHARDS / entry.name
         check_shard(place, entry)
         shards.append(OpenShard(Documents(place).opened(), deleted(folder, entry)))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.base.ids import Ints
 
 
 class TopDocuments(NamedTuple):
@@ -16,12 +16,12 @@ class TopDocuments(NamedTuple):
     Attributes:
         offsets: (q+1,) where the rows of each query begin.
         documents: (n,) numbers of documents, best first; ties are in descending order of ids.
-        scores: (n,) their scores.
+        scores: (n,) their scores, or whole numbers that stand for them.
     """
 
     offsets: Ints
     documents: Ints
-    scores: Floats
+    scores: Any
 
     @classmethod
     def joined(cls, parts: Sequence[TopDocuments]) -> TopDocuments:
@@ -31,8 +31,18 @@ class TopDocuments(NamedTuple):
         return cls(
             np.cumsum(counts),
             np.concatenate([np.empty(0, np.int64), *(part.documents for part in parts)]),
-            np.concatenate([np.empty(0), *(part.scores for part in parts)]),
+            # Scores that are whole numbers stay so.
+            np.concatenate([part.scores for part in parts] or [np.empty(0)]),
         )
+
+
+def rows_joined(rows: Sequence[tuple[Ints, Any]]) -> TopDocuments:
+    """What was found for each query: documents and their scores, best first."""
+    return TopDocuments(
+        np.cumsum([0, *(len(docs) for docs, _ in rows)]).astype(np.int64),
+        np.concatenate([np.empty(0, np.int64), *(docs for docs, _ in rows)]),
+        np.concatenate([np.empty(0), *(scores for _, scores in rows)]),
+    )
 
 
 def distinct_numbers(numbers: Ints, size: int) -> tuple[Ints, Ints]:

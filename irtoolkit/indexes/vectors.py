@@ -139,22 +139,6 @@ def gathered(starts: Ints, counts: Ints) -> Ints:
     return np.repeat(starts - begins, counts) + np.arange(int(counts.sum()))
 
 
-class QueryVectors(NamedTuple):
-    """The vectors of some queries.
-
-    Attributes:
-        vectors: (r, dimensions) of all queries end to end.
-        starts: (q+1,) where the vectors of each query begin.
-    """
-
-    vectors: Singles
-    starts: Ints
-
-    def of(self, query: int) -> Singles:
-        """The vectors of one query."""
-        return self.vectors[self.starts[query] : self.starts[query + 1]]
-
-
 @dataclass(frozen=True)
 class Comparison:
     """How documents are scored by their vectors.
@@ -238,3 +222,32 @@ class Comparison:
             counts = np.diff(queries.starts)
             products, off = products / counts[:, None], off / counts
         return products, np.asarray(off, np.float64) * (1 + 1e-3) + 1e-12
+
+
+class QueryVectors(NamedTuple):
+    """The vectors of some queries, and how documents are compared with them.
+
+    Attributes:
+        vectors: (r, dimensions) of all queries end to end.
+        starts: (q+1,) where the vectors of each query begin.
+        comparison: how documents are scored.
+    """
+
+    vectors: Singles
+    starts: Ints
+    comparison: Comparison
+
+    def of(self, query: int) -> Singles:
+        """The vectors of one query."""
+        return self.vectors[self.starts[query] : self.starts[query + 1]]
+
+    @property
+    def size(self) -> int:
+        """Number of queries."""
+        return len(self.starts) - 1
+
+    def some(self, first: int, last: int) -> QueryVectors:
+        """Some queries that follow each other."""
+        begin, end = self.starts[first], self.starts[last]
+        rows = self.vectors[begin:end]
+        return QueryVectors(rows, self.starts[first : last + 1] - begin, self.comparison)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Floats, Ints
-from irtoolkit.indexes.documents import Documents
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import MANY, CountedQueries
+from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.strings import Strings
 
 # Binary digits behind the point of a score, and of the greatest score altogether.
@@ -42,22 +42,10 @@ class Weighting(Protocol):
         ...
 
 
-class ShardDocuments(NamedTuple):
-    """The documents of a shard.
-
-    Attributes:
-        documents: their ids and the order of these.
-        deleted: numbers of those that were deleted, ascending.
-    """
-
-    documents: Documents
-    deleted: Ints
-
-
 class SearchedShard:
     """A shard that is searched."""
 
-    def __init__(self, shard: PostingsShard, docs: ShardDocuments) -> None:
+    def __init__(self, shard: PostingsShard, docs: OpenShard) -> None:
         self.shard, self.docs = shard, docs
         self._table: tuple[Any, float, Floats] | None = None
         self._found: tuple[Strings, Ints] | None = None
@@ -72,16 +60,13 @@ class SearchedShard:
 
     @cached_property
     def live(self) -> NDArray[np.uint8]:
-        live = np.ones(len(self.shard), np.uint8)
-        live[self.docs.deleted] = 0
-        return live
+        """(d,) 1 for documents that were not deleted."""
+        return self.docs.live
 
-    @cached_property
+    @property
     def names(self) -> NDArray[np.int32]:
         """(d,) place of each document's id in ascending order."""
-        names = np.empty(len(self.shard), np.int32)
-        names[self.docs.documents.order] = np.arange(len(self.shard), dtype=np.int32)
-        return names
+        return self.docs.documents.names
 
     @cached_property
     def arrays(self) -> tuple[Any, ...]:
@@ -111,34 +96,67 @@ class SearchedShard:
                 found[at] = int(self.live[own].sum())
         return found
 
+    def all_frequencies(self) -> Ints:
+        """(t,) number of documents that have each of the shard's terms."""
+        if not len(self.docs.deleted):
+            return np.diff(self.shard.starts)
+        from irtoolkit.indexes._compiled_postings import live_postings
+
+        found = np.empty(len(self.shard.terms), np.int64)
+        places = np.asarray(self.live, np.int64) - 1
+        live_postings(self.shard.starts, self.shard.documents, places, found)
+        return found
+
     @cached_property
     def tokens(self) -> int:
         lengths = self.shard.lengths
         return int(lengths.sum(dtype=np.int64) - lengths[self.docs.deleted].sum(dtype=np.int64))
 
 
-class Statistics(Protocol):
-    """The statistics of all shards together.
+@dataclass(frozen=True)
+class Statistics:
+    """What some shards say of some terms; of more shards it is the sum.
 
     Attributes:
-        parts: the shards.
         size: number of documents.
-        average: mean length of a document, in terms.
+        tokens: terms of all documents, with repetitions.
+        count: the greatest count of a term in a document, or 0.
+        length: the shortest length of a document that has a term, or 0.
+        found: (t,) number of documents that have each term.
     """
 
-    parts: Sequence[SearchedShard]
+    size: int
+    tokens: int
+    count: int
+    length: int
+    found: Ints
+
+    @classmethod
+    def total(cls, parts: Iterable[Statistics]) -> Statistics:
+        """What several shards or sets of shards say together."""
+        every = list(parts)
+        return cls(
+            sum(part.size for part in every), sum(part.tokens for part in every),
+            max((part.count for part in every), default=0),
+            min((part.length for part in every if part.length), default=0),
+            np.sum([part.found for part in every], axis=0),
+        )  # fmt: skip
 
     @property
-    def size(self) -> int: ...
-    @property
-    def average(self) -> float: ...
+    def average(self) -> float:
+        """Mean length of a document, in terms."""
+        return self.tokens / self.size if self.size else 0.0
 
-    def frequencies(self, terms: Strings) -> Ints:
-        """(t,) number of documents that have each term."""
+
+class Counting(Protocol):
+    """Shards that count terms."""
+
+    def statistics(self, terms: Strings) -> Statistics:
+        """What the shards say of some terms."""
         ...
 
     def all_frequencies(self) -> Ints:
-        """Number of documents of every term."""
+        """Number of documents of every term, in the order of the terms."""
         ...
 
 
@@ -161,41 +179,46 @@ class QueryBatch:
 
 
 class WeightedQueries:
-    """Queries under a formula, with the statistics of all shards."""
+    """Queries under a formula, with the statistics of all shards; it can be pickled.
+
+    Attributes:
+        unit: what the whole numbers count that scores are summed up as.
+        everywhere: (q,) what a document without a term of a query scores.
+    """
 
     def __init__(
-        self, statistics: Statistics, queries: CountedQueries, weighting: Weighting
-    ) -> None:
-        self._statistics, self._weighting, self._queries = statistics, weighting, queries
-        found = statistics.frequencies(queries.terms)
-        known = found > 0
+        self, shards: Counting, queries: CountedQueries, weighting: Weighting,
+        known: Statistics | None = None,
+    ) -> None:  # fmt: skip
+        """`known` is what the shards say of the terms, where they were asked before."""
+        own = shards.statistics(queries.terms) if known is None else known
+        self._weighting, self._queries, self._average = weighting, queries, own.average
+        found = own.found
+        there = found > 0
         idf = np.zeros(len(found))
-        if known.any():
-            idf[known] = weighting.idf(statistics.size, found[known], statistics.all_frequencies)
+        if there.any():
+            idf[there] = weighting.idf(own.size, found[there], shards.all_frequencies)
         scales = idf[queries.numbers] * queries.counts
         of_query = np.repeat(np.arange(queries.size), np.diff(queries.starts))
         totals = np.bincount(of_query, scales, queries.size)
         self.everywhere: Floats = np.asarray(totals * weighting.absent, np.float64)
-        greatest = float(totals.max(initial=0)) * self._heaviest()
+        # The weight of the greatest count in the shortest document.
+        heaviest = weighting.weights(
+            np.array([own.count or 1]), np.array([own.length or 1]), own.average
+        )
+        greatest = float(totals.max(initial=0)) * float(heaviest[0])
         digits = _DIGITS
         if greatest >= 1 << (_GREATEST - _DIGITS):
             digits = _GREATEST - int(np.ceil(np.log2(greatest)))
         self.unit = 2.0**-digits
         self._scales = scales / self.unit
 
-    def _heaviest(self) -> float:
-        """The weight of the greatest count in the shortest document."""
-        shards = [part.shard for part in self._statistics.parts if len(part.shard.documents)]
-        count = max((int(shard.class_counts[-1]) for shard in shards), default=1)
-        length = min((int(shard.class_lengths.min()) for shard in shards), default=1)
-        average = self._statistics.average
-        return float(self._weighting.weights(np.array([count]), np.array([length]), average)[0])
-
     def __len__(self) -> int:
         return self._queries.size
 
     def table(self, part: SearchedShard) -> Floats:
-        return part.table(self._weighting, self._statistics.average)
+        """The weight of each class of a shard."""
+        return part.table(self._weighting, self._average)
 
     def batch(self, part: SearchedShard) -> QueryBatch:
         """The queries with the term numbers of a shard, each in ascending order of bounds."""
@@ -219,9 +242,7 @@ class WeightedQueries:
             (np.full(len(there), 1), np.full(len(there), 2), known[:, 3])
         ):
             have = known[:, which] > 0
-            weights = self._weighting.weights(
-                counts[have], known[have, which], self._statistics.average
-            )
+            weights = self._weighting.weights(counts[have], known[have, which], self._average)
             most[there[have]] = np.maximum(most[there[have]], weights)
         return most
 

@@ -137,9 +137,10 @@ class KeptIndex(Index):
         known = self.manifest.parameters
         if "k1" in known and self._is_builders and not self._settings:
             # The first result of a new process waits for no more than this needs.
+            from irtoolkit.indexes.search import PostingsSearch
             from irtoolkit.retrievers.kept import BM25Searcher
 
-            return BM25Searcher(known, self._shards)
+            return BM25Searcher(known, PostingsSearch.of(self._shards))
         form = self._form
         refuse_other(self.manifest, form, self.folder)
         return form.open(self._shards)

@@ -71,20 +71,10 @@ class Dense(VectorRetriever):
         if not self.scores_as(Dense):
             return None
 
-        def side(name: Side) -> Encode:
-            def encode(texts: Sequence[Segments]) -> tuple[Singles, Ints]:
-                made = encoded(encoder_of(self, name), texts, "texts")
-                return made.vectors(), np.ones(len(texts), np.int64)
+        def similarity() -> Similarity:
+            return cast(Similarity, self.similarity or encoder_of(self, "query").similarity)
 
-            return encode
-
-        def compared() -> Comparison:
-            chosen = self.similarity or encoder_of(self, "query").similarity
-            return Comparison(cast(Similarity, chosen))
-
-        return VectorIndex(
-            Sides(side("query"), side("document"), compared), self.stored, self.kept_settings()
-        )
+        return VectorIndex(text_sides(self, similarity), self.stored, self.kept_settings())
 
     def has_single_scores(self) -> bool:
         return (self.similarity or self.preset().similarity) != "l2"
@@ -186,6 +176,19 @@ class SentenceMax(VectorRetriever):
             return candidates
 
         return ask
+
+
+def text_sides(retriever: TwoSided, similarity: Callable[[], Similarity]) -> Sides:
+    """What an index has to know of a retriever's vectors, one for each text."""
+
+    def side(name: Side) -> Encode:
+        def encode(texts: Sequence[Segments]) -> tuple[Singles, Ints]:
+            made = encoded(encoder_of(retriever, name), texts, "texts")
+            return made.vectors(), np.ones(len(texts), np.int64)
+
+        return encode
+
+    return Sides(side("query"), side("document"), lambda: Comparison(similarity()))
 
 
 def encoded(encoder: Encoder, texts: Sequence[Segments], what: str) -> Encodings:

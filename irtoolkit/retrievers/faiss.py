@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from irtoolkit.indexes.form import KeptForm
 from irtoolkit.models.loading import torch_device
 from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers.base import Ask, Block, Hits, Scorer, keep_last
-from irtoolkit.retrievers.dense import VectorRetriever, encoded
+from irtoolkit.retrievers.dense import VectorRetriever, encoded, text_sides
+from irtoolkit.retrievers.neural import encoder_of
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.vectors import Similarity, unit
 
@@ -88,7 +89,16 @@ class Faiss(VectorRetriever):
     def kept(self) -> KeptForm | None:
         from irtoolkit.retrievers.kept_faiss import FaissIndex
 
-        return FaissIndex(self) if self.scores_as(Faiss) else None
+        if not self.scores_as(Faiss):
+            return None
+        return FaissIndex(self, text_sides(self, self._similarity))
+
+    def declared_similarity(self) -> Similarity | None:
+        """The similarity as the settings or the preset say it."""
+        return self.similarity or self.preset().similarity
+
+    def _similarity(self) -> Similarity:
+        return cast(Similarity, self.similarity or encoder_of(self, "document").similarity)
 
     def scorer(self, task: Task) -> Scorer:
         return self.prepare(task)(task)

@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from irtoolkit.base import analysis
+from irtoolkit.base.analysis import Analysis
 from irtoolkit.base.ids import Floats, Ints
-from irtoolkit.indexes.form import OpenShard
+from irtoolkit.indexes.form import OpenShard, SearchedHere
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.queries import CountedQueries, counted
 from irtoolkit.indexes.scanning import filled
-from irtoolkit.indexes.search import PostingsSearch
+from irtoolkit.indexes.search import PostingsSearch, valued, weighed
+from irtoolkit.indexes.sharded import CountedShardSet
 from irtoolkit.indexes.top_documents import TopDocuments
-from irtoolkit.indexes.weighted import ShardDocuments
+from irtoolkit.indexes.weighted import WeightedQueries
 from irtoolkit.indexes.writer import Segments
 from irtoolkit.retrievers.bm25_forms import FORMS
 
 if TYPE_CHECKING:
     from irtoolkit.indexes.lexical_maker import PostingsMaker
-    from irtoolkit.retrievers.lexical import Lexical
 
 # Characters of a text in which matches are looked for: what a person reads of it is shorter.
 _MATCHED = 1 << 16
+
+
+class TermRetriever(Protocol):
+    """A retriever that matches terms; see `irtoolkit.retrievers.lexical.Lexical`."""
+
+    def analysis(self, lang: str | None) -> Analysis: ...
+    def rewritten(self, texts: Iterable[Segments]) -> Iterable[Segments]: ...
+    def rewriting(self) -> dict[str, Any]: ...
+    def settings(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)
@@ -69,15 +79,15 @@ class BM25Weighting:
         return np.maximum(0.0, made - self.absent)
 
 
-class LexicalIndex:
-    """How retrievers that match terms keep their documents; a `KeptForm` but for `open`.
+class LexicalIndex(SearchedHere):
+    """How retrievers that match terms keep their documents; a `KeptForm` but for its search.
 
     Postings are of texts alone: every retriever that makes the same terms of them searches them.
     """
 
     kind = "postings"
 
-    def __init__(self, retriever: Lexical) -> None:
+    def __init__(self, retriever: TermRetriever) -> None:
         self._retriever = retriever
 
     @cached_property
@@ -108,7 +118,11 @@ class LexicalIndex:
 class BM25Index(LexicalIndex):
     """How BM25 keeps its documents; a `KeptForm`."""
 
-    def open(self, shards: Sequence[OpenShard]) -> BM25Searcher:
+    def shards(self, shards: Sequence[OpenShard], first: int = 0) -> PostingsSearch:
+        """Shards of postings as one."""
+        return PostingsSearch.of(shards, first)
+
+    def searcher(self, shards: CountedShardSet) -> BM25Searcher:
         """Searches shards of postings."""
         return BM25Searcher(self._retriever.settings(), shards)
 
@@ -118,18 +132,13 @@ class LexicalSearcher:
 
     Args:
         settings: of the retriever; see `irtoolkit.retrievers.lexical.Lexical`.
-        shards: the postings.
+        shards: a `ShardSet` of postings.
     """
 
-    def __init__(self, settings: Mapping[str, Any], shards: Sequence[OpenShard]) -> None:
+    def __init__(self, settings: Mapping[str, Any], shards: CountedShardSet) -> None:
         own = analysis.analysis_of(settings)
         self._tokenizer, self._analyze = own.tokenizer, analysis.analyzer(*own)
-        self._shards = PostingsSearch(
-            [
-                (PostingsShard.load(docs.folder), ShardDocuments(docs, deleted))
-                for docs, deleted in shards
-            ]
-        )
+        self.shards: CountedShardSet = shards
 
     def matched(self, query: Segments, text: str) -> list[tuple[int, int]]:
         """Where words of the beginning of a text have a term of the query."""
@@ -155,10 +164,10 @@ class BM25Searcher(LexicalSearcher):
 
     Args:
         settings: of the retriever; see `irtoolkit.retrievers.lexical.BM25`.
-        shards: the postings.
+        shards: a `ShardSet` of postings.
     """
 
-    def __init__(self, settings: Mapping[str, Any], shards: Sequence[OpenShard]) -> None:
+    def __init__(self, settings: Mapping[str, Any], shards: CountedShardSet) -> None:
         super().__init__(settings, shards)
         names = ("form", "k1", "b", "delta", "epsilon")
         self._weighting = BM25Weighting(**{name: settings[name] for name in names})
@@ -171,16 +180,19 @@ class BM25Searcher(LexicalSearcher):
         Where these are fewer than `depth`, `fill` adds others, by descending id, which score what
         a document without a term of the query does.
         """
-        terms = self._terms(queries)
-        found = self._shards.search(terms, self._weighting, depth)
-        depth = min(depth, self._shards.size)
+        asked = self._asked(queries)
+        found = valued(asked, self.shards.best(asked, depth))
+        depth = min(depth, self.shards.size)
         if not fill or (np.diff(found.offsets) >= depth).all():
             return found
-        without = self._shards.everywhere(terms, self._weighting)
-        return filled(found, depth, self._shards.latest(2 * depth), without)
+        without = np.concatenate([one.everywhere for one in asked])
+        return filled(found, depth, self.shards.latest(2 * depth), without)
 
     def ranks(
         self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]
     ) -> list[list[int]]:
         """The exact rank of some documents of each query among all documents, from 1."""
-        return self._shards.ranks(self._terms(queries), self._weighting, wanted)
+        return self.shards.ranks(self._asked(queries), wanted)
+
+    def _asked(self, queries: Sequence[Segments]) -> list[WeightedQueries]:
+        return weighed(self.shards, self._terms(queries), self._weighting)

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from irtoolkit.base.ids import Ints, Singles
-from irtoolkit.indexes.form import OpenShard
+from irtoolkit.indexes.form import OpenShard, SearchedHere
 from irtoolkit.indexes.impacts import ImpactShard, ImpactsWriter, merge_impacts
 from irtoolkit.indexes.scanning import Scan, ScannedQuery, ScannedShard, filled
+from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.indexes.writer import Segments
 
@@ -61,7 +62,7 @@ class ImpactsMaker:
         self._writer.close()
 
 
-class ImpactIndex:
+class ImpactIndex(SearchedHere):
     """How a learned sparse retriever keeps its documents; a `KeptForm`.
 
     Args:
@@ -78,7 +79,11 @@ class ImpactIndex:
         """Makes shards of term weights."""
         return ImpactsMaker(self._document, memory)
 
-    def open(self, shards: Sequence[OpenShard]) -> ImpactSearcher:
+    def shards(self, shards: Sequence[OpenShard], first: int = 0) -> Scan:
+        """Shards of term weights as one."""
+        return Scan([_scanned(shard) for shard in shards], "weight", first=first)
+
+    def searcher(self, shards: ShardSet) -> ImpactSearcher:
         """Searches shards of term weights."""
         return ImpactSearcher(self._query, shards)
 
@@ -88,12 +93,15 @@ class ImpactIndex:
 
 
 class ImpactSearcher:
-    """Searches kept term weights by the dot product; a `Searcher`."""
+    """Searches kept term weights by the dot product; a `Searcher`.
 
-    def __init__(self, weigh: Weigh, shards: Sequence[OpenShard]) -> None:
-        self._weigh = weigh
-        self._shards = shards
-        self._scan = Scan([_scanned(shard) for shard in shards], "weight")
+    Args:
+        weigh: weighs the terms of queries.
+        shards: a `ShardSet` of term weights.
+    """
+
+    def __init__(self, weigh: Weigh, shards: ShardSet) -> None:
+        self._weigh, self.shards = weigh, shards
 
     def search(
         self, queries: Sequence[Segments], depth: int, *, fill: bool = False
@@ -103,20 +111,20 @@ class ImpactSearcher:
         Where these are fewer than `depth`, `fill` adds others, by descending id, which score 0.
         """
         asked = self._asked(queries)
-        found = self._scan.search(asked, depth)
-        depth = min(depth, self._scan.size)
+        found = self.shards.best(asked, depth)
+        depth = min(depth, self.shards.size)
         if not fill or (np.diff(found.offsets) >= depth).all():
             return found
         if found.scores.min(initial=1) <= 0:
             # Below a document without a term of the query is one whose weights are negative.
-            return self._scan.search(asked, depth, every=True)
-        return filled(found, depth, self._scan.latest(2 * depth), np.zeros(len(queries)))
+            return self.shards.best(asked, depth, every=True)
+        return filled(found, depth, self.shards.latest(2 * depth), np.zeros(len(queries)))
 
     def ranks(
         self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]
     ) -> list[list[int]]:
         """The exact rank of some documents of each query among all documents, from 1."""
-        return self._scan.ranks(self._asked(queries), wanted)
+        return self.shards.ranks(self._asked(queries), wanted)
 
     def matched(self, query: Segments, text: str) -> list[tuple[int, int]]:
         """Nothing: a model's terms need not be words of the text."""
@@ -134,14 +142,6 @@ class ImpactSearcher:
 
 
 def _scanned(shard: OpenShard) -> ScannedShard:
-    documents, deleted = shard
-    kept = ImpactShard(documents.folder)
-    size = len(documents.ids)
-    live = np.ones(size, np.uint8)
-    live[deleted] = 0
-    names = np.empty(size, np.int32)
-    names[documents.order] = np.arange(size, dtype=np.int32)
-    none = np.empty(0)
-    return ScannedShard(
-        documents, (kept.starts, kept.documents, kept.weights, live), names, kept.places, none, none
-    )
+    kept, none = ImpactShard(shard.documents.folder), np.empty(0)
+    arrays = kept.starts, kept.documents, kept.weights, shard.live
+    return ScannedShard(shard, arrays, kept.places, none, none)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.indexes.counting import Postings
 from irtoolkit.indexes.form import OpenShard
 from irtoolkit.indexes.queries import QueryTerms
 from irtoolkit.indexes.scanning import Scan, ScannedQuery, ScannedShard, filled
-from irtoolkit.indexes.search import PostingsSearch
+from irtoolkit.indexes.sharded import CountedShardSet, Targets
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.top_documents import TopDocuments
+from irtoolkit.indexes.vocabulary import Vocabulary
 from irtoolkit.indexes.weighted import SearchedShard
 from irtoolkit.indexes.writer import Segments
 from irtoolkit.retrievers.kept import LexicalIndex, LexicalSearcher
@@ -23,10 +25,40 @@ from irtoolkit.retrievers.kept import LexicalIndex, LexicalSearcher
 _CLASSES = 1 << 16
 
 
+class ScannedPostings(Postings):
+    """Shards of postings all of whose documents are scored; a `ShardSet` but for the formula."""
+
+    def scan(self, asked: Any) -> tuple[Scan, Sequence[ScannedQuery]]:
+        """The shards under the formula, and the queries."""
+        raise NotImplementedError
+
+    def best(self, asked: Any, depth: int, every: bool = False) -> TopDocuments:
+        """The best documents of each query; `every` ranks such as have nothing of it, too."""
+        scan, queries = self.scan(asked)
+        return scan.best(queries, depth, every)
+
+    def scores(self, asked: Any, wanted: Sequence[Ints]) -> list[Any]:
+        """The scores of some documents of each query."""
+        scan, queries = self.scan(asked)
+        return scan.scores(queries, wanted)
+
+    def before(self, asked: Any, targets: Sequence[Targets]) -> list[Ints]:
+        """How many documents are before some of each query."""
+        scan, queries = self.scan(asked)
+        return scan.before(queries, targets)
+
+
 class LikelihoodIndex(LexicalIndex):
     """How query likelihood keeps its documents; a `KeptForm`."""
 
-    def open(self, shards: Sequence[OpenShard]) -> LikelihoodSearcher:
+    def shards(self, shards: Sequence[OpenShard], first: int = 0) -> LikelihoodShards:
+        """Shards of postings as one."""
+        made = LikelihoodShards.of(shards, first)
+        own = self._retriever.settings()
+        made.mu = own["mu"] if own["smoothing"] == "dirichlet" else None
+        return made
+
+    def searcher(self, shards: CountedShardSet) -> LikelihoodSearcher:
         """Searches shards of postings."""
         return LikelihoodSearcher(self._retriever.settings(), shards)
 
@@ -34,70 +66,118 @@ class LikelihoodIndex(LexicalIndex):
 class CosineIndex(LexicalIndex):
     """How TF-IDF keeps its documents; a `KeptForm`."""
 
-    def open(self, shards: Sequence[OpenShard]) -> CosineSearcher:
+    def shards(self, shards: Sequence[OpenShard], first: int = 0) -> CosineShards:
+        """Shards of postings as one."""
+        return CosineShards.of(shards, first)
+
+    def searcher(self, shards: CountedShardSet) -> CosineSearcher:
         """Searches shards of postings."""
         return CosineSearcher(self._retriever.settings(), shards)
 
 
-class LikelihoodSearcher(LexicalSearcher):
-    """Searches kept postings with query likelihood; a `Searcher`.
+class Occurrences(NamedTuple):
+    """How often terms occur in some shards; in more shards it is the sum.
 
-    Args:
-        settings: of the retriever; see `irtoolkit.retrievers.lexical.QueryLikelihood`.
-        shards: the postings.
+    Attributes:
+        tokens: terms of all documents, with repetitions.
+        found: (t,) how often each of some terms occurs.
     """
 
-    def __init__(self, settings: Mapping[str, Any], shards: Sequence[OpenShard]) -> None:
-        super().__init__(settings, shards)
-        self._dirichlet = settings["smoothing"] == "dirichlet"
-        self._mu, self._lam = settings["mu"], settings["lam"]
-        self._occurrences: dict[str, int] = {}
+    tokens: int
+    found: Ints
+
+    @classmethod
+    def total(cls, parts: Iterable[Occurrences]) -> Occurrences:
+        """How often terms occur in several sets of shards together."""
+        every = list(parts)
+        return cls(sum(part.tokens for part in every), np.sum([part.found for part in every], 0))
+
+
+class LikelihoodShards(ScannedPostings):
+    """Shards of postings under query likelihood; a `ShardSet`.
+
+    Attributes:
+        mu: of Dirichlet smoothing; None without.
+    """
+
+    mu: float | None = None
 
     @cached_property
     def _scan(self) -> Scan:
-        if self._dirichlet:
+        if self.mu is None:
             made = [
-                _scanned(
-                    part,
-                    part.shard.class_counts,
-                    -np.log(np.asarray(part.shard.lengths) + self._mu),
-                )
-                for part in self._shards.parts
+                _scanned(part, part.shard.class_counts / part.shard.class_lengths, np.empty(0))
+                for part in self.parts
             ]
         else:
             made = [
-                _scanned(part, part.shard.class_counts / part.shard.class_lengths, np.empty(0))
-                for part in self._shards.parts
+                _scanned(
+                    part, part.shard.class_counts, -np.log(np.asarray(part.shard.lengths) + self.mu)
+                )
+                for part in self.parts
             ]
-        return Scan(made, "logarithm")
+        return Scan(made, "logarithm", first=int(self.bases[0]))
 
-    @cached_property
-    def _total(self) -> int:
-        """Terms of all documents, with repetitions."""
-        return sum(part.tokens for part in self._shards.parts)
+    def scan(self, asked: Sequence[ScannedQuery]) -> tuple[Scan, Sequence[ScannedQuery]]:
+        """The shards under the formula, and the queries."""
+        return self._scan, asked
 
-    def search(
-        self, queries: Sequence[Segments], depth: int, *, fill: bool = False
-    ) -> TopDocuments:
-        """The best documents of each query; all documents have a probability."""
-        return self._scan.search(self._asked(queries), depth, every=True)
+    def statistics(self, terms: Strings) -> Occurrences:  # type: ignore[override]
+        """How often some terms occur in all documents."""
+        found = np.zeros(len(terms), np.int64)
+        for part in self.parts:
+            shard = part.shard
+            for at, place in enumerate(shard.places(terms).tolist()):
+                if place >= 0:
+                    own = slice(shard.starts[place], shard.starts[place + 1])
+                    counts = shard.class_counts[shard.classes[own]]
+                    found[at] += int(counts[part.live[shard.documents[own]] == 1].sum())
+        return Occurrences(self.tokens, found)
+
+
+class ScanSearcher(LexicalSearcher):
+    """What searchers share that score every document."""
 
     def ranks(
         self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]
     ) -> list[list[int]]:
         """The exact rank of some documents of each query among all documents, from 1."""
-        return self._scan.ranks(self._asked(queries), wanted)
+        return self.shards.ranks(self._asked(queries), wanted)
+
+    def _asked(self, queries: Sequence[Segments]) -> Any:
+        """The queries as the shards take them."""
+        raise NotImplementedError
+
+
+class LikelihoodSearcher(ScanSearcher):
+    """Searches kept postings with query likelihood; a `Searcher`.
+
+    Args:
+        settings: of the retriever; see `irtoolkit.retrievers.lexical.QueryLikelihood`.
+        shards: `LikelihoodShards`, or a `ShardSet` of such.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], shards: CountedShardSet) -> None:
+        super().__init__(settings, shards)
+        self._dirichlet = settings["smoothing"] == "dirichlet"
+        self._mu, self._lam = settings["mu"], settings["lam"]
+
+    def search(
+        self, queries: Sequence[Segments], depth: int, *, fill: bool = False
+    ) -> TopDocuments:
+        """The best documents of each query; all documents have a probability."""
+        return self.shards.best(self._asked(queries), depth, every=True)
 
     def _asked(self, queries: Sequence[Segments]) -> list[ScannedQuery]:
-        return [self._query(terms) for terms in self._terms(queries).each()]
+        terms = self._terms(queries)
+        known: Occurrences = self.shards.statistics(terms.terms)
+        found = dict(zip(terms.terms, known.found.tolist(), strict=True))
+        return [self._query(own, found, max(1, known.tokens)) for own in terms.each()]
 
-    def _query(self, terms: QueryTerms) -> ScannedQuery:
-        self._count(terms)
-        known = sorted(term for term in terms if self._occurrences[term])
+    def _query(self, terms: QueryTerms, found: Mapping[str, int], total: int) -> ScannedQuery:
+        known = sorted(term for term in terms if found[term])
         counts = np.array([terms[term] for term in known], np.float64)
-        chance = np.array([self._occurrences[term] for term in known], np.float64) / max(
-            1, self._total
-        )
+        chance = np.array([found[term] for term in known], np.float64) / total
         # log p(t) = log(what an absent term has) + log(1 + what occurrence adds)
         if self._dirichlet:
             everywhere = float((counts * np.log(self._mu * chance)).sum())
@@ -105,40 +185,73 @@ class LikelihoodSearcher(LexicalSearcher):
         everywhere = float((counts * np.log(self._lam * chance)).sum())
         return ScannedQuery(known, counts, (1 - self._lam) / (self._lam * chance), 0.0, everywhere)
 
-    def _count(self, terms: QueryTerms) -> None:
-        """Counts how often terms occur in all documents."""
-        new = [term for term in terms if term not in self._occurrences]
-        found = np.zeros(len(new), np.int64)
-        for part in self._shards.parts:
-            shard = part.shard
-            for at, place in enumerate(shard.places(Strings.of(new)).tolist()):
-                if place >= 0:
-                    own = slice(shard.starts[place], shard.starts[place + 1])
-                    counts = shard.class_counts[shard.classes[own]]
-                    found[at] += int(counts[part.live[shard.documents[own]] == 1].sum())
-        self._occurrences.update(zip(new, found.tolist(), strict=True))
+
+class Idf(NamedTuple):
+    """Inverse document frequencies as TF-IDF takes them.
+
+    Attributes:
+        size: number of documents.
+        extra: what is added to it, and to the frequencies.
+    """
+
+    size: int
+    extra: int
+
+    def of(self, found: Ints) -> Floats:
+        """(t,) weight of terms that occur in `found` documents; 0 for those in none."""
+        idf = np.log((self.size + self.extra) / np.maximum(found + self.extra, 1)) + 1
+        return np.where(found > 0, idf, 0.0)
 
 
-class CosineSearcher(LexicalSearcher):
+class CosineQueries(NamedTuple):
+    """Queries, and what makes unit vectors of documents.
+
+    Attributes:
+        queries: the queries.
+        idf, vocabulary: weigh all terms, with the statistics of all shards.
+    """
+
+    queries: Sequence[ScannedQuery]
+    idf: Idf
+    vocabulary: Vocabulary
+
+
+class CosineShards(ScannedPostings):
+    """Shards of postings as vectors of TF-IDF; a `ShardSet`.
+
+    The lengths of the vectors are those of the first queries' statistics: of an index as it is.
+    """
+
+    _scan: Scan | None = None
+
+    def scan(self, asked: CosineQueries) -> tuple[Scan, Sequence[ScannedQuery]]:
+        """The shards under the formula, and the queries."""
+        if self._scan is None:
+            made = []
+            for part in self.parts:
+                idf = asked.idf.of(asked.vocabulary.of(part.shard.terms))
+                norms = _norms(_scanned(part, part.shard.class_counts, np.empty(0)), idf)
+                made.append(_scanned(part, part.shard.class_counts, norms))
+            self._scan = Scan(made, "class", divided=True, first=int(self.bases[0]))
+        return self._scan, asked.queries
+
+
+class CosineSearcher(ScanSearcher):
     """Searches kept postings by the cosine of TF-IDF vectors; a `Searcher`.
 
     Args:
         settings: of the retriever; see `irtoolkit.retrievers.tfidf.TFIDF`.
-        shards: the postings.
+        shards: `CosineShards`, or a `ShardSet` of such.
     """
 
-    def __init__(self, settings: Mapping[str, Any], shards: Sequence[OpenShard]) -> None:
+    def __init__(self, settings: Mapping[str, Any], shards: CountedShardSet) -> None:
         super().__init__(settings, shards)
-        self._extra = int(settings["smooth"])
+        self._idf = Idf(shards.size, int(settings["smooth"]))
 
     @cached_property
-    def _scan(self) -> Scan:
-        frequencies = _frequencies(self._shards)
-        made = []
-        for part, found in zip(self._shards.parts, frequencies, strict=True):
-            scanned = _scanned(part, part.shard.class_counts, np.empty(0))
-            made.append(_scanned(part, part.shard.class_counts, _norms(scanned, self._idf(found))))
-        return Scan(made, "class", divided=True)
+    def _vocabulary(self) -> Vocabulary:
+        found: Vocabulary = self.shards.vocabulary()
+        return found
 
     def search(
         self, queries: Sequence[Segments], depth: int, *, fill: bool = False
@@ -147,35 +260,25 @@ class CosineSearcher(LexicalSearcher):
 
         Where these are fewer than `depth`, `fill` adds others, by descending id, which score 0.
         """
-        found = self._scan.search(self._asked(queries), depth)
-        depth = min(depth, self._shards.size)
+        found: TopDocuments = self.shards.best(self._asked(queries), depth)
+        depth = min(depth, self.shards.size)
         if not fill or (np.diff(found.offsets) >= depth).all():
             return found
-        return filled(found, depth, self._shards.latest(2 * depth), np.zeros(len(queries)))
+        return filled(found, depth, self.shards.latest(2 * depth), np.zeros(len(queries)))
 
-    def ranks(
-        self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]
-    ) -> list[list[int]]:
-        """The exact rank of some documents of each query among all documents, from 1."""
-        return self._scan.ranks(self._asked(queries), wanted)
+    def _asked(self, queries: Sequence[Segments]) -> CosineQueries:
+        terms = self._terms(queries)
+        known = self.shards.statistics(terms.terms).found
+        found = dict(zip(terms.terms, known.tolist(), strict=True))
+        made = [self._query(own, found) for own in terms.each()]
+        return CosineQueries(made, self._idf, self._vocabulary)
 
-    def _asked(self, queries: Sequence[Segments]) -> list[ScannedQuery]:
-        return [self._query(terms) for terms in self._terms(queries).each()]
-
-    def _query(self, terms: QueryTerms) -> ScannedQuery:
-        every = sorted(terms)
-        found = self._shards.frequencies(Strings.of(every))
-        known = [term for term, count in zip(every, found.tolist(), strict=True) if count]
-        idf = self._idf(found[found > 0])
+    def _query(self, terms: QueryTerms, every: Mapping[str, int]) -> ScannedQuery:
+        known = sorted(term for term in terms if every[term])
+        idf = self._idf.of(np.array([every[term] for term in known], np.int64))
         weights = idf * np.array([terms[term] for term in known], np.float64)
         length = float(np.sqrt((weights * weights).sum())) or 1.0
         return ScannedQuery(known, weights * idf / length, np.ones(len(known)))
-
-    def _idf(self, found: Ints) -> Floats:
-        """(t,) weight of terms that occur in `found` documents; 0 for those in none."""
-        size = self._shards.size
-        idf = np.log((size + self._extra) / np.maximum(found + self._extra, 1)) + 1
-        return np.where(found > 0, idf, 0.0)
 
 
 def _scanned(part: SearchedShard, table: Any, own: Any) -> ScannedShard:
@@ -183,38 +286,16 @@ def _scanned(part: SearchedShard, table: Any, own: Any) -> ScannedShard:
     classes = np.zeros(max(len(table), _CLASSES))
     classes[: len(table)] = table
     return ScannedShard(
-        part.docs.documents, (shard.starts, shard.documents, shard.classes, part.live), part.names,
+        part.docs, (shard.starts, shard.documents, shard.classes, part.live),
         lambda terms: shard.places(Strings.of(terms)), classes, np.asarray(own, np.float64),
     )  # fmt: skip
-
-
-def _frequencies(search: PostingsSearch) -> list[Ints]:
-    """For each shard, the number of all shards' documents that have each of its terms."""
-    from irtoolkit.indexes._compiled_postings import live_postings
-
-    own = []
-    for part in search.parts:
-        found = np.empty(len(part.shard.terms), np.int64)
-        places = np.asarray(part.live, np.int64) - 1
-        live_postings(part.shard.starts, part.shard.documents, places, found)
-        own.append(found)
-    if len(own) == 1:
-        return own
-    total: dict[str, int] = {}
-    for part, found in zip(search.parts, own, strict=True):
-        for term, count in zip(part.shard.terms, found.tolist(), strict=True):
-            total[term] = total.get(term, 0) + count
-    return [
-        np.fromiter((total[term] for term in part.shard.terms), np.int64, len(part.shard.terms))
-        for part in search.parts
-    ]
 
 
 def _norms(scanned: ScannedShard, idf: Floats) -> Floats:
     """(d,) length of each document's vector; 1 for one without terms."""
     from irtoolkit.indexes._compiled_scan import square_sums
 
-    sums, lost = np.zeros((2, len(scanned.live)))
+    sums, lost = np.zeros((2, len(scanned.arrays[3])))
     square_sums(scanned.arrays, scanned.table, idf, sums, lost)
     norms: Floats = np.sqrt(sums + lost)
     return np.where(norms > 0, norms, 1.0)

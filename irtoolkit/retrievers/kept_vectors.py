@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, Singles
-from irtoolkit.indexes.form import OpenShard
+from irtoolkit.indexes.form import OpenShard, SearchedHere
+from irtoolkit.indexes.sharded import ShardSet
 from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.indexes.vector_search import VectorSearch
 from irtoolkit.indexes.vectors import (
@@ -67,8 +69,14 @@ class Sides(NamedTuple):
     document: Encode
     compared: Callable[[], Comparison]
 
+    def asked(self, queries: Sequence[Segments]) -> QueryVectors:
+        """The vectors of queries, and how documents are compared with them."""
+        vectors, counts = self.query(queries)
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return QueryVectors(vectors, starts, self.compared())
 
-class VectorIndex:
+
+class VectorIndex(SearchedHere):
     """How a retriever keeps the vectors of its documents; a `KeptForm`."""
 
     kind = "vectors"
@@ -80,7 +88,11 @@ class VectorIndex:
         """Makes shards of vectors."""
         return VectorsMaker(self._sides.document, self._stored, memory)
 
-    def open(self, shards: Sequence[OpenShard]) -> VectorSearcher:
+    def shards(self, shards: Sequence[OpenShard], first: int = 0) -> VectorSearch:
+        """Shards of vectors as one."""
+        return VectorSearch.of(shards, first)
+
+    def searcher(self, shards: ShardSet) -> VectorSearcher:
         """Searches shards of vectors."""
         return VectorSearcher(self._sides, shards)
 
@@ -90,31 +102,125 @@ class VectorIndex:
 
 
 class VectorSearcher:
-    """Searches kept vectors; a `Searcher`."""
+    """Searches kept vectors; a `Searcher`.
 
-    def __init__(self, sides: Sides, shards: Sequence[OpenShard]) -> None:
-        self._sides = sides
-        self._search = VectorSearch(
-            [(VectorShard(docs.folder), docs, deleted) for docs, deleted in shards],
-            sides.compared(),
-        )
+    Args:
+        sides: what a retriever says of its vectors.
+        shards: a `ShardSet` of vectors.
+    """
+
+    def __init__(self, sides: Sides, shards: ShardSet) -> None:
+        self._sides, self.shards = sides, shards
 
     def search(
         self, queries: Sequence[Segments], depth: int, *, fill: bool = False
     ) -> TopDocuments:
         """The best documents of each query; all documents have a score."""
-        return self._search.search(self._vectors(queries), depth)
+        return self.shards.best(self._sides.asked(queries), depth)
 
     def ranks(
         self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]
     ) -> list[list[int]]:
         """The exact rank of some documents of each query among all documents, from 1."""
-        return self._search.ranks(self._vectors(queries), wanted)
+        return self.shards.ranks(self._sides.asked(queries), wanted)
 
     def matched(self, query: Segments, text: str) -> list[tuple[int, int]]:
         """Nothing: vectors match no words."""
         return []
 
-    def _vectors(self, queries: Sequence[Segments]) -> QueryVectors:
-        vectors, counts = self._sides.query(queries)
-        return QueryVectors(vectors, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))
+
+class ArrangedMaker(VectorsMaker):
+    """Makes shards of vectors with an index each.
+
+    Args:
+        encode, stored, memory: see `VectorsMaker`.
+        arrange: makes the index of the vectors in a folder.
+    """
+
+    def __init__(
+        self, encode: Encode, stored: Stored, memory: int, arrange: Callable[[Path], None]
+    ) -> None:
+        super().__init__(encode, stored, memory)
+        self._arrange = arrange
+
+    def begin(self, folder: Path) -> None:
+        """Begins a shard in a folder."""
+        super().begin(folder)
+        self._folder = folder
+
+    def end(self) -> None:
+        """Writes the vectors of the shard, and the index of them."""
+        super().end()
+        self._arrange(self._folder)
+
+
+class Finding(Protocol):
+    """A retriever that ranks what an index of each shard finds."""
+
+    @property
+    def hits(self) -> int: ...
+    @property
+    def stored(self) -> Stored: ...
+    def kept_settings(self) -> dict[str, Any]: ...
+    def missing(self) -> str | None: ...
+
+
+class ArrangedIndex(SearchedHere):
+    """How vectors are kept beside an index of each shard; a `KeptForm` but for these indexes.
+
+    Args:
+        retriever: its settings.
+        sides: what it says of its vectors.
+    """
+
+    def __init__(self, retriever: Finding, sides: Sides) -> None:
+        self._finding, self._sides = retriever, sides
+
+    def maker(self, memory: int) -> ArrangedMaker:
+        """Makes shards of vectors with an index each."""
+        return ArrangedMaker(self._sides.document, self._finding.stored, memory, self.arrange)
+
+    def refuse_missing(self) -> None:
+        """Raises InputError for what the retriever needs and is not here."""
+        lacking = self._finding.missing()
+        if lacking is not None:
+            raise InputError(lacking)
+
+    def searcher(self, shards: ShardSet) -> HitsSearcher:
+        """Searches shards of vectors."""
+        return HitsSearcher(self._sides, shards, self._finding.hits)
+
+    def merge(self, shards: Sequence[OpenShard], places: Sequence[Ints], folder: Any) -> None:
+        """Writes the vectors of all documents as one shard, and makes an index of them."""
+        merge_vectors([VectorShard(shard.documents.folder) for shard in shards], places, folder)
+        self.arrange(folder)
+
+    def arrange(self, folder: Path) -> None:
+        """Makes the index of the vectors in a folder."""
+        raise NotImplementedError
+
+
+class HitsSearcher(VectorSearcher):
+    """Searches kept vectors among those that an index of each shard finds; a `Searcher`."""
+
+    def __init__(self, sides: Sides, shards: ShardSet, hits: int) -> None:
+        super().__init__(sides, shards)
+        self._hits = hits
+
+    def search(
+        self, queries: Sequence[Segments], depth: int, *, fill: bool = False
+    ) -> TopDocuments:
+        """The best of the documents that are found for each query."""
+        return super().search(queries, min(depth, self._hits))
+
+    def ranks(
+        self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]
+    ) -> list[list[int]]:
+        """The rank of some documents of each query among those that are found, from 1; 0 where one
+        is not found."""
+        found, ranks = self.search(queries, self._hits), []
+        for query, docs in enumerate(wanted):
+            own = found.documents[found.offsets[query] : found.offsets[query + 1]].tolist()
+            places = {doc: place for place, doc in enumerate(own, 1)}
+            ranks.append([places.get(doc, 0) for doc in docs])
+        return ranks

@@ -80,7 +80,7 @@ class Plaid(Late):
     def kept(self) -> KeptForm | None:
         from irtoolkit.retrievers.kept_plaid import PlaidIndex
 
-        return PlaidIndex(self) if self.scores_as(Plaid) else None
+        return PlaidIndex(self, self.sides()) if self.scores_as(Plaid) else None
 
     def compression(self, most: int | None = None) -> Compression:
         """How token vectors are compressed, into `most` centroids at most."""

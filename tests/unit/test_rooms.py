@@ -37,18 +37,10 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def imports(path: Path, known: dict[str, Path], *, lazy: bool) -> Iterator[str]:
-    """The modules of the package that a module imports; those for types count, as `lazy` ones do."""
+def imports(path: Path, known: dict[str, Path]) -> Iterator[str]:
+    """The modules of the package that a module imports: for types and within functions, too."""
     tree = ast.parse(path.read_text("utf-8"))
-    inside = {
-        id(node)
-        for function in ast.walk(tree)
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
-        for node in ast.walk(function)
-    }
     for node in ast.walk(tree):
-        if not lazy and id(node) in inside:
-            continue
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in known)
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
@@ -74,7 +66,7 @@ def test_a_module_imports_only_rooms_below_its_own(name: str) -> None:
         return
     strange = [
         other
-        for other in imports(known[name], known, lazy=True)
+        for other in imports(known[name], known)
         if room(other) not in ("", here) and LEVEL[room(other)] >= LEVEL[here]
     ]
     assert not strange, f"{name} imports {strange}"
@@ -83,7 +75,7 @@ def test_a_module_imports_only_rooms_below_its_own(name: str) -> None:
 def test_no_modules_import_each_other() -> None:
     known = modules()
     below = {
-        name: {other for other in imports(path, known, lazy=False) if other != name}
+        name: {other for other in imports(path, known) if other != name}
         for name, path in known.items()
     }
     # Packages that only gather names are left out: importing a member runs them anyway.

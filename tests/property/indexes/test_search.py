@@ -21,10 +21,11 @@ from irtoolkit.indexes.documents import Documents, DocumentsWriter
 from irtoolkit.indexes.merging import merge_postings
 from irtoolkit.indexes.postings import PostingsBuilder, PostingsShard
 from irtoolkit.indexes.queries import CountedQueries, QueryTerms
-from irtoolkit.indexes.search import PostingsSearch
+from irtoolkit.indexes.search import PostingsSearch, weighed
+from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.tokens import Counted
-from irtoolkit.indexes.weighted import SearchedShard, ShardDocuments, WeightedQueries
+from irtoolkit.indexes.weighted import SearchedShard, WeightedQueries
 from irtoolkit.retrievers.kept import BM25Weighting
 
 # Random collections; more of them where somebody has the time.
@@ -76,7 +77,7 @@ class Collection:
             writer.close()
             deleted = [at for at, i in enumerate(own) if self.ids[i] in self.gone]
             shard = shard_of([self.texts[i] for i in own], self.vocabulary)
-            parts.append((shard, ShardDocuments(Documents(place), np.array(deleted, np.int64))))
+            parts.append((shard, OpenShard(Documents(place), np.array(deleted, np.int64))))
         self.parts = parts
         self.search = PostingsSearch(parts)
         self.queries = [
@@ -99,7 +100,7 @@ class Collection:
 
     def exhaustive(self, query: QueryTerms) -> list[tuple[str, float]]:
         """All documents with a term of the query, best first."""
-        scores = self.search.scores(CountedQueries.of([query]), self.weighting)
+        scores = self.search.sums(CountedQueries.of([query]), self.weighting)
         names = self.search.ids(np.arange(len(scores)))
         matching = {
             name
@@ -157,10 +158,11 @@ def test_shards_change_nothing(seed: int) -> None:
 
 def exact_ranks(collection: Collection, search: PostingsSearch) -> list[dict[str, int]]:
     """The ranks of all documents for each query."""
-    names = search.ids(np.arange(int(search._bases[-1])))
+    names = search.ids(np.arange(int(search.bases[-1])))
     live = [number for number, name in enumerate(names) if name not in collection.gone]
     wanted = [live for _ in collection.queries]
-    found = search.ranks(CountedQueries.of(collection.queries), collection.weighting, wanted)
+    asked = weighed(search, CountedQueries.of(collection.queries), collection.weighting)
+    found = search.ranks(asked, wanted)
     return [{names[number]: rank for number, rank in zip(live, own, strict=True)} for own in found]
 
 
@@ -172,7 +174,7 @@ def test_exact_ranks_count_what_is_before(seed: int, shards: int) -> None:
         names = collection.search.ids(np.arange(len(collection.ids)))
         ranks = exact_ranks(collection, collection.search)
         for query, own in zip(collection.queries, ranks, strict=True):
-            scores = collection.search.scores(
+            scores = collection.search.sums(
                 CountedQueries.of([query]), collection.weighting
             ).tolist()
             rows = [row for row in zip(scores, names, strict=True) if row[1] not in collection.gone]
@@ -194,7 +196,7 @@ def test_scores_are_the_formulas(seed: int) -> None:
         for query in collection.queries:
             if not matters(collection, query):
                 continue
-            scores = search.scores(CountedQueries.of([query]), weighting)
+            scores = search.sums(CountedQueries.of([query]), weighting)
             expected = np.zeros(len(names))
             for term, times in query.items():
                 count = search.frequencies(Strings.of([term]))
@@ -234,9 +236,7 @@ def test_merged_shards_are_the_index_of_what_is_left(seed: int) -> None:
         writer.close()
         merge_postings([shard for shard, _ in collection.parts], places, place)
         nothing = np.empty(0, np.int64)
-        merged = PostingsSearch(
-            [(PostingsShard.load(place), ShardDocuments(Documents(place), nothing))]
-        )
+        merged = PostingsSearch([(PostingsShard.load(place), OpenShard(Documents(place), nothing))])
         assert collection.found(merged) == collection.found(collection.search)
         assert merged.all_frequencies().tolist() == collection.search.all_frequencies().tolist()
 
@@ -259,7 +259,7 @@ class Large:
             writer.close()
             deleted = np.sort(draw.choice(last - first, 1_000, replace=False)).astype(np.int64)
             shard = self._shard(np.sort(words[first:last], axis=1))
-            parts.append((shard, ShardDocuments(Documents(place), deleted)))
+            parts.append((shard, OpenShard(Documents(place), deleted)))
         self.search = PostingsSearch(parts)
         self.gone = np.concatenate([parts[0][1].deleted, parts[1][1].deleted + 140_000])
         self.queries = [
@@ -296,7 +296,7 @@ def test_pruned_search_is_exhaustive_over_many_windows(
     query = CountedQueries.of([large.queries[number]])
     weighting = BM25Weighting("lucene", 0.9, 0.4, 0.5, 0.25)
     found = large.search.search(query, weighting, depth)
-    scores = large.search.scores(query, weighting)
+    scores = large.search.sums(query, weighting)
     scores[large.gone] = 0
     # Later ids come first of those whose scores tie.
     order = np.lexsort((rank_ids(id_array(large.ids)), scores))[::-1][:depth]
@@ -355,7 +355,7 @@ def test_a_damaged_posting_leads_to_no_other_document(
     writer.close()
     # So few documents have the term that only these are looked at.
     shard = shard_of([[0]] * 96 + [[1]] * 4, 2)
-    search = PostingsSearch([(shard, ShardDocuments(Documents(tmp_path), np.empty(0, np.int64)))])
+    search = PostingsSearch([(shard, OpenShard(Documents(tmp_path), np.empty(0, np.int64)))])
     # What follows in memory is no document, though it looks like one.
     search.parts[0].live = np.ones(1 << 18, np.uint8)[: len(shard)]
     shard.documents[-2] = len(shard) + 5

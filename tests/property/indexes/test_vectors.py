@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from irtoolkit.indexes.documents import Documents, DocumentsWriter
+from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.vector_search import VectorSearch
 from irtoolkit.indexes.vectors import (
     Comparison,
@@ -48,7 +49,7 @@ class Vectors:
         asked = draw.integers(1, 4, 3) if several else np.ones(3, np.int64)
         starts = np.concatenate([[0], np.cumsum(asked)]).astype(np.int64)
         queries = pool[draw.integers(0, 6, int(starts[-1]))] + draw.choice([0, 1])
-        self.queries = QueryVectors(queries.astype(np.float32), starts)
+        self.queries = QueryVectors(queries.astype(np.float32), starts, self.comparison)
         self.depth = int(draw.choice([1, 5, 1000]))
         which = np.random.default_rng(shards).integers(0, shards, size)
         self.parts = []
@@ -64,19 +65,20 @@ class Vectors:
             writer.add(np.concatenate(rows), counts[own])
             writer.close()
             deleted = [at for at, i in enumerate(own) if self.ids[i] in self.gone]
-            self.parts.append((VectorShard(place), Documents(place), np.array(deleted, np.int64)))
-        self.search = VectorSearch(self.parts, self.comparison)
+            gone = OpenShard(Documents(place), np.array(deleted, np.int64))
+            self.parts.append((VectorShard(place), gone))
+        self.search = VectorSearch(self.parts)
 
     def found(self, search: VectorSearch) -> list[list[tuple[str, float]]]:
-        top = search.search(self.queries, self.depth)
+        top = search.best(self.queries, self.depth)
         rows = list(zip(search.ids(top.documents), top.scores.tolist(), strict=True))
         bounds = zip(top.offsets[:-1].tolist(), top.offsets[1:].tolist(), strict=True)
         return [rows[first:last] for first, last in bounds]
 
     def every(self, query: int) -> list[tuple[str, float]]:
         rows = []
-        for shard, docs, _ in self.parts:
-            for place, name in enumerate(docs.ids):
+        for shard, docs in self.parts:
+            for place, name in enumerate(docs.documents.ids):
                 own = shard.rows(int(shard.starts[place]), int(shard.starts[place + 1]))
                 if name not in self.gone:
                     rows.append((name, self.comparison.exact(self.queries.of(query), own)))
@@ -124,7 +126,7 @@ def merged(vectors: Vectors, folder: Path) -> VectorSearch:
     folder.mkdir()
     columns = DocumentsWriter(folder, texts=False)
     places, count = [], 0
-    for shard, docs, gone in vectors.parts:
+    for shard, (docs, gone) in vectors.parts:
         live = np.ones(len(shard), bool)
         live[gone] = False
         numbers = np.full(len(shard), -1, np.int64)
@@ -133,9 +135,9 @@ def merged(vectors: Vectors, folder: Path) -> VectorSearch:
         places.append(numbers)
         columns.add(docs.ids.chosen(np.flatnonzero(live)), [])
     columns.close()
-    merge_vectors([shard for shard, _, _ in vectors.parts], places, folder)
+    merge_vectors([shard for shard, _ in vectors.parts], places, folder)
     nothing = np.empty(0, np.int64)
-    return VectorSearch([(VectorShard(folder), Documents(folder), nothing)], vectors.comparison)
+    return VectorSearch([(VectorShard(folder), OpenShard(Documents(folder), nothing))])
 
 
 @pytest.mark.parametrize("similarity", ["cosine", "dot", "l2"])
@@ -150,9 +152,9 @@ def test_many_documents_are_pruned_to_the_same(similarity: Any, tmp_path: Path) 
     writer.close()
     nothing = np.empty(0, np.int64)
     comparison = Comparison(similarity)
-    search = VectorSearch([(VectorShard(tmp_path), Documents(tmp_path), nothing)], comparison)
-    queries = QueryVectors(draw.normal(size=(5, 8)).astype(np.float32), np.arange(6))
-    top = search.search(queries, 100)
+    search = VectorSearch([(VectorShard(tmp_path), OpenShard(Documents(tmp_path), nothing))])
+    queries = QueryVectors(draw.normal(size=(5, 8)).astype(np.float32), np.arange(6), comparison)
+    top = search.best(queries, 100)
     for query in range(5):
         scores = comparison.exact_each(queries.of(query), docs)
         own = slice(top.offsets[query], top.offsets[query + 1])

@@ -1,0 +1,73 @@
+"""Shards of postings as one: what they say of terms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from irtoolkit.base.ids import Ints
+from irtoolkit.indexes.postings import PostingsShard
+from irtoolkit.indexes.sharded import Sharded
+from irtoolkit.indexes.shards import OpenShard
+from irtoolkit.indexes.strings import Strings
+from irtoolkit.indexes.vocabulary import Vocabulary
+from irtoolkit.indexes.weighted import SearchedShard, Statistics
+
+
+class Postings(Sharded):
+    """Shards of postings whose terms are counted as one.
+
+    Args:
+        shards: the postings of each shard, and its documents.
+        first: see `Sharded`.
+    """
+
+    def __init__(self, shards: Sequence[tuple[PostingsShard, OpenShard]], first: int = 0) -> None:
+        super().__init__([docs for _, docs in shards], [len(one) for one, _ in shards], first)
+        self.parts: Sequence[SearchedShard] = [SearchedShard(shard, docs) for shard, docs in shards]
+
+    @classmethod
+    def of(cls, shards: Sequence[OpenShard], first: int = 0) -> Self:
+        """Shards of postings that are open."""
+        return cls([(PostingsShard.load(own.documents.folder), own) for own in shards], first)
+
+    @cached_property
+    def tokens(self) -> int:
+        """Terms of all documents, with repetitions."""
+        return sum(part.tokens for part in self.parts)
+
+    @property
+    def average(self) -> float:
+        """Mean length of a document, in terms."""
+        return self.tokens / self.size if self.size else 0.0
+
+    def frequencies(self, terms: Strings) -> Ints:
+        """(t,) number of documents that have each term."""
+        total = np.zeros(len(terms), np.int64)
+        for part in self.parts:
+            total += part.frequencies(part.places(terms))
+        return total
+
+    def statistics(self, terms: Strings) -> Statistics:
+        """What these shards say of some terms."""
+        filled = [part.shard for part in self.parts if len(part.shard.documents)]
+        return Statistics(
+            self.size,
+            self.tokens,
+            max((int(shard.class_counts[-1]) for shard in filled), default=0),
+            min((int(shard.class_lengths.min()) for shard in filled), default=0),
+            self.frequencies(terms),
+        )
+
+    def vocabulary(self) -> Vocabulary:
+        """Every term, and the number of documents that have it."""
+        return Vocabulary.total(
+            Vocabulary(part.shard.terms, part.all_frequencies()) for part in self.parts
+        )
+
+    def all_frequencies(self) -> Ints:
+        """Number of documents of every term, in the order of the terms."""
+        return self.vocabulary().counts

@@ -1,0 +1,214 @@
+"""The documents of several shards as one: numbers, ids, and the order of ties."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from irtoolkit.base.ids import Floats, Ints, id_array, rank_ids
+from irtoolkit.indexes.damage import DamagedIndexError
+from irtoolkit.indexes.shards import OpenShard, find
+from irtoolkit.indexes.strings import Strings
+from irtoolkit.indexes.top_documents import TopDocuments
+
+
+class Targets(NamedTuple):
+    """Documents of one query whose ranks are wanted.
+
+    Attributes:
+        scores: (n,) their scores, as `ShardSet.best` gives them.
+        ids: (n,) their ids.
+    """
+
+    scores: Any
+    ids: Strings
+
+
+class ShardSet(Protocol):
+    """Shards that are searched as one: open in this process, or in others.
+
+    Documents are numbered shard by shard. `asked` are queries as the shards of a kind take them,
+    with the statistics of all shards.
+    """
+
+    @property
+    def size(self) -> int:
+        """Number of documents that were not deleted."""
+        ...
+
+    def best(self, asked: Any, depth: int, every: bool = False) -> TopDocuments:
+        """The best documents of each query; `every` ranks such as have nothing of it, too."""
+        ...
+
+    def latest(self, count: int) -> Ints:
+        """The documents with the last ids, in descending order, at most so many."""
+        ...
+
+    def ids(self, documents: Ints) -> list[str]:
+        """The ids of some documents."""
+        ...
+
+    def places(self, doc_ids: Sequence[str]) -> Ints:
+        """The numbers of documents that were not deleted; -1 for one that is not there."""
+        ...
+
+    def ranks(self, asked: Any, wanted: Sequence[Sequence[int]]) -> list[list[int]]:
+        """The exact rank, from 1, of some documents of each query among all documents."""
+        ...
+
+
+class CountedShardSet(ShardSet, Protocol):
+    """Shards whose terms are counted as one."""
+
+    def statistics(self, terms: Any) -> Any:
+        """What these shards say of some terms; of more shards it is the sum."""
+        ...
+
+    def vocabulary(self) -> Any:
+        """What these shards say of all their terms; of more shards it is the sum."""
+        ...
+
+    def all_frequencies(self) -> Ints:
+        """Number of documents of every term, in the order of the terms."""
+        ...
+
+
+class Sharded:
+    """Shards that are open, and searched as one.
+
+    Args:
+        shards: the documents of each.
+        sizes: how many documents the arrays of each shard are of.
+        first: the number of the first document; others come before it where these are some of the
+            shards of an index.
+
+    Raises:
+        DamagedIndexError: a shard's arrays are not of its documents.
+    """
+
+    def __init__(self, shards: Sequence[OpenShard], sizes: Sequence[int], first: int = 0) -> None:
+        for shard, size in zip(shards, sizes, strict=True):
+            if len(shard.documents.ids) != size:
+                place = shard.documents.folder / "ids-starts.npy"
+                raise DamagedIndexError(f"damaged: it is not of {size} documents", file=place)
+        self.shards = shards
+        self.bases: Ints = np.cumsum([first, *sizes]).astype(np.int64)
+
+    @cached_property
+    def size(self) -> int:
+        """Number of documents that were not deleted."""
+        return int(self.bases[-1] - self.bases[0]) - sum(len(gone) for _, gone in self.shards)
+
+    def at(self, document: int) -> tuple[int, int]:
+        """The shard of a document, and its place there."""
+        number = int(np.searchsorted(self.bases, document, side="right")) - 1
+        return number, document - int(self.bases[number])
+
+    def split(self, documents: Ints) -> list[tuple[int, Ints, Ints]]:
+        """The shards that some documents are of: its number, which documents, and their places."""
+        which = np.searchsorted(self.bases, documents, side="right") - 1
+        return [
+            (number, here, documents[here] - self.bases[number])
+            for number in np.unique(which).tolist()
+            for here in (np.flatnonzero(which == number),)
+        ]
+
+    def column(self, documents: Ints) -> Strings:
+        """The ids of some documents."""
+        parts = self.split(documents)
+        taken = Strings.joined(
+            self.shards[number].documents.ids.taken(places) for number, _, places in parts
+        )
+        if len(parts) < 2:
+            return taken
+        back = np.empty(len(documents), np.int64)
+        back[np.concatenate([here for _, here, _ in parts])] = np.arange(len(documents))
+        return taken.taken(back)
+
+    def ids(self, documents: Ints) -> list[str]:
+        """The ids of some documents."""
+        column = self.column(documents)
+        return column.chosen(np.arange(len(documents)))
+
+    def places(self, doc_ids: Sequence[str]) -> Ints:
+        """The numbers of documents that were not deleted; -1 for one that is not there."""
+        found = [find(self.shards, doc_id) for doc_id in doc_ids]
+        return np.array(
+            [-1 if at is None else int(self.bases[at[0]]) + at[1] for at in found], np.int64
+        )
+
+    def latest(self, count: int) -> Ints:
+        """The documents with the last ids, in descending order, at most so many."""
+        numbers = [np.empty(0, np.int64)]
+        for base, shard in zip(self.bases.tolist(), self.shards, strict=False):
+            order = np.asarray(shard.documents.order, np.int64)
+            if len(shard.deleted):
+                order = order[shard.live[order] == 1]
+            numbers.append(order[::-1][:count] + base)
+        known = np.concatenate(numbers)
+        if len(self.shards) > 1:
+            known = known[np.argsort(-rank_ids(id_array(self.ids(known))))]
+        return known[:count]
+
+    def ordered(self, docs: Ints, scores: Floats, depth: int) -> tuple[Ints, Floats]:
+        """The best of some documents, in order."""
+        if len(docs) > depth:
+            near = scores >= np.partition(scores, len(scores) - depth)[len(scores) - depth]
+            docs, scores = docs[near], scores[near]
+        order = np.argsort(-scores, kind="stable")
+        docs, scores = docs[order], scores[order]
+        tied = np.zeros(len(docs), bool)
+        tied[1:] = scores[1:] == scores[:-1]
+        tied[:-1] |= tied[1:]
+        if tied.any():  # ids are read only where they decide the order
+            names = np.zeros(len(docs), np.int64)
+            names[tied] = rank_ids(id_array(self.ids(docs[tied])))
+            docs = docs[np.lexsort((-names, -scores))]
+        return docs[:depth], scores[:depth]
+
+    def ranks(self, asked: Any, wanted: Sequence[Sequence[int]]) -> list[list[int]]:
+        """The exact rank, from 1, of some documents of each query among all documents."""
+        found = self.before(asked, self.targets(asked, wanted))
+        return [(before + 1).tolist() for before in found]
+
+    def targets(self, asked: Any, wanted: Sequence[Sequence[int]]) -> list[Targets]:
+        """The scores and ids of some documents of each query."""
+        rows = [np.array(documents, np.int64) for documents in wanted]
+        return [
+            Targets(scores, self.column(own))
+            for scores, own in zip(self.scores(asked, rows), rows, strict=True)
+        ]
+
+    def scores(self, asked: Any, wanted: Sequence[Ints]) -> list[Any]:
+        """The scores of some documents of each query."""
+        raise NotImplementedError
+
+    def before(self, asked: Any, targets: Sequence[Targets]) -> list[Ints]:
+        """How many of these documents are before some of each query: those with a greater score, and
+        with an equal one and a later id."""
+        raise NotImplementedError
+
+
+def not_after(shard: OpenShard, ids: Strings) -> Ints:
+    """(n,) how many ids of a shard are not after each of some ids."""
+    docs, found = shard.documents, np.empty(len(ids), np.int64)
+    for at in range(len(ids)):
+        own = ids.at(at)
+        below = docs.ids.below(own, docs.order)
+        is_there = below < len(docs.ids) and docs.ids.at(int(docs.order[below])) == own
+        found[at] = below + is_there
+    return found
+
+
+def in_threads(work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+    """What some work gives for each of some items, on all cores."""
+    every = list(items)
+    if len(every) < 2:
+        return [work(item) for item in every]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(work, every))
