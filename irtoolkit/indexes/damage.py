@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from os import PathLike
+from typing import Any
 
 from irtoolkit.base.errors import InputError
 
@@ -12,3 +14,7 @@ class DamagedIndexError(InputError):
 
     def __init__(self, found: str, *, file: str | PathLike[str]) -> None:
         super().__init__(found, file=file, remedy="build the index again with --replace")
+
+    def __reduce__(self) -> Any:
+        # Workers send it to the driver.
+        return partial(DamagedIndexError, file=self.file or ""), (self.found,)

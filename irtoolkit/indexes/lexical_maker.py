@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
 from irtoolkit.base.analysis import Stemmer, StopWords, Tokenizer, analyzer
+from irtoolkit.base.cores import cores
 from irtoolkit.indexes.postings import PostingsBuilder
 from irtoolkit.indexes.tokens import Counted, Counter
 from irtoolkit.indexes.writer import MEMORY, Segments
@@ -41,7 +41,7 @@ class PostingsMaker:
         rewritten: Rewrite | None = None,
     ) -> None:
         self._analysis = tokenizer, stop, stem
-        self._memory, self._threads = memory, threads or os.cpu_count() or 1
+        self._memory, self._threads = memory, threads or cores()
         self._rewritten = rewritten
         self._counter = self._made_counter()
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from irtoolkit.base.cores import cores
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes.weighted import QueryBatch, SearchedShard
 
@@ -47,7 +47,7 @@ def best(
 
     room, left = max(4 * depth, _ROOM), np.arange(count)
     while len(left):
-        threads = min(os.cpu_count() or 1, len(left))
+        threads = min(cores(), len(left))
         if threads > 1:
             # Queries side by side are often alike in length: dealt out in turn, threads end together.
             with ThreadPoolExecutor(threads) as pool:

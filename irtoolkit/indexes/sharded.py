@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from irtoolkit.base.cores import cores
 from irtoolkit.base.ids import Floats, Ints, id_array, rank_ids
 from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.shards import OpenShard, find
@@ -210,5 +210,5 @@ def in_threads(work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
     every = list(items)
     if len(every) < 2:
         return [work(item) for item in every]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         return list(pool.map(work, every))

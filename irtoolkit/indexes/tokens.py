@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.analysis import Analyzer, Tokenizer
+from irtoolkit.base.cores import cores
 from irtoolkit.base.ids import Ints
 from irtoolkit.indexes.strings import Strings, encoded
 
@@ -163,7 +163,7 @@ class Counter:
 
     def __init__(self, tokenizer: Tokenizer, analyze: Analyzer, threads: int | None = None) -> None:
         self.terms = Terms(analyze)
-        self._threads = threads or os.cpu_count() or 1
+        self._threads = threads or cores()
         self._tables: SimpleQueue[_Table] = SimpleQueue()
         for _ in range(self._threads):
             self._tables.put(table_of(tokenizer, analyze, self.terms, _SLOTS))

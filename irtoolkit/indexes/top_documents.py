@@ -45,8 +45,9 @@ def rows_joined(rows: Sequence[tuple[Ints, Any]]) -> TopDocuments:
     )
 
 
-def distinct_numbers(numbers: Ints, size: int) -> tuple[Ints, Ints]:
-    """The distinct numbers below a size in ascending order, and the place of each among them."""
+def distinct_numbers(numbers: Ints) -> tuple[Ints, Ints]:
+    """The distinct numbers in ascending order, and the place of each among them."""
+    size = int(numbers.max(initial=-1)) + 1
     if len(numbers) < size // 16:
         return np.unique(numbers, return_inverse=True)
     # Looked up, where that takes less than sorting.

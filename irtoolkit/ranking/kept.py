@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import id_array
 from irtoolkit.base.paths import StrPath, place_of, shown
+from irtoolkit.engines.engine import current
 from irtoolkit.indexes import changes, shards, writer
 from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes.form import KeptForm, Searcher
 from irtoolkit.indexes.remote import local_index, verify
 from irtoolkit.indexes.remote_writer import changing
-from irtoolkit.indexes.top_documents import TopDocuments, distinct_numbers
 from irtoolkit.ranking.index import Index, listed_ids
 from irtoolkit.ranking.index_folder import (
     live,
@@ -26,12 +24,13 @@ from irtoolkit.ranking.index_folder import (
     refuse_other,
     searchable,
 )
-from irtoolkit.retrievers.ordering import untied
+from irtoolkit.ranking.kept_search import found_ranks, found_run, spread_searcher
 from irtoolkit.runs import Run
 
 if TYPE_CHECKING:
     from irtoolkit.retrievers.base import Retriever
 
+T = TypeVar("T")
 Segments = tuple[str, ...]
 # Settings of documents that retrievers which match terms share.
 _ANALYSIS = ("analyzer", "tokenizer", "stop", "stem")
@@ -69,6 +68,7 @@ class KeptIndex(Index):
         self.manifest, self._shards = opened_index(self.folder)
         self.searched_by = retriever or self.manifest.retriever
         self._settings = dict(settings or {})
+        self._spread: tuple[Any, Searcher] | None = None
         # What postings find shares a term with the query.
         self.skips_zero = False
         if not self._is_builders:
@@ -88,10 +88,6 @@ class KeptIndex(Index):
     def _is_builders(self) -> bool:
         """Whether the retriever searches that the index was built for."""
         return self.searched_by == self.manifest.retriever
-
-    @property
-    def _bases(self) -> Any:
-        return np.cumsum([0, *(len(shard.documents.ids) for shard in self._shards)])
 
     @cached_property
     def retriever(self) -> Retriever:
@@ -113,13 +109,17 @@ class KeptIndex(Index):
 
     @cached_property
     def searcher(self) -> Searcher:
-        """What searches the shards.
+        """What searches the shards in this process.
 
         Raises:
             InputError: the index was changed and merged since it was opened.
         """
+        return self._despite_merging(self._searcher)
+
+    def _despite_merging(self, work: Callable[[], T]) -> T:
+        """What some work on the shards gives, if need be on what they were merged into."""
         try:
-            return self._searcher()
+            return work()
         except (InputError, OSError):
             if all(shard.documents.folder.is_dir() for shard in self._shards):
                 raise
@@ -131,7 +131,8 @@ class KeptIndex(Index):
             )
         # The same documents in one shard.
         self.manifest, self._shards = now, merged
-        return self._searcher()
+        self.__dict__.pop("searcher", None)
+        return work()
 
     def _searcher(self) -> Searcher:
         known = self.manifest.parameters
@@ -144,6 +145,17 @@ class KeptIndex(Index):
         form = self._form
         refuse_other(self.manifest, form, self.folder)
         return form.open(self._shards)
+
+    def _searching(self) -> Searcher:
+        """What searches the shards: here, or where there are several of both in all workers."""
+        workers = current().workers
+        if workers < 2 or len(self.manifest.shards) < 2:
+            return self.searcher
+        key = workers, self.manifest
+        if self._spread is None or self._spread[0] != key:
+            refuse_other(self.manifest, self._form, self.folder)
+            self._spread = key, spread_searcher(self.place, self.manifest, self.retriever, workers)
+        return self._spread[1]
 
     def __len__(self) -> int:
         return live(self._shards)
@@ -159,13 +171,11 @@ class KeptIndex(Index):
         Where fewer have something of a query, `fill` lists others, which score 0, as
         `irtoolkit retrieve` does of every candidate.
         """
-        found: TopDocuments = self.searcher.search(queries, depth, fill=fill)
-        numbers, docs = distinct_numbers(found.documents, int(self._bases[-1]))
-        made = Run.ordered(
-            query_ids, found.offsets, id_array(self._ids(numbers)), docs.astype(np.int32),
-            found.scores.astype(np.float32), self.searched_by,
-        )  # fmt: skip
-        return untied(made)
+        return self._despite_merging(
+            lambda: found_run(
+                self._searching(), query_ids, queries, depth, fill=fill, name=self.searched_by
+            )
+        )
 
     def exact_ranks(
         self, query_ids: Sequence[str], queries: Sequence[Segments],
@@ -175,30 +185,9 @@ class KeptIndex(Index):
 
         What an approximate search has not found has none.
         """
-        # Opened first: it decides which shards the numbers are of.
-        searcher, bases = self.searcher, self._bases
-        known: dict[str, int] = {}
-        for doc_id in {doc for query in query_ids for doc in relevant.get(query, ())}:
-            found = shards.find(self._shards, doc_id)
-            if found is not None:
-                known[doc_id] = int(bases[found[0]]) + found[1]
-        wanted = [[doc for doc in relevant.get(query, ()) if doc in known] for query in query_ids]
-        ranks = searcher.ranks(queries, [[known[doc] for doc in docs] for docs in wanted])
-        located = {
-            query: {doc: rank for doc, rank in zip(docs, own, strict=True) if rank}
-            for query, docs, own in zip(query_ids, wanted, ranks, strict=True)
-        }
-        return {query: found for query, found in located.items() if found}
-
-    def _ids(self, numbers: Any) -> list[str]:
-        """The ids of documents, given by ascending numbers."""
-        ends = np.searchsorted(numbers, self._bases).tolist()
-        ids: list[str] = []
-        for shard, base, first, last in zip(
-            self._shards, self._bases, ends, ends[1:], strict=False
-        ):
-            ids += shard.documents.ids.chosen(numbers[first:last] - base)
-        return ids
+        return self._despite_merging(
+            lambda: found_ranks(self._searching(), query_ids, queries, relevant)
+        )
 
     def _texts(self, doc_ids: Sequence[str]) -> Mapping[str, str]:
         texts = {}

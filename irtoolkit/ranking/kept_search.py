@@ -1,0 +1,84 @@
+"""Runs and exact ranks of kept indexes, from shards in this process or in workers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import id_array
+from irtoolkit.base.paths import StrPath
+from irtoolkit.indexes.form import KeptForm, Searcher
+from irtoolkit.indexes.manifest import Manifest
+from irtoolkit.indexes.sharded import ShardSet
+from irtoolkit.indexes.shards import OpenShard
+from irtoolkit.indexes.spread import Spread
+from irtoolkit.indexes.top_documents import distinct_numbers
+from irtoolkit.retrievers.ordering import untied
+from irtoolkit.runs import Run
+
+Segments = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OpenedBy:
+    """Opens shards for a retriever, in whatever process; an `indexes.spread.Opener`.
+
+    Attributes:
+        retriever: a `Retriever` that keeps indexes.
+    """
+
+    retriever: Any
+
+    @property
+    def form(self) -> KeptForm:
+        """How it keeps its documents.
+
+        Raises:
+            InputError: it does not.
+        """
+        form: KeptForm | None = self.retriever.kept()
+        if form is None:
+            raise InputError(f"the retriever {self.retriever.name} keeps no index")
+        return form
+
+    def __call__(self, shards: Sequence[OpenShard], first: int) -> ShardSet:
+        return self.form.shards(shards, first)
+
+
+def spread_searcher(place: StrPath, manifest: Manifest, retriever: Any, workers: int) -> Searcher:
+    """What searches an index in so many workers."""
+    opener = OpenedBy(retriever)
+    return opener.form.searcher(Spread(place, manifest, opener, workers))
+
+
+def found_run(
+    searcher: Searcher, query_ids: Any, queries: Sequence[Segments], depth: int, *, fill: bool,
+    name: str,
+) -> Run:  # fmt: skip
+    """The best documents of some queries, as a run of some name without ties."""
+    found = searcher.search(queries, depth, fill=fill)
+    numbers, docs = distinct_numbers(found.documents)
+    made = Run.ordered(
+        query_ids, found.offsets, id_array(searcher.shards.ids(numbers)), docs.astype("int32"),
+        found.scores.astype("float32"), name,
+    )  # fmt: skip
+    return untied(made)
+
+
+def found_ranks(
+    searcher: Searcher, query_ids: Sequence[str], queries: Sequence[Segments],
+    relevant: Mapping[str, Sequence[str]],
+) -> dict[str, dict[str, int]]:  # fmt: skip
+    """The ranks of relevant documents over all documents, by query and document."""
+    asked = list(dict.fromkeys(doc for query in query_ids for doc in relevant.get(query, ())))
+    places = zip(asked, searcher.shards.places(asked).tolist(), strict=True)
+    known = {doc_id: place for doc_id, place in places if place >= 0}
+    wanted = [[doc for doc in relevant.get(query, ()) if doc in known] for query in query_ids]
+    ranks = searcher.ranks(queries, [[known[doc] for doc in docs] for docs in wanted])
+    located = {
+        query: {doc: rank for doc, rank in zip(docs, own, strict=True) if rank}
+        for query, docs, own in zip(query_ids, wanted, ranks, strict=True)
+    }
+    return {query: found for query, found in located.items() if found}
