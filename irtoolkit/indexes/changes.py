@@ -85,7 +85,7 @@ def merge(
     with written(folder):
         _copy_documents(half, shards, kept)
         arrays(shards, places, half)
-    entry = finished(folder, 0, int(ends[-1]))
+    entry = finished(half, "0000", int(ends[-1]))
     manifest = replace(manifest, shards=(entry,))
     manifest.write(folder)
     clean(folder, manifest)

@@ -74,9 +74,9 @@ def find(shards: Sequence[OpenShard], doc_id: str) -> tuple[int, int] | None:
     return None
 
 
-def begun(folder: Path) -> Path:
-    """An empty folder for the next shard."""
-    half = folder / SHARDS / _HALF
+def begun(folder: Path, name: str = _HALF) -> Path:
+    """An empty folder for the next shard; writers at the same time take names of their own."""
+    half = folder / SHARDS / name
     with written(folder):
         if half.exists():
             shutil.rmtree(half)
@@ -84,22 +84,28 @@ def begun(folder: Path) -> Path:
     return half
 
 
-def finished(folder: Path, number: int, documents: int) -> ShardEntry:
-    """Moves the shard that was written to its place."""
-    half = folder / SHARDS / _HALF
+def finished(half: Path, prefix: str, documents: int) -> ShardEntry:
+    """Moves the shard that was written to its place, whose name is a prefix and a hash."""
+    folder = half.parent.parent
     with written(folder):
         listing = seal(half, documents)
-        entry = ShardEntry(f"{number:04}-{listing[:12]}", documents, listing)
+        entry = ShardEntry(f"{prefix}-{listing[:12]}", documents, listing)
         place = folder / SHARDS / entry.name
         if place.exists():
             try:
-                # Of the index that is replaced; it stays whole until the other one is.
+                # Of the index that is replaced, which stays whole until the other one is; or of
+                # another worker, which has done the same.
                 check_shard(place, entry, content=True)
                 shutil.rmtree(half)
                 return entry
             except InputError:
                 shutil.rmtree(place)
-        half.rename(place)
+        try:
+            half.rename(place)
+        except OSError:
+            # Another worker was faster.
+            check_shard(place, entry, content=True)
+            shutil.rmtree(half)
     return entry
 
 

@@ -14,8 +14,17 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.locks import locked
 from irtoolkit.base.progress import tqdm
 from irtoolkit.indexes.documents import Documents, DocumentsWriter, RepeatedDocumentError, hashes
-from irtoolkit.indexes.manifest import NAME, Manifest, Source
-from irtoolkit.indexes.shards import OpenShard, begun, clean, find, finished, opened, written
+from irtoolkit.indexes.manifest import NAME, Manifest, ShardEntry, Source
+from irtoolkit.indexes.shards import (
+    SHARDS,
+    OpenShard,
+    begun,
+    clean,
+    find,
+    finished,
+    opened,
+    written,
+)
 
 # A text in parts, such as the sentences of an abstract.
 Segments = tuple[str, ...]
@@ -56,12 +65,15 @@ class Reading(NamedTuple):
     Attributes:
         source: where they come from.
         blocks: the documents from a number on, in blocks that begin at multiples of a block's size.
+            It can be sent to other processes.
         total: how many there are, or None.
+        block: documents of a block.
     """
 
     source: Source
     blocks: Callable[[int], Iterable[DocumentBlock]]
     total: int | None = None
+    block: int = 1
 
 
 @contextmanager
@@ -112,7 +124,18 @@ class Target:
             clean(self.folder, Manifest.read(self.folder))
 
 
-def put(target: Target, reading: Reading, maker: ShardMaker, *, progress: bool = True) -> Manifest:
+# Makes what makes the shards.
+Make = Callable[[], ShardMaker]
+# Is called with the number of documents that were taken in.
+Tell = Callable[[int], object]
+# Writes the shards of the documents that are not in an index yet, in order; see `here`.
+Entries = Callable[[Target, Manifest, Reading, Make, Tell], Iterator[ShardEntry]]
+
+
+def put(
+    target: Target, reading: Reading, make: Make, *, progress: bool = True,
+    entries: Entries | None = None,
+) -> Manifest:  # fmt: skip
     """Puts documents into an index whose manifest is there.
 
     What an interrupted call has put in stays in; the same call continues. Until all documents are
@@ -121,8 +144,10 @@ def put(target: Target, reading: Reading, maker: ShardMaker, *, progress: bool =
     Args:
         target: the index.
         reading: the documents.
-        maker: makes the shards.
+        make: makes what makes the shards; it can be sent to other processes.
         progress: whether to show a bar on a terminal.
+        entries: writes the shards; by default `here`, in this process. Other writers find what they
+            have written before.
 
     Raises:
         RepeatedDocumentError: an id twice, or that is in the index already; no document is put in then.
@@ -131,9 +156,10 @@ def put(target: Target, reading: Reading, maker: ShardMaker, *, progress: bool =
     manifest = _begun(target, reading.source)
     if manifest.sources[-1].complete:
         return manifest
-    target.clean()
+    if entries is None:
+        target.clean()
     try:
-        manifest = _filled(target, manifest, reading, maker, progress)
+        manifest = _filled(target, manifest, reading, make, entries or here, progress)
     except RepeatedDocumentError:
         target.write(manifest.settled())
         target.clean()
@@ -169,8 +195,9 @@ def _begun(target: Target, source: Source) -> Manifest:
 
 
 def _filled(
-    target: Target, manifest: Manifest, reading: Reading, maker: ShardMaker, progress: bool
-) -> Manifest:
+    target: Target, manifest: Manifest, reading: Reading, make: Make, entries: Entries,
+    progress: bool,
+) -> Manifest:  # fmt: skip
     """The manifest with all documents."""
     shards = opened(target.folder, manifest)
     ready = len(manifest.settled().shards)
@@ -179,9 +206,8 @@ def _filled(
         total=reading.total, initial=done, desc="indexing", unit="doc",
         disable=None if progress else True,
     ) as bar:  # fmt: skip
-        for half, count in _shards(target, reading.blocks(done), maker, bar.update):
-            _refuse_known(half, shards, ready, target.folder)
-            entry = finished(target.folder, len(manifest.shards), count)
+        for entry in entries(target, manifest, reading, make, bar.update):
+            _refuse_known(target.folder / SHARDS / entry.name, shards, ready, target.folder)
             source = manifest.sources[-1]
             source = replace(source, documents=source.documents + entry.documents)
             manifest = replace(manifest, shards=(*manifest.shards, entry)).with_source(source)
@@ -190,33 +216,53 @@ def _filled(
     return manifest
 
 
-def _shards(
-    target: Target,
-    blocks: Iterable[DocumentBlock],
-    maker: ShardMaker,
-    tell: Callable[[int], object],
-) -> Iterator[tuple[Path, int]]:
-    """Writes shards, one at a time; yields the folder and the number of documents of each."""
+def here(
+    target: Target, manifest: Manifest, reading: Reading, make: Make, tell: Tell
+) -> Iterator[ShardEntry]:
+    """Writes the shards of the documents that are not in yet, in this process; an `Entries`."""
+    number = len(manifest.shards)
+    blocks = reading.blocks(manifest.sources[-1].documents)
+    for half, count in written_shards(
+        lambda: begun(target.folder), target.texts, blocks, make(), tell
+    ):
+        yield finished(half, f"{number:04}", count)
+        number += 1
+
+
+def written_shards(
+    begin: Callable[[], Path], texts: bool, blocks: Iterable[DocumentBlock], maker: ShardMaker,
+    tell: Tell,
+) -> Iterator[tuple[Path, int]]:  # fmt: skip
+    """Writes shards, one at a time; yields the folder and the number of documents of each.
+
+    Args:
+        begin: makes an empty folder.
+        texts: whether texts are kept.
+        blocks: the documents.
+        maker: makes the arrays of a shard.
+        tell: is called with the number of documents that were taken in.
+    """
     columns: DocumentsWriter | None = None
     count = 0
     for block in blocks:
-        with written(target.folder):
+        if columns is None:
+            half, count = begin(), 0
+        with written(half.parent.parent):
             if columns is None:
-                half, count = begun(target.folder), 0
-                columns = DocumentsWriter(half, target.texts)
+                columns = DocumentsWriter(half, texts)
                 maker.begin(half)
             columns.add(block.ids, [" ".join(segments) for segments in block.texts])
         maker.add(block.texts)
         count += len(block.ids)
         tell(len(block.ids))
         if maker.is_full():
-            with written(target.folder):
+            with written(half.parent.parent):
                 maker.end()
                 columns.close()
             columns = None
             yield half, count
     if columns is not None:
-        with written(target.folder):
+        with written(half.parent.parent):
             maker.end()
             columns.close()
         yield half, count

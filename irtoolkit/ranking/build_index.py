@@ -36,7 +36,7 @@ from irtoolkit.ranking.index_folder import (
     refuse_foreign_at,
     refuse_other,
 )
-from irtoolkit.ranking.index_sources import dataset_with, reading_of, source_of
+from irtoolkit.ranking.index_sources import MadeBy, dataset_with, put, reading_of, source_of
 from irtoolkit.ranking.kept import KeptIndex
 from irtoolkit.ranking.produce import refuse_missing
 from irtoolkit.ranking.session_index import refuse_unindexable
@@ -136,7 +136,7 @@ def build(
         dict(form.settings), given=_given(system),
     )  # fmt: skip
     refuse_foreign(place)
-    reading = reading_of(data, system.task.doc)
+    reading, make = reading_of(data, system.task.doc), MadeBy(system.retriever, memory)
     # What is in the cache has a name that says what it is: another process builds the same.
     shared = folder is None
     damage = damage_of(place) if shared else None
@@ -151,11 +151,11 @@ def build(
             replace = True
         if replace and (place / manifests.NAME).is_file():
             with _replacing(place, made, reading.source) as target:
-                writer.put(target, reading, form.maker(memory), progress=progress)
+                put(target, reading, make, progress=progress)
         else:
             if not _is_built(place, form, reading.source):
                 _begin(place, made, reading.source)
-                writer.put(writer.Target(place), reading, form.maker(memory), progress=progress)
+                put(writer.Target(place), reading, make, progress=progress)
     if shared:
         share_index(place)
     return _opened(place, system)

@@ -3,42 +3,106 @@
 from __future__ import annotations
 
 import hashlib
+import socket
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath, is_url, url_of
 from irtoolkit.base.remote import name_of
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.memory import dataset_at, dataset_of_texts, is_text_file
+from irtoolkit.engines.engine import current
 from irtoolkit.indexes import writer
 from irtoolkit.indexes.manifest import Source
+from irtoolkit.indexes.parallel import by_workers
 from irtoolkit.retrievers.texts import BLOCK_DOCS, text_batches
 
 # Documents that are read at once, and characters from which on they make a block.
 _READ_DOCS, _BLOCK_CHARACTERS = 1 << 9, 1 << 24
 
 
-def reading_of(data: Dataset, view: str) -> writer.Reading:
-    """The documents of a dataset, to be put into an index."""
+@dataclass(frozen=True, eq=False)
+class DatasetBlocks:
+    """The documents of a dataset from a number on, in blocks; it can be sent to other processes.
 
-    def blocks(start: int) -> Iterator[writer.DocumentBlock]:
+    Datasets with an id are read where they are asked for; texts in memory are sent along.
+
+    Attributes:
+        data: whose documents.
+        view: the view of their texts.
+        content: their hash.
+        read: documents that are read at once.
+        block: documents of a block.
+    """
+
+    data: Dataset
+    view: str
+    content: str | None
+    read: int
+    block: int
+
+    def __call__(self, start: int) -> Iterator[writer.DocumentBlock]:
         ids: list[str] = []
         texts: list[Any] = []
         size = 0
-        for more_ids, more in text_batches(data, view, start, _READ_DOCS):
+        for more_ids, more in text_batches(self.data, self.view, start, self.read):
             ids, texts = ids + more_ids, texts + more
             size += sum(len(part) for text in more for part in text)
             # Whatever the number that it began with, a block ends after the same document.
-            if len(ids) >= BLOCK_DOCS or size >= _BLOCK_CHARACTERS:
+            if len(ids) >= self.block or size >= _BLOCK_CHARACTERS:
                 yield writer.DocumentBlock(ids, texts)
                 ids, texts, size = [], [], 0
         if ids:
             yield writer.DocumentBlock(ids, texts)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        key = self.data.docs_key
+        if key not in (None, self.content):
+            raise InputError(
+                f"the machine {socket.gethostname()} has other documents of {self.data.id}",
+                remedy="give every machine the same data",
+            )
+
+
+def reading_of(data: Dataset, view: str) -> writer.Reading:
+    """The documents of a dataset, to be put into an index."""
+    source = source_of(data, view)
+    blocks = DatasetBlocks(data, view, source.content, _READ_DOCS, BLOCK_DOCS)
     count: Callable[[], int] | None = getattr(data, "docs_count", None)
-    return writer.Reading(source_of(data, view), blocks, None if count is None else count())
+    return writer.Reading(source, blocks, None if count is None else count(), BLOCK_DOCS)
+
+
+@dataclass(frozen=True)
+class MadeBy:
+    """Makes what makes the shards of a retriever; it can be sent to other processes.
+
+    Attributes:
+        retriever: a `Retriever` that keeps indexes.
+        memory: bytes that a shard may take while it is made.
+    """
+
+    retriever: Any
+    memory: int
+
+    def __call__(self) -> writer.ShardMaker:
+        made: writer.ShardMaker = self.retriever.kept().maker(self.memory)
+        return made
+
+
+def put(
+    target: writer.Target, reading: writer.Reading, make: MadeBy, *, progress: bool = True
+) -> None:
+    """Puts documents into an index: here, or where there are several in the workers of the engine."""
+    entries = None
+    if current().workers > 1 and reading.total is not None:
+        gpus = float(make.retriever.computed().get("device", "cpu") != "cpu")
+        entries = by_workers(gpus)
+    writer.put(target, reading, make, progress=progress, entries=entries)
 
 
 def source_of(data: Dataset, view: str) -> Source:

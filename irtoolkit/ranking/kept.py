@@ -259,14 +259,12 @@ class KeptIndex(Index):
                 index of a dataset in irtoolkit's cache, which stays as it is.
         """
         refuse_cached(self.manifest, self.folder)
-        from irtoolkit.ranking.index_sources import dataset_with, reading_of
+        from irtoolkit.ranking.index_sources import MadeBy, dataset_with, put, reading_of
 
-        reading, maker = (
-            reading_of(dataset_with(data), self.manifest.view),
-            self._form.maker(memory),
-        )
+        reading = reading_of(dataset_with(data), self.manifest.view)
+        make = MadeBy(self.retriever, memory)
         with changing(self.place, f"add {reading.source}") as folder:
-            writer.put(writer.Target(folder), reading, maker, progress=progress)
+            put(writer.Target(folder), reading, make, progress=progress)
         return self.reopened()
 
     def settings(self) -> Mapping[str, Any]:

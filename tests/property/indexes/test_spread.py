@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.engines.engine import using
+from irtoolkit.engines.work import pack
 from irtoolkit.indexes.merged import Part, merged
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.top_documents import TopDocuments
@@ -69,7 +70,7 @@ class Sent:
         self, work: Callable[[Any], Any], items: Sequence[Any], *, gpus: float = 0.0
     ) -> Iterator[Any]:
         self.calls += 1
-        packed = pickle.dumps(work)
+        packed = pack(work)
         order = list(range(len(items)))
         random.Random(self.calls).shuffle(order)
         done = {}
