@@ -10,7 +10,7 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
-from irtoolkit.ranking import build_index
+from irtoolkit.ranking import build_index, index_sources
 from irtoolkit.ranking.kept import KeptIndex
 from irtoolkit.ranking.session_index import SessionIndex
 from irtoolkit.ranking.systems import find_system
@@ -48,8 +48,8 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(build_index, "_READ_DOCS", 40)
-    monkeypatch.setattr(build_index, "BLOCK_DOCS", 40)
+    monkeypatch.setattr(index_sources, "_READ_DOCS", 40)
+    monkeypatch.setattr(index_sources, "BLOCK_DOCS", 40)
 
 
 def rows(index: Any, depth: int = 30) -> list[list[tuple[str, float]]]:

@@ -15,7 +15,7 @@ import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.local import registered
-from irtoolkit.ranking import build_index
+from irtoolkit.ranking import build_index, index_sources
 from irtoolkit.ranking.kept import KeptIndex
 from irtoolkit.ranking.produce import rank_dataset
 from irtoolkit.ranking.systems import find_system
@@ -31,8 +31,8 @@ RELEVANT = {query: [f"d{n}", "d7", "d339", "missing"] for n, query in enumerate(
 def small_shards(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(build_index, "_READ_DOCS", 20)
-    monkeypatch.setattr(build_index, "BLOCK_DOCS", 20)
+    monkeypatch.setattr(index_sources, "_READ_DOCS", 20)
+    monkeypatch.setattr(index_sources, "BLOCK_DOCS", 20)
 
 
 def ranking(index: KeptIndex) -> Any:
