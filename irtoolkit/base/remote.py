@@ -143,11 +143,21 @@ def files_under(url: str) -> dict[str, RemoteFile]:
     with reaching(url):
         found: Mapping[str, Any] = known.find(path, detail=True)
     root = path.rstrip("/") + "/"
-    return {
-        name.removeprefix(root): _described(about)
+    inside = {
+        name.removeprefix(root): about
         for name, about in sorted(found.items())
         if name.startswith(root)
     }
+    for name in inside:
+        refuse_odd_name(name, url)
+    return {name: _described(about) for name, about in inside.items()}
+
+
+def refuse_odd_name(name: str, url: str, *, single: bool = False) -> None:
+    """Refuses a name that leads out of its folder on this machine, or a path where it is to be single."""
+    parts = name.replace(os.sep, "/").split("/")
+    if {"", ".", ".."} & set(parts) or (single and len(parts) > 1):
+        raise InputError(f"the name {name!r} leads out of its folder", file=url)
 
 
 def download(url: str, target: Path, known: RemoteFile) -> None:

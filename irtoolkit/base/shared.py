@@ -43,7 +43,11 @@ def fetch(folder: Path, end: str) -> None:
     url = shared_place(folder)
     if url is None:
         return
-    there = {name: known for name, known in remote.files_under(url).items() if name.endswith(end)}
+    there = {
+        name: known
+        for name, known in remote.files_under(url).items()
+        if name.endswith(end) and "/" not in name
+    }
     if all((folder / name).is_file() for name in there):
         return
     with locked(folder / "shared.lock", remove=True):

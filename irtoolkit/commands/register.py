@@ -17,7 +17,6 @@ registered collections.
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.commands import add_format, note, print_json
@@ -97,7 +96,7 @@ def _register(args: argparse.Namespace) -> None:
 
     registration = register_collection(
         args.name,
-        Path(args.folder),
+        args.folder,
         {
             "docs": args.docs,
             "topics": None if args.topics is None else [args.topics],

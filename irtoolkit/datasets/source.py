@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import threading
 import urllib.error
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.mirrors import folder_at
+from irtoolkit.base.paths import StrPath, on_disk, shown, url_of
+from irtoolkit.base.remote import files_under
 
 DATA_VARIABLE = "IRTOOLKIT_DATA"
 
@@ -44,24 +47,41 @@ class ReleaseSource:
         Raises:
             InputError: a folder is there but lacks some of the files.
         """
+        url = self._url()
+        if url is not None:
+            return folder_at(url)
         for folder in self._places():
-            if not folder.is_dir():
-                continue
-            missing = [name for name in self.files if not (folder / name).is_file()]
-            if missing:
-                raise InputError(
-                    f"release file {missing[0]} is missing"
-                    + (f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""),
-                    file=folder,
-                    remedy=self.howto,
-                )
-            return folder
+            if folder.is_dir():
+                self._refuse_missing(folder, [n for n in self.files if (folder / n).is_file()])
+                return folder
         return None
 
     def where(self) -> str | None:
-        """`present` as text, for listings."""
-        folder = self.present()
-        return None if folder is None else str(folder)
+        """The folder or URL of the release, for listings; copies nothing. Errors as for `present`."""
+        folder = self._url() or self.present()
+        return None if folder is None else shown(folder)
+
+    def _url(self) -> str | None:
+        """The URL of the release, where $IRTOOLKIT_DATA is one and the release is there."""
+        url = None if self.fixed is not None else url_of(os.environ.get(DATA_VARIABLE, ""))
+        if url is None:
+            return None
+        place = f"{url.rstrip('/')}/{self.benchmark}"
+        there = files_under(place)
+        if not there:
+            return None
+        self._refuse_missing(place, there)
+        return place
+
+    def _refuse_missing(self, place: StrPath, there: Collection[str]) -> None:
+        missing = [name for name in self.files if name not in there]
+        if missing:
+            raise InputError(
+                f"release file {missing[0]} is missing"
+                + (f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""),
+                file=place,
+                remedy=self.howto,
+            )
 
     def folder(self, limit: float | None = None) -> Path:
         """The folder that holds the release, after downloading it if that is possible and needed.
@@ -101,7 +121,8 @@ class ReleaseSource:
         import ir_datasets
 
         named = os.environ.get(DATA_VARIABLE)
-        places = [Path(named).absolute() / self.benchmark] if named else []
+        here = [on_disk(named).absolute()] if named and url_of(named) is None else []
+        places = [folder / self.benchmark for folder in here]
         return [*places, ir_datasets.util.home_path() / self.benchmark]
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import is_file, local
+from irtoolkit.base.paths import joined
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.experiments.catalogue import find_row, tables
@@ -114,8 +116,8 @@ def _files(row: Row, dataset: DatasetId) -> dict[str, str]:
     folder = None if about is None else about.where()
     if folder is None:
         return {}
-    found = {setting: Path(folder, name) for setting, name in row.files.items()}
-    return {setting: str(path) for setting, path in found.items() if path.is_file()}
+    found = {setting: joined(folder, name) for setting, name in row.files.items()}
+    return {setting: str(local(path)) for setting, path in found.items() if is_file(path)}
 
 
 def _training(row: Row, dataset: DatasetId) -> Training | None:

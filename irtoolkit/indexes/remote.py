@@ -101,6 +101,8 @@ def manifest_at(url: str) -> str:
 
 def _copy_shard(url: str, folder: Path, entry: ShardEntry) -> None:
     """Copies a shard and the list of its deleted documents, where they are not there yet."""
+    for name in (entry.name, entry.deleted or entry.name):
+        remote.refuse_odd_name(name, url, single=True)
     place = folder / SHARDS / entry.name
     if entry.deleted is not None and not (folder / DELETED / entry.deleted).is_file():
         with locked(folder.with_name(f"{entry.name}.lock"), remove=True):
@@ -138,6 +140,7 @@ def _copy_files(source: str, half: Path, entry: ShardEntry) -> None:
     if sha256(half / LISTING) != entry.sha256:
         raise _damaged(f"{source}/{LISTING}", half / LISTING)
     for name, known in json.loads((half / LISTING).read_text("utf-8"))["files"].items():
+        remote.refuse_odd_name(name, source, single=True)
         remote.download(f"{source}/{name}", half / name, remote.RemoteFile(known["bytes"], ""))
         if sha256(half / name) != known["sha256"]:
             raise _damaged(f"{source}/{name}", half / name)

@@ -18,7 +18,7 @@ import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
 from irtoolkit.runs import Run
-from tests.conftest import Answer
+from tests.conftest import SAMPLE, Answer
 
 pytest.importorskip("s3fs", reason="the extra remote is not installed")
 pytest.importorskip("moto.server", reason="moto is not installed")
@@ -326,3 +326,67 @@ def test_readers_and_writers_at_once(server: str, bucket: str, tmp_path: Path) -
     from irtoolkit.base.copies import copied
 
     assert yaml.safe_load(whole)["irtoolkit"]["sha256"] == sha256(copied(f"{bucket}/x.run"))
+
+
+def put_folder(server: str, bucket: str, folder: Path, under: str) -> None:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            key = f"{under}/{path.relative_to(folder).as_posix()}"
+            client(server).upload_file(str(path), bucket.removeprefix("s3://"), key)
+
+
+def test_releases_are_read_where_they_are(
+    server: str, bucket: str, irtoolkit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_folder(server, bucket, SAMPLE, "data/csfcube")
+    monkeypatch.setenv("IRTOOLKIT_DATA", f"{bucket}/data/")
+    listed = irtoolkit("datasets", "csfcube")
+    assert f"{bucket}/data/csfcube" in listed.out + listed.err
+    words = ("retrieve", "csfcube", "bm25", "--depth", 5, "-o")
+    answer = irtoolkit(*words, tmp_path / "a.run")
+    assert answer.status == 0, answer.err
+    assert (tmp_path / "a.run").read_text().count("\n") > 5
+    name = "test-pid2pool-csfcube.json"
+    client(server).delete_object(Bucket=bucket.removeprefix("s3://"), Key=f"data/csfcube/{name}")
+    refused = irtoolkit(*words, tmp_path / "b.run")
+    assert f"{bucket}/data/csfcube: release file {name} is missing" in refused.err
+
+
+def test_a_collection_is_registered_where_it_is(
+    server: str, bucket: str, irtoolkit: Command, tmp_path: Path
+) -> None:
+    from irtoolkit.datasets.local.registering import remove_collection
+
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "docs.jsonl").write_text(
+        '{"id": "d1", "text": "a whale"}\n{"id": "d2", "text": "sea"}\n'
+    )
+    (folder / "topics.tsv").write_text("q1\twhale\n")
+    put_folder(server, bucket, folder, "mine")
+    name = f"mine-{bucket.removeprefix('s3://')}"
+    answer = irtoolkit("register", name, f"{bucket}/mine")
+    assert answer.status == 0, answer.err
+    try:
+        run = irtoolkit("retrieve", name, "bm25", "-o", tmp_path / "x.run")
+        assert run.status == 0, run.err
+        client(server).put_object(
+            Bucket=bucket.removeprefix("s3://"),
+            Key="mine/docs.jsonl",
+            Body=b'{"id": "d9", "text": "x"}\n',
+        )
+        # This process has read the documents.
+        words = [sys.executable, "-m", "irtoolkit", "retrieve", name, "tfidf", "-o", "y.run"]
+        changed = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert f"{bucket}/mine/docs.jsonl: this file has changed since {name}" in changed.stderr
+    finally:
+        remove_collection(name)
+
+
+def test_a_name_that_leads_out_of_its_folder_is_refused(server: str, bucket: str) -> None:
+    from irtoolkit.base.mirrors import folder_at
+
+    key = "mine/../../../../x"
+    client(server).put_object(Bucket=bucket.removeprefix("s3://"), Key=key, Body=b"x")
+    with pytest.raises(InputError, match="leads out of its folder"):
+        folder_at(f"{bucket}/mine")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import replace as replaced
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pyarrow as pa
 from ir_datasets.formats import GenericDoc, GenericQuery
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.mirrors import folder_at
+from irtoolkit.base.paths import StrPath, on_disk, url_of, without_credentials
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.local import folder as folders
 from irtoolkit.datasets.local import registry
@@ -47,7 +50,7 @@ class Registration:
 
 def register_collection(
     name: str,
-    folder: Path,
+    folder: StrPath,
     given: Mapping[Role, Sequence[str] | None] | None = None,
     *,
     lang: str | None = None,
@@ -60,7 +63,7 @@ def register_collection(
 
     Args:
         name: the id of the dataset.
-        folder: the folder with the collection's files.
+        folder: the folder with the collection's files, or its URL.
         given: the user's choice of files; see `irtoolkit.datasets.local.folder.find_role_files`.
         lang: the language code of documents and topics.
         lenient: whether to accept judgments of documents that are not in the collection.
@@ -76,9 +79,14 @@ def register_collection(
         raise InputError(
             f"{lang!r} is not a language code", remedy="a code is for example en, de or zh-Hant"
         )
-    folder = Path(os.path.abspath(folder))  # resolve() would replace a link by its target
-    found = folders.find_role_files(folder, given or {})
-    entry, notes = _examine(folder, found, lang, lenient=lenient)
+    # resolve() would replace a link by its target.
+    place: StrPath = url_of(folder) or Path(os.path.abspath(on_disk(folder)))
+    if without_credentials(str(place)) != str(place):
+        raise InputError("the URL has credentials", file=place, remedy="log in without them")
+    here = folder_at(place) or Path(place)
+    found = folders.find_role_files(here, given or {})
+    entry, notes = _examine(here, found, lang, lenient=lenient)
+    entry = replaced(entry, folder=place)
     change = registry.add_record(name, entry, replace=replace)
     if change == "replaced":
         drop_from_ir_datasets(name)

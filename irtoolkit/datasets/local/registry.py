@@ -19,7 +19,9 @@ import ir_datasets
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
 from irtoolkit.base.locks import locked
+from irtoolkit.base.mirrors import folder_at
 from irtoolkit.base.near import did_you_mean
+from irtoolkit.base.paths import StrPath, is_url, place_of
 from irtoolkit.datasets.local.formats import DOC_FORMATS
 from irtoolkit.datasets.local.topics import QREL_FORMATS, TOPIC_FORMATS
 from irtoolkit.datasets.strictjson import read_json_file
@@ -69,9 +71,14 @@ class PartRecord:
     count: int
     fields: tuple[str, ...]
 
-    def paths(self, folder: Path) -> list[Path]:
-        """The files of a collection in that folder."""
-        return [folder / name for name in self.files]
+    def paths(self, folder: StrPath) -> list[Path]:
+        """The files of a collection in that folder, on this machine.
+
+        Raises:
+            InputError: the folder is a URL that cannot be read.
+        """
+        here = folder_at(folder) or Path(folder)
+        return [here / name for name in self.files]
 
 
 @dataclass(frozen=True)
@@ -79,14 +86,14 @@ class CollectionRecord:
     """What is remembered of a registered collection.
 
     Attributes:
-        folder: the absolute path of the collection's folder.
+        folder: the absolute path of the collection's folder, or its URL.
         lang: the language code of documents and topics.
         docs: the documents.
         topics: the topics, if there are any.
         qrels: the judgments, if there are any.
     """
 
-    folder: Path
+    folder: StrPath
     lang: str | None
     docs: PartRecord
     topics: PartRecord | None = None
@@ -112,14 +119,14 @@ class CollectionRecord:
         if not isinstance(value, dict) or set(value) - {"folder", "lang", *_FORMATS}:
             raise ValueError("it has unknown fields or is not an object")
         folder, lang = value.get("folder"), value.get("lang")
-        if not isinstance(folder, str) or not Path(folder).is_absolute():
+        if not isinstance(folder, str) or not (is_url(folder) or Path(folder).is_absolute()):
             raise ValueError("its folder is not an absolute path")
         if lang is not None and not (isinstance(lang, str) and is_lang(lang)):
             raise ValueError("its lang is not a language code")
         if "docs" not in value:
             raise ValueError("it has no docs")
         parts = {role: _part(role, value[role]) for role in _FORMATS if role in value}
-        return cls(Path(folder), lang, **parts)
+        return cls(place_of(folder), lang, **parts)
 
 
 def _part(role: str, value: Any) -> PartRecord:
