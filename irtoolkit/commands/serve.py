@@ -66,8 +66,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    # Progress is on the page.
+    import logging
+
+    # Progress is on the page; that a model cuts a sentence of some hundred words is in the docs.
     os.environ.setdefault("TQDM_DISABLE", "1")
+    logging.getLogger("irtoolkit.models.encoder").setLevel(logging.ERROR)
     _need("fastapi", "serve")
     if args.mcp:
         _need("mcp", "mcp")
