@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,31 +26,91 @@ class Part(NamedTuple):
     ids: Strings
 
 
-def merged(one: Part, other: Part, depth: int) -> Part:
-    """The best of two sets of shards, of which the first has the lower numbers.
+def merged(parts: Iterable[Part], depth: int) -> TopDocuments:
+    """The best of sets of shards that come in the order of their documents' numbers.
 
     Scores descend, and ties are in descending order of ids.
     """
-    counts = np.diff(one.found.offsets), np.diff(other.found.offsets)
-    query = np.concatenate([np.repeat(np.arange(len(own)), own) for own in counts])
-    docs = np.concatenate([one.found.documents, other.found.documents])
-    scores = np.concatenate([one.found.scores, other.found.scores])
-    order = np.lexsort((-scores, query))
-    query, docs, scores = query[order], docs[order], scores[order]
-    numbers = np.concatenate([one.numbers, other.numbers])
-    ids = Strings.joined([one.ids, other.ids])
-    tied = np.zeros(len(docs), bool)
-    tied[1:] = (scores[1:] == scores[:-1]) & (query[1:] == query[:-1])
-    tied[:-1] |= tied[1:]
-    rows = np.flatnonzero(tied)
-    if len(rows):
-        known, which = np.unique(docs[rows], return_inverse=True)
-        names = rank_ids(id_array(ids.chosen(np.searchsorted(numbers, known))))
-        by_name = np.lexsort((-names[which], -scores[rows], query[rows]))
-        docs[rows] = docs[rows][by_name]
-    starts = np.cumsum([0, *(counts[0] + counts[1])])
-    kept = np.arange(len(docs)) - starts[query] < depth
-    offsets = np.cumsum([0, *np.minimum(counts[0] + counts[1], depth)]).astype(np.int64)
-    found = TopDocuments(offsets, docs[kept], scores[kept])
-    left = np.unique(found.documents)
-    return Part(found, left, ids.taken(np.searchsorted(numbers, left)))
+    best = Best(depth)
+    for part in parts:
+        best.add(part)
+    return best.found()
+
+
+class Best:
+    """The best documents so far, while sets of shards come one after another.
+
+    What is worse than the best so far is dropped as it comes. The rest waits until it is as much as
+    the best, and is then sorted with them: of parts that are alike, so many sorts as their number
+    doubles. Memory is twice that of the result and one part, whatever the number of parts.
+
+    Args:
+        depth: documents of each query, at most.
+    """
+
+    def __init__(self, depth: int) -> None:
+        self._depth = depth
+        # Rows of (query, document, score), and the documents that occur in them with their ids.
+        self._rows: list[tuple[Ints, Ints, Any]] = []
+        self._names: list[tuple[Ints, Strings]] = []
+        self._size = self._most = self._queries = 0
+        # (q,) the score that a document needs.
+        self._least: Any = None
+
+    def add(self, part: Part) -> None:
+        """Takes in the best of the next set of shards."""
+        found = part.found
+        if self._least is None:
+            self._queries = len(found.offsets) - 1
+            kind: Any = found.scores.dtype
+            lowest = np.iinfo(kind).min if kind.kind == "i" else -np.inf
+            self._least = np.full(self._queries, lowest, kind)
+        query = np.repeat(np.arange(self._queries), np.diff(found.offsets))
+        near = found.scores >= self._least[query]
+        if not near.any():
+            return
+        docs = found.documents[near]
+        numbers = np.unique(docs)
+        self._rows.append((query[near], docs, found.scores[near]))
+        self._names.append((numbers, part.ids.taken(np.searchsorted(part.numbers, numbers))))
+        self._size += len(docs)
+        if self._size > self._most:
+            self._sort()
+            self._most = 2 * self._size
+
+    def found(self) -> TopDocuments:
+        """The best of all that came."""
+        if len(self._rows) > 1:
+            self._sort()
+        query, docs, scores = self._rows[0] if self._rows else _NOTHING
+        counts = np.bincount(query, minlength=self._queries)
+        return TopDocuments(np.cumsum([0, *counts]).astype(np.int64), docs, scores)
+
+    def _sort(self) -> None:
+        """Puts all rows in order, and drops what is not among the best."""
+        query, docs, scores = (np.concatenate(column) for column in zip(*self._rows, strict=True))
+        order = np.lexsort((-scores, query))
+        query, docs, scores = query[order], docs[order], scores[order]
+        numbers = np.concatenate([numbers for numbers, _ in self._names])
+        ids = Strings.joined(ids for _, ids in self._names)
+        tied = np.zeros(len(docs), bool)
+        tied[1:] = (scores[1:] == scores[:-1]) & (query[1:] == query[:-1])
+        tied[:-1] |= tied[1:]
+        rows = np.flatnonzero(tied)
+        if len(rows):  # ids are read only where they decide the order
+            known, which = np.unique(docs[rows], return_inverse=True)
+            names = rank_ids(id_array(ids.chosen(np.searchsorted(numbers, known))))
+            by_name = np.lexsort((-names[which], -scores[rows], query[rows]))
+            docs[rows] = docs[rows][by_name]
+        ends = np.cumsum(np.bincount(query, minlength=self._queries))
+        starts = np.concatenate([[0], ends[:-1]])
+        full = ends - starts >= self._depth
+        self._least[full] = scores[starts[full] + self._depth - 1]
+        kept = np.arange(len(docs)) - starts[query] < self._depth
+        left = np.unique(docs[kept])
+        self._rows = [(query[kept], docs[kept], scores[kept])]
+        self._names = [(left, ids.taken(np.searchsorted(numbers, left)))]
+        self._size = int(kept.sum())
+
+
+_NOTHING = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)

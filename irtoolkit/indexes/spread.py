@@ -158,11 +158,7 @@ class Spread:
     def best(self, asked: Any, depth: int, every: bool = False) -> TopDocuments:
         """The best documents of each query; `every` ranks such as have nothing of it, too."""
         depth = max(1, min(depth, self.size))
-        found: Part | None = None
-        for part in self._each(_best, asked, depth, every):
-            found = part if found is None else merged(found, part, depth)
-        assert found is not None
-        return found.found
+        return merged(self._each(_best, asked, depth, every), depth)
 
     def latest(self, count: int) -> Ints:
         """The documents with the last ids, in descending order, at most so many."""

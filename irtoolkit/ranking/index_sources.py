@@ -99,6 +99,9 @@ def put(
 ) -> None:
     """Puts documents into an index: here, or where there are several in the workers of the engine."""
     entries = None
+    if current().workers > 1:
+        # A text that is in two ranges is encoded once, and as one process would encode it.
+        make.retriever.encode_ahead(block.texts for block in reading.blocks(0))
     if current().workers > 1 and reading.total is not None:
         gpus = float(make.retriever.computed().get("device", "cpu") != "cpu")
         entries = by_workers(gpus)

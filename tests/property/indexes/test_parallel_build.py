@@ -15,9 +15,11 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.engines.engine import using
 from irtoolkit.indexes.parallel import cut, ranges
 from irtoolkit.indexes.writer import DocumentBlock
+from irtoolkit.models import encoder as encoding
 from irtoolkit.ranking import build_index, index_sources
 from irtoolkit.ranking.kept import KeptIndex
 from irtoolkit.ranking.systems import find_system
+from irtoolkit.retrievers import neural
 from tests.property.indexes.test_spread import DOCS, Sent, ranking
 from tests.tiny import save
 
@@ -79,6 +81,26 @@ def test_runs_are_those_of_a_local_build(
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(save(tmp_path_factory.mktemp("models") / "bert"))
+
+
+def test_vectors_are_those_of_a_local_build(
+    tmp_path: Path, bert: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the last bit, though workers begin elsewhere, and documents of several ranges are equal."""
+    monkeypatch.setattr(encoding, "SHARD", 8)
+
+    def made(name: str) -> tuple[bytes, list[str]]:
+        monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / f"cache-{name}"))
+        neural.encoder_of.cache_clear()  # its store is that of the cache before
+        index = built(tmp_path / name, system="dense", model=bert, pooling="cls").merge()
+        (vectors,) = index.folder.rglob("vectors.npy")
+        store = sorted(path.name for path in (tmp_path / f"cache-{name}").rglob("*.arrow"))
+        return vectors.read_bytes(), store
+
+    expected = made("here")
+    with using(Sent(3)):
+        assert made("there") == expected
+    neural.encoder_of.cache_clear()
 
 
 @pytest.mark.parametrize("memory", [1, MEMORY])
