@@ -67,6 +67,22 @@ def output_folder(name: str) -> str:
     return name
 
 
+def local_folder(name: str) -> str:
+    """The type of an argument that names a folder of this machine; errors as for `output_file`.
+
+    Raises:
+        InputError: it is a URL, too.
+    """
+    from irtoolkit.base.paths import is_url
+
+    if is_url(name):
+        raise InputError(
+            f"{name} is a URL, and models are written to folders of this machine",
+            remedy="name a folder, and copy it when it is complete",
+        )
+    return output_folder(name)
+
+
 def add_run_form(parser: argparse.ArgumentParser) -> None:
     """The --output-format argument of commands that write a run."""
     parser.add_argument(

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 import argparse
 
+from irtoolkit.commands import local_folder
+
 HELP = "convert a published checkpoint"
 EXAMPLES = (
     "irtoolkit convert colbert msmarco.psg.l2/checkpoints/colbert-300000.dnn -o ColBERT",
@@ -30,7 +32,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("layout", choices=NAMES, help="the form it is published in")
     parser.add_argument("source", metavar="SOURCE", help="the file or folder as it is published")
     parser.add_argument(
-        "-o", "--output", required=True, metavar="FOLDER", help="a folder that is not there yet"
+        "-o",
+        "--output",
+        required=True,
+        metavar="FOLDER",
+        type=local_folder,
+        help="a folder that is not there yet",
     )
     parser.add_argument(
         "--base", default="bert-base-uncased", metavar="MODEL",

@@ -17,7 +17,7 @@ import argparse
 from typing import Any
 
 from irtoolkit.base.launch import launch
-from irtoolkit.commands import note, output_folder, parse_pairs, print_json
+from irtoolkit.commands import local_folder, note, parse_pairs, print_json
 from irtoolkit.commands._engines import add_engine
 
 # Processes that are started together share its work.
@@ -32,7 +32,7 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recipe", nargs="?", metavar="RECIPE")
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER", type=output_folder,
+        "-o", "--output", metavar="FOLDER", type=local_folder,
         help="folder of the model; default: where `irtoolkit reproduce` looks for it",
     )  # fmt: skip
     parser.add_argument(

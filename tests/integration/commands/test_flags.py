@@ -408,3 +408,9 @@ def test_bash_completes(irtoolkit: Command, words: list[str], found: set[str]) -
         ["bash", "-c", asked, "x", "irtoolkit", *words], capture_output=True, text=True, check=True
     )
     assert set(done.stdout.split()) == found
+
+
+@pytest.mark.parametrize("command", [("train", "recipe"), ("convert", "colbert", "folder")])
+def test_models_are_not_written_to_urls(irtoolkit: Command, command: tuple[str, ...]) -> None:
+    refused(irtoolkit(*command, "-o", "s3://bucket/model"), "s3://bucket/model is a URL")
+    assert not list(Path().iterdir())
