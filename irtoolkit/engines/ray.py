@@ -111,8 +111,7 @@ class _Pool:
         while not ready:
             waiting = list(self._under_way)
             ready, _ = self._ray.wait(waiting, num_returns=1, timeout=_LOOK, fetch_local=True)
-            if not ready:
-                self._connection.check()
+            self._connection.check()
         return [(number := self._under_way.pop(each), self._got(each, number)) for each in ready]
 
     def _got(self, reference: Any, number: int) -> bytes:
@@ -132,7 +131,7 @@ class _Pool:
 
     def cancel(self) -> None:
         """Ends the tasks that nobody waits for any more."""
-        for reference in self._under_way:
+        for reference in () if self._connection.lost else self._under_way:
             try:
                 self._ray.cancel(reference, force=True)
             except Exception:  # the cluster may be gone

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,8 +18,9 @@ from irtoolkit.base.errors import InputError, needs_extra
 # Seconds that a head may take to answer.
 _PATIENCE = 10.0
 _PORT = 6379
-# Looks in a row that find no head before the cluster is given up.
-_LOST = 3
+# Seconds between looks at the head, and without an answer until the cluster is given up: before Ray
+# itself would end this process, after a minute.
+_LOOK, _LOST = 5.0, 40.0
 # Ray says nothing that this package says in its own words: not that it retries a connection, nor
 # that it leaves the GPUs of a task without one as they are.
 _QUIET = {"RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
@@ -28,24 +34,30 @@ class Connection:
         ray: the module.
         head: host and port of the head, where they are known.
         ours: whether `close` leaves the cluster, because this process joined it here.
+        lost: whether the head has stopped to answer.
     """
 
     ray: Any
     head: tuple[str, int] | None
     ours: bool
-    _missed: int = field(default=0, repr=False)
+    lost: bool = False
+    _looked: float = field(default_factory=time.monotonic, repr=False)
+    _answered: float = field(default_factory=time.monotonic, repr=False)
 
     def check(self) -> None:
-        """Looks whether the head still answers.
+        """Looks whether the head still answers, every few seconds at most.
 
         Raises:
-            InputError: several times in a row it did not.
+            InputError: it has not for a while.
         """
-        if self.head is None or _answers(*self.head):
-            self._missed = 0
+        now = time.monotonic()
+        if self.head is None or now - self._looked < _LOOK:
             return
-        self._missed += 1
-        if self._missed >= _LOST:
+        self._looked = now
+        if _answers(*self.head):
+            self._answered = time.monotonic()
+        elif now - self._answered > _LOST:
+            self.lost = True
             raise InputError(
                 f"the Ray cluster at {_shown(self.head)} no longer answers",
                 remedy="when it is up again, rerun the same command: finished parts are kept",
@@ -53,7 +65,9 @@ class Connection:
 
     def close(self) -> None:
         """Leaves the cluster; a Ray that was started for this ends."""
-        if self.ours:
+        if self.lost:  # there is nothing to leave, and Ray would wait for it, at the end too
+            atexit.unregister(self.ray.shutdown)
+        elif self.ours:
             self.ray.shutdown()
 
 
@@ -69,9 +83,9 @@ def connect(address: str | None, workers: int) -> Connection:
     Raises:
         InputError: Ray is not installed; no head answers; or it has another version.
     """
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
     try:
-        for name, value in _QUIET.items():
-            os.environ.setdefault(name, value)
         import ray
     except ImportError:
         raise needs_extra("Ray", "ray") from None
@@ -86,10 +100,33 @@ def connect(address: str | None, workers: int) -> Connection:
     if wanted == "local":
         quiet |= {"num_cpus": workers, "include_dashboard": False}
     try:
-        ray.init(address=wanted, **quiet)
+        with _unheard():
+            ray.init(address=wanted, **quiet)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         raise _refused(wanted, error) from None
     return Connection(ray, None if wanted == "local" else _head(ray), ours=True)
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Keeps what Ray prints when it starts from users: errors are raised, and told in our words.
+
+    Later it would print to standard output, among results, that workers have died, whose work is
+    done again.
+    """
+    with suppress(ImportError, AttributeError):
+        from ray._private import worker
+
+        worker.listen_error_messages = lambda *arguments: None
+    sys.stderr.flush()
+    before = os.dup(2)
+    try:
+        with open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
 
 
 def _head(ray: Any) -> tuple[str, int] | None:
