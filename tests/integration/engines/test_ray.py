@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import irtoolkit as ir
@@ -266,3 +267,58 @@ def test_a_run_in_which_a_node_is_removed_is_that_of_one_process(
     cluster.wait_for_nodes()
     with using(Removing(engine)):
         assert files("bm25-lucene", "relic/sample/val") == alone
+
+
+# -- a corpus in shards ----------------------------------------------------------------------------
+
+PASSAGES = 100_000
+TERMS = 3_000
+
+
+@pytest.fixture(scope="module")
+def corpus(homes: Path) -> Path:
+    """Short passages whose words are as unevenly frequent as those of a language."""
+    random = np.random.default_rng(7)
+    drawn = np.minimum(random.zipf(1.2, (PASSAGES, 6)), TERMS)
+    path = homes / "passages.jsonl"
+    with path.open("w") as out:
+        for number, row in enumerate(drawn.tolist()):
+            out.write(f'{{"id": "p{number}", "text": "{" ".join(f"w{word}" for word in row)}"}}\n')
+    return path
+
+
+def asked(index: Any) -> tuple[bytes, dict[str, dict[str, int]]]:
+    """The ranking of some queries, and the exact ranks of some documents."""
+    queries = {f"q{n}": (f"w{n + 2} w{3 * n + 5} w{TERMS - n}",) for n in range(40)}
+    texts = list(queries.values())
+    run = index.run(np.array(list(queries)), texts, 100, fill=True)
+    wanted = {query: ["p3", f"p{PASSAGES - 1}"] for query in queries}
+    ranks = index.exact_ranks(list(queries), texts, wanted)
+    return run.scores.tobytes() + "\n".join(run.doc_ids[run.docs]).encode(), ranks
+
+
+@pytest.mark.parametrize("system", ["bm25", "ql"])
+def test_a_corpus_is_searched_as_in_one_process(
+    system: str, engine: Engine, cluster: Any, corpus: Path, tmp_path: Path
+) -> None:
+    alone = ir.index(str(corpus), system, tmp_path / "alone", progress=False)
+    expected = asked(alone)
+    with using(engine):
+        together = ir.index(str(corpus), system, tmp_path / "together", progress=False)
+        assert len(together.manifest.shards) > 1
+        assert asked(together) == expected
+        node = cluster.add_node(num_cpus=2, object_store_memory=80 << 20)
+        cluster.wait_for_nodes()
+
+        class Removing(Counted):
+            def map(self, work: Any, items: Sequence[Any], *, gpus: float = 0.0) -> Iterator[Any]:
+                results = super().map(work, items, gpus=gpus)
+                yield next(results)
+                cluster.remove_node(removed.pop(), allow_graceful=False) if removed else None
+                yield from results
+
+        removed = [node]
+        with using(Removing(engine)):
+            assert asked(together.reopened()) == expected
+        assert not removed
+    assert asked(together.reopened()) == expected
