@@ -4,8 +4,8 @@
     python docs/generate.py --check    # lists what is out of date, with exit status 1
 
 reference/commands.md and reference/models.md are written as a whole. In retrievers.md, measures.md
-and training.md of the same folder only the tables between markers are: the text around them is
-written by hand. A retriever or measure without a marker gets a section at the end of its page, with
+and training.md of the same folder, and in how-to/scale.md, only the tables between markers are: the
+text around them is written by hand. A retriever or measure without a marker gets a section at the end of its page, with
 its docstring. The core install of irtoolkit suffices.
 """
 
@@ -20,6 +20,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import scale_tables
 from docstrings import documented, escaped, kind_of, parsed, settings_table, shown_value, table
 
 from irtoolkit import commands, measures, retrievers
@@ -61,6 +62,7 @@ def pages() -> dict[str, str]:
         "reference/retrievers.md": retriever_blocks(),
         "reference/measures.md": measure_blocks(),
         "reference/training.md": training_blocks(),
+        "how-to/scale.md": scale_tables.blocks(),
     }
     return {
         "reference/commands.md": command_page(),
