@@ -101,10 +101,7 @@ class Judgments:
                 raise InputError(f"there are {self._most:,} judgments already")
             try:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
-                with open(self._path, "ab") as out:
-                    out.write(line)
-                    out.flush()
-                    os.fsync(out.fileno())
+                _append(self._path, line)
             except OSError as error:
                 raise InputError(
                     f"cannot write: {error.strerror or error}", file=self._path
@@ -131,3 +128,17 @@ class Judgments:
         queries = {one.query_id: " ".join(one.query.split()) for one in self.of(collection)}
         for name, text in sorted(queries.items()):
             yield f"{name}\t{text}\n"
+
+
+def _append(path: Path, line: bytes) -> None:
+    """Adds a line to a file, onto the disk, or leaves the file as it was."""
+    with open(path, "ab") as out:
+        size = out.tell()
+        try:
+            out.write(line)
+            out.flush()
+            os.fsync(out.fileno())
+        except OSError:
+            # A full disk may have taken half of it.
+            os.truncate(path, size)
+            raise

@@ -119,6 +119,11 @@ async function watch(id) {
 export async function add(files) {
   warn("");
   for (const file of files) {
+    const most = Number(find("#most").textContent);
+    if (file.size > most * 1e6) {
+      warn(`${file.name} has ${Math.ceil(file.size / 1e6)} MB; a book has at most ${most}.`);
+      continue;
+    }
     say(`Adding ${file.name} …`);
     try {
       const one = await api.add(file);

@@ -200,6 +200,9 @@ def test_what_is_refused_is_said(page: chromium.Page, address: str, write: Any) 
     page.upload("#file", write("picture.txt", b"\x89PNG\0\0"))
     said = page.until("!document.querySelector('#alert').hidden && document.querySelector('#alert').textContent")  # fmt: skip
     assert said.startswith("picture.txt: not a text")
+    page.upload("#file", write("large.txt", b"word. " * 3_400_000))
+    said = page.until("document.querySelector('#alert').textContent.startsWith('large') && document.querySelector('#alert').textContent")  # fmt: skip
+    assert said == "large.txt has 21 MB; a book has at most 20."
 
 
 def test_it_prints_passages_without_controls(page: chromium.Page, address: str, write: Any) -> None:
