@@ -61,13 +61,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--measure", action="store_true", help="measure what is found of known quotations, and end"
     )
     action.add_argument(
+        "--prepare", action="store_true", help="index the books, and end; the next start finds them"
+    )
+    action.add_argument(
         "--mcp", action="store_true", help="MCP tools on standard input and output, not a page"
     )
 
 
 def execute(args: argparse.Namespace) -> None:
-    # Progress is on the page.
+    import logging
+
+    # Progress is on the page; that a model cuts a sentence of some hundred words is in the docs.
     os.environ.setdefault("TQDM_DISABLE", "1")
+    logging.getLogger("irtoolkit.models.encoder").setLevel(logging.ERROR)
     _need("fastapi", "serve")
     if args.mcp:
         _need("mcp", "mcp")
@@ -78,6 +84,9 @@ def execute(args: argparse.Namespace) -> None:
         _measure(library, args.what)
         return
     _fill(library, args.what)
+    if args.prepare:
+        _prepare(library)
+        return
     if args.mcp:
         from irtoolkit.serve.mcp_tools import run
 
@@ -128,6 +137,14 @@ def _serve(library: Library, args: argparse.Namespace) -> None:
         note(f"books and judgments are kept in {library.folder.resolve()}; Ctrl-C ends")
 
     serve(library, place, access, ready)
+
+
+def _prepare(library: Library) -> None:
+    for entry in library.shelf.entries():
+        library.shelf.prepare(entry)
+        made = entry.collection
+        systems = " and ".join(made.systems()[:2])
+        print(f"{made.title}: {len(made.sentences):,} sentences, by {systems}")
 
 
 def _measure(library: Library, what: list[str]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from irtoolkit.base.errors import InputError
 from irtoolkit.serve import quality
 from irtoolkit.serve.asking import Desk, Question
-from irtoolkit.serve.collection import Collection, SystemName
+from irtoolkit.serve.collection import SystemName
 from irtoolkit.serve.judgments import Judgment, Judgments, query_id
 from irtoolkit.serve.limits import Limits
 from irtoolkit.serve.meaning import Meaning
@@ -202,9 +202,3 @@ def trec_lines(answer: SearchAnswer) -> Iterator[str]:
 def system_label(name: SystemName) -> str:
     """The name of a system for readers."""
     return {"words": "By words", "meaning": "By meaning", "both": "Both together"}[name]
-
-
-def any_collection(collection: Collection) -> str:
-    """One line on a collection, for terminals."""
-    sentences = len(collection.sentences)
-    return f"{collection.title}: {sentences:,} sentences"

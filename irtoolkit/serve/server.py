@@ -72,6 +72,9 @@ def serve(
     )  # fmt: skip
 
     class Server(uvicorn.Server):  # type: ignore[misc]
+        should_exit: bool
+        force_exit: bool
+
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             ready()

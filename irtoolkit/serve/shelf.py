@@ -228,14 +228,20 @@ class Shelf:
             if entry.gone:
                 continue
             try:
-                self._prepare(entry)
+                self.prepare(entry)
             except StoppedError:
                 continue
             except Exception as error:
                 reason = " ".join(str(error).split()) or type(error).__name__
                 entry.progress = Progress("failed", message=reason)
 
-    def _prepare(self, entry: Entry) -> None:
+    def prepare(self, entry: Entry) -> None:
+        """Indexes a collection, in this thread.
+
+        Raises:
+            StoppedError: the shelf stops, or the collection was removed.
+            InputError: it cannot be indexed.
+        """
         made = entry.collection
         total = len(made.sentences)
         entry.progress = Progress("words", 0, total)

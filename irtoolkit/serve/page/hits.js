@@ -127,7 +127,7 @@ export function render(hit, state) {
       make("button", { type: "button", class: "yes", "aria-pressed": "false", onclick: () => judge(hit, state, 1, item) }, "This is it"),
       make("button", { type: "button", class: "no", "aria-pressed": "false", onclick: () => judge(hit, state, 0, item) }, "Not this"));
   }
-  actions.append(more, make("button", { type: "button", class: "quiet copy", onclick: () => copy(hit, state.lang) }, "Copy citation"));
+  actions.append(more, make("button", { type: "button", class: "quiet copy", title: "Copy with its citation", onclick: () => copy(hit, state.lang) }, "Cite"));
   const badge = hit.shared.length ? null : make("span", { class: "badge" }, "shares no word");
   const head = make("div", { class: "hit-head" }, make("span", { class: "rank" }, String(hit.rank)),
     make("span", { class: "where" }, where(hit, state.several), badge ? " " : null, badge));

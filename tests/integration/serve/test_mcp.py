@@ -56,6 +56,7 @@ def test_prepared_books_are_ready_at_the_next_start(
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
     book, folder = write("lamp.txt", BOOK), tmp_path / "library"
     said = irtoolkit("serve", book, "--prepare", "--model", "none", "--folder", folder)
+    assert said.status == 0, said.err
     assert (said.status, said.out) == (0, "The Lamp Keeper: 10 sentences, by words\n")
     assert len(list((tmp_path / "cache" / "indexes").iterdir())) == 1
 
