@@ -1,0 +1,61 @@
+"""Comparing by meaning, with a small model of random weights: scores are what they are said to be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+from irtoolkit.serve.app import application
+from irtoolkit.serve.guard import Access
+from irtoolkit.serve.library import Library
+from tests import tiny
+from tests.integration.serve.test_api import BOOK, HOST, added, asked
+
+pytest.importorskip("sentence_transformers")
+
+
+def test_scores_are_means_of_cosines_and_fusion_is_of_ranks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.base.modules import Transformer
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    plain = tiny.save(tmp_path / "plain", texts=[BOOK])
+    folder = tiny.sentence_model(
+        tmp_path / "model", Transformer(str(plain)), Pooling(tiny.DIMENSIONS)
+    )
+    library = Library(tmp_path / "library", str(folder))
+    query = "The brother burned the table"
+    with TestClient(application(library, Access.local(8801)), base_url=HOST) as client:
+        book = added(client)
+        assert book["systems"] == ["words", "meaning", "both"]
+        found = asked(client, book, query=query, systems=["words", "meaning", "both"], length=2)
+        answers = {one["system"]: one for one in found.json()["answers"]}
+        body = {"collection": book["id"], "query": query}
+        hit = answers["meaning"]["hits"][0]
+        near = client.post("/near", json={**body, "passages": [hit["id"]]}).json()
+    texts = [
+        "".join(s["pieces"])
+        for s in sorted(
+            (s for h in answers["meaning"]["hits"] for s in h["sentences"]),
+            key=lambda s: s["number"],
+        )
+    ]
+    model = SentenceTransformer(str(folder), device="cpu")
+    vectors = model.encode([query, *texts], normalize_embeddings=True)
+    cosines = dict(zip(texts, (vectors[1:] @ vectors[0]).tolist(), strict=True))
+    for hit in answers["meaning"]["hits"]:
+        own = [cosines["".join(one["pieces"])] for one in hit["sentences"]]
+        assert hit["score"] == pytest.approx(np.mean(own), abs=1e-4)
+        assert [one["similarity"] for one in hit["sentences"]] == pytest.approx(own, abs=1e-3)
+    assert "1/(60 + " in answers["both"]["hits"][0]["explanation"]
+    assert len(answers["both"]["curve"][0]) == 10
+    (words,) = near["passages"].values()
+    assert words == sorted(words, key=lambda one: -one["similarity"])
+    # A query is not kept on the disk, only the book's sentences are.
+    assert not any(query.encode() in path.read_bytes() for path in (tmp_path / "cache").rglob("*") if path.is_file())  # fmt: skip
