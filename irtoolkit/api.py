@@ -29,26 +29,35 @@ def load(
     candidates: Mapping[str, Sequence[str]] | None = None,
     ids: Sequence[str] | None = None,
     name: str = "texts",
+    sentences: int | None = None,
 ) -> Dataset:
     """A dataset: any ir_datasets id, a registered collection, or texts in memory.
 
     Args:
         data: an id such as "csfcube/sample"; or documents: a list of strings, id to text, a data
-            frame, records, or the path of a .jsonl, .tsv or .trec file.
+            frame, records, or the path of a .jsonl, .tsv or .trec file; or books: the path of a
+            .txt file or of a folder of them, whose passages are the documents.
         queries: with documents: the queries, in the same forms.
         qrels: with documents: judgments, such as {query id: {document id: grade}}.
         candidates: with documents: query id to the ids of the documents that it ranks.
         ids: with a list of strings: the ids of the documents; by default "0", "1", ...
         name: with documents: what the dataset is called.
+        sentences: with books: sentences of a passage, from 1 to 20; 3 by default.
 
     Raises:
         InputError: no such dataset, with the nearest ids; or texts that cannot be used, such as
             none at all, an id twice, a query without text, lists of different lengths.
     """
+    from irtoolkit.datasets.book_files import dataset_of_books, is_book
     from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.datasets.memory import dataset_of_texts, is_text_file
+    from irtoolkit.datasets.novels import LENGTH
 
     given = (queries, qrels, candidates, ids)
+    if is_book(data) and all(part is None for part in given):
+        return dataset_of_books([data], sentences or LENGTH)
+    if sentences is not None:
+        raise InputError("sentences go with books", remedy="a book is a .txt file")
     if isinstance(data, Dataset) or (isinstance(data, str) and not is_text_file(data)):
         if any(part is not None for part in given):
             raise InputError(
@@ -71,6 +80,7 @@ def index(
     path: StrPath | None = None,
     *,
     ids: Sequence[str] | None = None,
+    sentences: int | None = None,
     replace: bool = False,
     progress: bool = True,
     **settings: Any,
@@ -88,6 +98,9 @@ def index(
         system: a retriever, a system of a paper, or a model.
         path: a folder or URL to keep the index in.
         ids: with a list of strings: the ids of the documents.
+        sentences: with books: sentences of a passage, from 1 to 20; 3 by default. Without a path, a
+            search of books finds passages that do not overlap, and `index.place(hit.doc_id)` says
+            where one is.
         replace: whether another index under the path is replaced.
         progress: whether to show a progress bar.
         settings: the system's, as `--set` takes them.
@@ -96,14 +109,23 @@ def index(
         InputError: see `load`; no such system or setting; what the system lacks to run here; or the
             path holds something else.
     """
+    from irtoolkit.datasets.book_files import is_book, read_books
+    from irtoolkit.datasets.identity import DatasetId
     from irtoolkit.datasets.memory import DEFAULT_NAME, is_text_file
+    from irtoolkit.datasets.novels import LENGTH
+    from irtoolkit.ranking.book_index import BookIndex
     from irtoolkit.ranking.build_index import build
     from irtoolkit.ranking.index_sources import data_name
     from irtoolkit.ranking.session_index import SessionIndex
     from irtoolkit.ranking.systems import system_of
 
+    if is_book(data) and path is None and ids is None:
+        found = system_of(system, settings, DatasetId.parse("book"))
+        if found.retriever.kept() is not None:
+            return BookIndex(read_books([data]), found, sentences or LENGTH, progress=progress)
     is_file = isinstance(data, str | PathLike) and is_text_file(str(data))
-    dataset = load(data, ids=ids, name=data_name(data) if is_file else DEFAULT_NAME)
+    name = data_name(data) if is_file else DEFAULT_NAME
+    dataset = load(data, ids=ids, name=name, sentences=sentences)
     found = system_of(system, settings, dataset.parts)
     if path is None and (dataset.docs_key is None or found.retriever.kept() is None):
         return SessionIndex(dataset, found)

@@ -50,11 +50,14 @@ def ranked_dataset(args: argparse.Namespace) -> Dataset:
     Raises:
         InputError: no such dataset or file, no queries, or no candidates where they are wanted.
     """
+    from irtoolkit.datasets.book_files import dataset_of_books, is_book
     from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.datasets.memory import dataset_of_texts, is_text_file
     from irtoolkit.datasets.replaced import with_candidates, with_qrels, with_topics
 
-    if is_text_file(args.dataset) and (is_url(args.dataset) or is_file(args.dataset)):
+    if is_book(args.dataset):
+        dataset = dataset_of_books([args.dataset])
+    elif is_text_file(args.dataset) and (is_url(args.dataset) or is_file(args.dataset)):
         dataset = dataset_of_texts(args.dataset, name=shown(args.dataset))
     else:
         dataset = Dataset.load(args.dataset)
@@ -62,7 +65,8 @@ def ranked_dataset(args: argparse.Namespace) -> Dataset:
         pools = args.candidates == "pool"
         dataset = with_topics(dataset, args.topics, pools=pools)
     elif not dataset.has("queries"):
-        raise InputError(f"{args.dataset} has no queries", remedy="--topics FILE gives some")
+        one = f'; irtoolkit search {args.dataset} "TEXT" asks one' if is_book(args.dataset) else ""
+        raise InputError(f"{args.dataset} has no queries", remedy=f"--topics FILE gives some{one}")
     if args.qrels is not None:
         dataset = with_qrels(dataset, args.qrels)
     return with_candidates(dataset, args.candidates)

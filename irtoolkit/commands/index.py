@@ -1,6 +1,7 @@
 """Index the documents of a dataset, for searches in any later process.
 
-DATASET is one of ours, any ir_datasets id, or a .jsonl, .tsv or .trec file of documents. SYSTEM is a
+DATASET is one of ours, any ir_datasets id, a .jsonl, .tsv or .trec file of documents, or a book: a .txt
+file or a folder of them, whose documents are passages of 3 sentences, or of --sentences N. SYSTEM is a
 retriever that keeps its documents, such as bm25 (the default), or a model. The index is a folder: by
 default in irtoolkit's cache, where `search` and `retrieve` find it again by dataset and system. To
 continue an index that was interrupted, rerun the same command.
@@ -19,6 +20,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.textwidth import printable, wrap
 from irtoolkit.commands import add_settings, output_folder, parse_pairs
 from irtoolkit.commands._engines import add_engine
+from irtoolkit.commands._parsing import AtLeastOne
 
 if TYPE_CHECKING:
     from irtoolkit.ranking.kept import KeptIndex
@@ -49,6 +51,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--memory", type=int, default=1024, metavar="MIB",
         help="memory for the postings of a shard while it is built; default: 1024",
+    )  # fmt: skip
+    parser.add_argument(
+        "--sentences", type=int, metavar="N", action=AtLeastOne,
+        help="of a passage of a book; default: 3",
     )  # fmt: skip
     action = parser.add_mutually_exclusive_group()
     action.add_argument(
@@ -96,7 +102,7 @@ def execute(args: argparse.Namespace) -> None:
                 f"{args.dataset} is an index already",
                 remedy="name a dataset; or use --info, --merge, --verify or --delete",
             )
-        data = dataset_with(args.dataset)
+        data = dataset_with(args.dataset, args.sentences)
         if args.add:
             if args.output is None:
                 raise InputError("--add needs the index", remedy="name it with --output FOLDER")

@@ -1,8 +1,9 @@
 """Register a folder of documents, topics and judgments as a dataset.
 
 Documents are TREC SGML (<DOC>), JSON lines (id, and text, contents or body; title if there is one)
-or TSV (id, tab, text); topics are TREC SGML (<top>), JSON lines or TSV; judgments are TREC qrels or
-BEIR's TSV. All files are UTF-8, plain or .gz. The names and first lines of the files show which
+or TSV (id, tab, text), or books: .txt files, or one in place of FOLDER, which are divided into
+passages of 3 sentences, or of --sentences N. Topics are TREC SGML (<top>), JSON lines or TSV; judgments are TREC qrels or
+BEIR's TSV. All files but books are UTF-8, plain or .gz. The names and first lines of the files show which
 file is which, and the command prints what it found. If several files fit, choose with --docs,
 --topics and --qrels: FILE is relative to FOLDER or to the current folder, and "none" leaves a part
 out. The command checks all ids, texts and grades, and that judged topics and documents exist.
@@ -20,6 +21,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.commands import add_format, note, print_json
+from irtoolkit.commands._parsing import AtLeastOne
 
 if TYPE_CHECKING:
     from irtoolkit.datasets.local.registering import Registration
@@ -29,6 +31,7 @@ EXAMPLES = (
     "irtoolkit register npl data/npl --topics query-text.trec --lang en",
     "irtoolkit register scifact/test data/scifact --qrels qrels/test.tsv",
     "irtoolkit register mine data/mine --docs part1.jsonl.gz part2.jsonl.gz --qrels none",
+    "irtoolkit register emma emma.txt",
     "irtoolkit register npl --replace",
     "irtoolkit register",
     "irtoolkit register --remove npl",
@@ -37,7 +40,9 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="id of the dataset")
-    parser.add_argument("folder", nargs="?", metavar="FOLDER", help="folder of the collection")
+    parser.add_argument(
+        "folder", nargs="?", metavar="FOLDER", help="folder of the collection, or a book"
+    )
     parser.add_argument(
         "--docs", nargs="+", metavar="FILE", help="files of documents, or folders of such files"
     )
@@ -46,6 +51,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--lang", metavar="CODE", help="language of documents and topics, such as en"
     )
+    parser.add_argument(
+        "--sentences", type=int, metavar="N", action=AtLeastOne,
+        help="of a passage of a book; default: 3",
+    )  # fmt: skip
     parser.add_argument(
         "--lenient",
         action="store_true",
@@ -64,7 +73,7 @@ def execute(args: argparse.Namespace) -> None:
 
     given = [
         f"--{name}"
-        for name in ("docs", "topics", "qrels", "lang", "lenient", "replace")
+        for name in ("docs", "topics", "qrels", "lang", "sentences", "lenient", "replace")
         if getattr(args, name)
     ]
     if args.remove is not None:
@@ -105,6 +114,7 @@ def _register(args: argparse.Namespace) -> None:
         lang=args.lang,
         lenient=args.lenient,
         replace=args.replace,
+        sentences=args.sentences,
     )
     _tell(args.name, registration)
 

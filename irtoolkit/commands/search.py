@@ -1,8 +1,13 @@
-"""Search an index by text.
+"""Search a book, a dataset or an index by text.
 
 INDEX is the folder of an index, or a dataset, or a .jsonl, .tsv or .trec file of documents, whose index
 is built first where it is not there yet. Without a text, queries are read from the terminal or from
 standard input, one a line. Words of a passage that match the query are highlighted on a terminal.
+
+INDEX may also be a book as plain text, several books, or a folder of them: .txt files are divided into
+sentences and chapters, and searched for passages of 3 sentences, or of --sentences N, that do not
+overlap. Each is shown with its place: the chapter, and the share of the book before it. The index is
+kept in irtoolkit's cache and found again by the content of the books.
 """
 
 from __future__ import annotations
@@ -22,11 +27,14 @@ from irtoolkit.commands._engines import add_engine
 from irtoolkit.commands._parsing import AtLeastOne
 
 if TYPE_CHECKING:
+    from irtoolkit.ranking.book_index import BookIndex
     from irtoolkit.ranking.hits import Hit, SearchResult
-    from irtoolkit.ranking.kept import KeptIndex
+    from irtoolkit.ranking.index import Index
 
-HELP = "search an index by text"
+HELP = "search a book, a dataset or an index by text"
 EXAMPLES = (
+    'irtoolkit search novel.txt "the heroine refuses a proposal of marriage"',
+    'irtoolkit search emma.txt shirley.txt "a quarrel about money" --sentences 5 -k 3',
     'irtoolkit search csfcube/sample "neural networks for parsing" -k 3',
     'irtoolkit search indexes/papers "a whale at sea" --set k1=1.2 b=0.75',
     'irtoolkit search csfcube/sample "parsing of questions" --system bm25 --format json',
@@ -37,16 +45,22 @@ _BEGIN, _END = "\ue000", "\ue001"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("index", metavar="INDEX")
-    parser.add_argument("text", metavar="TEXT", nargs="?", help="default: read from the terminal")
+    parser.add_argument(
+        "words", nargs="+", metavar=("INDEX", "TEXT"),
+        help="or several books and TEXT; default of TEXT: read from the terminal",
+    )  # fmt: skip
     parser.add_argument(
         "-k", "--hits", type=int, default=10, metavar="N", action=AtLeastOne, help="default: 10"
     )
     parser.add_argument(
         "--system",
         metavar="SYSTEM",
-        help="default: what a folder was built for; bm25 for a dataset",
+        help="default: what a folder was built for; bm25 for a dataset or a book",
     )
+    parser.add_argument(
+        "--sentences", type=int, metavar="N", action=AtLeastOne,
+        help="of a passage of a book; default: 3",
+    )  # fmt: skip
     parser.add_argument(
         "--format", choices=("text", "json"), default="text",
         help="default: text; json of several queries is one line for each",
@@ -56,9 +70,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    index = _opened(args)
-    if args.text is not None:
-        _show(index, args.text, args)
+    places, text = _divided(args.words)
+    index = _opened(places, args)
+    if text is not None:
+        _show(index, text, args)
         return
     asking = sys.stdin.isatty() and sys.stdout.isatty()
     if asking:
@@ -94,12 +109,36 @@ def _skipped(blank: Sequence[int]) -> str:
     )
 
 
-def _opened(args: argparse.Namespace) -> KeptIndex:
+def _divided(words: Sequence[str]) -> tuple[list[str], str | None]:
+    """What is searched, and the text that is searched for, if one is given.
+
+    Raises:
+        InputError: several things to search that are not books.
+    """
+    from irtoolkit.datasets.book_files import is_book
+
+    first, *rest = words
+    text = rest.pop() if rest and not (is_book(first) and is_book(rest[-1])) else None
+    if rest and not all(map(is_book, (first, *rest))):
+        raise InputError(
+            f"{len(words) - 1} texts", remedy=f'write a text in quotes: "{" ".join(words[1:])}"'
+        )
+    return [first, *rest], text
+
+
+def _opened(places: Sequence[str], args: argparse.Namespace) -> Index:
+    from irtoolkit.commands._books import open_books
+    from irtoolkit.datasets.book_files import is_book
+    from irtoolkit.indexes.remote import is_index
     from irtoolkit.ranking.build_index import open_kept
 
     settings = parse_pairs(args.settings)
+    if is_book(places[0]) and not is_index(places[0]):
+        return open_books(places, args.system, settings, args.sentences)
+    if args.sentences is not None:
+        raise InputError("--sentences goes with books", remedy="leave it out")
     try:
-        return open_kept(args.index, args.system, settings, build_missing=True)
+        return open_kept(places[0], args.system, settings, build_missing=True)
     except InputError as error:
         said, other, _ = error.found.rpartition(", not ")
         if args.system is None or not (other and said.startswith("the index ")):
@@ -108,12 +147,17 @@ def _opened(args: argparse.Namespace) -> KeptIndex:
         raise InputError(f"{said}, not {args.system}", remedy=remedy) from None
 
 
-def _show(index: KeptIndex, text: str, args: argparse.Namespace, named: bool = False) -> None:
+def _show(index: Index, text: str, args: argparse.Namespace, named: bool = False) -> None:
     """Prints what a query finds; one of several is `named`."""
+    from irtoolkit.commands import _books
+    from irtoolkit.ranking.book_index import BookIndex
+
     found = index.search(text, args.hits)
+    books = index if isinstance(index, BookIndex) else None
     if args.format == "json":
         hits = [
             {"rank": hit.rank, "id": hit.doc_id, "score": hit.score, "text": hit.text}
+            | ({} if books is None else _books.as_record(books, hit))
             for hit in found
         ]
         print_json({"query": text, "hits": hits}, None if named else 2)
@@ -122,22 +166,30 @@ def _show(index: KeptIndex, text: str, args: argparse.Namespace, named: bool = F
         print(printable(text))
     if not found:
         print(printable(repr(found)))
-    _print(found)
+    _print(found, books)
     if named:
         print(flush=True)
 
 
-def _print(found: SearchResult) -> None:
+def _print(found: SearchResult, books: BookIndex | None = None) -> None:
+    """Prints hits; of passages of books, their places and all of them, up to some length."""
     import shutil
+
+    from irtoolkit.commands import _books
 
     width = min(100, shutil.get_terminal_size((100, 24)).columns)
     bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    # About three lines, or ten, which end before they are full.
+    most = (27 if books is None else 90) * (width - 5) // 10
     for hit in found:
         print(f"{hit.rank:>3}  {hit.score:.4f}  {printable(hit.doc_id)}")
-        # About three lines, which end before they are full.
-        for line in _marked(*_passage(hit, 27 * (width - 5) // 10), max(20, width - 5)):
+        if books is not None:
+            print(f"     {_books.place_of(books, hit, width)}")
+        for line in _marked(*_passage(hit, most), max(20, width - 5)):
             shown = line.replace(_BEGIN, _BOLD if bold else "")
             print(f"     {shown.replace(_END, _PLAIN if bold else '')}")
+        if books is not None and hit.matches:
+            print(f"     [{_books.shared_words(hit)}]")
 
 
 def _passage(hit: Hit, most: int) -> tuple[str, list[tuple[int, int]]]:

@@ -127,7 +127,7 @@ def dataset_at(name: str) -> Dataset:
             raise InputError(
                 "not a file of documents by its name",
                 file=name,
-                remedy="documents are .jsonl, .tsv or .trec files, plain or .gz",
+                remedy="documents are .jsonl, .tsv or .trec files, plain or .gz; books are .txt files",
             ) from None
         raise InputError(
             f"{name} is a folder, and neither a dataset nor an index",

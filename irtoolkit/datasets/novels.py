@@ -1,7 +1,7 @@
 """A novel as plain text: sentences, chapters, and passages of a few sentences as a dataset.
 
     novel = read_novel("emma.txt")
-    data = novel_dataset(novel, 3)        # every three consecutive sentences
+    data = novel_dataset(novel, 3)        # every three consecutive sentences; of `book_files`
     novel.place(120)                      # chapter, sentence in it, share of the book
 
 The id of a passage is `book:start+n`, the first sentence counted from 0, so it stays the same as long
@@ -18,18 +18,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import ir_datasets
 import numpy as np
 
 from irtoolkit.base import sentences as splitting
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.datasets import plain_text
-from irtoolkit.datasets.books import Book, Passage, Passages
-from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.datasets.handlers import DocsHandler
+from irtoolkit.datasets.books import Book
 from irtoolkit.datasets.plain_text import Block, PlainText
 
 # Sentences of a passage where nobody says otherwise, and at most.
@@ -210,36 +207,3 @@ def slug(title: str) -> str:
     """A title as a name: small letters and digits of any script, joined by underscores."""
     plain = unicodedata.normalize("NFKC", title).lower()
     return re.sub(r"\W+", "_", plain).strip("_")[:_NAME].strip("_") or "book"
-
-
-def novel_dataset(
-    novels: Novel | Sequence[Novel], length: int = LENGTH, *, name: str | None = None
-) -> Dataset:
-    """All passages of so many consecutive sentences of one or more novels, as a dataset.
-
-    Indexes of it are kept in irtoolkit's cache, and found again as long as the texts are the same.
-
-    Args:
-        novels: with distinct names.
-        length: sentences of a passage, from 1 to 20.
-        name: what it is called in messages; by default the books' names.
-
-    Raises:
-        InputError: two books of one name; another length.
-    """
-    listed = [novels] if isinstance(novels, Novel) else list(novels)
-    books = {novel.name: novel.book(length) for novel in listed}
-    if len(books) != len(listed):
-        twice = next(n.name for n in listed if sum(o.name == n.name for o in listed) > 1)
-        raise InputError(f"two books are named {twice}", remedy="give one another name")
-    passages = Passages(books)
-    langs = {novel.lang for novel in listed}
-    content = hashlib.sha256()
-    for novel in listed:
-        content.update(f"{novel.name}\x1f{novel.content}\x1e".encode())
-    key = f"novels-{content.hexdigest()[:40]}-{length}"
-    called = name or "+".join(books)
-    docs: Any = DocsHandler(
-        lambda: passages, Passage, called, langs.pop() if len(langs) == 1 else None, lambda: key
-    )
-    return Dataset(called, ir_datasets.Dataset(docs), in_memory=True)

@@ -13,8 +13,10 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath, is_url, url_of
 from irtoolkit.base.remote import name_of
+from irtoolkit.datasets.book_files import dataset_of_books, is_book
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.memory import dataset_at, dataset_of_texts, is_text_file
+from irtoolkit.datasets.novels import LENGTH
 from irtoolkit.engines.engine import current
 from irtoolkit.indexes import writer
 from irtoolkit.indexes.manifest import Source
@@ -130,11 +132,16 @@ def source_of(data: Dataset, view: str) -> Source:
     return Source(data.id, key)
 
 
-def dataset_with(data: Any) -> Dataset:
+def dataset_with(data: Any, sentences: int | None = None) -> Dataset:
     """The dataset that has some documents: itself, one of an id, or of texts that are given.
 
-    Those of a file have the name of the file.
+    Those of a file have the name of the file; those of a book are its passages of so many
+    `sentences`.
     """
+    if is_book(data):
+        return dataset_of_books([data], sentences or LENGTH)
+    if sentences is not None:
+        raise InputError("sentences go with books", remedy="a book is a .txt file")
     if isinstance(data, str | PathLike) and is_text_file(str(data)):
         return dataset_of_texts(data, name=data_name(data))
     if isinstance(data, str | PathLike) and (is_url(data) or Path(data).exists()):

@@ -6,6 +6,7 @@ by one, in batches, rewritten, or with candidates of their own.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -26,6 +27,8 @@ from irtoolkit.retrievers.task import Group, Task, corpus_task
 from irtoolkit.retrievers.texts import DEFAULT_VIEW, DatasetTexts, view
 from irtoolkit.runs import Run
 
+_log = logging.getLogger(__name__)
+
 # Retrievers that read no more than is asked: there is nothing to prepare.
 _SPARING = (CrossEncoder, Generated)
 
@@ -35,8 +38,10 @@ class Session:
 
     A query that is the dataset's by its id ranks the candidates that the dataset has for it. Where
     its text is the dataset's too, the system is shown the record through its own view, as
-    `irtoolkit retrieve` does; any other text is taken as it is. A query that is not the dataset's
-    ranks the whole corpus, unless it names its candidates.
+    `irtoolkit retrieve` does; any other text is taken as it is. Queries that are not the dataset's
+    rank the whole corpus, unless they name their candidates. Where the dataset has candidates for
+    its own queries, they rank all of these, with a warning; asked beside queries of the dataset, they
+    are refused, since their ids may be wrong.
 
     The collection is prepared for all queries of the dataset when the first is asked, and once more
     for other texts; both are kept. Models that read pairs of texts, and language models, get only
@@ -61,6 +66,7 @@ class Session:
         self._whole = next(whole, np.arange(len(task.doc_ids)))
         self._scorers: dict[bool, Scorer] = {}
         self._asks: dict[bool, Ask] = {}
+        self._warned = False
 
     def __len__(self) -> int:
         """Number of documents."""
@@ -87,10 +93,11 @@ class Session:
             progress: whether to show a bar on a terminal.
 
         Raises:
-            InputError: the system cannot run here; a query that is not the dataset's, where each
-                query has candidates of its own; or a document that is no candidate of its query.
+            InputError: the system cannot run here; a query that is not the dataset's beside others
+                that are, where each has candidates of its own; or a document that is no candidate of its query.
         """
         refuse_missing(self._system)
+        self._check_strange(asked)
         if self._first is not None and any(query.doc_ids is None for query in asked):
             shown = self._first.rank(asked, depth=self._system.depth, progress=progress)
             asked = [
@@ -156,15 +163,32 @@ class Session:
 
     def _pool(self, query: Asked) -> Ints:
         place = self._place.get(query.query_id)
-        if place is not None:
-            return self._pools[place]
-        if query.doc_ids is None and self._dataset.has("scoreddocs"):
+        return self._whole if place is None else self._pools[place]
+
+    def _check_strange(self, asked: Sequence[Asked]) -> None:
+        """Warns of queries that are not the dataset's and rank all candidates of its own.
+
+        Raises:
+            InputError: such queries beside the dataset's own.
+        """
+        strange = [
+            query.query_id for query in asked
+            if query.doc_ids is None and query.query_id not in self._place
+        ]  # fmt: skip
+        if not strange or not self._dataset.has("scoreddocs"):
+            return
+        name = self._task.dataset_id
+        if len(strange) < len(asked):
             raise InputError(
-                f"query {query.query_id!r} is none of {self._task.dataset_id}, where each query has"
-                " candidates of its own",
-                remedy="ask by the ids of its queries, or rank candidates that you name",
+                f"query {strange[0]!r} is none of {name}, where each query has candidates of its own",
+                remedy="ask by the ids of its queries, or alone, to rank all candidates",
             )
-        return self._whole
+        if not self._warned:
+            _log.warning(
+                "query %s is none of %s, where each query has candidates of its own:"
+                " it ranks all %s", strange[0], name, f"{len(self._whole):,}",
+            )  # fmt: skip
+            self._warned = True
 
     def _numbers(self, doc_ids: Ids) -> Ints:
         """The number of each document, or -1 where it is not there."""

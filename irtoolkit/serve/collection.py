@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import id_array
 from irtoolkit.base.sentences import common_words
-from irtoolkit.datasets.novels import Novel, novel_dataset
+from irtoolkit.datasets.book_files import novel_dataset
+from irtoolkit.datasets.novels import Novel
 from irtoolkit.serve.meaning import Meaning, window_means
 
 if TYPE_CHECKING:

@@ -15,13 +15,14 @@ from typing import Literal
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
 from irtoolkit.base.ids import SPACE
+from irtoolkit.datasets.local.book_format import BOOK, PASSAGE
 from irtoolkit.datasets.local.formats import TITLE, doc_fields, json_records
 from irtoolkit.datasets.local.topics import BEIR_HEADER
 
 Role = Literal["docs", "topics", "qrels"]
 ROLES: tuple[Role, ...] = ("docs", "topics", "qrels")
 NONE = "none"
-FORMAT_NAMES = {"trec": "TREC", "jsonl": "JSON lines", "tsv": "TSV", "beir": "BEIR TSV"}
+_FORMAT_NAMES = {"trec": "TREC", "jsonl": "JSON lines", "tsv": "TSV", "beir": "BEIR TSV"}
 
 # The order matters: msmarco-doctrain-queries.tsv has topics, and qrels.msmarco-doc.tsv judgments.
 _NAMES: tuple[tuple[Role, re.Pattern[str]], ...] = (
@@ -49,6 +50,13 @@ class RoleFiles:
 
     form: str
     files: tuple[Path, ...]
+
+
+def format_name(form: str) -> str:
+    """A format in words."""
+    if form.startswith(BOOK):
+        return f"plain text, passages of {form.removeprefix(BOOK)} sentences"
+    return _FORMAT_NAMES[form]
 
 
 def find_role_files(
@@ -87,6 +95,8 @@ def find_role_files(
                 f"several files may be its {role}: {shown}", file=folder, remedy=remedy
             )
         chosen[role] = [path for files in candidates[role] for path in files]
+    if not chosen["docs"] and given.get("docs") is None:
+        chosen["docs"] = _books(folder, {path for files in chosen.values() for path in files})
     if not chosen["docs"]:
         raise InputError("no documents found", file=folder, remedy="name them with --docs FILE")
     return {role: _with_format(role, chosen[role]) for role in ROLES if chosen[role]}
@@ -156,6 +166,18 @@ def _candidates(folder: Path, taken: set[Path]) -> dict[Role, list[list[Path]]]:
     return candidates
 
 
+def _books(folder: Path, taken: set[Path]) -> list[Path]:
+    """The plain-text files whose names say nothing: books."""
+    return [
+        path for path in _entries(folder)
+        if _is_plain(path) and path not in taken and _role_of_name(path.name) is None
+    ]  # fmt: skip
+
+
+def _is_plain(path: Path) -> bool:
+    return path.is_file() and path.suffix.lower() == ".txt"
+
+
 def _entries(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.iterdir()):
         hidden = path.name.startswith(".") or path.name.endswith("~")
@@ -222,7 +244,7 @@ def _with_format(role: Role, files: Sequence[Path]) -> RoleFiles:
     for path, form in forms.items():
         if form != forms[files[0]]:
             raise InputError(
-                f"this file is {FORMAT_NAMES[form]}, and {files[0].name} is {FORMAT_NAMES[forms[files[0]]]}",
+                f"this file is {format_name(form)}, and {files[0].name} is {format_name(forms[files[0]])}",
                 file=path,
                 remedy=f"name files of one format with --{role}",
             )
@@ -235,7 +257,13 @@ def find_format(role: Role, path: Path) -> str:
     Raises:
         InputError: the file cannot be read, is empty, or has no known format.
     """
-    number, line = next(_peek(path), (0, ""))
+    is_book = role == "docs" and _is_plain(path)
+    try:
+        number, line = next(_peek(path), (0, ""))
+    except InputError:  # not UTF-8, as many books
+        if not is_book:
+            raise
+        return f"{BOOK}{PASSAGE}"
     if not line:
         raise InputError("an empty file", file=path, remedy=f"name another with --{role}")
     start = line.lstrip()
@@ -247,6 +275,8 @@ def find_format(role: Role, path: Path) -> str:
         return "jsonl"
     if "\t" in line:
         return "tsv"
+    if is_book:
+        return f"{BOOK}{PASSAGE}"
     raise InputError(
         f"{role} in an unknown format: not TREC SGML, JSON lines or tab-separated text",
         file=path,

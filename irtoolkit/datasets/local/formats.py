@@ -14,6 +14,7 @@ import logging
 import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
 from irtoolkit.base.ids import is_word
 from irtoolkit.datasets.cache import CacheWriter, Schemas
+from irtoolkit.datasets.local.book_format import BOOK, LONGEST_PASSAGE, passages
 from irtoolkit.datasets.strictjson import read_jsonl
 
 DOC_SCHEMA: Schemas = {
@@ -289,8 +291,13 @@ def _tsv_docs(path: Path) -> Iterator[Doc]:
         yield Doc(line, doc_id, "", text)
 
 
+def _book_docs(sentences: int, path: Path) -> Iterator[Doc]:
+    return (Doc(line, doc_id, "", text) for line, doc_id, text in passages(sentences, path))
+
+
 DOC_FORMATS: dict[str, Callable[[Path], Iterator[Doc]]] = {
     "trec": _sgml_docs,
     "jsonl": _json_docs,
     "tsv": _tsv_docs,
+    **{f"{BOOK}{n}": partial(_book_docs, n) for n in range(1, LONGEST_PASSAGE + 1)},
 }

@@ -18,7 +18,9 @@ from irtoolkit.base.paths import StrPath, on_disk, url_of, without_credentials
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.local import folder as folders
 from irtoolkit.datasets.local import registry
+from irtoolkit.datasets.local.book_format import BOOK, LONGEST_PASSAGE
 from irtoolkit.datasets.local.folder import Role, RoleFiles
+from irtoolkit.datasets.local.formats import DOC_FORMATS
 from irtoolkit.datasets.local.registered import (
     TitledDoc,
     TopicQuery,
@@ -31,6 +33,7 @@ from irtoolkit.datasets.local.registered import (
     topics_table,
 )
 from irtoolkit.datasets.local.registry import CollectionRecord, PartRecord
+from irtoolkit.datasets.novels import read_novel
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ def register_collection(
     lang: str | None = None,
     lenient: bool = False,
     replace: bool = False,
+    sentences: int | None = None,
 ) -> Registration:
     """Checks a collection and registers it as an ir_datasets id, in this and all later processes.
 
@@ -63,11 +67,12 @@ def register_collection(
 
     Args:
         name: the id of the dataset.
-        folder: the folder with the collection's files, or its URL.
+        folder: the folder with the collection's files, or its URL; or a book as a .txt file.
         given: the user's choice of files; see `irtoolkit.datasets.local.folder.find_role_files`.
         lang: the language code of documents and topics.
         lenient: whether to accept judgments of documents that are not in the collection.
         replace: whether to replace the collection that is registered under the name.
+        sentences: of a passage, where the documents are books as plain text; 3 by default.
 
     Raises:
         InputError: the name is not an id or is taken, or a file is invalid; the collection is not
@@ -79,12 +84,19 @@ def register_collection(
         raise InputError(
             f"{lang!r} is not a language code", remedy="a code is for example en, de or zh-Hant"
         )
+    given = {role: files for role, files in (given or {}).items() if files is not None}
+    if _is_book(folder):
+        others: dict[Role, Sequence[str]] = {"topics": [folders.NONE], "qrels": [folders.NONE]}
+        book = on_disk(folder)
+        folder, given = book.parent, {"docs": [book.name], **others, **given}
     # resolve() would replace a link by its target.
     place: StrPath = url_of(folder) or Path(os.path.abspath(on_disk(folder)))
     if without_credentials(str(place)) != str(place):
         raise InputError("the URL has credentials", file=place, remedy="log in without them")
     here = folder_at(place) or Path(place)
-    found = folders.find_role_files(here, given or {})
+    found = folders.find_role_files(here, given)
+    found["docs"] = _divided(found["docs"], sentences)
+    lang = lang or _language(found["docs"])
     entry, notes = _examine(here, found, lang, lenient=lenient)
     entry = replaced(entry, folder=place)
     change = registry.add_record(name, entry, replace=replace)
@@ -99,6 +111,32 @@ def register_collection(
     return Registration(entry, change, (*lines, *notes))
 
 
+def _is_book(path: StrPath) -> bool:
+    """Whether this is a plain-text file of this machine."""
+    if url_of(path) is not None:
+        return False
+    place = on_disk(path)
+    return place.suffix.lower() == ".txt" and place.is_file()
+
+
+def _divided(docs: RoleFiles, sentences: int | None) -> RoleFiles:
+    """Books in passages of so many sentences; other documents as they are."""
+    if sentences is None:
+        return docs
+    form = f"{BOOK}{sentences}"
+    if not docs.form.startswith(BOOK) or form not in DOC_FORMATS:
+        raise InputError(
+            f"passages of {sentences} sentences, of {folders.format_name(docs.form)}",
+            remedy=f"books are .txt files, and passages have 1 to {LONGEST_PASSAGE} sentences",
+        )
+    return replace(docs, form=form)
+
+
+def _language(docs: RoleFiles) -> str | None:
+    """The language of books, as the first of them says; None of other documents."""
+    return read_novel(docs.files[0]).lang if docs.form.startswith(BOOK) else None
+
+
 def replace_collection(name: str, *, lenient: bool = False) -> Registration:
     """Registers a collection again, with the same folder, files and language as before.
 
@@ -110,12 +148,15 @@ def replace_collection(name: str, *, lenient: bool = False) -> Registration:
     """
     known = registry.record_of(name)
     parts = known.parts()
+    form = known.docs.format
+    sentences = int(form.removeprefix(BOOK)) if form.startswith(BOOK) else None
     given = {
         role: list(parts[role].files) if role in parts else [folders.NONE] for role in folders.ROLES
     }
     return register_collection(
-        name, known.folder, given, lang=known.lang, lenient=lenient, replace=True
-    )
+        name, known.folder, given, lang=known.lang, lenient=lenient, replace=True,
+        sentences=sentences,
+    )  # fmt: skip
 
 
 def remove_collection(name: str) -> None:
@@ -132,7 +173,7 @@ def _files_of(role: Role, found: RoleFiles | None) -> str:
     if found is None:
         return f"{role}: none"
     more = f" and {len(found.files) - 1} more" if len(found.files) > 1 else ""
-    return f"{role}: {found.files[0]}{more} ({folders.FORMAT_NAMES[found.form]})"
+    return f"{role}: {found.files[0]}{more} ({folders.format_name(found.form)})"
 
 
 def _refuse_name(name: str) -> None:

@@ -113,8 +113,9 @@ class Retriever(_Transformer):
     `pt.get_dataset("irtoolkit:...").get_topics()` gives), the system is shown the query's record
     through its own view, as the settings or the paper say (query=facet_sentences); so the ranking is
     that of `irtoolkit retrieve`. Any other text, of another field or rewritten by an earlier stage,
-    is what is searched for. A qid that is not the dataset's is searched in the whole corpus, and
-    refused where each query has candidates of its own.
+    is what is searched for. A qid that is not the dataset's is searched in the whole corpus. Where each
+    query has candidates of its own, `search` ranks all of them, with a warning; beside qids of the
+    dataset, one that is not is refused.
 
     The collection is prepared once, when the first query comes, for all the dataset's queries; and
     again for other texts, once for all that come in one frame. So send such texts together.

@@ -250,12 +250,25 @@ def test_a_query_that_is_not_the_datasets_is_searched_in_the_corpus() -> None:
 
 
 @pytest.mark.parametrize("name", [POOLED, BOOKS, "plotretrieval/sample/val/book"])
-def test_a_query_without_known_candidates_is_refused(name: str) -> None:
-    with pytest.raises(
-        InputError, match=r"query '1' is none of .* candidates of its own"
-    ) as caught:
-        Retriever(name).search("a text")
-    assert "rank candidates that you name" in str(caught.value)
+def test_a_free_text_ranks_all_candidates_with_a_warning(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = ir_datasets.load(name)
+    candidates = {row.doc_id for row in data.scoreddocs_iter()}
+    text = next(iter(data.docs_iter())).default_text()
+    found = Retriever(name, depth=len(candidates)).search(text)
+    assert set(found["docno"]) == candidates
+    assert f"it ranks all {len(candidates):,}" in caplog.text
+    best = next(doc for doc in data.docs_iter() if doc.doc_id == found["docno"][0])
+    assert set(text.split()) & set(best.default_text().split())
+
+
+@pytest.mark.parametrize("name", [POOLED, BOOKS])
+def test_a_strange_query_beside_the_datasets_own_is_refused(name: str) -> None:
+    own = next(iter(ir_datasets.load(name).queries_iter()))
+    texts = {own.query_id: own.default_text(), "strange": "a text"}
+    with pytest.raises(InputError, match=r"query 'strange' is none of .* candidates of its own"):
+        Retriever(name)(frame(texts))
 
 
 def test_a_corpus_without_queries_is_searched() -> None:

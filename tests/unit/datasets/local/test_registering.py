@@ -1037,10 +1037,11 @@ def test_examples_run_as_they_are_printed(folder: Callable[..., Path], irtoolkit
     folder({**beir, **judged}, "data/scifact")
     parts = {f"part{i}.jsonl.gz": gzip.compress(b'{"id": %d, "text": "a"}' % i) for i in (1, 2)}
     folder(parts, "data/mine")
+    Path("emma.txt").write_text("It rains. She reads. He writes.\n")
     for line in command.EXAMPLES:
         answer = irtoolkit(*shlex.split(line)[1:])
         assert answer.status == 0, answer
-    assert list(registry.read_registry()) == ["scifact/test", "mine"]
+    assert list(registry.read_registry()) == ["scifact/test", "mine", "emma"]
 
 
 def test_the_cache_is_where_it_is_said_to_be(small: Path, tmp_path: Path) -> None:

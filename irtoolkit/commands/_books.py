@@ -1,0 +1,82 @@
+"""What commands say of books: where a passage is, and the words that it shares with a query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.textwidth import printable, shorten
+from irtoolkit.commands import note
+
+if TYPE_CHECKING:
+    from irtoolkit.ranking.book_index import BookIndex
+    from irtoolkit.ranking.hits import Hit
+
+# On critics' sentences about novels, BM25 finds as much as this model, which takes minutes to
+# encode a book on a few cores: so words come first.
+DEFAULT, MEANING = "bm25", "all-MiniLM-L6-v2"
+
+
+def open_books(
+    paths: Sequence[str], system: str | None, settings: dict[str, Any], sentences: int | None
+) -> BookIndex:
+    """The index of some books, built where it is not there yet; says on standard error what it is.
+
+    Args:
+        paths: plain-text files or folders of them.
+        system: its name; bm25 by default.
+        settings: the system's; a length is taken as `sentences`.
+        sentences: of a passage.
+
+    Raises:
+        InputError: see `read_books` and `BookIndex`; or a length that is no number.
+    """
+    from irtoolkit.datasets.book_files import read_books
+    from irtoolkit.datasets.novels import LENGTH
+    from irtoolkit.ranking.book_index import BookIndex
+    from irtoolkit.ranking.systems import find_system
+
+    size = _sentences(settings.pop("length", None)) if sentences is None else sentences
+    novels = read_books(paths)
+    index = BookIndex(novels, find_system(system or DEFAULT, settings), size or LENGTH)
+    named = novels[0].title if len(novels) == 1 else f"{len(novels)} books"
+    plural = "s" if index.sentences > 1 else ""
+    said = f"{printable(named)}: {len(index):,} passages of {index.sentences} sentence{plural}"
+    how = f"{DEFAULT} matches words; --system {MEANING} compares meaning"
+    note(f"{said}; {how if system is None else system}")
+    return index
+
+
+def _sentences(given: str | None) -> int | None:
+    if given is not None and not given.isdecimal():
+        raise InputError(f"--length {given} is no number of sentences", remedy="such as 3")
+    return None if given is None else int(given)
+
+
+def place_of(index: BookIndex, hit: Hit, width: int) -> str:
+    """Where a passage is, on one line."""
+    place = index.place(hit.doc_id)
+    parts = [index.novel(hit.doc_id).title] if len(index.books) > 1 else []
+    share = f"at {100 * place.share:.0f} %"
+    room = width - sum(map(len, parts)) - len(share) - 12
+    parts += [shorten(place.chapter, max(20, room))] if place.chapter else []
+    return printable(" · ".join([*parts, share]))
+
+
+def shared_words(hit: Hit) -> str:
+    """The words of a passage that match the query, each once."""
+    words = dict.fromkeys(hit.text[first:last].lower() for first, last in hit.matches)
+    return printable(", ".join(words))
+
+
+def as_record(index: BookIndex, hit: Hit) -> dict[str, Any]:
+    """What JSON has of a passage's place and of what it shares with the query."""
+    place = index.place(hit.doc_id)
+    return {
+        "book": index.novel(hit.doc_id).title,
+        "chapter": place.chapter,
+        "sentence": place.sentence,
+        "share": round(place.share, 4),
+        "matches": list(dict.fromkeys(hit.text[first:last] for first, last in hit.matches)),
+    }

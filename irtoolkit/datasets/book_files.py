@@ -1,0 +1,143 @@
+"""Books in plain-text files, as datasets of their passages.
+
+data = dataset_of_books(["emma.txt"], 3)
+data = dataset_of_books(["novels/"])         # every .txt file of a folder
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import ir_datasets
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import local
+from irtoolkit.base.paths import StrPath, is_url, on_disk, url_of
+from irtoolkit.base.remote import name_of
+from irtoolkit.datasets.books import Passage, Passages
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.handlers import DocsHandler
+from irtoolkit.datasets.novels import (
+    LENGTH,
+    Novel,
+    novel_of,
+    read_novel,
+    slug,
+)
+
+SUFFIX = ".txt"
+
+
+def is_book(data: Any) -> bool:
+    """Whether something is the path of a plain-text file by its name, or a folder of such files."""
+    if not isinstance(data, str | PathLike):
+        return False
+    if is_url(data):
+        return str(data).lower().endswith(SUFFIX)
+    place = on_disk(data)
+    return place.suffix.lower() == SUFFIX or (place.is_dir() and bool(_inside(place)))
+
+
+def _inside(folder: Path) -> list[Path]:
+    """The books of a folder; none where it holds other data, too."""
+    files = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
+    books = [path for path in files if path.is_file() and path.suffix.lower() == SUFFIX]
+    return books if len(books) == len(files) else []
+
+
+def book_files(paths: Sequence[StrPath]) -> list[StrPath]:
+    """The files of books; those of a folder in the order of their names.
+
+    Raises:
+        InputError: no such file or folder.
+    """
+    found: list[StrPath] = []
+    for path in paths:
+        if is_url(path):
+            found.append(path)
+            continue
+        place = on_disk(path)
+        if not place.exists():
+            raise InputError("no such file", file=path)
+        found += _inside(place) if place.is_dir() else [place]
+    return list(dict.fromkeys(found))
+
+
+def read_books(paths: Sequence[StrPath]) -> list[Novel]:
+    """Reads books; books of one name get the name of their folder in front.
+
+    Raises:
+        InputError: no such file, or no text; see `read_novel`.
+    """
+    files = book_files(paths)
+    novels = [_read(path) for path in files]
+    names = Counter(novel.name for novel in novels)
+    return [
+        novel if names[novel.name] == 1 else replace(novel, name=f"{_folder(path)}_{novel.name}")
+        for novel, path in zip(novels, files, strict=True)
+    ]  # fmt: skip
+
+
+def _read(path: StrPath) -> Novel:
+    url = url_of(path)
+    if url is None:
+        return read_novel(path)
+    # The copy of a file has another name than the file.
+    return novel_of(local(url).read_bytes(), Path(name_of(url)).stem)
+
+
+def _folder(path: StrPath) -> str:
+    url = url_of(path)
+    return slug(Path(path).resolve().parent.name if url is None else url.rsplit("/", 2)[-2])
+
+
+def dataset_of_books(paths: Sequence[StrPath], sentences: int = LENGTH) -> Dataset:
+    """All passages of so many consecutive sentences of some books.
+
+    Args:
+        paths: plain-text files, and folders of them.
+        sentences: of a passage, from 1 to 20.
+
+    Raises:
+        InputError: see `read_books` and `novel_dataset`.
+    """
+    return novel_dataset(read_books(paths), sentences)
+
+
+def novel_dataset(
+    novels: Novel | Sequence[Novel], length: int = LENGTH, *, name: str | None = None
+) -> Dataset:
+    """All passages of so many consecutive sentences of one or more novels, as a dataset.
+
+    Indexes of it are kept in irtoolkit's cache, and found again as long as the texts are the same.
+
+    Args:
+        novels: with distinct names.
+        length: sentences of a passage, from 1 to 20.
+        name: what it is called in messages; by default the books' names.
+
+    Raises:
+        InputError: two books of one name; another length.
+    """
+    listed = [novels] if isinstance(novels, Novel) else list(novels)
+    books = {novel.name: novel.book(length) for novel in listed}
+    if len(books) != len(listed):
+        twice = next(n.name for n in listed if sum(o.name == n.name for o in listed) > 1)
+        raise InputError(f"two books are named {twice}", remedy="give one another name")
+    passages = Passages(books)
+    langs = {novel.lang for novel in listed}
+    content = hashlib.sha256()
+    for novel in listed:
+        content.update(f"{novel.name}\x1f{novel.content}\x1e".encode())
+    key = f"novels-{content.hexdigest()[:40]}-{length}"
+    called = name or "+".join(books)
+    docs: Any = DocsHandler(
+        lambda: passages, Passage, called, langs.pop() if len(langs) == 1 else None, lambda: key
+    )
+    return Dataset(called, ir_datasets.Dataset(docs), in_memory=True)

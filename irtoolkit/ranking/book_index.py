@@ -1,0 +1,113 @@
+"""Books searched for passages that do not overlap, each with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.spans import Span
+from irtoolkit.datasets.book_files import novel_dataset
+from irtoolkit.datasets.novels import LENGTH, Novel, Place
+from irtoolkit.ranking.build_index import build, form_of
+from irtoolkit.ranking.hits import Hit, SearchResult
+from irtoolkit.ranking.index import Index
+from irtoolkit.ranking.systems import System
+from irtoolkit.runs import Run
+
+
+class BookIndex(Index):
+    """All passages of some books, prepared and kept in irtoolkit's cache.
+
+    The cache finds the index of the same texts again, whatever the names of the files.
+
+    Args:
+        novels: with distinct names.
+        system: what searches.
+        sentences: of a passage, from 1 to 20.
+        progress: whether to show a bar on a terminal while they are prepared.
+
+    Attributes:
+        books: name to book.
+        sentences: see above.
+
+    Raises:
+        InputError: a system that keeps no index or cannot run here, or another length.
+    """
+
+    def __init__(
+        self, novels: Sequence[Novel], system: System, sentences: int = LENGTH, *,
+        progress: bool = True,
+    ) -> None:  # fmt: skip
+        form_of(system)
+        data = novel_dataset(list(novels), sentences)
+        self._open(build(data, system, progress=progress), {n.name: n for n in novels}, sentences)
+        self.name = data.id
+
+    def _open(self, kept: Index, books: Mapping[str, Novel], sentences: int) -> None:
+        self.kept, self.books, self.sentences = kept, books, sentences
+        self.searched_by, self.skips_zero = kept.searched_by, kept.skips_zero
+
+    def __len__(self) -> int:
+        return len(self.kept)
+
+    def search(self, query: str, k: int = 10) -> SearchResult:
+        """The best passages for a query, without those that share a sentence with a better one.
+
+        Args:
+            query: what is searched for.
+            k: how many passages are returned, at most.
+
+        Raises:
+            InputError: a query without text, or `k` below 1.
+        """
+        # A passage shares a sentence with 2 (n - 1) others of its length.
+        most = k * (2 * self.sentences - 1) if isinstance(k, int) and k > 0 else k
+        found = super().search(query, most)
+        chosen = (hit._replace(rank=rank) for rank, hit in enumerate(_apart(found), 1))
+        hits = [hit for hit, _ in zip(chosen, range(k), strict=False)]
+        return SearchResult(query, hits, found.why_none)
+
+    def place(self, doc_id: str) -> Place:
+        """Where a passage is in its book.
+
+        Raises:
+            InputError: it is none of the books'.
+        """
+        return self.novel(doc_id).place(Span.parse(doc_id).start)
+
+    def novel(self, doc_id: str) -> Novel:
+        """The book of a passage; errors as for `place`."""
+        book = self.books.get(doc_id.rpartition(":")[0])
+        if book is None:
+            raise InputError(f"passage {doc_id!r} is of none of the books {', '.join(self.books)}")
+        return book
+
+    def settings(self) -> Mapping[str, Any]:
+        return self.kept.settings()
+
+    def with_settings(self, **settings: Any) -> BookIndex:
+        other = object.__new__(BookIndex)
+        other._open(self.kept.with_settings(**settings), self.books, self.sentences)
+        other.name = self.name
+        return other
+
+    def _rank(self, asked: Mapping[str, str], depth: int) -> Run:
+        return self.kept._rank(asked, depth)
+
+    def _texts(self, doc_ids: Sequence[str]) -> Mapping[str, str]:
+        return self.kept._texts(doc_ids)
+
+    def _matches(self, query: str, text: str) -> tuple[tuple[int, int], ...]:
+        return self.kept._matches(query, text)
+
+
+def _apart(hits: SearchResult) -> Iterator[Hit]:
+    """Yields the hits that share no sentence with a better one."""
+    taken: set[tuple[str, int]] = set()
+    for hit in hits:
+        span = Span.parse(hit.doc_id)
+        own = {(span.book, number) for number in range(span.start, span.stop)}
+        if not own & taken:
+            taken |= own
+            yield hit
