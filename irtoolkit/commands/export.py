@@ -21,7 +21,7 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.commands import add_output, note
 
-HELP = "write a dataset for BEIR, MTEB, Hugging Face, Pyserini or TIRA, or its topics or qrels"
+HELP = "write a dataset for BEIR, MTEB, the Hub, Pyserini or TIRA"
 EXAMPLES = (
     "irtoolkit export csfcube/sample qrels",
     "irtoolkit export csfcube/sample topics -o topics.tsv",
