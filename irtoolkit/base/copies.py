@@ -15,7 +15,7 @@ from irtoolkit.base import remote
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.home import cache_home
 from irtoolkit.base.locks import locked
-from irtoolkit.base.paths import call, url_of, without_credentials
+from irtoolkit.base.paths import call, url_of
 
 _FOLDER, _UPLOADS = "remote", "uploads"
 # Seconds for which the copy of a version that is there no more is kept: a process may read it.
@@ -25,15 +25,15 @@ _TRIES = 3
 
 
 def copies_of(url: str) -> Path:
-    """The folder of the copies of what is at a URL."""
-    plain = without_credentials(url_of(url) or url)
-    return cache_home() / _FOLDER / hashlib.sha256(plain.encode()).hexdigest()[:32]
+    """The folder of the copies of what is at a URL, whose query may choose what is there."""
+    return cache_home() / _FOLDER / _hashed(url_of(url) or url, 32)
 
 
 def copied(url: str) -> Path:
     """A file at a URL, copied to this machine where the version that is there has no copy yet.
 
-    Any number of processes may ask for it at once. A copy that was interrupted continues.
+    Any number of processes may ask for it at once. A copy that was interrupted continues. Where the
+    server says nothing that tells versions apart, the file is copied each time.
 
     Raises:
         InputError: there is no such file, it cannot be read, or the disk refuses.
@@ -41,18 +41,36 @@ def copied(url: str) -> Path:
     folder, name = copies_of(url), remote.name_of(url)
     for _ in range(_TRIES):
         known = remote.file_at(url)
-        version = folder / hashlib.sha256(known.version.encode()).hexdigest()[:16]
-        made = version / name
-        if not made.is_file():
+        made = folder / _hashed(known.version, 16) / name if known.version else None
+        if made is None or not made.is_file():
             with locked(folder / "lock"):
-                if not made.is_file() and not _copy(url, known, made):
+                if made is None:
+                    made = _unmarked(url, known, folder / name)
+                elif not made.is_file() and not _copy(url, known, made):
                     continue
-                _forget(folder, version)
+                forget(folder, made.parent)
         call(made, url)
         with suppress(OSError):
-            os.utime(version)
+            os.utime(made.parent)
         return made
     raise InputError("it changes while it is copied", file=url, remedy="try again later")
+
+
+def _hashed(text: str, length: int) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:length]
+
+
+def _unmarked(url: str, known: remote.RemoteFile, beside: Path) -> Path:
+    """Copies a file whose versions nothing tells apart but its content."""
+    half = beside.with_name(f"{beside.name}.part")
+    half.unlink(missing_ok=True)  # of which nobody knows what version it is
+    remote.download(url, half, known)
+    with open(half, "rb") as raw:
+        content = hashlib.file_digest(raw, "sha256").hexdigest()
+    made = beside.with_name(content[:16]) / beside.name
+    made.parent.mkdir(exist_ok=True)
+    half.replace(made)
+    return made
 
 
 def _copy(url: str, known: remote.RemoteFile, made: Path) -> bool:
@@ -66,8 +84,8 @@ def _copy(url: str, known: remote.RemoteFile, made: Path) -> bool:
     return True
 
 
-def _forget(folder: Path, current: Path) -> None:
-    """Removes the copies of older versions that nobody reads."""
+def forget(folder: Path, current: Path) -> None:
+    """Removes the copies of older versions in a folder that nobody reads."""
     for path in folder.iterdir():
         with suppress(OSError):
             old = time.time() - path.stat().st_mtime > _KEPT_SECONDS

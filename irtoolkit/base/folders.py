@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, refuse_unwritable
+from irtoolkit.base.files import StrPath, refuse_unwritable, temporary_name
 
 
 @contextmanager
@@ -22,7 +22,7 @@ def atomic_folder(path: StrPath) -> Iterator[Path]:
         InputError: see `refuse_filled`; or the disk is full.
     """
     target = refuse_filled(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    temporary = temporary_name(target)
     try:
         temporary.mkdir(parents=True)
         yield temporary

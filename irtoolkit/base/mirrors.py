@@ -1,52 +1,117 @@
-"""Folders at URLs, copied to this machine file by file."""
+"""Folders at URLs, copied to this machine file by file.
+
+Each set of versions has a folder of its own, which never changes: another process may read it. Files
+that are in an older one as well are linked, and take no room.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from irtoolkit.base import remote
-from irtoolkit.base.copies import copies_of
+from irtoolkit.base.copies import copied, copies_of, forget
+from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text
 from irtoolkit.base.locks import locked
 from irtoolkit.base.paths import call, on_disk, url_of
+
+# Times that a folder may change while it is copied.
+_TRIES = 3
+# What the files of a folder are versions of.
+_VERSIONS = "versions.json"
 
 
 def folder_at(place: StrPath) -> Path | None:
     """A folder of this machine with the files of a folder or URL; None where there is nothing.
 
-    What has changed at a URL since it was copied is copied again, and what is gone is removed.
+    What has changed at a URL since it was copied is copied again; what is gone is not in the folder.
 
     Raises:
-        InputError: it cannot be read, or the disk refuses.
+        InputError: it cannot be read, it changes all the time, or the disk refuses.
     """
     url = url_of(place)
     if url is None:
         return on_disk(place) if on_disk(place).is_dir() else None
+    url = url.rstrip("/")
     there = remote.files_under(url)
-    if not there:
-        return None
-    home = copies_of(url)
-    folder, versions = home / "folder", home / "versions.json"
-    with locked(home / "lock"):
-        known: dict[str, Any] = json.loads(versions.read_text()) if versions.is_file() else {}
-        for name, now in there.items():
-            if known.get(name) != now.version or not (folder / name).is_file():
-                _copy(f"{url.rstrip('/')}/{name}", home, folder / name, now)
-                known[name] = now.version
-                with atomic_text(versions) as out:
-                    json.dump(known, out)
-        for path in folder.rglob("*"):
-            if path.is_file() and path.relative_to(folder).as_posix() not in there:
-                path.unlink()
-    call(folder, url.rstrip("/"))
+    for _ in range(_TRIES):
+        if not there:
+            return None
+        try:
+            made = _mirror(url, there)
+        except InputError:
+            now = remote.files_under(url)
+            if now == there:
+                raise
+            there = now  # a file is gone, or has another size
+            continue
+        if made is not None:
+            call(made, url)
+            return made
+        there = remote.files_under(url)
+    raise InputError("it changes while it is copied", file=url, remedy="try again later")
+
+
+def _mirror(url: str, there: Mapping[str, remote.RemoteFile]) -> Path | None:
+    """The folder of a set of versions; None where others are there by now."""
+    # Of a file without a mark the content tells; it is copied each time.
+    unmarked = {name: copied(f"{url}/{name}") for name, now in there.items() if not now.version}
+    versions = {
+        name: now.version or f"copy={unmarked[name].parent.name}" for name, now in there.items()
+    }
+    key = hashlib.sha256(json.dumps(versions, sort_keys=True).encode()).hexdigest()[:32]
+    home = copies_of(url) / "folders"
+    folder = home / key / "files"
+    with locked(copies_of(url) / "lock"):
+        if not folder.is_dir():
+            half = home / f"{key}.part" / "files"
+            older = _older(home, versions)
+            with atomic_text(half.with_name(_VERSIONS)) as out:
+                json.dump(versions, out)
+            for name in there:
+                if not (half / name).is_file():
+                    _fill(url, name, there[name], half / name, unmarked.get(name, older.get(name)))
+            now = remote.files_under(url)
+            if now != there:
+                for name in there:
+                    if now.get(name) != there[name]:  # it may be half of each version
+                        (half / name).unlink(missing_ok=True)
+                return None
+            half.parent.rename(folder.parent)
+            forget(home, folder.parent)
+        with suppress(OSError):
+            os.utime(folder.parent)
     return folder
 
 
-def _copy(url: str, home: Path, target: Path, now: remote.RemoteFile) -> None:
-    part = home / f"{hashlib.sha256(f'{url} {now.version}'.encode()).hexdigest()[:32]}.part"
-    remote.download(url, part, now)
+def _older(home: Path, versions: Mapping[str, str]) -> dict[str, Path]:
+    """Files of other folders, complete or not, that are of the versions that are wanted."""
+    found = {}
+    for listing in home.glob(f"*/{_VERSIONS}"):
+        known = json.loads(listing.read_text("utf-8"))
+        for name in known.keys() & versions.keys():
+            path = listing.with_name("files") / name
+            if known[name] == versions[name] and path.is_file():
+                found[name] = path
+    return found
+
+
+def _fill(url: str, name: str, now: remote.RemoteFile, target: Path, older: Path | None) -> None:
+    """Makes a file of a folder; where it is interrupted, the next call continues."""
     target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.parents[len(Path(name).parts)] / hashlib.sha256(name.encode()).hexdigest()[:32]
+    if older is None:
+        remote.download(f"{url}/{name}", part, now)
+    else:
+        part.unlink(missing_ok=True)
+        try:
+            os.link(older, part)
+        except OSError:  # of a disk without links
+            shutil.copyfile(older, part)
     part.replace(target)

@@ -8,6 +8,7 @@ that may pass are tried again a few times.
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +24,15 @@ _PIECE, _SHOWN = 1 << 25, 1 << 24
 # Where a file appears only when all of it is there.
 _OBJECT_STORES = ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "hf", "memory", "http", "https")
 _BUCKETS = ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az")
+# What tells versions of a file apart, as file systems name it: marks of the content, and times.
+_MARKS = (
+    "ETag", "etag", "md5Hash", "content_md5", "Content-MD5", "Digest", "blob_id", "sha", "hex",
+    "generation", "VersionId",
+)  # fmt: skip
+_TIMES = (
+    "LastModified", "last_modified", "Last-Modified", "updated", "mtime", "modified", "modify",
+    "last_write_time", "modificationTime", "created",
+)  # fmt: skip
 # What reads and writes a protocol, by what is installed for it.
 _PACKAGES = {
     "s3": "irtoolkit[remote]", "s3a": "irtoolkit[remote]", "gs": "gcsfs", "gcs": "gcsfs",
@@ -36,7 +46,7 @@ class RemoteFile(NamedTuple):
 
     Attributes:
         bytes: its size, or None where the server does not say.
-        version: changes with its content.
+        version: changes with its content; "" where the server says nothing that would.
     """
 
     bytes: int | None
@@ -129,12 +139,12 @@ def file_at(url: str) -> RemoteFile:
 
 
 def _described(found: Mapping[str, Any]) -> RemoteFile:
-    names = ("ETag", "etag", "md5Hash", "content_md5", "blob_id", "generation", "VersionId")
-    marks = [f"{name}={found[name]}" for name in names if found.get(name)]
-    if not marks:
-        times = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
-        marks = [f"{name}={found[name]}" for name in times if found.get(name)]
-    return RemoteFile(found.get("size"), " ".join([f"size={found.get('size')}", *marks]))
+    size = found.get("size")
+    for names in (_MARKS, _TIMES):
+        marks = [f"{name}={found[name]}" for name in names if found.get(name)]
+        if marks:
+            return RemoteFile(size, " ".join([f"size={size}", *marks]))
+    return RemoteFile(size, "")
 
 
 def files_under(url: str) -> dict[str, RemoteFile]:
@@ -150,7 +160,12 @@ def files_under(url: str) -> dict[str, RemoteFile]:
     }
     for name in inside:
         refuse_odd_name(name, url)
-    return {name: _described(about) for name, about in inside.items()}
+    described = {name: _described(about) for name, about in inside.items()}
+    with reaching(url):  # web servers list names only, and say more of each file
+        return {
+            name: one if one.version else _described(known.info(root + name))
+            for name, one in described.items()
+        }
 
 
 def refuse_odd_name(name: str, url: str, *, single: bool = False) -> None:
@@ -224,9 +239,15 @@ def put(local: Path, url: str) -> None:
             return
         folder, _, name = path.rpartition("/")
         files.makedirs(folder, exist_ok=True)
-        half = f"{folder}/.{name}.{os.getpid()}.tmp"
-        files.put_file(str(local), half)
-        files.mv(half, path)
+        # Process numbers differ on one machine only.
+        half = f"{folder}/.{name}.{secrets.token_hex(8)}.tmp"
+        try:
+            files.put_file(str(local), half)
+            files.mv(half, path)
+        except BaseException:
+            with suppress(Exception):  # what went wrong is said, not that this did too
+                files.rm_file(half)
+            raise
 
 
 def remove(url: str) -> None:

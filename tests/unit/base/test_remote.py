@@ -25,6 +25,7 @@ from irtoolkit.base.files import (
     refuse_unwritable,
     sha256,
 )
+from irtoolkit.base.folders import atomic_folder
 from irtoolkit.base.remote_errors import said
 
 fsspec = pytest.importorskip("fsspec", reason="the extra remote is not installed")
@@ -256,3 +257,30 @@ def test_what_file_systems_raise_is_said_in_one_line(
     text = str(said(error, url, "read"))
     assert expected in text
     assert "\n" not in text
+
+
+def test_two_writers_with_one_process_number_do_not_share_a_half(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As processes of two machines, or of two containers, on one disk."""
+    monkeypatch.setattr(os, "getpid", lambda: 7)
+    monkeypatch.setattr(remote, "protocol_of", lambda _: "local")
+    halves: list[str] = []
+
+    class Disk:
+        def makedirs(self, *_: object, **__: object) -> None: ...
+
+        def put_file(self, _: str, half: str) -> None:
+            halves.append(half)
+
+        def mv(self, *_: object) -> None: ...
+
+    monkeypatch.setattr(remote, "filesystem", lambda url: (Disk(), url))
+    remote.put(tmp_path / "a", "sftp://h/x")
+    remote.put(tmp_path / "a", "sftp://h/x")
+    with atomic_folder(tmp_path / "y") as first:
+        with atomic_folder(tmp_path / "y") as second:
+            assert first != second
+        (tmp_path / "y").rmdir()
+    assert len(set(halves)) == 2
+    assert (tmp_path / "y").is_dir()

@@ -1,0 +1,103 @@
+"""Files and folders of web servers, which say little of versions."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from irtoolkit.base.files import local
+from irtoolkit.base.mirrors import folder_at
+
+pytest.importorskip("aiohttp", reason="the extra remote is not installed")
+
+
+class Web:
+    """A server on this machine.
+
+    Attributes:
+        pages: path with query to content.
+        marks: headers of every answer.
+        url: its address.
+    """
+
+    def __init__(self) -> None:
+        self.pages: dict[str, bytes] = {}
+        self.marks: dict[str, str] = {}
+        web = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_HEAD(self) -> None:
+                found = web.pages.get(self.path)
+                self.send_response(404 if found is None else 200)
+                self.send_header("Content-Length", str(len(found or b"")))
+                if self.path.endswith("/"):
+                    self.send_header("Content-Type", "text/html")
+                for name, value in web.marks.items():
+                    self.send_header(name, value)
+                self.end_headers()
+
+            def do_GET(self) -> None:
+                self.do_HEAD()
+                self.wfile.write(web.pages.get(self.path, b""))
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+
+@pytest.fixture
+def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Web]:
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    made = Web()
+    threading.Thread(target=made.server.serve_forever, daemon=True).start()
+    yield made
+    made.server.shutdown()
+    made.server.server_close()
+
+
+MARKS = [{"Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT"}, {"ETag": '"1"'}, {}]
+LATER = [{"Last-Modified": "Tue, 02 Jan 2024 00:00:00 GMT"}, {"ETag": '"2"'}, {}]
+KINDS = pytest.mark.parametrize(("first", "later"), list(zip(MARKS, LATER, strict=True)))
+
+
+@KINDS
+def test_a_changed_file_of_the_same_size_is_copied_again(
+    first: dict[str, str], later: dict[str, str], web: Web
+) -> None:
+    web.pages["/x.qrels"], web.marks = b"q1 0 d1 1\n", first
+    before = local(f"{web.url}/x.qrels")
+    assert local(f"{web.url}/x.qrels") == before
+    web.pages["/x.qrels"], web.marks = b"q1 0 d1 0\n", later
+    assert local(f"{web.url}/x.qrels").read_bytes() == b"q1 0 d1 0\n"
+    assert before.read_bytes() == b"q1 0 d1 1\n", "a process may read it still"
+
+
+def test_a_query_chooses_another_file(web: Web) -> None:
+    web.pages = {"/get.tsv?id=1": b"one", "/get.tsv?id=2": b"two"}
+    for _ in "12":
+        assert local(f"{web.url}/get.tsv?id=1").read_bytes() == b"one"
+        assert local(f"{web.url}/get.tsv?id=2").read_bytes() == b"two"
+
+
+@KINDS
+def test_a_changed_file_of_a_folder_is_copied_again(
+    first: dict[str, str], later: dict[str, str], web: Web
+) -> None:
+    page = b'<a href="qrels.txt">qrels.txt</a> <a href="docs.tsv">docs.tsv</a>'
+    web.pages = {"/c/": page, "/c": page, "/c/qrels.txt": b"q1 0 d1 1\n", "/c/docs.tsv": b"d1\ta"}
+    web.marks = first
+    before = folder_at(f"{web.url}/c")
+    assert before is not None
+    assert sorted(path.name for path in before.iterdir()) == ["docs.tsv", "qrels.txt"]
+    assert folder_at(f"{web.url}/c") == before
+    web.pages["/c/qrels.txt"], web.marks = b"q1 0 d1 0\n", later
+    after = folder_at(f"{web.url}/c")
+    assert after is not None
+    assert (after / "qrels.txt").read_bytes() == b"q1 0 d1 0\n"
+    assert (before / "qrels.txt").read_bytes() == b"q1 0 d1 1\n", "a process may read it still"
