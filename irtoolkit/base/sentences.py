@@ -17,15 +17,16 @@ LONGEST = 1200
 _EAST = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 EAST = re.compile(f"[{_EAST}]")
 _QUOTES = "\"'\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u00ab\u00bb\u2039\u203a"
-# What ends a sentence, with the marks that close it, before white space.
+# What ends a sentence, with the marks that close it, before white space. No run of marks is looked at
+# from its middle, so that time grows with the length of a text and no faster.
 _END = re.compile(
-    rf"(?P<mark>[.!?\u2026]+)(?P<close>[{_QUOTES})\]}}*_]*)(?P<dash>(?:--|\u2014|\u2013)?)\s+"
+    rf"(?<![.!?\u2026])(?P<mark>[.!?\u2026]+)(?P<close>[{_QUOTES})\]}}*_]*)(?P<dash>(?:--|\u2014|\u2013)?)\s+"
 )
 _EAST_END = re.compile(
-    '(?:[\u3002\uff01\uff1f!?]+|\u2026+(?=[\u201d\u300d\u300f\u2019"]))'
+    '(?:[\u3002\uff01\uff1f!?]+|(?<!\u2026)\u2026+(?=[\u201d\u300d\u300f\u2019"]))'
     "[\u201d\u300d\u300f\u2019\"'\u300b\uff09)\\]]*"
 )
-_OPENING = re.compile(rf"[{_QUOTES}(\[*_\u2014\u2013\u2026. -]*")
+_OPENING = re.compile(rf"[{_QUOTES}(\[*_\u2014\u2013\u2026. -]{{0,100}}")
 _LAST_WORD = re.compile(r"[^\W_]+(?:[.'\u2019][^\W_]+)*$")
 _PAUSE = re.compile(r"(?<=[;:,\u2014\uff1b\uff0c\u3001])\s*|\s+")
 
@@ -91,17 +92,17 @@ def split_sentences(paragraph: str, lang: str | None = "en") -> list[str]:
     """
     text = " ".join(paragraph.split())
     cuts = _eastern_cuts(text) if lang in ("zh", "ja") else _western_cuts(text, lang)
-    sentences: list[str] = []
+    sentences: list[list[str]] = []
     start = 0
     for cut in [*cuts, len(text)]:
         found = text[start:cut].strip()
         if found and not re.search(r"\w", found) and sentences:
             # Marks alone, such as a quotation mark after a space, belong to what they close.
-            sentences[-1] += f" {found}"
+            sentences[-1].append(found)
         elif found:
-            sentences.append(found)
+            sentences.append([found])
         start = cut
-    return [piece for sentence in sentences for piece in _bounded(sentence)]
+    return [piece for parts in sentences for piece in _bounded(" ".join(parts))]
 
 
 def _eastern_cuts(text: str) -> list[int]:
@@ -127,7 +128,8 @@ def _ends(text: str, match: re.Match[str], lang: str | None) -> bool:
     if match["mark"] != "." or match["close"]:
         return True
     before = _LAST_WORD.search(text, max(0, match.start() - 30), match.start())
-    return before is None or not _is_abbreviation(before[0], first, text[match.end() :], lang)
+    rest = text[match.end() : match.end() + 30]
+    return before is None or not _is_abbreviation(before[0], first, rest, lang)
 
 
 def _is_abbreviation(word: str, first: str, rest: str, lang: str | None) -> bool:
@@ -150,10 +152,11 @@ def _is_abbreviation(word: str, first: str, rest: str, lang: str | None) -> bool
 
 def _bounded(sentence: str) -> list[str]:
     """A sentence in pieces of at most `LONGEST` characters."""
-    pieces = []
-    while len(sentence) > LONGEST:
-        cuts = [match.end() for match in _PAUSE.finditer(sentence, LONGEST // 2, LONGEST)]
-        cut = cuts[-1] if cuts else LONGEST
-        pieces.append(sentence[:cut].strip())
-        sentence = sentence[cut:].strip()
-    return [*pieces, sentence] if sentence else pieces
+    pieces, start = [], 0
+    while len(sentence) - start > LONGEST:
+        cuts = [m.end() for m in _PAUSE.finditer(sentence, start + LONGEST // 2, start + LONGEST)]
+        cut = cuts[-1] if cuts else start + LONGEST
+        pieces.append(sentence[start:cut].strip())
+        # White space was made single spaces.
+        start = cut + (sentence[cut] == " ")
+    return [*pieces, sentence[start:]] if sentence[start:] else pieces

@@ -17,17 +17,20 @@ _MARKS = (
 )  # fmt: skip
 _EASTERN = ("gb18030", "big5")
 # The lines of Project Gutenberg around the text, in their forms since 1991.
-_START = re.compile(r"^\*\*\*\s*START OF (?:THE|THIS) PROJECT GUTENBERG.*?\*\*\*[ \t]*$", re.I | re.M | re.S)  # fmt: skip
+_START = re.compile(r"^\*\*\*\s*START OF (?:THE|THIS) PROJECT GUTENBERG.{0,500}?\*\*\*[ \t]{0,99}$", re.I | re.M | re.S)  # fmt: skip
 _OLD_START = re.compile(r"^\*END[ *]*THE SMALL PRINT!.*$", re.I | re.M)
 _STOP = re.compile(
     r"^(?:\*\*\*\s*END OF (?:THE|THIS) PROJECT GUTENBERG|End of (?:the |this )?Project Gutenberg).*",
     re.I | re.M,
 )
-_FIELD = re.compile(r"^[#\s]*(title|author|language|year)\s*:\s*(.+?)\s*$", re.I | re.M)
+_FIELD = re.compile(r"^[#\s]{0,99}(title|author|language|year)\s*:\s*(.+)$", re.I | re.M)
 _CREDIT = re.compile(r"^(?:e-?text )?(?:produced|prepared|transcribed) by\b|^\[?transcriber", re.I)
 _LANGUAGES = {"english": "en", "german": "de", "chinese": "zh", "french": "fr", "spanish": "es",
               "italian": "it", "japanese": "ja"}  # fmt: skip
-_DROPPED = re.compile(r"\[Illustration[^\]]*\]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u00ad\ufeff]", re.I)
+_DROPPED = re.compile(
+    r"\[Illustration[^\[\]]*(?:\[(?!Illustration)[^\[\]]*){0,50}\]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u00ad\ufeff]",
+    re.I,
+)
 _ITALIC = re.compile(r"(?<!\w)_([^_\n]+(?:\n[^_\n]+)?)_(?!\w)")
 
 _NUMBER = r"(?:[IVXLC]+|\d+|[A-Z]?[a-z\u00e4\u00f6\u00fc\u00df]+)"
@@ -91,7 +94,9 @@ class PlainText:
         text, encoding = decoded(data)
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         head, body = _cut(text)
-        said = {match[1].lower(): match[2] for match in reversed(list(_FIELD.finditer(head)))}
+        said = {
+            match[1].lower(): match[2].strip() for match in reversed(list(_FIELD.finditer(head)))
+        }
         named = said.get("language", "").lower().partition(" ")[0].strip(",;")
         body = _ITALIC.sub(r"\1", _DROPPED.sub("", body))
         return cls(
@@ -138,7 +143,8 @@ def decoded(data: bytes) -> tuple[str, str]:
             text = data.decode(name)
         except UnicodeDecodeError:
             continue
-        if len(EAST.findall(text)) > 0.5 * len(re.findall(r"\w", text)):
+        eastern = sum(1 for _ in EAST.finditer(text))
+        if eastern > 0.5 * sum(1 for _ in re.finditer(r"\w", text)):
             return text, name
     return data.decode("cp1252", errors="replace"), "windows-1252"
 

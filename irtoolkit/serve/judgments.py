@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
@@ -38,7 +39,7 @@ class Judgment:
     rank: int = 0
     time: float = 0
 
-    @property
+    @cached_property
     def query_id(self) -> str:
         """See `query_id`."""
         return query_id(self.query)
@@ -132,13 +133,15 @@ class Judgments:
 
 def _append(path: Path, line: bytes) -> None:
     """Adds a line to a file, onto the disk, or leaves the file as it was."""
-    with open(path, "ab") as out:
+    # Without a buffer, whose rest would be written when the file is closed.
+    with open(path, "ab", buffering=0) as out:
         size = out.tell()
         try:
-            out.write(line)
-            out.flush()
+            rest = memoryview(line)
+            while rest:
+                rest = rest[out.write(rest) :]
             os.fsync(out.fileno())
         except OSError:
             # A full disk may have taken half of it.
-            os.truncate(path, size)
+            out.truncate(size)
             raise

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from irtoolkit.base.errors import InputError
 
 # Bytes of a body that is no book.
 SMALL_BODY = 1 << 16
-_PIECE = 1 << 16
+_GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def unpacked(data: bytes, most: int) -> bytes:
         TooLargeError: the text is larger.
         InputError: a damaged archive, or one with several files or a password.
     """
-    if data.startswith(b"\x1f\x8b"):
+    if data.startswith(_GZIP):
         return _gunzipped(data, most)
     if data.startswith(b"PK\x03\x04"):
         return _unzipped(data, most)
@@ -68,34 +69,60 @@ def unpacked(data: bytes, most: int) -> bytes:
 
 
 def _gunzipped(data: bytes, most: int) -> bytes:
-    inflater = zlib.decompressobj(wbits=31)
+    text, rest = b"", data
     try:
-        text = inflater.decompress(data, most + 1)
-        if len(text) <= most and not inflater.eof:
-            raise InputError("the gzip data end too early", remedy="upload the file again")
+        # Files that are joined, and those of bgzip, have several members.
+        while rest.startswith(_GZIP):
+            inflater = zlib.decompressobj(wbits=31)
+            text += inflater.decompress(rest, most + 1 - len(text))
+            if len(text) > most:
+                break
+            if not inflater.eof:
+                raise InputError("the gzip data end too early", remedy="upload the file again")
+            rest = inflater.unused_data
     except zlib.error as error:
         raise InputError(f"damaged gzip data: {error}", remedy="upload the text itself") from None
-    return _within(text, most)
+    _within(text, most)
+    # gzip itself ignores zeros, with which tapes are filled up.
+    if rest.strip(b"\0"):
+        raise InputError("damaged gzip data: something follows them", remedy="upload the text itself")  # fmt: skip
+    return text
 
 
 def _unzipped(data: bytes, most: int) -> bytes:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = [
-                entry for entry in archive.infolist()
-                if not entry.is_dir() and not entry.filename.startswith("__MACOSX/")
-            ]  # fmt: skip
-            if len(members) != 1:
+            member = _only(archive.infolist())
+            # Readers of other methods unpack without bound, whatever is asked for.
+            if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise InputError(
-                    f"the archive has {len(members)} files, not one",
-                    remedy="an EPUB or Word file does not work either: save the book as plain text",
+                    "the .zip is packed in a way this server does not read",
+                    remedy="pack it in the usual way, or upload the text itself",
                 )
-            with archive.open(members[0]) as member:
-                return _within(member.read(most + 1), most)
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+            with archive.open(member) as opened:
+                return _within(opened.read(most + 1), most)
+    except InputError:
+        raise
+    # zipfile raises errors of many kinds at damaged archives: struct.error, OSError, ValueError.
+    except Exception as error:
         raise InputError(
-            f"not a .zip that can be read: {error}", remedy="upload the text itself"
+            f"not a .zip that can be read: {error or type(error).__name__}",
+            remedy="upload the text itself",
         ) from None
+
+
+def _only(entries: Sequence[zipfile.ZipInfo]) -> zipfile.ZipInfo:
+    """The one file of an archive."""
+    members = [
+        entry for entry in entries
+        if not entry.is_dir() and not entry.filename.startswith("__MACOSX/")
+    ]  # fmt: skip
+    if len(members) != 1:
+        raise InputError(
+            f"the archive has {len(members)} files, not one",
+            remedy="an EPUB or Word file does not work either: save the book as plain text",
+        )
+    return members[0]
 
 
 def _within(text: bytes, most: int) -> bytes:
