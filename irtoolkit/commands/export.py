@@ -65,7 +65,7 @@ def execute(args: argparse.Namespace) -> None:
 def _write_folder(args: argparse.Namespace) -> None:
     from irtoolkit.base.folders import refuse_filled
     from irtoolkit.datasets.dataset import Dataset
-    from irtoolkit.exports.card import is_export
+    from irtoolkit.exports.card import is_export, restate
     from irtoolkit.exports.export import export_folder
     from irtoolkit.exports.licences import licence_of
     from irtoolkit.exports.push import push, refuse_closed, repository
@@ -79,7 +79,11 @@ def _write_folder(args: argparse.Namespace) -> None:
         )
     if args.push is not None:
         repository(args.push)
-        if is_export(folder, args.dataset, args.what):
+        if is_export(
+            folder, args.dataset, args.what, query=args.query, doc=args.doc, split=args.split
+        ):
+            if args.licence is not None:
+                restate(folder, licence_of(None, args.licence))
             note(f"{folder}: was exported before, and is published as it is")
             note(f"published: {push(folder, args.push, private=args.private)}")
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 import yaml
 
 import irtoolkit
-from irtoolkit.base.files import StrPath
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath, atomic_text
 from irtoolkit.exports.licences import Licence
 from irtoolkit.exports.source import Source
 from irtoolkit.retrievers.texts import DEFAULT_VIEW
@@ -24,6 +26,9 @@ _SIZES = (
     (10_000_000, "1M<n<10M"), (100_000_000, "10M<n<100M"),
 )  # fmt: skip
 _LARGEST = "100M<n<1B"
+# Where the licence is in the front matter and in the page.
+_LICENSE = re.compile(r"^license: .*$", re.MULTILINE)
+_LICENCE = re.compile(r"^(## Licence\n\n).*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -138,10 +143,36 @@ def read_card(folder: Path) -> dict[str, Any] | None:
     return front if isinstance(front, dict) and isinstance(front.get(OWN), dict) else None
 
 
-def is_export(folder: StrPath, dataset: str, form: str) -> bool:
-    """Whether a folder is an export of a dataset in a form."""
+def is_export(
+    folder: StrPath, dataset: str, form: str, *, query: str, doc: str, split: str
+) -> bool:
+    """Whether a folder is an export of a dataset in a form, as the same command would write it.
+
+    Raises:
+        InputError: it is, but with other texts, another split or by another version.
+    """
     front = read_card(Path(folder))
-    return front is not None and (front[OWN].get("dataset"), front[OWN].get("form")) == (
-        dataset,
-        form,
-    )
+    if front is None:
+        return False
+    own = front[OWN]
+    if (own.get("dataset"), own.get("form")) != (dataset, form):
+        return False
+    wanted = {"query": query, "doc": doc, "split": split, "version": irtoolkit.__version__}
+    for name, value in wanted.items():
+        if own.get(name) != value:
+            raise InputError(
+                f"the folder was exported with {name} {own.get(name)}, not {value}",
+                file=folder,
+                remedy="name another, or remove this one",
+            )
+    return True
+
+
+def restate(folder: StrPath, licence: Licence) -> None:
+    """Makes the card of an exported folder state another licence."""
+    path = Path(folder) / README
+    _, front, page = path.read_text("utf-8").split("---\n", 2)
+    front = _LICENSE.sub(lambda _: f"license: {licence.id}", front, count=1)
+    page = _LICENCE.sub(lambda found: found[1] + licence.line, page, count=1)
+    with atomic_text(path) as out:
+        out.write(f"---\n{front}---\n{page}")

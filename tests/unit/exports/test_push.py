@@ -9,7 +9,8 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
-from irtoolkit.exports.licences import licence_of
+from irtoolkit.exports.card import read_card, restate
+from irtoolkit.exports.licences import Licence, licence_of
 from irtoolkit.exports.push import push, repository
 from tests.conftest import Answer
 
@@ -79,3 +80,42 @@ def test_a_folder_that_was_not_published_is_published_by_the_same_command(
     assert "was exported before" in again[1].err
     other = irtoolkit("export", "csfcube/sample", "mteb", tmp_path / "out", "--push", HUB)
     assert "not empty" in other.err
+
+
+def test_a_licence_is_named_for_a_folder_that_states_none(
+    irtoolkit: Callable[..., Answer], tmp_path: Path
+) -> None:
+    """The remedy of the refusal leads to the hub, and the card states the licence."""
+    pytest.importorskip("huggingface_hub", reason="huggingface_hub is not installed")
+    out = tmp_path / "out"
+    named = licence_of(None, "cc-by-4.0")
+    export = ("export", "csfcube/sample", "beir", out)
+    assert irtoolkit(*export).status == 0
+    before = (out / "README.md").read_text("utf-8")
+    restate(out, Licence("unknown", "not stated"))
+    closed = (out / "README.md").read_text("utf-8")
+    refused = irtoolkit(*export, "--push", HUB)
+    assert "name the licence: --licence cc-by-4.0" in refused.err
+    assert (out / "README.md").read_text("utf-8") == closed
+    assert "the hub does not take" in irtoolkit(*export, "--push", HUB, "--licence", named.id).err
+    card = (out / "README.md").read_text("utf-8")
+    assert read_card(out)["license"] == named.id  # type: ignore[index]
+    assert card.count(named.line) == 1
+    assert "Keep this folder to yourself" in closed
+    assert "Keep this folder to yourself" not in card
+    restate(out, licence_of(ir.load("csfcube/sample").about))
+    assert (out / "README.md").read_text("utf-8") == before
+    wrong = irtoolkit(*export, "--push", HUB, "--licence", "none")
+    assert "no licence 'none'" in wrong.err
+
+
+@pytest.mark.parametrize("other", [("--doc", "title"), ("--query", "facet"), ("--split", "dev")])
+def test_texts_that_were_exported_before_are_not_published_for_others(
+    other: tuple[str, str], irtoolkit: Callable[..., Answer], tmp_path: Path
+) -> None:
+    export = ("export", "csfcube/sample", "beir", tmp_path / "out")
+    assert irtoolkit(*export).status == 0
+    answer = irtoolkit(*export, *other, "--push", HUB)
+    assert answer.status == 2
+    was = "test" if other[0] == "--split" else "default"
+    assert f"was exported with {other[0][2:]} {was}, not {other[1]}" in answer.err
