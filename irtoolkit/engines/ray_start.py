@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
 import socket
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,9 +18,12 @@ from irtoolkit.base.errors import InputError, needs_extra
 # Seconds that a head may take to answer.
 _PATIENCE = 10.0
 _PORT = 6379
-# Seconds between looks at the head, and without an answer until the cluster is given up: before Ray
-# itself would end this process, after a minute.
-_LOOK, _LOST = 5.0, 40.0
+# Exit status of commands on bad input.
+_STATUS = 2
+# Seconds between looks at the head; without an answer until the cluster is given up; and until the
+# process ends, if it still waits for Ray then: Ray itself would end it, after a minute and without
+# a word.
+_LOOK, _LOST, _END = 5.0, 30.0, 50.0
 # Ray says nothing that this package says in its own words: not that it retries a connection, nor
 # that it leaves the GPUs of a task without one as they are.
 _QUIET = {"RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
@@ -41,34 +44,52 @@ class Connection:
     head: tuple[str, int] | None
     ours: bool
     lost: bool = False
-    _looked: float = field(default_factory=time.monotonic, repr=False)
     _answered: float = field(default_factory=time.monotonic, repr=False)
+    _left: threading.Event = field(default_factory=threading.Event, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.ours and self.head is not None:
+            threading.Thread(target=self._watch, daemon=True).start()
 
     def check(self) -> None:
-        """Looks whether the head still answers, every few seconds at most.
+        """Looks whether the head has answered lately.
 
         Raises:
             InputError: it has not for a while.
         """
-        now = time.monotonic()
-        if self.head is None or now - self._looked < _LOOK:
-            return
-        self._looked = now
-        if _answers(*self.head):
-            self._answered = time.monotonic()
-        elif now - self._answered > _LOST:
+        if self._silence() > _LOST:
             self.lost = True
-            raise InputError(
-                f"the Ray cluster at {_shown(self.head)} no longer answers",
-                remedy="when it is up again, rerun the same command: finished parts are kept",
-            )
+            raise self._gone()
 
     def close(self) -> None:
         """Leaves the cluster; a Ray that was started for this ends."""
-        if self.lost:  # there is nothing to leave, and Ray would wait for it, at the end too
-            atexit.unregister(self.ray.shutdown)
-        elif self.ours:
+        if self.ours:
+            # With a lost cluster too: Python would crash at its end while Ray's threads run.
             self.ray.shutdown()
+        self._left.set()
+
+    def _silence(self) -> float:
+        """Seconds since the head has answered; 0 where nobody looks."""
+        watched = self.ours and self.head is not None
+        return time.monotonic() - self._answered if watched else 0.0
+
+    def _watch(self) -> None:
+        """Looks at the head every few seconds, in a thread: Ray's calls wait for a lost one."""
+        assert self.head is not None
+        while not self._left.wait(_LOOK):
+            if _answers(*self.head, patience=_LOOK):
+                self._answered = time.monotonic()
+            elif self._silence() > _END:
+                print(f"irtoolkit: {self._gone()}", file=sys.stderr, flush=True)
+                sys.stdout.flush()
+                os._exit(_STATUS)  # the thread that waits for Ray hears nothing else
+
+    def _gone(self) -> InputError:
+        assert self.head is not None
+        return InputError(
+            f"the Ray cluster at {_shown(self.head)} was lost: its head no longer answers",
+            remedy="when it is up again, rerun the same command: finished parts are kept",
+        )
 
 
 def connect(address: str | None, workers: int) -> Connection:
@@ -147,9 +168,9 @@ def _refuse_silent(address: str) -> None:
         )
 
 
-def _answers(host: str, port: int) -> bool:
+def _answers(host: str, port: int, patience: float = _PATIENCE) -> bool:
     try:
-        with socket.create_connection((host, port), timeout=_PATIENCE):
+        with socket.create_connection((host, port), timeout=patience):
             return True
     except OSError:
         return False

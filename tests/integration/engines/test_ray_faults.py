@@ -1,0 +1,80 @@
+"""Ray clusters that are lost, have other versions, or are none: one line each, exit status 2."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.waiting import PATIENCE, wait_for
+
+pytest.importorskip("ray", reason="Ray is not installed")
+
+# A command that maps while its head goes, or after. Its patience is short.
+COMMAND = """
+import sys
+import time
+from pathlib import Path
+
+from irtoolkit import cli
+from irtoolkit.commands import _engines, search
+from irtoolkit.engines import ray_start
+from irtoolkit.engines.engine import current
+
+ray_start._LOOK, ray_start._LOST, ray_start._END = 0.2, 1.0, 4.0
+address, when, folder = sys.argv[1:]
+ready, gone = Path(folder, "ready"), Path(folder, "gone")
+
+def stay(number):
+    while number and not gone.exists():
+        time.sleep(0.01)
+    time.sleep(3600 if number else 0)
+
+def execute(args):
+    results = current().map(stay, [0, 1, 1, 1])
+    next(results)
+    ready.touch()
+    if when == "before a map":
+        results.close()
+        while not gone.exists():
+            time.sleep(0.01)
+        results = current().map(str, [1])
+    print(list(results))
+
+search.configure, search.execute = _engines.add_engine, execute
+sys.exit(cli.main(["search", "--address", address]))
+"""
+
+
+@pytest.fixture
+def head(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A cluster of one node."""
+    from ray.cluster_utils import Cluster
+
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    small = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
+    made = Cluster(initialize_head=True, head_node_args=small)
+    yield made
+    made.shutdown()
+
+
+@pytest.mark.parametrize("when", ["within a map", "before a map"])
+def test_a_head_that_is_killed_is_one_line(when: str, head: Any, tmp_path: Path) -> None:
+    command = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, head.address, when, str(tmp_path)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    wait_for(lambda: (tmp_path / "ready").exists() or command.poll() is not None)
+    head.head_node.kill_gcs_server()
+    (tmp_path / "gone").touch()
+    out, said = command.communicate(timeout=PATIENCE)
+    assert (command.returncode, out) == (2, "")
+    assert said.count("\n") == 1
+    assert said.startswith("irtoolkit: the Ray cluster at ")
+    assert "was lost" in said and "rerun the same command" in said
