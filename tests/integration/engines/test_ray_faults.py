@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+import irtoolkit
+from irtoolkit.base.errors import InputError
+from irtoolkit.engines.ray import RayEngine
 from tests.waiting import PATIENCE, wait_for
 
 pytest.importorskip("ray", reason="Ray is not installed")
@@ -78,3 +81,28 @@ def test_a_head_that_is_killed_is_one_line(when: str, head: Any, tmp_path: Path)
     assert said.count("\n") == 1
     assert said.startswith("irtoolkit: the Ray cluster at ")
     assert "was lost" in said and "rerun the same command" in said
+
+
+def test_other_versions_are_one_line(head: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+
+    ours = ray.__version__.replace(".", r"\.")
+    with monkeypatch.context() as patch:
+        patch.setattr(ray, "__version__", "9.9.9")
+        with pytest.raises(InputError, match=rf"another version \(Ray: {ours}.*\(Ray: 9\.9\.9\)"):
+            RayEngine(address=head.address)
+    engine = RayEngine(address=head.address)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(irtoolkit, "__version__", "9.9.9")
+            with pytest.raises(InputError, match=r"node \S+ has irtoolkit .*, and this process 9\.9\.9"):
+                list(engine.map(str, [1]))
+        assert list(engine.map(str, [1])) == ["1"]
+    finally:
+        engine.close()
+
+
+def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(InputError, match=r"Ray is not installed \(pip install 'irtoolkit\[ray\]'\)"):
+        RayEngine(address="127.0.0.1:1")
