@@ -18,6 +18,8 @@ from irtoolkit.base.errors import InputError, needs_extra
 # Seconds that a head may take to answer.
 _PATIENCE = 10.0
 _PORT = 6379
+# How a client of HTTP/2, on which Ray's gRPC runs, opens (RFC 9113, 3.4): a preface and empty settings.
+_HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 # Exit status of commands on bad input.
 _STATUS = 2
 # Seconds between looks at the head; without an answer until the cluster is given up; and until the
@@ -156,7 +158,7 @@ def _head(ray: Any) -> tuple[str, int] | None:
 
 
 def _refuse_silent(address: str) -> None:
-    """Refuses an address where nothing answers, which Ray would wait for a minute."""
+    """Refuses an address where no Ray answers, which Ray would wait for a minute or more."""
     place = address.partition("://")[2] or address
     host, _, port = place.rpartition(":") if ":" in place else (place, "", str(_PORT))
     if not port.isdecimal():
@@ -166,12 +168,30 @@ def _refuse_silent(address: str) -> None:
             f"no Ray cluster answers at {_shown((host, int(port)))}",
             remedy="ray start --head starts one; ray status tells whether it is up",
         )
+    if not _speaks(host, int(port)):
+        raise InputError(
+            f"what answers at {_shown((host, int(port)))} is no Ray cluster",
+            remedy="give the port of ray start --head, 6379 by default, or ray:// and 10001",
+        )
 
 
 def _answers(host: str, port: int, patience: float = _PATIENCE) -> bool:
     try:
         with socket.create_connection((host, port), timeout=patience):
             return True
+    except OSError:
+        return False
+
+
+def _speaks(host: str, port: int) -> bool:
+    """Whether a server speaks HTTP/2, as Ray does: it greets with its settings, a frame of type 4."""
+    if os.environ.get("RAY_USE_TLS", "0") == "1":
+        return True
+    try:
+        with socket.create_connection((host, port), timeout=_PATIENCE) as connected:
+            connected.sendall(_HELLO)
+            with connected.makefile("rb") as answer:
+                return answer.read(4)[3:] == b"\x04"
     except OSError:
         return False
 

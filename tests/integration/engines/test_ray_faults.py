@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import pytest
 
 import irtoolkit
 from irtoolkit.base.errors import InputError
+from irtoolkit.engines import ray_start
 from irtoolkit.engines.ray import RayEngine
 from tests.waiting import PATIENCE, wait_for
 
@@ -95,7 +99,9 @@ def test_other_versions_are_one_line(head: Any, monkeypatch: pytest.MonkeyPatch)
     try:
         with monkeypatch.context() as patch:
             patch.setattr(irtoolkit, "__version__", "9.9.9")
-            with pytest.raises(InputError, match=r"node \S+ has irtoolkit .*, and this process 9\.9\.9"):
+            with pytest.raises(
+                InputError, match=r"node \S+ has irtoolkit .*, and this process 9\.9\.9"
+            ):
                 list(engine.map(str, [1]))
         assert list(engine.map(str, [1])) == ["1"]
     finally:
@@ -104,5 +110,33 @@ def test_other_versions_are_one_line(head: Any, monkeypatch: pytest.MonkeyPatch)
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(InputError, match=r"Ray is not installed \(pip install 'irtoolkit\[ray\]'\)"):
+    with pytest.raises(
+        InputError, match=r"Ray is not installed \(pip install 'irtoolkit\[ray\]'\)"
+    ):
         RayEngine(address="127.0.0.1:1")
+
+
+@pytest.mark.parametrize("says", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"", None])
+def test_what_is_no_ray_is_one_line(says: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_start, "_PATIENCE", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+        def answer() -> None:
+            for _ in range(2):
+                connected.append(server.accept()[0])
+                if says is not None:
+                    with suppress(OSError):  # the first only looks whether somebody answers
+                        connected[-1].sendall(says)
+                        connected[-1].shutdown(socket.SHUT_WR)
+
+        connected: list[socket.socket] = []
+        answering = threading.Thread(target=answer)
+        answering.start()
+        with pytest.raises(
+            InputError, match=rf"what answers at 127\.0\.0\.1:{port} is no Ray cluster"
+        ):
+            RayEngine(address=f"127.0.0.1:{port}")
+        answering.join()
+        for each in connected:
+            each.close()
