@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +9,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from irtoolkit.base.cores import cores
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.models.adapters import Adapter, Item
@@ -118,6 +118,6 @@ def _one_thread_each() -> Iterator[int]:
         before = torch.get_num_threads()
         torch.set_num_threads(1)
         try:
-            yield max(1, min(before, os.cpu_count() or 1))
+            yield max(1, min(before, cores()))
         finally:
             torch.set_num_threads(before)

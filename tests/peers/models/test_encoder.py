@@ -7,6 +7,7 @@ import logging
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from sentence_transformers.sentence_transformer.modules import (
     Transformer,
 )
 
+from irtoolkit.base.cores import THREADS
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import batches, presets
 from irtoolkit.models.batches import Batches
@@ -610,7 +612,7 @@ def test_batches_side_by_side_change_nothing(
     mean: Path, plain: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Many threads on one model and one tokenizer."""
-    monkeypatch.setattr(batches.os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(batches, "cores", lambda: 8)
     texts = [*TEXTS, LONG, *(f"{a} {b}" for a in WORDS for b in WORDS)]
     expected = SentenceTransformer(str(mean), device="cpu").encode(texts)
     before = torch.get_num_threads()
@@ -621,6 +623,27 @@ def test_batches_side_by_side_change_nothing(
             assert found == near(expected)
     finally:
         torch.set_num_threads(before)
+
+
+def test_workers_that_share_a_machine_start_their_share_of_threads(
+    plain: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(THREADS, "1")
+    before = torch.get_num_threads()
+    torch.set_num_threads(8)
+    started: list[int | None] = []
+
+    class Watched(ThreadPoolExecutor):
+        def __init__(self, count: int | None = None) -> None:
+            started.append(count)
+            super().__init__(count)
+
+    monkeypatch.setattr(batches, "ThreadPoolExecutor", Watched)
+    try:
+        vectors(plain, TEXTS, pooling="mean", batch_tokens=60)
+    finally:
+        torch.set_num_threads(before)
+    assert set(started) == {1}
 
 
 @pytest.mark.parametrize(("texts", "shown"), [(["one"], False), (["one", "two"], True)])
