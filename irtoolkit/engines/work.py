@@ -17,6 +17,8 @@ from irtoolkit.base.errors import InputError
 ATTEMPTS = 3
 # Results that are held for each worker: what comes early waits for what comes before it.
 HELD = 2
+# Characters of an item that errors show; of a longer one they show the number.
+_SHOWN = 40
 
 
 class Said(NamedTuple):
@@ -194,7 +196,8 @@ def _show(said: Said) -> None:
 def killed(items: Sequence[Any], number: int, times: int) -> InputError:
     """The error for a piece of work that workers die of."""
     shown = repr(items[number])
-    shown = shown if len(shown) <= 100 else f"{shown[:97]}..."
+    if len(shown) > _SHOWN:
+        shown = f"piece {number + 1} of {len(items)}"
     return InputError(
         f"a worker was killed, perhaps out of memory, {times} times while it worked on {shown}",
         remedy="give fewer --workers, so that each has more memory; finished parts are kept",

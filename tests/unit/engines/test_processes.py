@@ -18,7 +18,7 @@ import pytest
 from irtoolkit.base.errors import InputError
 from irtoolkit.engines.engine import current, using
 from irtoolkit.engines.processes import ProcessEngine
-from irtoolkit.engines.work import HELD
+from irtoolkit.engines.work import HELD, killed
 from tests.waiting import wait_for
 
 
@@ -135,6 +135,12 @@ def test_work_that_kills_its_workers_is_given_up_and_named(two: ProcessEngine) -
     with pytest.raises(InputError, match=r"killed, perhaps out of memory, 3 times .* on 2"):
         list(two.map(Fails(2), range(5)))
     assert list(two.map(square, range(5))) == [0, 1, 4, 9, 16]
+
+
+def test_a_long_item_that_kills_is_shown_by_its_number() -> None:
+    items = ["a", tuple(range(1000))]
+    assert killed(items, 0, 3).found.endswith("while it worked on 'a'")
+    assert killed(items, 1, 3).found.endswith("while it worked on piece 2 of 2")
 
 
 def test_an_input_error_arrives_as_it_was_raised(two: ProcessEngine) -> None:
