@@ -15,7 +15,6 @@ import argparse
 from typing import Any
 
 from irtoolkit.commands import note
-from irtoolkit.commands._engines import add_engine
 
 HELP = "pick the gold document and negatives for an N-way task"
 EXAMPLES = (
@@ -42,7 +41,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--queries", type=int, metavar="N", help="draw N of the queries; default: all queries"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of every draw; default: 0")
-    add_engine(parser)
 
 
 def execute(args: argparse.Namespace) -> None:
