@@ -45,9 +45,10 @@ _BEGIN, _END = "\ue000", "\ue001"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("index", metavar="INDEX")
     parser.add_argument(
-        "words", nargs="+", metavar=("INDEX", "TEXT"),
-        help="or several books and TEXT; default of TEXT: read from the terminal",
+        "text", metavar="TEXT", nargs="*",
+        help="after more books, if there are some; default: read from the terminal",
     )  # fmt: skip
     parser.add_argument(
         "-k", "--hits", type=int, default=10, metavar="N", action=AtLeastOne, help="default: 10"
@@ -70,7 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
-    places, text = _divided(args.words)
+    places, text = _divided([args.index, *args.text])
     index = _opened(places, args)
     if text is not None:
         _show(index, text, args)

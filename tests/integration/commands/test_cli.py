@@ -178,15 +178,15 @@ def test_examples_begin_with_their_own_command(name: str) -> None:
 
 
 def runnable() -> Iterator[str]:
-    """The examples that need no real release; some have tests of their own."""
+    """The examples that need no real release, server or hub; some have tests of their own."""
     real = {name for name in dataset_ids() if "/sample" not in name}
     for name, module in COMMANDS.items():
-        if name not in ("reproduce", "register", "nway", "convert"):
+        if name not in ("reproduce", "register", "nway", "convert", "serve"):
             yield from (
                 line
                 for line in module.EXAMPLES
                 if real.isdisjoint(shlex.split(line))
-                and not {"pools", "pools/*.json"} & set(line.split())
+                and not {"pools", "pools/*.json", "--push"} & set(line.split())
             )
 
 
@@ -194,6 +194,8 @@ def runnable() -> Iterator[str]:
 def test_every_example_runs_as_it_is_printed(irtoolkit: Command, line: str) -> None:
     Path("book.txt").write_text("Some birds cannot fly. For example, no penguin has ever tried.")
     Path("answers.jsonl.gz").write_bytes(gzip.compress(b'{"text": "Many can (e.g. owls)."}'))
+    for novel in ("novel.txt", "emma.txt", "shirley.txt"):
+        Path(novel).write_text("She refuses a proposal. They quarrel about money. It rains.")
     for made in COMMANDS["retrieve"].EXAMPLES:
         assert irtoolkit(*shlex.split(made)[1:]).status == 0
     words = shlex.split(line)[1:]
@@ -204,6 +206,8 @@ def test_every_example_runs_as_it_is_printed(irtoolkit: Command, line: str) -> N
     answer = irtoolkit(*args)
     assert answer.status == 0, answer.err
     outputs = [words[i + 1] for i, word in enumerate(words) if word in ("-o", "--per-query")]
+    if words[0] == "export" and "-o" not in words:
+        outputs += words[3:4]
     assert answer.out or outputs
     for name in outputs:
         assert Path(name).stat().st_size
