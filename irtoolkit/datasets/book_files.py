@@ -85,11 +85,27 @@ def read_books(paths: Sequence[StrPath]) -> list[Novel]:
 
 
 def _read(path: StrPath) -> Novel:
+    _refuse_documents(path)
     url = url_of(path)
     if url is None:
         return read_novel(path)
     # The copy of a file has another name than the file.
     return novel_of(local(url).read_bytes(), Path(name_of(url)).stem)
+
+
+def _refuse_documents(path: StrPath) -> None:
+    """Refuses a file of JSON lines or TREC documents whose name ends as that of a book."""
+    try:
+        with open(local(path), "rb") as raw:
+            start = raw.read(200).lstrip().lower()
+    except OSError:
+        return  # reading the book says why
+    if start.startswith((b'{"', b"[{", b"<doc>")):
+        raise InputError(
+            "a file of documents by its content, and a book by its name",
+            file=path,
+            remedy="documents are .jsonl, .tsv or .trec files: rename it",
+        )
 
 
 def _folder(path: StrPath) -> str:
