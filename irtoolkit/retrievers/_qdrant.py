@@ -115,14 +115,14 @@ class Collection:
             )
         return isinstance(payload[field], int)
 
-    def present(self, known: Filter, ids: list[str]) -> set[str]:
-        """Which of some documents it has."""
+    def present(self, known: Filter, ids: list[str], most: int) -> list[str]:
+        """The documents of the points that some documents have, of at most so many points."""
         points, _ = self._ask(
             lambda: self._client.scroll(
-                self.name, scroll_filter=known.of(ids), limit=len(ids), with_payload=True
+                self.name, scroll_filter=known.of(ids), limit=most, with_payload=True
             )
         )
-        return {id_of(point, known) for point in points}
+        return [id_of(point, known) for point in points]
 
     def refuse_width(self, width: int, model: str, similarity: str | None) -> None:
         """Refuses vectors, or a similarity, that are not the collection's."""

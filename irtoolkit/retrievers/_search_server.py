@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from irtoolkit.base.errors import InputError
@@ -100,8 +101,8 @@ class SearchServer(ServerRetriever):
         self._refuse_fields(there, api)
         if contents is None:
             refuse_absent(
-                task, api.where, lambda ids: self._present(api, ids), blank_too=bool(self.model),
-                step=min(there.window, CHUNK),
+                task, api.where, partial(self._present, api), blank_too=bool(self.model),
+                step=max(1, min(there.window - 1, CHUNK)),
             )  # fmt: skip
         search = Search(self, api, there)
 
@@ -226,11 +227,11 @@ class SearchServer(ServerRetriever):
         note = {"_meta": {"irtoolkit": contents.note(False)}}
         return {**note, "properties": properties}, {"index": settings}
 
-    def _present(self, api: SearchApi, ids: list[str]) -> set[str]:
-        """Which of some documents the index has."""
+    def _present(self, api: SearchApi, ids: list[str], most: int) -> list[str]:
+        """The ids of the rows that some documents have in the index, of at most so many rows."""
         query = {"bool": {"filter": [self.filter(ids)]}}
-        found = api.search([{**self.asking(len(ids)), "query": query}])[0]
-        return {doc_id for doc_id, _ in pairs_of(found, self.id_field)}
+        found = api.search([{**self.asking(most), "query": query}])[0]
+        return [doc_id for doc_id, _ in pairs_of(found, self.id_field)]
 
     def filter(self, ids: list[str]) -> dict[str, Any]:
         """The documents with some ids."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -70,10 +71,16 @@ class Candidates:
             most: documents that are ranked at most.
             where: the index, for messages.
             rest: the score of candidates that were not found; None where they are not ranked.
+
+        Raises:
+            InputError: a document is found twice, or is none of the candidates.
         """
         rows = []
         for pairs in found:
             places = self.places([doc_id for doc_id, _ in pairs], where)
+            if len(set(places.tolist())) < len(places):
+                [(twice, times)] = Counter(doc_id for doc_id, _ in pairs).most_common(1)
+                raise _repeated(twice, times, where)
             scores = np.array([score for _, score in pairs], np.float64)
             if rest is not None and len(places) < min(most, len(self.ids)):
                 left = np.ones(len(self.ids), bool)
@@ -90,29 +97,40 @@ class Candidates:
         return Hits(*made)
 
 
+def _repeated(doc_id: str, times: int, where: str) -> InputError:
+    return InputError(
+        f"id {doc_id} is there {times:,} times in {where}",
+        remedy="name an index with one row for each document, or another field of ids",
+    )
+
+
 def refuse_absent(
     task: Task,
     where: str,
-    present: Callable[[list[str]], set[str]],
+    present: Callable[[list[str], int], list[str]],
     *,
     blank_too: bool,
     step: int = CHUNK,
 ) -> None:
-    """Refuses an index that lacks a candidate.
+    """Refuses an index that lacks a candidate, or has one more than once.
 
     Args:
         task: whose candidates.
         where: the index, for messages.
-        present: which of some ids the index has.
+        present: the ids of the rows that some ids have in the index, of at most so many rows.
         blank_too: whether it has to hold documents without text, too.
-        step: how many ids `present` takes at once.
+        step: one less than the most rows that `present` gives.
     """
     with tqdm(
         total=len(task.doc_ids), desc="checking ids", unit="document", disable=None, leave=None
     ) as bar:
         for start in range(0, len(task.doc_ids), step):
             asked = task.doc_ids[start : start + step].tolist()
-            there = present(asked)
+            rows = present(asked, len(asked) + 1)  # one more shows that an id is there twice
+            there = Counter(rows)
+            if len(there) < len(rows):
+                [(twice, _)] = there.most_common(1)
+                raise _repeated(twice, len(present([twice], step + 1)), where)
             bar.update(len(asked))
             absent = [start + at for at, doc_id in enumerate(asked) if doc_id not in there]
             for at in absent:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
@@ -89,8 +90,8 @@ class Qdrant(ServerRetriever):
         field = "id" if contents is not None else self.id_field
         known = Filter(field, ours=contents is not None, number=collection.has_numbers(field))
         if contents is None:
-            present = collection.present
-            refuse_absent(task, collection.where, lambda ids: present(known, ids), blank_too=True)
+            present = partial(collection.present, known)
+            refuse_absent(task, collection.where, present, blank_too=True)
         search = _Search(self, collection, known)
 
         def ask(other: Task) -> Scorer:

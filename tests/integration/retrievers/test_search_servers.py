@@ -303,6 +303,14 @@ def test_names_that_are_not_there_are_refused_with_near_ones(server: SearchServe
     assert "all is the name of 2 indexes" in refusal(server, index="all")
 
 
+def test_an_index_with_several_rows_of_a_document_is_refused(server: SearchServer) -> None:
+    """As one of passages, which have the id of their document."""
+    rows = {f"{d}-{n}": {"body": text, "docno": d} for d, text in DOCS.items() for n in "123"}
+    server.add("papers", {row: one for row, one in rows.items() if one["body"]}, TEXT)
+    said = refusal(server)
+    assert re.search(r"id d\d is there 3 times in the index papers on", said), said
+
+
 def test_other_documents_are_refused(server: SearchServer) -> None:
     foreign(server)
     assert "document d1 of texts is not in" in refusal(server, id_field="_id")

@@ -167,6 +167,19 @@ def test_a_collection_of_others_is_searched_by_its_ids(
         ir.retrieve(fewer, "qdrant", **settings)
 
 
+def test_a_collection_with_several_points_of_a_document_is_refused(
+    folder: str, model: dict[str, Any]
+) -> None:
+    """As those of passages, which have the id of their document."""
+    points = [
+        models.PointStruct(id=n, vector=[1.0, n + 1.0], payload={"docno": list(DOCS)[n // 3]})
+        for n in range(3 * len(DOCS))
+    ]
+    foreign(folder, points)
+    with pytest.raises(InputError, match=r"id d\d is there 3 times in the collection theirs"):
+        ir.retrieve(dataset(), "qdrant", path=folder, index="theirs", id_field="docno", **model)
+
+
 def test_the_record_names_the_collection(
     folder: str, model: dict[str, Any], tmp_path: Path
 ) -> None:
