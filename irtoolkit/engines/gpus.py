@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from functools import cache
+from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 _DRIVER = Path("/proc/driver/nvidia/gpus")
 
@@ -12,8 +16,31 @@ def visible_gpus() -> list[str]:
     """What CUDA_VISIBLE_DEVICES may name: the GPUs that this process may use."""
     given = os.environ.get("CUDA_VISIBLE_DEVICES")
     if given is not None:
-        return [name for name in given.split(",") if name.strip()]
+        names = [name.strip() for name in given.split(",")]
+        # CUDA reads them up to the first that names none, such as -1.
+        return list(takewhile(lambda name: name and not name.startswith("-"), names))
     try:
         return [str(number) for number in range(len(list(_DRIVER.iterdir())))]
     except OSError:
         return []
+
+
+def granted(ray: Any, gpus: float) -> float:
+    """The GPUs to ask a Ray cluster for: what nobody has would be waited for without end.
+
+    Args:
+        ray: the module, joined to the cluster.
+        gpus: GPUs that each piece of work needs, where there are any.
+    """
+    if not gpus or ray.cluster_resources().get("GPU"):
+        return gpus
+    if visible_gpus():
+        _say_none()
+    return 0.0
+
+
+@cache
+def _say_none() -> None:
+    logging.getLogger(__name__).warning(
+        "the Ray cluster has no GPU, unlike this machine: its workers compute on CPUs"
+    )

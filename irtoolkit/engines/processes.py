@@ -8,6 +8,7 @@ import pickle
 import signal
 import sys
 import threading
+import time
 import types
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +19,15 @@ from typing import Any, TypeVar
 from irtoolkit.base.cores import THREADS, cores
 from irtoolkit.base.progress import QUIET
 from irtoolkit.engines.local import LocalEngine
-from irtoolkit.engines.work import ATTEMPTS, HELD, Reporter, in_order, killed, pack, perform
+from irtoolkit.engines.work import (
+    ATTEMPTS,
+    HELD,
+    Reporter,
+    WorkerKilledError,
+    in_order,
+    pack,
+    perform,
+)
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -27,6 +36,8 @@ R = TypeVar("R")
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS",
 )  # fmt: skip
+# What a worker sends when it has received a piece.
+_RECEIVED = b""
 # Seconds in which idle workers end by themselves.
 _PATIENCE = 5.0
 
@@ -64,34 +75,49 @@ class ProcessEngine:
             return
         self._mapping = True
         try:
-            pool = _Pool(self._workers, self._count, work, items, gpus > 0)
+            pool = _Pool(self._workers, self._count, work, items)
             ahead = HELD * self._count
             for outcome in in_order(len(items), pool, running=self._count, held=ahead):
                 yield self._reporter.value(outcome)
         finally:
             # An error or Ctrl-C leaves workers that are at something which nobody waits for.
-            for worker in [worker for worker in self._workers if worker.number is not None]:
-                self._workers.remove(worker)
-                worker.kill()
+            self._end_busy()
             self._mapping = False
 
     def close(self) -> None:
         """Ends the workers."""
+        self._end_busy()  # of a map that nobody reads any more
         for worker in self._workers:
             worker.leave()
+        last = time.monotonic() + _PATIENCE
         for worker in self._workers:
-            worker.process.join(_PATIENCE)
+            worker.process.join(max(0.0, last - time.monotonic()))
             worker.kill()
         self._workers.clear()
 
+    def _end_busy(self) -> None:
+        busy = [worker for worker in self._workers if worker.number is not None]
+        for worker in busy:
+            worker.process.kill()
+        for worker in busy:
+            self._workers.remove(worker)
+            worker.kill()
+
 
 class _Worker:
-    """A process, and the number of the piece that it is at."""
+    """A process.
+
+    Attributes:
+        number: of the piece that it is at, or None.
+        begun: whether it has received that piece.
+        served: whether it has done one before.
+    """
 
     def __init__(self, place: int, count: int) -> None:
         self.place = place
         self.number: int | None = None
         self.knows = ""
+        self.begun = self.served = False
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(
@@ -104,7 +130,7 @@ class _Worker:
     def send(self, key: str, packed: bytes, number: int, item: Any) -> None:
         """Gives it a piece of work. One that has died takes it too, and does nothing."""
         message = pickle.dumps((key, None if self.knows == key else packed, item))
-        self.number, self.knows = number, key
+        self.number, self.knows, self.begun = number, key, False
         with suppress(OSError):
             self.pipe.send_bytes(message)
 
@@ -124,15 +150,18 @@ class _Pool:
     """The workers at one `map`."""
 
     def __init__(
-        self, workers: list[_Worker], count: int, work: Callable[[Any], Any], items: Sequence[Any],
-        gpus: bool,
-    ) -> None:  # fmt: skip
+        self, workers: list[_Worker], count: int, work: Callable[[Any], Any], items: Sequence[Any]
+    ) -> None:
         self._workers, self._count, self._items = workers, count, items
         self._key, self._packed = uuid.uuid4().hex, pack(work)
         self._deaths: dict[int, int] = {}
 
     def start(self, number: int) -> None:
         """Gives a piece to an idle worker, of which there is one or room for one."""
+        for dead in [each for each in self._workers if not each.process.is_alive()]:
+            if dead.number is None:
+                self._workers.remove(dead)
+                dead.kill()
         worker = next((worker for worker in self._workers if worker.number is None), None)
         if worker is None:
             taken = {worker.place for worker in self._workers}
@@ -161,15 +190,20 @@ class _Pool:
         try:
             if worker.pipe.poll():  # what it has sent before it died counts
                 outcome = worker.pipe.recv_bytes()
-                worker.number = None
+                if outcome == _RECEIVED:
+                    worker.begun = True
+                    return []
+                worker.number, worker.served = None, True
                 return [(number, outcome)]
         except (EOFError, OSError):
             pass
         self._workers.remove(worker)
         worker.kill()
-        self._deaths[number] = self._deaths.get(number, 0) + 1
-        if self._deaths[number] >= ATTEMPTS:
-            raise killed(self._items, number, ATTEMPTS)
+        # One that was killed while it had nothing to do did not die of this piece.
+        if worker.begun or not worker.served:
+            self._deaths[number] = self._deaths.get(number, 0) + 1
+        if self._deaths.get(number, 0) >= ATTEMPTS:
+            raise WorkerKilledError(self._items, number, ATTEMPTS)
         self.start(number)
         return []
 
@@ -189,7 +223,8 @@ def _surroundings(place: int, count: int) -> dict[str, str]:
     }
     gpus = visible_gpus()
     if len(gpus) > 1:
-        found["CUDA_VISIBLE_DEVICES"] = gpus[place % len(gpus)]
+        # The one that it sees is the first there.
+        found |= {"CUDA_VISIBLE_DEVICES": gpus[place % len(gpus)], "LOCAL_RANK": "0"}
     return found
 
 
@@ -221,6 +256,7 @@ def _serve(pipe: connection.Connection, surroundings: dict[str, str]) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     work: Any = None
     while message := _received(pipe):
+        pipe.send_bytes(_RECEIVED)
         key, packed, item = pickle.loads(message)
         work = packed or work
         pipe.send_bytes(perform(key, work, item))

@@ -14,9 +14,18 @@ from irtoolkit.base.cores import THREADS, cores
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.progress import QUIET
 from irtoolkit.engines import work as working
+from irtoolkit.engines.gpus import granted
 from irtoolkit.engines.local import LocalEngine
 from irtoolkit.engines.ray_start import connect
-from irtoolkit.engines.work import ATTEMPTS, HELD, Outcome, Reporter, in_order, killed, pack
+from irtoolkit.engines.work import (
+    ATTEMPTS,
+    HELD,
+    Outcome,
+    Reporter,
+    WorkerKilledError,
+    in_order,
+    pack,
+)
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -94,7 +103,11 @@ class _Pool:
         self._packed = self._ray.put(np.frombuffer(pack(work), np.uint8))
         # A worker with a GPU would otherwise end with each task, and its model with it.
         task = self._ray.remote(
-            num_cpus=1, num_gpus=gpus, max_calls=0, max_retries=ATTEMPTS - 1, retry_exceptions=False
+            num_cpus=1,
+            num_gpus=granted(self._ray, gpus),
+            max_calls=0,
+            max_retries=ATTEMPTS - 1,
+            retry_exceptions=False,
         )(_perform)
         self._task = task
         self._driver = _Driver(irtoolkit.__version__, _environment())
@@ -124,7 +137,7 @@ class _Pool:
         try:
             found: bytes = self._ray.get(reference)
         except died:
-            raise killed(self._items, number, ATTEMPTS) from None
+            raise WorkerKilledError(self._items, number, ATTEMPTS) from None
         except exceptions.RayError as error:
             raise _explained(error) from None
         return found

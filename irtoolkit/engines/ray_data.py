@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.engines.gpus import granted
+from irtoolkit.engines.work import pack, unpack
 
 # Bytes of items that are in the cluster's object store at once. Each time, actors begin anew.
 _WINDOW = 1 << 30
@@ -29,12 +31,13 @@ def mapped(
     """
     import ray
 
-    gpus = gpus if ray.cluster_resources().get("GPU") else 0.0
+    gpus = granted(ray, gpus)
+    packed = pack(prepare)
     with _quiet():
         for blocks in _windows(items):
             data = ray.data.from_arrow_refs(blocks).map_batches(
                 _Actor,
-                fn_constructor_args=(prepare,),
+                fn_constructor_args=(packed,),
                 batch_size=None,
                 batch_format="pyarrow",
                 compute=ray.data.ActorPoolStrategy(
@@ -92,8 +95,8 @@ def _results(data: Any) -> Iterator[tuple[int, bytes]]:
 class _Actor:
     """A worker; it prepares when the first item comes, so that what fails then is reported."""
 
-    def __init__(self, prepare: Callable[[], Callable[[bytes], bytes]]) -> None:
-        self._prepare = prepare
+    def __init__(self, packed: bytes) -> None:
+        self._packed = packed
         self._work: Callable[[bytes], bytes] | None = None
 
     def __call__(self, batch: Any) -> Any:
@@ -103,7 +106,7 @@ class _Actor:
         failed: list[str | None] = []
         for item in batch["item"].to_pylist():
             try:
-                self._work = self._work or self._prepare()
+                self._work = self._work or unpack(self._packed)()
                 made.append(self._work(item))
                 failed.append(None)
             except InputError as error:

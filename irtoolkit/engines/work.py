@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
+import os
 import pickle
+import tempfile
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 from irtoolkit.base.errors import InputError
@@ -44,8 +47,10 @@ class Outcome:
     said: list[Said] = field(default_factory=list)
 
 
-def pack(work: Callable[[Any], Any]) -> bytes:
+def pack(work: Callable[..., Any]) -> bytes:
     """A function or a callable object as bytes; functions of a notebook or script too.
+
+    Relative paths in it mean the same for whoever unpacks it: see `unpack`.
 
     Raises:
         InputError: it has something that only this process has, such as an open file.
@@ -53,13 +58,50 @@ def pack(work: Callable[[Any], Any]) -> bytes:
     import cloudpickle
 
     try:
-        packed: bytes = cloudpickle.dumps(work, protocol=pickle.HIGHEST_PROTOCOL)
+        packed: bytes = cloudpickle.dumps((_Folder(os.getcwd()), work), pickle.HIGHEST_PROTOCOL)
     except (TypeError, pickle.PicklingError, AttributeError, ValueError) as error:
         raise InputError(
             f"{type(work).__name__} cannot be sent to other processes: {error}",
             remedy="--engine local works in this one",
         ) from error
     return packed
+
+
+def unpack(packed: Any) -> Any:
+    """The work that `pack` was given. This process works in the packing process's folder from now on.
+
+    On a machine without that folder it works in an empty one, where no relative path leads anywhere.
+    """
+    return pickle.loads(packed)[1]
+
+
+@dataclass
+class _Folder:
+    """A working folder: who unpickles it, enters it, before what comes after it is unpickled."""
+
+    path: str
+
+    def __reduce__(self) -> Any:
+        return _entered, (self.path,)
+
+
+# The folder of the driver that this machine lacks.
+_lacking = ""
+
+
+def _entered(path: str) -> None:
+    global _lacking
+    try:
+        os.chdir(path)
+        _lacking = ""
+    except OSError:
+        os.chdir(_empty())
+        _lacking = path
+
+
+@cache
+def _empty() -> str:
+    return tempfile.mkdtemp(prefix="irtoolkit-empty-")
 
 
 # The work that this worker has done last, by its number: models and indexes stay loaded with it.
@@ -80,7 +122,7 @@ def perform(key: str, packed: Any, item: Any, where: str = "") -> bytes:
         try:
             if _last is None or _last[0] != key:
                 _last = None  # its memory is free before the next one loads
-                _last = key, pickle.loads(packed)
+                _last = key, unpack(packed)
             outcome = Outcome(_last[1](item))
         except Exception as error:  # whatever a piece of work raises belongs to the driver
             outcome = Outcome(error=_portable(error, where))
@@ -96,7 +138,9 @@ def _portable(error: Exception, where: str) -> Exception:
     """An error that arrives as it is; of one that cannot be sent, its type and its message."""
     if isinstance(error, InputError):
         if where:
-            found = f"{error.found}, {where}"
+            # Relative paths lead nowhere there.
+            lacks = f", which has no folder {_lacking}" if _lacking else ""
+            found = f"{error.found}, {where}{lacks}"
             return InputError(found, file=error.file, line=error.line, remedy=error.remedy)
         return error
     trace = "".join(traceback.format_exception(error))
@@ -193,12 +237,19 @@ def _show(said: Said) -> None:
         warnings.warn_explicit(said.text, said.level, said.name, 1)
 
 
-def killed(items: Sequence[Any], number: int, times: int) -> InputError:
-    """The error for a piece of work that workers die of."""
-    shown = repr(items[number])
-    if len(shown) > _SHOWN:
-        shown = f"piece {number + 1} of {len(items)}"
-    return InputError(
-        f"a worker was killed, perhaps out of memory, {times} times while it worked on {shown}",
-        remedy="give fewer --workers, so that each has more memory; finished parts are kept",
-    )
+class WorkerKilledError(InputError):
+    """The error for a piece of work that workers die of.
+
+    Attributes:
+        number: of the piece among the items of its `map`.
+    """
+
+    def __init__(self, items: Sequence[Any], number: int, times: int) -> None:
+        self.number = number
+        shown = repr(items[number])
+        if len(shown) > _SHOWN:
+            shown = f"piece {number + 1} of {len(items)}"
+        super().__init__(
+            f"a worker was killed, perhaps out of memory, {times} times while it worked on {shown}",
+            remedy="give fewer --workers, so that each has more memory; finished parts are kept",
+        )

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.engines.engine import current
+from irtoolkit.engines.work import WorkerKilledError
 from irtoolkit.ranking.produce import Ranked, rank_dataset, ranks_wanted
+from irtoolkit.ranking.sent import SentSystem
 from irtoolkit.ranking.systems import System
 from irtoolkit.retrievers.engine import Ranking
+
+# The ranking of a job, or why there is none, and the seconds that it took.
+_Made = tuple[Ranking | InputError, float]
 
 
 @dataclass(frozen=True)
@@ -22,12 +27,14 @@ class RunJob:
     Attributes:
         path: where it goes.
         dataset, system, depth: see `irtoolkit.ranking.produce.produce`.
+        sent: the system as a worker takes it.
     """
 
     path: Path
     dataset: Dataset
     system: System
     depth: int | None
+    sent: SentSystem | None = None
 
     def __repr__(self) -> str:
         return f"{self.system.name} on {self.dataset.id}"
@@ -44,13 +51,14 @@ class RunsAhead:
     """
 
     def __init__(self, jobs: Sequence[RunJob]) -> None:
-        engine = current()
-        self._left = list(jobs) if 1 < engine.workers <= len(jobs) else []
+        self._engine = current()
+        self._left = list(jobs) if 1 < self._engine.workers <= len(jobs) else []
         devices = {job.system.retriever.computed().get("device", "cpu") for job in self._left}
-        gpus = float(bool(devices - {"cpu"}))
-        self._made: Iterator[tuple[Ranking | InputError, float]] = (
-            engine.map(make, tuple(self._left), gpus=gpus) if self._left else iter(())
-        )
+        self._gpus = float(bool(devices - {"cpu"}))
+        # The jobs that workers were last given, and what they make of them; None after a failure.
+        self._given: list[RunJob] = []
+        self._made: Iterator[_Made] | None = None
+        self._failed: dict[Path, InputError] = {}
 
     def of(self, path: Path) -> Ranked | None:
         """What gives the ranking of the run of a path; None of one that is not made ahead."""
@@ -59,8 +67,8 @@ class RunsAhead:
 
         def ranked() -> tuple[Ranking, float]:
             while True:  # a row that failed on one group is not run on the next
-                found, seconds = next(self._made)
-                if self._left.pop(0).path == path:
+                job, (found, seconds) = self._next()
+                if job.path == path:
                     break
             if isinstance(found, InputError):
                 raise found
@@ -68,14 +76,47 @@ class RunsAhead:
 
         return ranked
 
+    def _next(self) -> tuple[RunJob, _Made]:
+        """The next job, and what came of it; one that workers die of does not end the others."""
+        job, made = self._taken()
+        if not self._left and self._made is not None:
+            next(self._made, None)  # ends the map: the workers are free for others
+        return job, made
 
-def make(job: RunJob) -> tuple[Ranking | InputError, float]:
+    def _taken(self) -> tuple[RunJob, _Made]:
+        while self._left[0].path not in self._failed:
+            if self._made is None:
+                self._given = [job for job in self._left if job.path not in self._failed]
+                self._made = self._engine.map(make, list(map(_sent, self._given)), gpus=self._gpus)
+            try:
+                made = next(self._made)
+            except WorkerKilledError as error:
+                self._made = None
+                self._failed[self._given[error.number].path] = error
+            except InputError as error:  # of the engine itself, which may have recovered by then
+                self._made = None
+                return self._left.pop(0), (error, 0.0)
+            else:
+                return self._left.pop(0), made
+        job = self._left.pop(0)
+        return job, (self._failed.pop(job.path), 0.0)
+
+
+def _sent(job: RunJob) -> RunJob:
+    try:
+        return replace(job, sent=SentSystem.of(job.system))
+    except InputError:  # its files are not here; who makes the run says so
+        return job
+
+
+def make(job: RunJob) -> _Made:
     """The ranking of a job and the seconds that it took; an error is no reason to end the others."""
     started = time.monotonic()
-    relevant = ranks_wanted(job.dataset, job.system, job.depth)
     try:
+        system = job.system if job.sent is None else job.sent.here()
+        relevant = ranks_wanted(job.dataset, system, job.depth)
         found: Ranking | InputError = rank_dataset(
-            job.dataset, job.system, depth=job.depth, relevant=relevant, progress=False
+            job.dataset, system, depth=job.depth, relevant=relevant, progress=False
         )
     except InputError as error:
         found = error

@@ -20,6 +20,7 @@ from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.engines.engine import current
 from irtoolkit.measures.traits import traits
 from irtoolkit.ranking.decided import fingerprint, made_of
+from irtoolkit.ranking.sent import SentSystem
 from irtoolkit.ranking.systems import System, TaskSettings, find_system
 from irtoolkit.retrievers.engine import rank_and_locate
 from irtoolkit.scoring.evaluation import parse_measures
@@ -157,7 +158,11 @@ class _Bench:
         if len(systems) < engine.workers:
             return map(self.figures, systems)
         devices = {made.retriever.computed().get("device", "cpu") for made in systems}
-        return engine.map(self.figures, systems, gpus=float(bool(devices - {"cpu"})))
+        sent = [SentSystem.of(made) for made in systems]
+        return engine.map(self._there, sent, gpus=float(bool(devices - {"cpu"})))
+
+    def _there(self, sent: SentSystem) -> dict[str, float]:
+        return self.figures(sent.here())
 
     def figures(self, made: System) -> dict[str, float]:
         """The figures of a system."""

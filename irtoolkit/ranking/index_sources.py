@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import socket
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from irtoolkit.engines.engine import current
 from irtoolkit.indexes import writer
 from irtoolkit.indexes.manifest import Source
 from irtoolkit.indexes.parallel import by_workers
+from irtoolkit.retrievers.sent import Sent
 from irtoolkit.retrievers.texts import BLOCK_DOCS, text_batches
 
 # Documents that are read at once, and characters from which on they make a block.
@@ -86,13 +87,16 @@ class MadeBy:
     Attributes:
         retriever: a `Retriever` that keeps indexes.
         memory: bytes that a shard may take while it is made.
+        sent: the retriever on its way to workers.
     """
 
     retriever: Any
     memory: int
+    sent: Sent | None = field(default=None, repr=False)
 
     def __call__(self) -> writer.ShardMaker:
-        made: writer.ShardMaker = self.retriever.kept().maker(self.memory)
+        retriever: Any = self.retriever if self.sent is None else self.sent.here()
+        made: writer.ShardMaker = retriever.kept().maker(self.memory)
         return made
 
 
@@ -107,6 +111,7 @@ def put(
     if current().workers > 1 and reading.total is not None:
         gpus = float(make.retriever.computed().get("device", "cpu") != "cpu")
         entries = by_workers(gpus)
+        make = replace(make, sent=Sent.of(make.retriever))
     writer.put(target, reading, make, progress=progress, entries=entries)
 
 

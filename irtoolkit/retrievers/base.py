@@ -163,6 +163,10 @@ class Retriever:
         """What decides the scores and is known only where they are made: device and precision."""
         return {}
 
+    def pinned(self) -> Self:
+        """The retriever with what `computed` says as settings, for workers that would choose otherwise."""
+        return self
+
     def on(self, lang: str | None) -> Self:
         """The retriever with the settings that it takes by default for texts in a language."""
         return self

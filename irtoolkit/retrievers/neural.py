@@ -57,6 +57,14 @@ class Neural(Retriever):
         precision = loading.chosen_precision(self.precision, device)
         return {"device": device.partition(":")[0], "precision": precision}
 
+    def pinned(self) -> Self:
+        computed = self.computed()
+        if "precision" not in computed:
+            return self
+        # Of a process with a GPU, each worker takes its own GPU.
+        device = "cpu" if computed["device"] == "cpu" else self.device
+        return replace(self, precision=computed["precision"], device=device)
+
     def preset(self) -> presets.Preset:
         """What is known of the model, with the weights that are to be taken."""
         return presets.find_preset(self.model, self.weights)

@@ -17,6 +17,7 @@ from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.listing import Found, Listing, Locator, Rows
 from irtoolkit.retrievers.ordering import Ties
 from irtoolkit.retrievers.parts import Part, Ranker
+from irtoolkit.retrievers.sent import Sent
 from irtoolkit.retrievers.task import Group, Task
 
 # Bundles for each worker: a node that is slower than others does fewer of them.
@@ -52,12 +53,18 @@ class RankParts:
     names: Ints
     ties: Ties
     depth: int | None
+    _sent: Sent = field(init=False, repr=False)
     _ranker: Ranker | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        self._sent = Sent.of(self.retriever)
+        self.retriever = self._sent.retriever
 
     def __call__(self, parts: Sequence[Part]) -> Ranked:
         if self._ranker is None:
-            with _unheard(self.retriever.leaves_on_disk()):
-                self._ranker = Ranker(self.task, self.retriever.scorer(self.task))
+            retriever = self._sent.here()
+            with _unheard(retriever.leaves_on_disk()):
+                self._ranker = Ranker(self.task, retriever.scorer(self.task))
         groups = tuple(self._group(part) for part in parts)
         here = replace(self.task, groups=groups)
         listing = Listing(here, self.names, self.ties, self.depth)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.engines.engine import using
-from irtoolkit.engines.work import pack
+from irtoolkit.engines.work import pack, unpack
 from irtoolkit.indexes.merged import Part, merged
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.top_documents import TopDocuments
@@ -77,7 +77,7 @@ class Sent:
         done = {}
         for number in [*order, *order[:2]]:
             item = pickle.loads(pickle.dumps(items[number]))
-            done[number] = pickle.dumps(pickle.loads(packed)(item))
+            done[number] = pickle.dumps(unpack(packed)(item))
         yield from (pickle.loads(done[number]) for number in range(len(items)))
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,9 +18,11 @@ from typing import Any
 import pytest
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.engines import processes, work
 from irtoolkit.engines.engine import current, using
+from irtoolkit.engines.gpus import visible_gpus
 from irtoolkit.engines.processes import ProcessEngine
-from irtoolkit.engines.work import HELD, killed
+from irtoolkit.engines.work import HELD, WorkerKilledError
 from tests.waiting import wait_for
 
 
@@ -139,8 +143,116 @@ def test_work_that_kills_its_workers_is_given_up_and_named(two: ProcessEngine) -
 
 def test_a_long_item_that_kills_is_shown_by_its_number() -> None:
     items = ["a", tuple(range(1000))]
-    assert killed(items, 0, 3).found.endswith("while it worked on 'a'")
-    assert killed(items, 1, 3).found.endswith("while it worked on piece 2 of 2")
+    assert WorkerKilledError(items, 0, 3).found.endswith("while it worked on 'a'")
+    assert WorkerKilledError(items, 1, 3).found.endswith("while it worked on piece 2 of 2")
+
+
+def test_a_death_without_work_does_not_count_against_the_next_piece() -> None:
+    engine = ProcessEngine(3)
+    ready = list(engine.map(place, range(3)))
+    pids = {pid for pid, _ in ready} | {worker.process.pid for worker in engine._workers}
+    for pid in pids:
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+    assert list(engine.map(square, range(3))) == [0, 1, 4]
+    engine.close()
+
+
+def test_a_served_worker_that_dies_as_it_is_given_work_is_replaced() -> None:
+    """As often as it takes: it has not received the piece, so it did not die of it."""
+    engine = ProcessEngine(4)
+    kept: list[Any] = []
+
+    def held(number: int) -> int:
+        time.sleep(0.1)
+        return number
+
+    assert list(engine.map(held, range(4))) == list(range(4))
+    kept = list(engine._workers)
+    assert len(kept) == 4
+    for worker in kept:  # stopped, they take what is sent and never receive it
+        assert worker.process.pid is not None
+        os.kill(worker.process.pid, signal.SIGSTOP)
+    found: list[int] = []
+    taking = threading.Thread(target=lambda: found.extend(engine.map(square, [5])))
+    taking.start()
+    for worker in kept:
+        wait_for(lambda worker=worker: worker.number is not None)  # type: ignore[misc]
+        assert worker.process.pid is not None
+        os.kill(worker.process.pid, signal.SIGKILL)
+    taking.join()
+    assert found == [25]
+    engine.close()
+
+
+def test_a_close_ends_busy_workers_at_once(tmp_path: Path) -> None:
+    def busy(number: int) -> int:
+        (tmp_path / f"{number}").touch()
+        if number:
+            signal.pause()
+        return number
+
+    engine = ProcessEngine(3)
+    results = engine.map(busy, range(3))
+    assert next(results) == 0
+    wait_for(lambda: len(list(tmp_path.iterdir())) == 3)
+    joined: list[float | None] = []
+    for worker in engine._workers:
+        if worker.number is not None:
+            # Patience is for workers that end by themselves.
+            worker.leave = lambda: joined.append(1.0)  # type: ignore[method-assign]
+    engine.close()
+    assert not joined
+    assert not engine._workers
+
+
+def test_relative_paths_are_those_of_the_driver(
+    two: ProcessEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "stats.txt").write_text("here")
+    list(two.map(square, range(2)))  # workers are there already
+    monkeypatch.chdir(tmp_path)
+    assert set(two.map(lambda _: Path("stats.txt").read_text(), range(4))) == {"here"}
+
+
+def test_without_the_drivers_folder_relative_paths_lead_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "stats.txt").write_text("another machine's")
+    monkeypatch.setattr(work, "_last", None)
+    monkeypatch.setattr(work, "_lacking", "")
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+
+    def read(_: int) -> str:
+        if not Path("stats.txt").exists():
+            raise InputError("no stats.txt")
+        return Path("stats.txt").read_text()
+
+    packed = work.pack(read)
+    os.chdir(tmp_path)
+    gone.rmdir()
+    outcome = pickle.loads(work.perform("a", packed, 0, "on node n1"))
+    assert str(outcome.error) == f"no stats.txt, on node n1, which has no folder {gone}"
+
+
+@pytest.mark.parametrize(
+    ("given", "seen"),
+    [("0,1", ["0", "1"]), ("-1", []), ("0,-1,1", ["0"]), ("", []), ("GPU-a, GPU-b", ["GPU-a", "GPU-b"])],
+)  # fmt: skip
+def test_visible_gpus_end_at_the_first_that_is_none(
+    given: str, seen: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", given)
+    assert visible_gpus() == seen
+
+
+def test_a_worker_that_sees_one_gpu_takes_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    found = processes._surroundings(1, 2)
+    assert (found["CUDA_VISIBLE_DEVICES"], found["LOCAL_RANK"]) == ("1", "0")
 
 
 def test_an_input_error_arrives_as_it_was_raised(two: ProcessEngine) -> None:
