@@ -15,7 +15,7 @@ from irtoolkit import commands
 from irtoolkit.base import plugins
 from irtoolkit.base.discovery import modules
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.launch import launch
+from irtoolkit.base.launch import launch, nothing_to_do
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.textwidth import printable
 from irtoolkit.commands._engines import engine_of
@@ -84,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = build_parser()
     try:
         args = _parsed(parser, words or ["--help"])
-        if not args.shared and _is_left_to_another(words):
+        if _is_left_to_another(words, args.shared):
             return 0
         with engine_of(args):
             status: int | None = args.execute(args)
@@ -116,16 +116,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-def _is_left_to_another(words: Sequence[str]) -> bool:
-    """Whether another process of this launch does a command that is not shared; the first says so."""
+def _is_left_to_another(words: Sequence[str], shared: bool) -> bool:
+    """Whether another process of this launch does a command; the first says what the others do."""
     here = launch()
-    if here.several and not here.helps:
-        print(
-            f"irtoolkit: {here.launcher} started {here.size} processes; {_command_in(words)} is not"
-            " shared, so the first does it and the others end",
-            file=sys.stderr,
+    if here.helps:
+        if not shared:
+            commands.note(nothing_to_do(here))
+        return not shared
+    if here.several:
+        what = (
+            "which share this command; the first writes"
+            if shared
+            else f"{_command_in(words)} is not shared, so the first does it and the others end"
         )
-    return here.helps
+        joint = ", " if shared else "; "
+        commands.note(f"irtoolkit: {here.launcher} started {here.size} processes{joint}{what}")
+    return False
 
 
 def _speak_utf8() -> None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from irtoolkit.base.errors import InputError
 
+# Set to 1, it makes each process of srun or mpirun do its own command.
+ALONE = "IRTOOLKIT_ALONE"
 # Numbers of Slurm's steps that no srun has started: batch script, interactive shell and others.
 _SPECIAL_STEPS = 0xFFFFFF00
 
@@ -80,7 +82,10 @@ def launch(env: Mapping[str, str] = os.environ) -> Launch:
         # Ray's own processes.
         if launcher.name != "torchrun" and "RAY_RAYLET_PID" in env:
             continue
-        return _numbered(launcher, env)
+        found = _numbered(launcher, env)
+        # What torchrun's variables say was set for this very process.
+        alone = launcher.name != "torchrun" and env.get(ALONE, "") not in ("", "0")
+        return replace(found, rank=0, size=1) if alone else found
     return Launch(local_rank=_number(env, "LOCAL_RANK") if env.get("LOCAL_RANK") else 0)
 
 
@@ -118,3 +123,11 @@ def _number(env: Mapping[str, str], name: str) -> int:
             f"the environment variable {name} is {value!r}, not a number", remedy=f"unset {name}"
         )
     return int(value)
+
+
+def nothing_to_do(here: Launch) -> str:
+    """What a helper says that ends without having helped, as its own -o may be another."""
+    return (
+        f"irtoolkit: process {here.rank} of {here.size} writes nothing: the first does this command"
+        f" ({ALONE}=1 gives each process its own)"
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 
-from irtoolkit.base.launch import launch
+from irtoolkit.base.launch import launch, nothing_to_do
 from irtoolkit.commands import (
     add_output,
     add_run_form,
@@ -62,6 +62,7 @@ def execute(args: argparse.Namespace) -> None:
     system = find_reranker(args.system, parse_pairs(args.settings), args.dataset)
     system = replace(system, depth=args.depth)
     if has_nothing_to_do(system):
+        note(nothing_to_do(launch()))
         return
     keep = args.rest == "keep"
     among = Among.read(args.run, keep_rest=keep)

@@ -21,7 +21,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.launch import launch
+from irtoolkit.base.launch import launch, nothing_to_do
 from irtoolkit.commands import (
     add_output,
     add_run_form,
@@ -90,6 +90,7 @@ def execute(args: argparse.Namespace) -> None:
     system = find_system(args.system, settings, args.dataset)
     dataset = ranked_dataset(args)
     if has_nothing_to_do(system):
+        note(nothing_to_do(launch()))
         return
     output = Output(args.output, args.output_format, say=note)
     depth = usual_depth(dataset, args.depth)
@@ -123,6 +124,7 @@ def _rank_index(args: argparse.Namespace, settings: dict[str, Any]) -> None:
     if args.candidates == "pool":
         raise InputError(f"the index {args.dataset} has no pools", remedy="leave --candidates out")
     if launch().helps:
+        note(nothing_to_do(launch()))
         return
     queries = queries_of_files(shown(args.dataset), args.topics, args.qrels)
     output = Output(args.output, args.output_format, say=note)

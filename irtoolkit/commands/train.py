@@ -75,7 +75,7 @@ def execute(args: argparse.Namespace) -> None:
         )
         return
     from irtoolkit.engines.engine import current
-    from irtoolkit.training.ranks import ranks_of, train_with
+    from irtoolkit.training.ranks import in_this_process, ranks_of, train_with
     from irtoolkit.training.trainer import train
 
     out = args.output or trained_folder(args.recipe, settings)
@@ -84,7 +84,7 @@ def execute(args: argparse.Namespace) -> None:
         "workers": args.loaders, "tensorboard": args.tensorboard,
     }  # fmt: skip
     engine = current()
-    if engine.name == "local" or launch().several:
+    if launch().several or in_this_process(engine, args.workers):
         trained = train(recipe, out, **how)
     else:
         trained = train_with(engine, ranks_of(engine, args.workers), recipe, out, **how)

@@ -38,7 +38,7 @@ def engine(
         InputError: no such engine, a number of workers that is none, an address for another engine
             than Ray; Ray is not installed, does not answer, or has another version.
     """
-    count = _workers(workers)
+    count = wanted_workers(workers)
     chosen = _name(name, count, address, os.environ)
     if address is not None and chosen != "ray":
         raise InputError(
@@ -67,7 +67,12 @@ def _name(
     return "processes" if workers is not None and workers > 1 else "local"
 
 
-def _workers(given: int | None) -> int | None:
+def wanted_workers(given: int | None = None) -> int | None:
+    """How many pieces are to be worked on at once: as given, else `$IRTOOLKIT_WORKERS`, else None.
+
+    Raises:
+        InputError: a number of workers that is none.
+    """
     text = os.environ.get(WORKERS, "")
     if given is None and text:
         if not text.isdecimal() or not int(text):

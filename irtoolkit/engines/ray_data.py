@@ -14,6 +14,8 @@ from irtoolkit.engines.work import pack, unpack
 
 # Bytes of items that are in the cluster's object store at once. Each time, actors begin anew.
 _WINDOW = 1 << 30
+# Items for each worker that are there at once: whoever sends one may hold a lock for it.
+_PIECES = 16
 # Attempts at an item whose actor dies; an actor that is gone with its node does not count.
 _RETRIES = 3
 
@@ -34,7 +36,7 @@ def mapped(
     gpus = granted(ray, gpus)
     packed = pack(prepare)
     with _quiet():
-        for blocks in _windows(items):
+        for blocks in _windows(items, _PIECES * workers):
             data = ray.data.from_arrow_refs(blocks).map_batches(
                 _Actor,
                 fn_constructor_args=(packed,),
@@ -52,8 +54,11 @@ def mapped(
             yield from _results(data)
 
 
-def _windows(items: Iterable[bytes]) -> Iterator[list[Any]]:
-    """References to tables of one item each, as many at a time as the object store should hold."""
+def _windows(items: Iterable[bytes], most: int) -> Iterator[list[Any]]:
+    """References to tables of one item each, at most so many at a time.
+
+    Nor are there more bytes than the object store should hold.
+    """
     import pyarrow as pa
     import ray
 
@@ -63,7 +68,7 @@ def _windows(items: Iterable[bytes]) -> Iterator[list[Any]]:
         row = {"number": pa.array([number]), "item": pa.array([item], pa.large_binary())}
         blocks.append(ray.put(pa.table(row)))
         size += len(item)
-        if size >= _WINDOW:
+        if size >= _WINDOW or len(blocks) >= most:
             yield blocks
             blocks, size = [], 0
     if blocks:

@@ -12,6 +12,7 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
+from irtoolkit.engines.choose import wanted_workers
 from irtoolkit.engines.engine import Engine
 from irtoolkit.training.recipes import Recipe
 from irtoolkit.training.rendezvous import MEET
@@ -101,10 +102,18 @@ def train_with(
 
 
 def ranks_of(engine: Engine, workers: int | None) -> int:
-    """How many workers train: as many as are wanted, else one for each GPU, else one."""
-    if workers is not None:
-        return workers
-    return max(1, _visible(engine))
+    """How many workers train: as many as are wanted, else one for each GPU, else one.
+
+    The number of pieces that an engine was asked to work on at once is wanted, too.
+    """
+    if workers is None:
+        workers = wanted_workers()
+    return workers or max(1, _visible(engine))
+
+
+def in_this_process(engine: Engine, workers: int | None) -> bool:
+    """Whether to train here: one worker alone without a GPU would only be farther away."""
+    return engine.name == "local" or (ranks_of(engine, workers) == 1 and not _visible(engine))
 
 
 def _gpus(engine: Engine) -> float:

@@ -51,7 +51,10 @@ def test_the_first_process_writes_a_run_that_needs_no_model(launcher, tmp_path: 
     run = tmp_path / "bm25.run"
     words = ["retrieve", "csfcube/sample", "bm25", "-o", run, "--depth", 5]
     first, second = together(tmp_path, words, [launcher(0), launcher(1)])
-    assert (first[0], second) == (0, (0, "", ""))
+    assert (first[0], *second[:2]) == (0, 0, "")
+    assert first[2].count("started 2 processes, which share this command; the first writes") == 1
+    assert second[2].count("process 1 of 2 writes nothing: the first does this command") == 1
+    assert len(second[2].splitlines()) == 1
     assert first[2].count(f"{run}: ") == 1
     assert len(Run.read(run).query_ids)
     names = ("bm25.run", "bm25.run.ir-metadata.yml", "bm25.run.ranks.tsv")
@@ -66,7 +69,8 @@ def test_a_helper_leaves_a_command_that_is_not_shared_to_the_first(tmp_path: Pat
     assert status == 0, said
     words = ["eval", "csfcube/sample", run, "--format", "json"]
     first, second = together(tmp_path, words, [srun(0), srun(1)])
-    assert second == (0, "", "")
+    assert second[:2] == (0, "")
+    assert second[2].count("process 1 of 2 writes nothing") == 1
     assert first[0] == 0
     assert json.loads(first[1])
     assert first[2].count("srun started 2 processes; eval is not shared") == 1
@@ -83,3 +87,12 @@ def test_processes_that_know_nothing_of_each_other_leave_one_whole_run(tmp_path:
     together(tmp_path, [*words[:-1], alone], [{}])
     assert run.read_bytes() == alone.read_bytes()
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_processes_that_are_alone_do_their_own_commands(tmp_path: Path) -> None:
+    words = ["retrieve", "csfcube/sample", "random", "--depth", 5, "-o"]
+    for rank in range(2):
+        run = tmp_path / f"{rank}.run"
+        (done,) = together(tmp_path, [*words, run], [{**srun(rank), "IRTOOLKIT_ALONE": "1"}])
+        assert (done[0], done[2].count("irtoolkit: ")) == (0, 0)
+        assert len(Run.read(run).query_ids)
