@@ -15,9 +15,11 @@ StrPath = str | os.PathLike[str]
 
 # A single letter is a drive of Windows.
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/{1,2}(?=[^/]|/|$)(.*)", re.DOTALL)
-_IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://[^\s'\"]+")
+_IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/{1,2}(?=[^/])[^\s'\"]+")
 # Protocols in which an @ separates the container from the account.
 _ACCOUNTS = ("abfs", "abfss", "az", "wasb", "wasbs")
+# Protocols of buckets, which have no port.
+_PORTLESS = ("s3", "s3a", "gs", "gcs")
 # Parts of a query that name a version; others may be a signature.
 _VERSIONS = ("versionid=", "generation=", "download=")
 
@@ -77,17 +79,23 @@ def same_place(path: StrPath) -> str:
 
 def without_credentials(text: str) -> str:
     """A text in which URLs have no user names, passwords, tokens or signatures."""
-    return _IN_TEXT.sub(lambda found: _plain(found[0]), text) if "://" in text else text
+    return _IN_TEXT.sub(lambda found: _plain(found[0]), text) if ":/" in text else text
 
 
 def _plain(url: str) -> str:
-    protocol, _, rest = url.partition("://")
+    protocol, slashes, rest = re.split("(:/+)", url, maxsplit=1)
+    user, at, after = rest.partition("@")
+    authority = user.partition("/")[0]
+    port = authority.partition(":")[2]
+    plain = port.isdecimal() and protocol.lower() not in _PORTLESS
+    if at and port and not plain and not authority.startswith("["):
+        rest = after  # a password may hold a slash
     authority, slash, path = rest.partition("/")
     if protocol.lower() not in _ACCOUNTS:
         authority = authority.rpartition("@")[2]
     path, mark, query = path.partition("?")
     kept = [part for part in query.split("&") if part.lower().startswith(_VERSIONS)]
-    return f"{protocol}://{authority}{slash}{path}{mark if kept else ''}{'&'.join(kept)}"
+    return f"{protocol}{slashes}{authority}{slash}{path}{mark if kept else ''}{'&'.join(kept)}"
 
 
 def call(copy: Path, url: str) -> None:

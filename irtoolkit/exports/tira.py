@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from irtoolkit.exports.source import Entry, Source, json_line
 from irtoolkit.exports.trec import word, write_trec_qrels
 
 HELP = "corpus.jsonl.gz, queries.jsonl, queries.xml, metadata.json and qrels.txt"
+# Characters that no XML may hold, escaped or not.
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 INPUTS, TRUTHS = "inputs", "truths"
 USAGE = """```
 tira-cli dataset-submission --path . --task TASK --split {split} --dry-run
@@ -66,8 +69,12 @@ def _query(query: Entry) -> dict[str, Any]:
 
 def _topic(query: Entry) -> Iterator[str]:
     yield f" <topic number={quoteattr(word(query.id))}>\n"
-    yield f"  <query>{escape(query.text)}</query>\n"
+    yield f"  <query>{_xml(query.text)}</query>\n"
     yield "  <original_query>\n"
     for name, value in {"query_id": query.id, **query.other}.items():
-        yield f"   <{name}>{escape(str(value))}</{name}>\n"
+        yield f"   <{name}>{_xml(str(value))}</{name}>\n"
     yield "  </original_query>\n </topic>\n"
+
+
+def _xml(text: str) -> str:
+    return escape(_NOT_XML.sub(" ", text))

@@ -73,12 +73,17 @@ def test_names_are_put_together_on_both_sides() -> None:
         ("hf://datasets/a/b@main/x", "hf://datasets/a/b@main/x"),
         ("from ftp://u:p@h/x, to s3://b/y", "from ftp://h/x, to s3://b/y"),
         ("no URL: a@b", "no URL: a@b"),
+        ("https:/user:SECRET@host/x", "https:/host/x"),  # as pathlib leaves it
+        ("s3://KEY:SEC/RET@bucket/x", "s3://bucket/x"),
+        ("s3://KEY:12/SECRET@bucket/x@y", "s3://bucket/x@y"),
+        ("http://host:8080/@scope/x@1", "http://host:8080/@scope/x@1"),
+        ("http://[::1]:8080/x@1", "http://[::1]:8080/x@1"),
     ],
 )
 def test_no_credentials_are_shown(given: str, said: str) -> None:
     assert without_credentials(given) == said
     error = InputError(f"found in {given}", file=given, remedy=f"look at {given}")
-    for secret in ("SECRET", "TOKEN", "abc"):
+    for secret in ("SECRET", "RET@", "TOKEN", "abc"):
         assert secret not in str(error)
 
 

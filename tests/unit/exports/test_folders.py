@@ -102,6 +102,12 @@ def test_tira(tmp_path: Path) -> None:
     assert len((folder / "truths/qrels.txt").read_text("utf-8").splitlines()) == 4
 
 
+def test_tira_s_xml_is_read_whatever_texts_hold(tmp_path: Path) -> None:
+    data = ir.load({"d": "text"}, queries={"q": "a\x0bb\x00c\ufffe & <d>"})
+    topics = ElementTree.parse(ir.export(data, "tira", tmp_path / "out") / "inputs/queries.xml")
+    assert [topic.findtext("query") for topic in topics.getroot()] == ["a b c  & <d>"]
+
+
 # -- our benchmarks ------------------------------------------------------------------------------
 
 
