@@ -16,6 +16,7 @@ import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.commands import note
@@ -74,6 +75,11 @@ def execute(args: argparse.Namespace) -> None:
     # Progress is on the page; that a model cuts a sentence of some hundred words is in the docs.
     os.environ.setdefault("TQDM_DISABLE", "1")
     logging.getLogger("irtoolkit.models.encoder").setLevel(logging.ERROR)
+    if args.public and args.token is not None:
+        raise InputError(
+            "--public lets everyone read, so a token (--token or $IRTOOLKIT_TOKEN) would guard nothing",
+            remedy="leave out one of the two",
+        )
     _need("fastapi", "serve")
     if args.mcp:
         _need("mcp", "mcp")
@@ -130,7 +136,7 @@ def _serve(library: Library, args: argparse.Namespace) -> None:
     access = access_for(args.host, port, args.token, args.public)
     name = "127.0.0.1" if args.host in LOCAL else args.host
     shown = f"[{name}]" if ":" in name else name
-    secret = "" if access.token is None else f"#token={access.token}"
+    secret = "" if access.token is None else f"#token={quote(access.token, safe='')}"
 
     def ready() -> None:
         print(f"http://{shown}:{port}/{secret}", flush=True)

@@ -17,7 +17,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response, Streami
 
 from irtoolkit import __version__
 from irtoolkit.base.errors import InputError
-from irtoolkit.serve.asking import BusyError, LateError
+from irtoolkit.serve.asking import BusyError, LateError, PreparingError
 from irtoolkit.serve.guard import Access, Guard
 from irtoolkit.serve.library import Library, csv_lines, judged, trec_lines
 from irtoolkit.serve.limits import TooLargeError
@@ -33,7 +33,7 @@ from irtoolkit.serve.models import (
     SearchAnswer,
     SearchRequest,
 )
-from irtoolkit.serve.shelf import Entry, FullError
+from irtoolkit.serve.shelf import Entry, FullError, NoCollectionError
 
 _TYPES = {
     "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8",
@@ -69,6 +69,7 @@ def application(library: Library, access: Access) -> FastAPI:
         docs_url=None, redoc_url=None, responses=_REFUSED,
     )  # fmt: skip
     app.state.library = library
+    library.shows_judgments = not access.public
     _add_errors(app)
     _add_page(app)
     _add_collections(app, library)
@@ -97,17 +98,24 @@ def _add_errors(app: FastAPI) -> None:
         said = error.found if error.remedy is None else f"{error.found}: {error.remedy}"
         return JSONResponse({"detail": said}, status)
 
-    @app.exception_handler(KeyError)
-    async def not_there(_: Request, error: KeyError) -> JSONResponse:
+    @app.exception_handler(NoCollectionError)
+    async def not_there(_: Request, error: NoCollectionError) -> JSONResponse:
         return JSONResponse({"detail": "there is no such collection"}, 404)
 
     @app.exception_handler(BusyError)
     async def busy(_: Request, error: BusyError) -> JSONResponse:
-        return JSONResponse({"detail": "too many queries wait"}, 429, {"Retry-After": "2"})
+        return JSONResponse(
+            {"detail": str(error) or "too many queries wait"}, 429, {"Retry-After": "2"}
+        )
 
     @app.exception_handler(LateError)
     async def late(_: Request, error: LateError) -> JSONResponse:
         return JSONResponse({"detail": "this took too long"}, 503, {"Retry-After": "5"})
+
+    @app.exception_handler(PreparingError)
+    async def preparing(_: Request, error: PreparingError) -> JSONResponse:
+        said = "passages of this length are being prepared; come again"
+        return JSONResponse({"detail": said}, 503, {"Retry-After": "2"})
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
@@ -139,6 +147,7 @@ def _add_page(app: FastAPI) -> None:
 
 def _add_collections(app: FastAPI, library: Library) -> None:
     streams = asyncio.Semaphore(library.limits.streams)
+    uploads = app.state.uploads = asyncio.Semaphore(library.limits.uploads)
 
     @app.get("/collections", tags=["collections"])
     async def collections() -> list[CollectionModel]:
@@ -153,10 +162,14 @@ def _add_collections(app: FastAPI, library: Library) -> None:
         filename: Annotated[str, Query(max_length=255, description="names the book")] = "",
     ) -> CollectionModel:  # fmt: skip
         """Adds a book: the body is its plain text, or gzip or a .zip of it. 200 if it is there already."""
-        data = bytearray()
-        async for piece in request.stream():
-            data += piece
-        entry, is_new = await asyncio.to_thread(library.shelf.add_upload, bytes(data), filename)
+        library.shelf.check_room()
+        if uploads.locked():
+            raise BusyError("others are adding books")
+        async with uploads:
+            data = bytearray()
+            async for piece in request.stream():
+                data += piece
+            entry, is_new = await asyncio.to_thread(library.shelf.add_upload, bytes(data), filename)
         response.status_code = 202 if is_new else 200
         return library.described(entry)
 
@@ -189,7 +202,7 @@ def _add_collections(app: FastAPI, library: Library) -> None:
     ) -> PassageModel:  # fmt: skip
         """A passage with sentences before and after it."""
         try:
-            return library.passage(name, passage, before, after)
+            return await library.read(name, passage, before, after)
         except InputError as error:
             raise HTTPException(404, error.found) from None
 

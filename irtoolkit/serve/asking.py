@@ -17,7 +17,11 @@ _BATCH, _THREADS = 32, 2
 
 
 class BusyError(Exception):
-    """More queries wait than the server takes."""
+    """More waits than the server takes."""
+
+
+class PreparingError(Exception):
+    """What a query needs is still being made."""
 
 
 class LateError(Exception):
@@ -56,13 +60,14 @@ class Desk:
         self._queue: asyncio.Queue[_Waiting] = asyncio.Queue(waiting)
         self._pool = ThreadPoolExecutor(_THREADS, "answer")
         self._clerks: list[asyncio.Task[None]] = []
+        self._works = 0
         # For tests and /health: the largest batch so far, and answers given.
         self.largest, self.answered = 0, 0
 
     @property
     def waiting(self) -> int:
-        """Questions that wait now."""
-        return self._queue.qsize()
+        """Questions that wait now, and other work that waits or is done."""
+        return self._queue.qsize() + self._works
 
     def open(self) -> None:
         """Begins to answer."""
@@ -85,7 +90,7 @@ class Desk:
             LateError: they took too long.
             InputError: see `Collection.answer`.
         """
-        if self._queue.qsize() + len(questions) > self._most:
+        if self.waiting + len(questions) > self._most:
             raise BusyError
         loop = asyncio.get_running_loop()
         futures = [loop.create_future() for _ in questions]
@@ -97,12 +102,21 @@ class Desk:
             raise LateError from None
 
     async def run(self, work: Callable[[], _T]) -> _T:
-        """Does some other work in one of the threads."""
+        """Does some other work in one of the threads.
+
+        Raises:
+            BusyError, LateError: see `ask`.
+        """
+        if self.waiting >= self._most:
+            raise BusyError
         loop = asyncio.get_running_loop()
+        self._works += 1
         try:
             return await asyncio.wait_for(loop.run_in_executor(self._pool, work), self._seconds)
         except TimeoutError:
             raise LateError from None
+        finally:
+            self._works -= 1
 
     async def _serve(self) -> None:
         while True:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +30,8 @@ SYSTEMS: tuple[SystemName, ...] = ("words", "meaning", "both")
 FUSED, RRF_K = 1000, 60
 # The share of sentences from which on a word tells nothing.
 _EVERYWHERE = 0.2
+# Indexes, each of passages of another length, that a collection holds in memory.
+_INDEXES = 3
 # Parts of a book in the curve of similarities.
 _PARTS = 160
 
@@ -83,7 +86,7 @@ class Collection:
         self.name, self.title, self.novels = name, title, tuple(novels)
         self.meaning = meaning
         self.has_vectors = False
-        self._indexes: dict[int, KeptIndex] = {}
+        self._indexes: OrderedDict[int, KeptIndex] = OrderedDict()
         self._building = threading.Lock()
 
     @property
@@ -130,6 +133,10 @@ class Collection:
             and (self.lang in ("en", "zh", "ja") or self.frequencies.get(term, 0) <= everywhere)
         )  # fmt: skip
 
+    def has_index(self, length: int) -> bool:
+        """Whether passages of so many sentences can be searched by words at once."""
+        return length in self._indexes
+
     def index(self, length: int) -> KeptIndex:
         """The postings of passages of so many sentences, from irtoolkit's cache or built now."""
         from irtoolkit.ranking.build_index import build
@@ -139,6 +146,9 @@ class Collection:
             if length not in self._indexes:
                 data = novel_dataset(self.novels, length, name=self.name)
                 self._indexes[length] = build(data, find_system("bm25", {}), progress=False)
+                while len(self._indexes) > _INDEXES:
+                    self._indexes.popitem(last=False)
+            self._indexes.move_to_end(length)
             return self._indexes[length]
 
     def systems(self) -> tuple[SystemName, ...]:

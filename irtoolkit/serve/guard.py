@@ -119,6 +119,8 @@ class Guard:
             and urlsplit(origin).netloc.lower() != host
         ):
             return 403, "requests of other sites are not answered"
+        if access.public and path.startswith("/judgments") and not changes:
+            return 403, "this server is public: judgments are not shown"
         if access.public and changes and path not in ("/search", "/near"):
             return 403, "this server is public: nothing can be added, removed or judged"
         if access.token is not None and not is_page and path != "/health":

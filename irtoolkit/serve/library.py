@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.serve import quality
-from irtoolkit.serve.asking import Desk, Question
-from irtoolkit.serve.collection import SystemName
+from irtoolkit.serve.asking import BusyError, Desk, PreparingError, Question
+from irtoolkit.serve.collection import Collection, SystemName
 from irtoolkit.serve.judgments import Judgment, Judgments, query_id
 from irtoolkit.serve.limits import Limits
 from irtoolkit.serve.meaning import Meaning
@@ -36,6 +39,11 @@ from irtoolkit.serve.showing import (
     system_answer,
 )
 
+if TYPE_CHECKING:
+    from irtoolkit.ranking.kept import KeptIndex
+
+# Indexes that are built or wait for it.
+_BUILDING = 8
 _CSV = "rank,system,score,id,book,chapter,sentence,share,text,grade"
 
 
@@ -55,6 +63,9 @@ class Library:
         self.judgments = Judgments(folder, self.limits.judgments)
         self.measured = quality.load(folder)
         self.desk: Desk | None = None
+        self.shows_judgments = True
+        self._builder = ThreadPoolExecutor(1, "index")
+        self._building: dict[tuple[str, int], asyncio.Future[KeptIndex]] = {}
 
     async def open(self) -> None:
         """Begins to prepare and to answer."""
@@ -66,6 +77,7 @@ class Library:
         """Ends; nothing that was confirmed is lost."""
         if self.desk is not None:
             await self.desk.close()
+        self._builder.shutdown(wait=True, cancel_futures=True)
         self.shelf.stop()
 
     def described(self, entry: Entry) -> CollectionModel:
@@ -94,17 +106,22 @@ class Library:
             KeyError: no such collection.
             InputError: a query without a word, or a system that is not ready.
             BusyError, LateError: see `Desk.ask`.
+            PreparingError: passages of this length are being indexed.
         """
         assert self.desk is not None
         started = time.perf_counter()
         collection = self.shelf.get(request.collection).collection
         text = asked(request.query)
         systems = list(dict.fromkeys(request.systems))
+        if systems != ["meaning"]:
+            await self._indexed(collection, request.length)
         answers = await self.desk.ask(
             [Question(collection, name, text, request.length, request.depth) for name in systems]
         )
         grades = {
-            one.passage: one.grade for one in self.judgments.of(collection.name, request.query)
+            one.passage: one.grade
+            for one in self.judgments.of(collection.name, request.query)
+            if self.shows_judgments
         }
         # Marks of many passages take time that other readers should not wait for.
         shown = await self.desk.run(
@@ -118,6 +135,24 @@ class Library:
             length=request.length, seconds=round(time.perf_counter() - started, 4), answers=shown,
         )  # fmt: skip
 
+    async def _indexed(self, collection: Collection, length: int) -> None:
+        """Waits a little for an index, which is built outside the threads that answer."""
+        if collection.has_index(length):
+            return
+        key = (collection.name, length)
+        if key not in self._building:
+            if len(self._building) >= _BUILDING:
+                raise BusyError
+            loop = asyncio.get_running_loop()
+            made = loop.run_in_executor(self._builder, collection.index, length)
+            made.add_done_callback(lambda _: self._building.pop(key, None))
+            self._building[key] = made
+        building = self._building[key]
+        done, _ = await asyncio.wait([building], timeout=self.limits.index_seconds)
+        if not done:
+            raise PreparingError
+        building.result()
+
     async def near(self, request: NearRequest) -> NearAnswer:
         """The words of passages that are nearest in meaning to a query."""
         assert self.desk is not None
@@ -126,6 +161,11 @@ class Library:
         return NearAnswer(
             passages=await self.desk.run(lambda: nearest_words(collection, text, request.passages))
         )
+
+    async def read(self, name: str, passage_id: str, before: int, after: int) -> PassageModel:
+        """`passage`, in a thread."""
+        assert self.desk is not None
+        return await self.desk.run(lambda: self.passage(name, passage_id, before, after))
 
     def passage(self, name: str, passage_id: str, before: int, after: int) -> PassageModel:
         """A passage with as many sentences around it as are asked for, at most the limit."""

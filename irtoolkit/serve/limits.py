@@ -32,6 +32,9 @@ class Limits:
         streams: progress streams at once.
         connections: connections at once.
         judgments: judgments kept.
+        uploads: books that arrive at once.
+        answer_seconds: in which the rest of an answer has to be read.
+        index_seconds: that a query waits for an index of another length of passages.
     """
 
     query: int = 4000
@@ -46,6 +49,9 @@ class Limits:
     streams: int = 64
     connections: int = 1000
     judgments: int = 1_000_000
+    uploads: int = 2
+    answer_seconds: float = 120
+    index_seconds: float = 5
 
 
 class TooLargeError(InputError):

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.novels import LENGTH, LONGEST
-from irtoolkit.serve.asking import BusyError, LateError
+from irtoolkit.serve.asking import BusyError, LateError, PreparingError
 from irtoolkit.serve.collection import SystemName
 from irtoolkit.serve.library import Library
 from irtoolkit.serve.models import PassageModel, SearchAnswer, SearchRequest
@@ -69,7 +69,7 @@ def server(library: Library) -> MCPServer[Any]:
                 depth=passages, context=0,
             )  # fmt: skip
             return _brief(await library.search(request))
-        except (KeyError, InputError, BusyError, LateError, ValueError) as error:
+        except (KeyError, InputError, BusyError, LateError, PreparingError, ValueError) as error:
             raise ToolError(_said(error)) from None
 
     @made.tool()
@@ -121,5 +121,9 @@ def _text(sentences: Any) -> str:
 def _said(error: Exception) -> str:
     if isinstance(error, KeyError):
         return "there is no such collection"
-    said = {BusyError: "too many queries wait", LateError: "this took too long"}
+    said = {
+        BusyError: "too many queries wait",
+        LateError: "this took too long",
+        PreparingError: "passages of this length are being prepared; ask again",
+    }
     return said.get(type(error), str(error))

@@ -32,10 +32,10 @@ def bound(host: str, port: int) -> socket.socket:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((host, port))
         made.listen(1024)
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         made.close()
         raise InputError(
-            f"cannot listen on {host}:{port}: {error.strerror or error}",
+            f"cannot listen on {host}:{port}: {getattr(error, 'strerror', None) or error}",
             remedy="name another port with --port, 0 for any that is free",
         ) from None
     return made
@@ -43,10 +43,11 @@ def bound(host: str, port: int) -> socket.socket:
 
 def access_for(host: str, port: int, token: str | None, public: bool) -> Access:
     """Who may ask a server at an address; elsewhere than on this machine a token is made."""
+    local = Access.local(port)
     if public:
-        return Access(public=True)
+        return Access(public=True, hosts=local.hosts if host in LOCAL else frozenset())
     if token is None and host in LOCAL:
-        return Access.local(port)
+        return local
     return Access(token=token or secrets.token_urlsafe(24))
 
 
@@ -66,7 +67,7 @@ def serve(
     limits = library.limits
     config = uvicorn.Config(
         application(library, access), log_level=logging.WARNING, access_log=False,
-        http=_patient(limits.head_seconds), ws="none", server_header=False, date_header=False,
+        http=_patient(limits.head_seconds, limits.answer_seconds), ws="none", server_header=False, date_header=False,
         timeout_keep_alive=5, timeout_graceful_shutdown=_GRACE,
         limit_concurrency=limits.connections, h11_max_incomplete_event_size=16 << 10,
     )  # fmt: skip
@@ -88,21 +89,52 @@ def serve(
     asyncio.run(Server(config).serve([place]))
 
 
-def _patient(seconds: float) -> Any:
-    """uvicorn's protocol, which closes a connection whose request does not arrive in time."""
+def _patient(head: float, answer: float) -> Any:
+    """uvicorn's protocol, which closes connections whose requests arrive, or answers leave, too slowly."""
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Protocol(H11Protocol):  # type: ignore[misc]
+        _unread: asyncio.TimerHandle | None = None
+
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            self._waiting = self.loop.call_later(seconds, self._give_up)
+            self._waiting = self.loop.call_later(head, self._give_up)
+
+        def on_response_complete(self) -> None:
+            self._waiting.cancel()
+            self._waiting = self.loop.call_later(head, self._give_up)
+            self._watch()
+            super().on_response_complete()
+
+        def pause_writing(self) -> None:
+            self._watch()
+            super().pause_writing()
 
         def _give_up(self) -> None:
-            if self.cycle is None and not self.transport.is_closing():
+            idle = self.cycle is None or self.cycle.response_complete
+            if idle and not self.transport.is_closing():
                 self.transport.close()
+
+        def _watch(self) -> None:
+            if self._unread is None:
+                self._unread = self.loop.call_later(answer, self._abort, self._left())
+
+        def _abort(self, before: int) -> None:
+            self._unread = None
+            left = self._left()
+            # Closing would wait until the rest is read.
+            if left and left >= before:
+                self.transport.abort()
+            elif left:
+                self._watch()
+
+        def _left(self) -> int:
+            return int(self.transport.get_write_buffer_size())
 
         def connection_lost(self, error: Exception | None) -> None:
             self._waiting.cancel()
+            if self._unread is not None:
+                self._unread.cancel()
             super().connection_lost(error)
 
     return Protocol

@@ -25,7 +25,6 @@ from irtoolkit.serve.meaning import Meaning, StoppedError
 
 Stage = Literal["waiting", "words", "meaning", "ready", "failed"]
 BOOKS = "books"
-_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}", re.ASCII)
 _TITLE = 200
 
 
@@ -63,6 +62,10 @@ class Entry:
     added: float = 0
     progress: Progress = field(default_factory=lambda: Progress("waiting"))
     gone: bool = False
+
+
+class NoCollectionError(KeyError):
+    """There is no collection of this name."""
 
 
 class FullError(InputError):
@@ -113,9 +116,11 @@ class Shelf:
         """A collection.
 
         Raises:
-            KeyError: there is none.
+            NoCollectionError: there is none.
         """
         with self._lock:
+            if name not in self._entries:
+                raise NoCollectionError(name)
             return self._entries[name]
 
     def add_file(self, path: Path) -> Entry:
@@ -167,24 +172,28 @@ class Shelf:
         with self._lock:
             if name in self._entries:
                 return self._entries[name], False
-            if sum(entry.source == "book" for entry in self._entries.values()) >= self.limits.books:
-                raise FullError(
-                    f"there are {self.limits.books} books already", remedy="remove one first"
-                )
+            self.check_room()
             added = time.time()
             self._keep(name, text, {"title": title, "added": added})
             entry = Entry(self._collection(name, novel), "book", added=added)
             return self._put(entry), True
 
+    def check_room(self) -> None:
+        """Raises FullError where no other book may be added."""
+        with self._lock:
+            count = sum(entry.source == "book" for entry in self._entries.values())
+        if count >= self.limits.books:
+            raise FullError(f"there are {count} books already", remedy="remove one first")
+
     def remove(self, name: str) -> None:
         """Removes a book that a reader has added. Judgments of it are kept.
 
         Raises:
-            KeyError: there is none.
+            NoCollectionError: there is none.
             InputError: it belongs to the server.
         """
         with self._lock:
-            entry = self._entries[name]
+            entry = self.get(name)
             if entry.source != "book":
                 raise InputError(f"{name} was not added by a reader")
             entry.gone = True
@@ -261,11 +270,6 @@ class Shelf:
         )
         made.has_vectors = True
         entry.progress = Progress("ready", total, total)
-
-
-def is_id(name: str) -> bool:
-    """Whether a text has the form of a collection's id."""
-    return _ID.fullmatch(name) is not None
 
 
 def _identity(title: str, digest: str) -> str:

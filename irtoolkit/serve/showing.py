@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.spans import Span
+from irtoolkit.datasets.novels import LONGEST
 from irtoolkit.serve.collection import RRF_K, Answer, Collection, Found, SystemName
 from irtoolkit.serve.models import (
     ChapterModel,
@@ -55,6 +56,8 @@ def located(collection: Collection, passage: str) -> tuple[int, int, int]:
         span = Span.parse(passage)
     except InputError:
         raise wrong from None
+    if span.length > LONGEST:
+        raise wrong
     for place, novel in enumerate(collection.novels):
         if novel.name == span.book and span.stop <= len(novel.sentences):
             return place, span.start, span.length

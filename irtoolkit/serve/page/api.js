@@ -12,7 +12,7 @@ export class Refused extends Error {
 
 const wait = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
 
-export async function call(path, settings = {}, tries = 4) {
+export async function call(path, settings = {}, tries = 6) {
   const headers = { ...settings.headers };
   const token = sessionStorage.getItem("token");
   if (token) headers.Authorization = `Bearer ${token}`;
@@ -23,7 +23,7 @@ export async function call(path, settings = {}, tries = 4) {
     if (error.name === "AbortError") throw error;
     throw new Refused(0, "The server does not answer. Is it still running?");
   }
-  if (answer.status === 429 && tries > 1) {
+  if ((answer.status === 429 || (answer.status === 503 && answer.headers.has("Retry-After"))) && tries > 1) {
     await wait(Number(answer.headers.get("Retry-After") || 2));
     return call(path, settings, tries - 1);
   }

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import io
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import zipfile
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.serve.app import application
+from irtoolkit.serve.asking import BusyError, Desk
+from irtoolkit.serve.guard import Access
 from irtoolkit.serve.judgments import Judgments
-from irtoolkit.serve.limits import TooLargeError, unpacked
+from irtoolkit.serve.library import Library
+from irtoolkit.serve.limits import Limits, TooLargeError, unpacked
+from irtoolkit.serve.server import access_for
+from tests.integration.serve.test_api import BOOK, HOST, added, asked
+from tests.waiting import PATIENCE, wait_for
 
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 
@@ -84,3 +96,127 @@ def test_a_full_disk_keeps_what_was_confirmed_and_nothing_else(tmp_path: Path) -
     done = subprocess.run(words, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert [one.query for one in Judgments(tmp_path, 100).of()] == ["first", "third"]
+
+
+@pytest.fixture
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+    return Library(tmp_path / "library", None, Limits(index_seconds=0))
+
+
+def client_of(library: Library, access: Access | None = None) -> TestClient:
+    return TestClient(application(library, access or Access.local(8801)), base_url=HOST)
+
+
+def test_no_passage_is_longer_than_twenty_sentences(library: Library) -> None:
+    with client_of(library) as client:
+        book = added(client, "The lamp burned. " * 30)
+        name = book["id"]
+        assert client.get(f"/passages/{name}/{name}:0+20").status_code == 200
+        assert client.get(f"/passages/{name}/{name}:0+21").status_code == 404
+        body = {"collection": name, "query": "lamp", "passage": f"{name}:0+21", "grade": 1}
+        assert client.post("/judgments", json=body).status_code == 400
+        near = {"collection": name, "query": "lamp", "passages": [f"{name}:0+21"]}
+        assert client.post("/near", json=near).status_code == 400
+
+
+def test_uploads_at_once_are_few_and_a_full_shelf_reads_no_body(library: Library) -> None:
+    with client_of(library) as client:
+        uploads = client.app.state.uploads  # type: ignore[attr-defined]
+        held = uploads._value
+        uploads._value = 0
+        answer = client.post("/collections", content=BOOK)
+        assert (answer.status_code, answer.headers["retry-after"]) == (429, "2")
+        uploads._value = held
+        assert client.post("/collections", content=BOOK).status_code == 202
+
+
+def test_work_of_every_kind_counts_as_waiting() -> None:
+    async def crowd() -> list[object]:
+        desk, go = Desk(5, PATIENCE), threading.Event()
+        works = [asyncio.ensure_future(desk.run(go.wait)) for _ in range(8)]
+        while desk.waiting < 5:
+            await asyncio.sleep(0)
+        with pytest.raises(BusyError):
+            await desk.ask([None])  # type: ignore[list-item]
+        go.set()
+        done = await asyncio.gather(*works, return_exceptions=True)
+        await desk.close()
+        return done
+
+    done = asyncio.run(crowd())
+    assert [type(one) for one in done] == [bool] * 5 + [BusyError] * 3
+
+
+def test_indexes_of_other_lengths_are_built_aside_and_few_are_held(library: Library) -> None:
+    with client_of(library) as client:
+        book = added(client)
+        made = library.shelf.get(book["id"]).collection
+        for length in range(1, 7):
+            # The first answer may be to come again; the index is built all the same.
+            answer = asked(client, book, query="lamp", length=length)
+            if answer.status_code != 200:
+                assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
+            wait_for(lambda now=length: made.has_index(now))
+            assert asked(client, book, query="lamp", length=length).status_code == 200
+        assert sum(made.has_index(length) for length in range(1, 21)) == 3
+
+
+def test_a_public_server_shows_no_judgments_and_checks_names_on_this_machine(
+    library: Library,
+) -> None:
+    with client_of(library) as client:
+        book = added(client)
+        hit = asked(client, book, query="lamp").json()["answers"][0]["hits"][0]["id"]
+        body = {"collection": book["id"], "query": "lamp", "passage": hit, "grade": 1}
+        assert client.post("/judgments", json=body).status_code == 201
+    public = Library(library.folder, None)
+    with client_of(public, access_for("127.0.0.1", 8801, None, True)) as client:
+        wait_for(lambda: client.get("/health").json()["preparing"] == 0)
+        for path in ("/judgments", "/judgments/qrels", "/judgments/topics"):
+            assert client.get(path).status_code == 403
+        hits = asked(client, book, query="lamp").json()["answers"][0]["hits"]
+        assert all(hit["grade"] is None for hit in hits)
+        assert client.get("/collections", headers={"Host": "evil.example"}).status_code == 421
+    assert access_for("0.0.0.0", 8801, None, True).hosts == frozenset()
+
+
+def test_settings_that_cannot_be_are_one_line(irtoolkit: Any) -> None:
+    for words in (("--public", "--token", "SECRET"), ("--port", "70000"), ("--port", "-1")):
+        answer = irtoolkit("serve", "--model", "none", "--folder", "unused", *words)
+        assert answer.status == 2
+        assert len(answer.err.strip().splitlines()) <= 2, answer.err
+        assert "Traceback" not in answer.err
+
+
+SLOW = """
+import sys
+from pathlib import Path
+from irtoolkit.serve.library import Library
+from irtoolkit.serve.limits import Limits
+from irtoolkit.serve.server import access_for, bound, serve
+library = Library(Path(sys.argv[1]), None, Limits(head_seconds=0.5, answer_seconds=0.5, index_seconds=60))
+library.shelf.add_file(Path(sys.argv[2]))
+place = bound("127.0.0.1", 0)
+port = place.getsockname()[1]
+serve(library, place, access_for("127.0.0.1", port, None, False), lambda: print(port, flush=True))
+"""
+
+
+def test_clients_that_stop_to_write_are_closed_at_every_request(tmp_path: Path) -> None:
+    book = tmp_path / "lamp.txt"
+    sentence = f"The lamp {'burned ' * 150}."
+    book.write_text(" ".join([sentence] * 4000))
+    words = [sys.executable, "-c", SLOW, str(tmp_path / "library"), str(book)]
+    server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    port = int(server.stdout.readline())
+    base = f"HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n".encode()
+    try:
+        with socket.create_connection(("127.0.0.1", port), PATIENCE) as one:
+            one.sendall(b"GET /health " + base + b"\r\nGET /he")
+            # All is read until the server closes.
+            assert b"".join(iter(lambda: one.recv(1 << 16), b"")).startswith(b"HTTP/1.1 200")
+    finally:
+        server.kill()
+        server.wait()
