@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -72,8 +73,13 @@ def measure(
         "dataset": dataset.id, "books": len(collection.novels), "depth": DEPTH, "of": len(golds),
         "found": {name: found[name] for name in SYSTEMS if name in found},
         "model": collection.meaning.model if collection.meaning and collection.has_vectors else None,
-        "measured": time.strftime("%Y-%m-%d", time.gmtime()), "key": collection.key[:400],
+        "measured": time.strftime("%Y-%m-%d", time.gmtime()), "key": _key(collection),
     }  # fmt: skip
+
+
+def _key(collection: Collection) -> str:
+    """Tells the books of a collection from others, all of them."""
+    return hashlib.sha256(collection.key.encode()).hexdigest()
 
 
 def _meets(book: str, start: int, length: int, gold: Span) -> bool:
@@ -82,11 +88,14 @@ def _meets(book: str, start: int, length: int, gold: Span) -> bool:
 
 def keep(folder: Path, record: dict[str, Any]) -> Path:
     """Writes a record beside those of other datasets; returns the file."""
-    known = {one["dataset"]: one for one in load(folder)}
-    known[record["dataset"]] = record
+    known = {_kind(one): one for one in [*load(folder), record]}
     with atomic_text(folder / FILE) as out:
         json.dump(list(known.values()), out, indent=1, ensure_ascii=False)
     return folder / FILE
+
+
+def _kind(record: dict[str, Any]) -> tuple[Any, ...]:
+    return record["dataset"], record["model"], record["key"]
 
 
 def load(folder: Path) -> list[dict[str, Any]]:
@@ -109,16 +118,18 @@ def shown(
     records: Sequence[dict[str, Any]], collection: Collection, model: str | None
 ) -> list[MeasuredModel]:
     """The measurements to show with a collection: its own, else all that were made with its model."""
-    mine = [one for one in records if one["key"] == collection.key[:400]]
+    # Figures of another model say nothing of this one.
+    own = [one for one in records if one["model"] == model]
+    mine = [one for one in own if one["key"] == _key(collection)]
     return [
         MeasuredModel(
             dataset=one["dataset"], books=one["books"], model=one["model"],
             measured=one["measured"], here=bool(mine),
-            command=f"irtoolkit serve {one['dataset']} --measure",
+            command=f"irtoolkit serve {one['dataset']} --measure --model {one['model'] or 'none'}",
             systems=[
                 QualityModel(system=name, found=count, of=one["of"], depth=one["depth"])
                 for name, count in one["found"].items()
             ],
         )
-        for one in mine or records if mine or one["model"] == model
+        for one in mine or own
     ]  # fmt: skip
