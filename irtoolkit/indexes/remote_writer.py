@@ -155,6 +155,13 @@ def put_index(folder: Path, url: str, before: str) -> None:
             for name in missing:
                 remote.put(folder / name, f"{url}/{name}")
                 bar.update(sizes[name])
+        after = remote.files_under(url)
+        for name in files:  # another writer may have removed what it does not know
+            if name not in after or after[name].bytes != sizes[name]:
+                raise InputError(
+                    f"{name} of the index {url} was removed by another process in the meantime",
+                    remedy=_AGAIN,
+                )
         now = manifest_at(url) if is_index(url) else ""
         if now not in (before, (folder / NAME).read_text("utf-8")):
             raise InputError(

@@ -201,6 +201,26 @@ def test_two_writers_do_not_mix(home: Path, monkeypatch: pytest.MonkeyPatch) -> 
         pass
 
 
+def test_no_manifest_is_put_where_another_writer_has_removed_a_shard(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put, first = remote.put, []
+
+    def putting(local: Path, url: str) -> None:
+        put(local, url)
+        if not first:
+            first.append(url)
+        elif len(first) == 1:
+            first.append(url)
+            remote.remove(first[0])
+
+    monkeypatch.setattr(remote, "put", putting)
+    with pytest.raises(InputError, match="was removed by another process in the meantime"):
+        built(URL)
+    assert "manifest.json" not in store()
+    assert rows(built(URL)) == rows(built(home / "here"))
+
+
 def test_other_indexes_and_other_files_are_refused(home: Path) -> None:
     built(URL)
     with pytest.raises(InputError, match=rf"the index {URL} holds other documents: first"):
