@@ -40,7 +40,13 @@ class Searcher(Protocol):
 
 
 class SearchedHere:
-    """A form whose shards are searched in the process that opens them; a base of forms."""
+    """A form whose shards are searched in the process that opens them; a base of forms.
+
+    Attributes:
+        is_exact: see `KeptForm`.
+    """
+
+    is_exact = True
 
     def open(self, shards: Sequence[OpenShard]) -> Searcher:
         """Searches shards."""
@@ -54,10 +60,13 @@ class KeptForm(Protocol):
     Attributes:
         kind: the kind of its shards.
         settings: everything that was done to the documents; a change needs another index.
+        is_exact: whether rankings do not depend on how documents are split into shards.
     """
 
     @property
     def kind(self) -> str: ...
+    @property
+    def is_exact(self) -> bool: ...
     @property
     def settings(self) -> Mapping[str, Any]: ...
 

@@ -103,12 +103,17 @@ class MadeBy:
 def put(
     target: writer.Target, reading: writer.Reading, make: MadeBy, *, progress: bool = True
 ) -> None:
-    """Puts documents into an index: here, or where there are several in the workers of the engine."""
+    """Puts documents into an index: here, or where there are several in the workers of the engine.
+
+    Where rankings depend on shards, workers encode the documents, and this process makes the shards
+    that it makes without them.
+    """
     entries = None
     if current().workers > 1:
         # A text that is in two ranges is encoded once, and as one process would encode it.
         make.retriever.encode_ahead(block.texts for block in reading.blocks(0))
-    if current().workers > 1 and reading.total is not None:
+    splits = make.retriever.kept().is_exact
+    if current().workers > 1 and reading.total is not None and splits:
         gpus = float(make.retriever.computed().get("device", "cpu") != "cpu")
         entries = by_workers(gpus)
         make = replace(make, sent=Sent.of(make.retriever))

@@ -53,6 +53,11 @@ class FaissIndex(ArrangedIndex):
 
     kind = "faiss"
 
+    @property
+    def is_exact(self) -> bool:  # type: ignore[override]
+        """Whether all vectors of a shard are compared."""
+        return bool(self._retriever.index == "flat")
+
     def __init__(self, retriever: FaissRetriever, sides: Sides) -> None:
         def encode(texts: Sequence[Segments]) -> tuple[Singles, Ints]:
             vectors, counts = sides.document(texts)

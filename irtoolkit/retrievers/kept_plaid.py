@@ -34,6 +34,7 @@ class PlaidIndex(ArrangedIndex):
     """How token vectors are kept beside a compressed index of them; a `KeptForm`."""
 
     kind = "plaid"
+    is_exact = False
 
     def __init__(self, retriever: PlaidRetriever, sides: Sides) -> None:
         super().__init__(retriever, sides)

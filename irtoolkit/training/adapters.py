@@ -56,7 +56,7 @@ def quantize_base(model: Any, device: str) -> None:
         import bitsandbytes
     except ImportError:
         raise InputError(
-            "quantize=4bit needs bitsandbytes", remedy="pip install bitsandbytes"
+            "quantize=4bit needs bitsandbytes", remedy="pip install 'irtoolkit[qlora]'"
         ) from None
     for layer in _layers(model):
         base = layer.base_layer

@@ -62,7 +62,8 @@ print(json.dumps([[m for m in {HEAVY} if m in sys.modules],
 """
     heavy, ours = python(code)
     assert heavy == []
-    assert ours == ["irtoolkit", "irtoolkit.base", "irtoolkit.base.errors", "irtoolkit.base.hooks"]
+    names = ("errors", "hooks", "paths")
+    assert ours == ["irtoolkit", "irtoolkit.base", *(f"irtoolkit.base.{name}" for name in names)]
 
 
 @pytest.mark.parametrize("module", ["irtoolkit.cli", "irtoolkit.commands.eval"])

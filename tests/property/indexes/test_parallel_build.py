@@ -21,7 +21,7 @@ from irtoolkit.ranking.kept import KeptIndex
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import neural
 from tests.property.indexes.test_spread import DOCS, Sent, ranking
-from tests.tiny import save
+from tests.tiny import save, save_colbert
 
 MEMORY = 1 << 30
 
@@ -76,6 +76,22 @@ def test_runs_are_those_of_a_local_build(
     assert ranking(there, 50) == ranking(here, 50)
     assert there.verify() > 10
     assert ranking(there.merge(), 50) == ranking(here, 50)
+
+
+@pytest.mark.parametrize(("system", "more"), [("faiss", {"index": "hnsw"}), ("plaid", {})])
+def test_shards_that_decide_rankings_are_those_of_one_process(
+    system: str, more: dict[str, str], tmp_path: Path, bert: str, colbert: str
+) -> None:
+    model = {"model": colbert} if system == "plaid" else {"model": bert, "pooling": "cls"}
+    built(tmp_path / "here", system=system, **model, **more)
+    with using(Sent(3)):
+        built(tmp_path / "there", system=system, **model, **more)
+    assert content(tmp_path / "there") == content(tmp_path / "here")
+
+
+@pytest.fixture(scope="module")
+def colbert(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(save_colbert(tmp_path_factory.mktemp("models") / "colbert"))
 
 
 @pytest.fixture(scope="module")
