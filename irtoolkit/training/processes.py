@@ -79,7 +79,10 @@ def wait_for_all(device: str) -> None:
 def average_gradients(model: Any) -> None:
     """Replaces a model's gradients by their mean over all processes.
 
-    Those of a sharded model have been averaged as they were computed.
+    Those of a sharded model have been averaged as they were computed. DistributedDataParallel wants
+    one call of the model in a step, and the losses of sentence-transformers make more: it refuses
+    them, or sends gradients ten times; around losses of our own it would give the same weights, and
+    be no faster (`benchmarks/gradients.py`).
     """
     if world_size() == 1:
         return

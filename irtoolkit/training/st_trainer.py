@@ -80,7 +80,8 @@ class _OwnBatches:
         self._job, self.form, self._batches, self._monitor = job, form, batches, monitor
         super().__init__(**kwargs)
         # torch's wrapper for several processes allows one call of the model in a step; here there
-        # are two, for queries and for documents. So gradients are averaged in training_step.
+        # are two, for queries and for documents. So gradients are averaged in training_step, which
+        # benchmarks/gradients.py compares.
         self.accelerator.prepare_model = partial(
             self.accelerator.prepare_model, evaluation_mode=True
         )
