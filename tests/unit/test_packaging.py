@@ -129,10 +129,12 @@ def inside(extra: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("extra", "without"), [("all", {"minilm"}), ("dev", {"lucene"})], ids=["all", "dev"]
+    ("extra", "without"),
+    [("all", {"minilm", "qlora"}), ("dev", {"lucene", "qlora"})],
+    ids=["all", "dev"],
 )
 def test_collections_of_extras_lack_none(extra: str, without: set[str]) -> None:
-    """minilm brings weights, and lucene brings Java."""
+    """minilm brings weights, lucene Java, and qlora kernels for GPUs."""
     assert inside(extra) >= CHOICES - without
     assert set(EXTRAS) == CHOICES | {"docs", "dev", "all"}
 
