@@ -41,7 +41,7 @@ DISTRIBUTIONS = {
 # What a user may choose; the others are for developers.
 CHOICES = {
     "neural", "minilm", "train", "lucene", "chinese", "pyterrier", "ranx", "report", "ray", "remote",
-    "backends", "lora", "mteb", "serve", "mcp",
+    "backends", "lora", "qlora", "mteb", "serve", "mcp",
 }  # fmt: skip
 
 
