@@ -2,6 +2,7 @@
 
     python benchmarks/scale.py -o benchmarks/results/scale.json     # about an hour on two cores
     python benchmarks/scale.py --scale 0.01                          # to see that it works
+    python benchmarks/scale.py --parts engines -o FILE               # the other parts of FILE stay
 
 Encoding (MiniLM), building (an index of static vectors) and searching (BM25, 8 shards) are done by one
 worker in this process, by two processes, and by two workers of a Ray on this machine. Each worker
@@ -35,6 +36,7 @@ HERE = Path(__file__).parent.resolve()
 SIZES = {"encode": 16_384, "build": 200_000, "search": 200_000}
 WORKERS = (("local", 1), ("processes", 2), ("ray", 2))
 CORPORA = (10_000, 100_000, 1_000_000)
+PARTS = ("engines", "memory", "merge", "sizes")
 # Of the numeric libraries, and of irtoolkit.
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "IRTOOLKIT_THREADS")
 
@@ -88,27 +90,36 @@ def memory(scale: float) -> list[dict[str, Any]]:
     ]
 
 
-def measure(scale: float) -> dict[str, Any]:
-    rows, ratios = engines(scale)
-    shards = [10, 100, 1_000, *([10_000] if scale >= 1 else [])]
+def measure(scale: float, parts: Sequence[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if "engines" in parts:
+        found["engines"], found["ratios"] = engines(scale)
+    if "memory" in parts:
+        found["memory"] = memory(scale)
     with tempfile.TemporaryDirectory() as home:
-        merge = child("scale_merge.py", "--shards", *shards, home=Path(home))
-        sizes = child("scale_sizes.py", "--scale", min(1, 4 * scale), home=Path(home))
-    return {"engines": rows, "ratios": ratios, "memory": memory(scale), "merge": merge, "sizes": sizes}  # fmt: skip
+        if "merge" in parts:
+            shards = [10, 100, 1_000, *([10_000] if scale >= 1 else [])]
+            found["merge"] = child("scale_merge.py", "--shards", *shards, home=Path(home))
+        if "sizes" in parts:
+            found["sizes"] = child("scale_sizes.py", "--scale", min(1, 4 * scale), home=Path(home))
+    return found
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Work spread over workers.")
     parser.add_argument("--scale", type=float, default=1.0, help="share of all sizes")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("-o", "--output", type=Path)
     args = parser.parse_args(argv)
     device = f"{platform.machine()}, {os.cpu_count()} cores"
-    found = measure(args.scale)
+    found = measure(args.scale, args.parts)
     for name, rows in found.items():
         cells = [list(row.values()) for row in rows]
         print("\n" + TextTable(list(rows[0]), cells, title=name, places=3).render("text"))
     if args.output:
-        kept = {"device": device, "scale": args.scale, **found}
+        known = json.loads(args.output.read_text()) if args.output.exists() else {}
+        scales = {**known.get("scales", {}), **dict.fromkeys(args.parts, args.scale)}
+        kept = {**known, "device": device, "scales": scales, **found}
         args.output.write_text(json.dumps(kept, indent=1) + "\n")
 
 

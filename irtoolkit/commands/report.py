@@ -89,6 +89,10 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError(f"--texts {args.texts} is below 0")
     if args.figures is not None:
         _need_matplotlib()
+    if style != TableStyle() and not {".tex", ".md"} & set(forms):
+        note(
+            "note: --intervals, --percent, --digits and --caption are of .tex and .md tables alone"
+        )
     dataset, runs = judged_dataset(args)
     scored = score(dataset, runs, measures_of(args))
     for line in scored.notes:

@@ -44,6 +44,11 @@ def engine(
         raise InputError(
             f"an address for the engine {chosen}", remedy="it goes with the engine ray"
         )
+    if name == "local" and workers is not None and workers > 1:
+        raise InputError(
+            f"{workers} workers for the engine local, which is this process",
+            remedy="it is processes or ray that have several",
+        )
     with using(_made(chosen, count, address)) as made:
         try:
             yield made

@@ -58,9 +58,9 @@ def how_tested(report: ReportContent) -> str:
     )
 
 
-def how_averaged(report: ReportContent) -> str:
-    """Two sentences on how figures are averaged and what the intervals are."""
-    return (
-        f"Figures: {report.averaging}. Intervals: 95% percentile bootstrap of the plain mean over"
-        " queries."
-    )
+def how_averaged(report: ReportContent, *, intervals: bool = True) -> str:
+    """Sentences on how figures are averaged and, where they are shown, what the intervals are."""
+    told = f"Figures: {report.averaging}."
+    if not intervals:
+        return told
+    return told + " Intervals: 95% percentile bootstrap of the plain mean over queries."

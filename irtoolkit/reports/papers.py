@@ -64,8 +64,10 @@ def as_latex(report: ReportContent, style: TableStyle = TableStyle()) -> str:
     headers, rows = _systems(report, style, _latex_cell)
     lines = [
         "% \\usepackage{booktabs,graphicx}",
-        *_comments(_notes(report)),
-        *_float(_tabular(headers, rows), style.caption or _caption(report)),
+        *_comments(report.notes),
+        *_float(
+            _tabular(headers, rows), style.caption or f"{report.dataset_id}.", _key(report, style)
+        ),
     ]
     for name, headers, rows in _breakdowns(report, style, latex_text):
         what = f"{report.chart} by {name}; means over the queries of each part, without folds."
@@ -73,21 +75,19 @@ def as_latex(report: ReportContent, style: TableStyle = TableStyle()) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _caption(report: ReportContent) -> str:
-    """What a reader of the table must know."""
-    told = f"{report.dataset_id}: {how_averaged(report).split(' Intervals:')[0].removeprefix('Figures: ')}"
-    tested = f" {how_tested(report)}" if any(column.pairs for column in report.columns) else ""
-    return told + tested
+def _float(tabular: Sequence[str], caption: str, key: Sequence[str] = ()) -> list[str]:
+    """A table that floats; one that is wider than the column is scaled down to it.
 
-
-def _float(tabular: Sequence[str], caption: str) -> list[str]:
-    """A table that floats; one that is wider than the column is scaled down to it."""
+    `key` is what its readers must know; it follows the table in small print.
+    """
+    small = [rf"\par\smallskip{{\footnotesize {latex_text(' '.join(key))}\par}}"] if key else []
     return [
         r"\begin{table}[t]",
         r"\centering",
         r"\resizebox{\ifdim\width>\columnwidth\columnwidth\else\width\fi}{!}{%",
         *tabular[:-1],
         tabular[-1] + "}",
+        *small,
         rf"\caption{{{latex_text(caption)}}}",
         r"\end{table}",
     ]
@@ -97,7 +97,7 @@ def as_markdown(report: ReportContent, style: TableStyle = TableStyle()) -> str:
     """Markdown tables of the systems and of each breakdown."""
     headers, rows = _systems(report, style, _markdown_cell)
     lines = [f"## {markdown_text(report.dataset_id)}", "", *_pipes(headers, rows), ""]
-    lines += [f"{markdown_text(note)}  " for note in _notes(report)]
+    lines += [f"{markdown_text(note)}  " for note in (*_key(report, style), *report.notes)]
     for name, headers, rows in _breakdowns(report, style, markdown_text):
         what = f"{report.chart} by {name}"
         lines += ["", f"### {markdown_text(what)}", "", *_pipes(headers, rows), ""]
@@ -110,12 +110,15 @@ def markdown_text(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>|#~])", r"\\\1", " ".join(text.split()))
 
 
-def _notes(report: ReportContent) -> list[str]:
-    said = [f"{report.dataset_id}. {how_averaged(report)}"]
+def _key(report: ReportContent, style: TableStyle) -> list[str]:
+    """What readers of the table must know."""
+    said = [how_averaged(report, intervals=style.intervals)]
+    if style.percent:
+        said.append("Figures between 0 and 1 are in percent.")
     if any(column.pairs for column in report.columns):
         said.append(how_tested(report))
     said += [f"{c.measure}: not tested: {c.untested}." for c in report.columns if c.untested]
-    return [*said, *report.notes]
+    return said
 
 
 CellFormat = Callable[[str, str, bool, str], str]

@@ -57,9 +57,14 @@ def _sentences(report: ReportContent, column: MeasureColumn, known: list[int], p
     )
     pair = next((p for p in column.pairs if {p.first, p.second} == {best, other}), None)
     said += "." if pair is None else f", {_tested(report, pair, best)}."
-    won = sum(one.is_best(best) for one in report.columns)
+    won = sum(_is_alone_best(one, best) for one in report.columns)
     several = len(report.columns) > 1
     return said + (f" It is best on {won} of {len(report.columns)} measures." if several else "")
+
+
+def _is_alone_best(column: MeasureColumn, place: int) -> bool:
+    """Whether every other system has a worse figure."""
+    return column.is_best(place) and column.figures.count(column.figures[place]) == 1
 
 
 def _tested(report: ReportContent, pair: Pair, best: int) -> str:

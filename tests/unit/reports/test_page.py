@@ -21,6 +21,7 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import id_array
+from irtoolkit.base.tables import latex_text
 from irtoolkit.datasets import dataset_ids
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.local import registered
@@ -867,7 +868,9 @@ def test_latex_and_markdown_have_the_page_s_figures(csfcube: ReportContent) -> N
             span = rf" \[{interval[0]:.4f}, {interval[1]:.4f}\]"
             assert other == bold + (f"<sup>{letters}</sup>" if letters else "") + span
     assert latex.count(r"\toprule") == latex.count(r"\bottomrule") == 2
-    assert formatting.how_tested(csfcube) in latex
+    assert latex_text(formatting.how_tested(csfcube)) in latex
+    assert "Intervals" not in latex
+    assert "Intervals" in markdown
 
 
 def test_tables_in_percent_with_digits_and_a_caption(csfcube: ReportContent) -> None:
@@ -875,6 +878,8 @@ def test_tables_in_percent_with_digits_and_a_caption(csfcube: ReportContent) -> 
     latex, markdown = papers.as_latex(csfcube, style), papers.as_markdown(csfcube, style)
     assert r"\caption{R\&D on CSFCube}" in latex
     assert latex.count(r"\begin{table}") == latex.count(r"\resizebox") == 2
+    assert "are in percent" in latex
+    assert "are in percent" in markdown
     for column in csfcube.columns:
         assert f"{100 * column.figures[0]:.1f}" in latex
         assert f"{100 * column.figures[0]:.1f}" in markdown
@@ -930,6 +935,13 @@ def test_what_happened(
     systems = tuple(replace(csfcube.systems[0], name=name) for name in "abc"[: len(figures)])
     report = replace(csfcube, columns=(_column(figures, lower=lower),), chart="M", systems=systems)
     assert said in summary(report)
+
+
+def test_a_figure_that_another_system_has_too_is_not_won(csfcube: ReportContent) -> None:
+    systems = tuple(replace(csfcube.systems[0], name=name) for name in "ab")
+    level = MeasureColumn("N", False, (0.5, 0.5), (None, None), ())
+    report = replace(csfcube, columns=(_column((0.5, 0.4)), level), chart="M", systems=systems)
+    assert "It is best on 1 of 2 measures." in summary(report)
 
 
 def test_whether_the_difference_is_significant(csfcube: ReportContent) -> None:
