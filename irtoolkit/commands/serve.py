@@ -86,6 +86,11 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.serve.library import Library
 
     library = Library(Path(args.folder), None if args.model == "none" else args.model)
+    if args.model not in ("none", MODEL) and library.meaning and library.meaning.why_not:
+        raise InputError(
+            f"--model {args.model}: {library.meaning.why_not.partition(' (')[0]}",
+            remedy="irtoolkit models lists them; --model none compares words alone",
+        )
     if args.measure:
         _measure(library, args.what)
         return

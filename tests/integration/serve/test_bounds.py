@@ -182,7 +182,12 @@ def test_a_public_server_shows_no_judgments_and_checks_names_on_this_machine(
 
 
 def test_settings_that_cannot_be_are_one_line(irtoolkit: Any) -> None:
-    for words in (("--public", "--token", "SECRET"), ("--port", "70000"), ("--port", "-1")):
+    for words in (
+        ("--public", "--token", "SECRET"),
+        ("--port", "70000"),
+        ("--port", "-1"),
+        ("--model", "nosuch"),
+    ):
         answer = irtoolkit("serve", "--model", "none", "--folder", "unused", *words)
         assert answer.status == 2
         assert len(answer.err.strip().splitlines()) <= 2, answer.err
