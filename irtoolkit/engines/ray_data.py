@@ -14,7 +14,7 @@ from irtoolkit.engines.work import pack, unpack
 
 # Bytes of items that are in the cluster's object store at once. Each time, actors begin anew.
 _WINDOW = 1 << 30
-# Items for each worker that are there at once: whoever sends one may hold a lock for it.
+# Items for each worker that are there at once: the sender of one may hold a lock for it.
 _PIECES = 16
 # Attempts at an item whose actor dies; an actor that is gone with its node does not count.
 _RETRIES = 3

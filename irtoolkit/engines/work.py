@@ -50,7 +50,7 @@ class Outcome:
 def pack(work: Callable[..., Any]) -> bytes:
     """A function or a callable object as bytes; functions of a notebook or script too.
 
-    Relative paths in it mean the same for whoever unpacks it: see `unpack`.
+    Relative paths in it mean the same in the process that unpacks it: see `unpack`.
 
     Raises:
         InputError: it has something that only this process has, such as an open file.

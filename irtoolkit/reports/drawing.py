@@ -86,12 +86,7 @@ def means_chart(
     spans = [span for place in order if (span := column.intervals[place]) is not None]
     last = nice(max([*values, *(high for _, high in spans)]))
     wide = WIDTH - left - right
-    drawn = []
-    for i in range(5):
-        at = left + wide * i / 4
-        drawn.append(f'<path class="rule" d="M{at:.1f} {top}V{height - 20}"/>')
-        anchor = "start" if i == 0 else "end" if i == 4 else "middle"
-        drawn.append(_text(at, height - 6, f"{last * i / 4:.4g}", anchor))
+    drawn = _scale(left, wide, top, height, last)
     places = places_for(values)
     for row, place in enumerate(order):
         y, figure, span = top + step * row + 24, column.figures[place], column.intervals[place]
@@ -115,12 +110,7 @@ def parts_chart(
     values = [value for part in parts for value in part.figures[measure] if math.isfinite(value)]
     last = nice(max(values, default=1.0))
     wide = WIDTH - left - right
-    drawn = []
-    for i in range(5):
-        at = left + wide * i / 4
-        drawn.append(f'<path class="rule" d="M{at:.1f} {top}V{height - 20}"/>')
-        anchor = "start" if i == 0 else "end" if i == 4 else "middle"
-        drawn.append(_text(at, height - 6, f"{last * i / 4:.4g}", anchor))
+    drawn = _scale(left, wide, top, height, last)
     for row, part in enumerate(parts):
         middle = top + step * row + (step + 15) / 2
         drawn.append(_text(left, top + step * row + 12, f"{part.name} ({part.queries})", "start"))
@@ -132,6 +122,17 @@ def parts_chart(
                 drawn.append(_mark(i, left + wide * value / last, y, names[i], value))
     label = f"{measure} of each system for each part of the queries; the table has the figures"
     return _svg(id_, height, label, drawn)
+
+
+def _scale(left: float, wide: float, top: float, height: float, last: float) -> list[str]:
+    """Five rules from 0 to a last value, which is written below each."""
+    drawn = []
+    for i in range(5):
+        at = left + wide * i / 4
+        drawn.append(f'<path class="rule" d="M{at:.1f} {top}V{height - 20}"/>')
+        anchor = "start" if i == 0 else "end" if i == 4 else "middle"
+        drawn.append(_text(at, height - 6, f"{last * i / 4:.4g}", anchor))
+    return drawn
 
 
 def nice(value: float) -> float:

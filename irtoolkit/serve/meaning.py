@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from irtoolkit.retrievers.dense import Dense
 
 Vectors = NDArray[np.float32]
-# Sentences that are encoded before progress is told, and whether to stop is asked.
+# Sentences that are encoded between reports of progress and checks whether to stop.
 _CHUNK = 512
 # Books and words whose vectors are held in memory.
 _BOOKS, _WORDS = 8, 50_000
