@@ -45,9 +45,13 @@ def _pools(queries: Sequence[str], ids: Any, schema: pa.Schema) -> pa.Table:
 def write_entries(
     entries: Iterator[Entry], fields: Mapping[str, pa.DataType], path: Path, *, titled: bool
 ) -> None:
-    """Writes documents or queries: id, title if they are `titled`, text, and their other fields."""
+    """Writes documents or queries: id, title if they are `titled`, text, and their other fields.
+
+    A field with the name of one of these columns, which the text does not hold, is record_NAME.
+    """
     parts = ("id", "title", "text") if titled else ("id", "text")
-    schema = pa.schema({**dict.fromkeys(parts, pa.string()), **fields})
+    named = {f"record_{name}" if name in parts else name: kind for name, kind in fields.items()}
+    schema = pa.schema({**dict.fromkeys(parts, pa.string()), **named})
     path.parent.mkdir(parents=True, exist_ok=True)
     with _writer(path, schema) as out:
         while block := list(islice(entries, _ROWS)):

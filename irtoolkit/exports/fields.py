@@ -8,42 +8,69 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 
+from irtoolkit.datasets.books import Passage
+from irtoolkit.retrievers.texts import DEFAULT_VIEW, view
+
+TITLE = "title"
 # Name of a field to its type.
 Fields = Mapping[str, pa.DataType]
 _PLAIN: dict[Any, pa.DataType] = {
     str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_(),
 }  # fmt: skip
-# What the text of an entry is made of.
-_TEXTS = ("title", "text")
 
 
-def fields_of(cls: type, first: Any, id_field: str, *covered: str) -> dict[str, pa.DataType]:
-    """The fields of a record type that its text does not hold, with their types.
+def fields_of(cls: type, view_name: str, id_field: str) -> dict[str, pa.DataType]:
+    """The fields of a record type that a text under a view does not hold, with their types.
 
     A field is left out where its type is neither text, a number, nor a list of these; where it is
-    the whole text; or where the record says that no retriever may see it.
+    the whole text, or its title or what follows the title; or where no retriever may see it. The type
+    decides this and not what some record has: a field that is empty in one may be filled in another.
 
     Args:
         cls: a NamedTuple.
-        first: the first record, or None where there is none.
+        view_name: the view that is written; see `irtoolkit.retrievers.texts.view`.
         id_field: the field with the id.
-        covered: fields that the text holds.
     """
     hints = get_type_hints(cls)
-    hides = getattr(cls, "hides", None)
-    found = {}
-    for name in getattr(cls, "_fields", ()):
+    probe = _probe(cls, hints)
+    held = _held(probe, view_name)
+    hides = getattr(probe, "hides", lambda name: False)
+    kinds = {name: arrow_type(hints.get(name)) for name in getattr(cls, "_fields", ())}
+    return {
+        name: kind
+        for name, kind in kinds.items()
+        if kind is not None and not hides(name) and name not in (id_field, *held)
+    }
+
+
+def _probe(cls: type, hints: Mapping[str, Any]) -> Any:
+    """A record whose fields can be told apart: texts with their names, lists of two such."""
+
+    def value(name: str) -> Any:
         kind = arrow_type(hints.get(name))
-        hidden = hides is not None and first is not None and first.hides(name)
-        whole = first is not None and getattr(first, name) == first.default_text()
-        if (
-            kind is not None
-            and not hidden
-            and not whole
-            and name not in (id_field, *_TEXTS, *covered)
-        ):
-            found[name] = kind
-    return found
+        if kind == pa.string():
+            return f"<{name}>"
+        return (f"<{name} 1>", f"<{name} 2>") if kind == pa.list_(pa.string()) else None
+
+    return cls(*map(value, getattr(cls, "_fields", ())))
+
+
+def _held(probe: Any, view_name: str) -> set[str]:
+    """The fields that are the text of a view, or its title and what follows it."""
+    try:
+        text = " ".join(view(probe, view_name))
+    except Exception:  # a view that needs more than texts: every field is kept
+        return set()
+    values = probe._asdict()
+    title = values.get(TITLE)
+    whole = {text}
+    if view_name == DEFAULT_VIEW and isinstance(title, str) and text.startswith(f"{title} "):
+        whole |= {title, text[len(title) + 1 :]}
+    held = {name for name, value in values.items() if value in whole}
+    # The sentences of a passage are its text, and its id names them.
+    if isinstance(probe, Passage) and text in (probe.text, " ".join(probe.sentences)):
+        held |= {"text", "sentences"}
+    return held
 
 
 def arrow_type(hint: Any) -> pa.DataType | None:

@@ -10,12 +10,9 @@ from typing import Any, NamedTuple
 
 from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.benchmark import Benchmark
-from irtoolkit.datasets.books import Passage
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.exports.fields import Fields, fields_of
+from irtoolkit.exports.fields import TITLE, Fields, fields_of
 from irtoolkit.retrievers.texts import DEFAULT_VIEW, text_batches, view
-
-TITLE = "title"
 
 
 class Entry(NamedTuple):
@@ -79,16 +76,11 @@ class Source:
 
     def doc_fields(self) -> Fields:
         """The fields of documents that the text does not hold."""
-        cls = self.dataset.docs_cls()
-        # The sentences of a passage are its text, and its id names them.
-        covered = ("sentences",) if issubclass(cls, Passage) else ()
-        first = next(iter(self.dataset.docs_iter()), None)
-        return fields_of(cls, first, "doc_id", *covered)
+        return fields_of(self.dataset.docs_cls(), self.doc, "doc_id")
 
     def query_fields(self) -> Fields:
         """The fields of queries that the text does not hold, without those that no retriever sees."""
-        first = next(iter(self.dataset.queries_iter()), None)
-        return fields_of(self.dataset.queries_cls(), first, "query_id")
+        return fields_of(self.dataset.queries_cls(), self.query, "query_id")
 
     def docs(self, fields: Fields | None = None) -> Iterator[Entry]:
         """All documents in order, with some of their other fields."""

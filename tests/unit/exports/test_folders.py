@@ -18,10 +18,11 @@ import yaml
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.local.registered import TitledDoc, TopicQuery
 from irtoolkit.exports.card import read_card
 from irtoolkit.exports.export import FORMS, export_folder
 from irtoolkit.exports.source import Source
-from tests.datasets import Docs
+from tests.datasets import Docs, Queries
 
 # Ids that readers of tables take for numbers, nothing, or the end of a field.
 IDS = ("007", "NA", 'a"b', "it's", "100%", "%41", "null", "é")
@@ -128,6 +129,51 @@ def test_both_sides_of_a_context_and_the_title_are_kept(tmp_path: Path) -> None:
         assert tuple(row["metadata"]["labels"]) == doc.labels
 
 
+class Topics(Queries):
+    def queries_count(self) -> int:
+        return len(self.queries)
+
+    def queries_cls(self) -> type:
+        return TopicQuery
+
+
+class Titled(Docs):
+    def docs_cls(self) -> type:
+        return TitledDoc
+
+
+def uneven() -> ir.Dataset:
+    """A dataset whose first records are empty, and the next have something in each field."""
+    docs = Titled([TitledDoc("1", "", ""), TitledDoc("2", "a title", "a body")])
+    topics = Topics([TopicQuery("1", "", "", ""), TopicQuery("2", "short", "longer", "longest")])
+    return ir.Dataset("uneven", ir_datasets.Dataset(docs, topics), in_memory=True)
+
+
+def test_fields_that_the_first_record_lacks_are_kept(tmp_path: Path) -> None:
+    folder = ir.export(uneven(), "beir", tmp_path / "beir")
+    assert jsonl(folder / "queries.jsonl")[1] == {
+        "_id": "2", "text": "short", "metadata": {"description": "longer", "narrative": "longest"},
+    }  # fmt: skip
+    assert jsonl(folder / "corpus.jsonl")[1] == {"_id": "2", "title": "a title", "text": "a body"}
+
+
+@pytest.mark.parametrize(
+    ("query", "others"),
+    [
+        ("title", {"text": "short", "description": "longer", "narrative": "longest"}),
+        ("narrative", {"text": "longest", "title": "short", "description": "longer"}),
+    ],
+)
+def test_what_is_not_the_chosen_text_is_kept(
+    tmp_path: Path, query: str, others: dict[str, str]
+) -> None:
+    folder = ir.export(uneven(), "hf", tmp_path / "out", query=query, doc="text")
+    assert pq.read_table(folder / "queries/test.parquet").to_pylist()[1] == {"id": "2", **others}
+    # The form has a title of its own, which stands before the text that is ranked.
+    doc = {"id": "2", "title": "", "text": "a body", "record_title": "a title"}
+    assert pq.read_table(folder / "corpus/test.parquet").to_pylist()[1] == doc
+
+
 def test_candidates_are_the_datasets_own(tmp_path: Path) -> None:
     folder = ir.export("relic/sample/val", "mteb", tmp_path / "out")
     pools = pq.read_table(folder / "top_ranked/test.parquet").to_pylist()
@@ -209,10 +255,7 @@ def test_an_interrupted_export_leaves_nothing(
         def docs_iter(self) -> Iterator[Any]:
             rows = super().docs_iter()
             yield next(rows)
-            # The first record is looked at before anything is written.
-            if any(tmp_path.iterdir()):
-                raise stop("stopped")
-            yield from rows
+            raise stop("stopped")
 
     parts = ir.load("csfcube/sample").source
     broken = ir_datasets.Dataset(Broken(TEXTS), parts.queries_handler(), parts.qrels_handler())
