@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,13 @@ class Part:
 
 
 def write_card(
-    folder: Path, source: Source, licence: Licence, form: str, parts: Sequence[Part], usage: str
+    folder: Path,
+    source: Source,
+    licence: Licence,
+    form: str,
+    parts: Sequence[Part],
+    usage: str,
+    more: Mapping[str, Any] | None = None,
 ) -> None:
     """Writes README.md.
 
@@ -56,8 +62,9 @@ def write_card(
         form: the name of the form.
         parts: the configurations; none where the form is not the hub's.
         usage: Markdown that says how to load the folder.
+        more: what else the tool wants to find in the front matter.
     """
-    front = {**_facts(source, licence, form), **_configurations(source, parts)}
+    front = {**_facts(source, licence, form), **_configurations(source, parts), **(more or {})}
     text = yaml.safe_dump(front, allow_unicode=True, sort_keys=False, width=100)
     (folder / README).write_text(f"---\n{text}---\n\n{_page(source, licence, usage)}", "utf-8")
 

@@ -19,11 +19,14 @@ HELP = "corpus.jsonl.gz, queries.jsonl, queries.xml, metadata.json and qrels.txt
 # Characters that no XML may hold, escaped or not.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 INPUTS, TRUTHS = "inputs", "truths"
-USAGE = """```
-tira-cli dataset-submission --path . --task TASK --split {split} --dry-run
+USAGE = """From the folder above, with `pip install tira`:
+
+```
+tira-cli dataset-submission --path FOLDER --task TASK --split {split} --skip-baseline --dry-run
 ```
 
-`inputs/` is what systems see; `truths/` has the judgments."""
+`inputs/` is what systems see; `truths/` has the judgments, without which TIRA takes no dataset. It wants at
+least 3 judged queries. The `baseline` in the head of this file is yours to fill in."""
 
 
 def write(source: Source, folder: Path, licence: Licence) -> None:
@@ -42,7 +45,24 @@ def write(source: Source, folder: Path, licence: Licence) -> None:
     parts = [Part(INPUTS, f"{INPUTS}/*")]
     if judged:
         parts.append(Part(TRUTHS, f"{TRUTHS}/*"))
-    write_card(folder, source, licence, "tira", parts, USAGE.format(split=source.split))
+    usage = USAGE.format(split=source.split)
+    write_card(folder, source, licence, "tira", parts, usage, _configuration())
+
+
+def _configuration() -> dict[str, Any]:
+    """What `tira-cli dataset-submission` reads of the card."""
+    run = {"name": "run.txt"}
+    return {
+        "tira_configs": {
+            "default_upload_name": "run.txt",
+            "resolve_inputs_to": INPUTS,
+            "resolve_truths_to": TRUTHS,
+            "input_format": {"name": "ir-dataset-corpus"},
+            "truth_format": {"name": "qrels.txt"},
+            "baseline": {"link": None, "command": None, "format": run},
+            "evaluator": {"measures": ["nDCG@10", "P@10", "RR"]},
+        }
+    }
 
 
 def _doc(doc: Entry) -> dict[str, Any]:
