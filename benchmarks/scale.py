@@ -9,7 +9,7 @@ worker in this process, by two processes, and by two workers of a Ray on this ma
 computes on one thread. Each measurement has a process of its own; starting workers and loading models
 are not counted. Efficiency is the time of one worker over twice that of two. The overhead of Ray
 is its time over that of processes. The memory of the driver is the greatest that it had, as
-the corpus grows.
+the corpus grows: all of it, and what is private, without the pages of files that are mapped.
 
 `scale_merge.py` simulates the merge at up to 10,000 shards, and `scale_sizes.py` measures bytes on disk of
 each kind of index. The tables of docs/how-to/scale.md are computed from the results: run
@@ -61,6 +61,7 @@ def alone(part: str, name: str, workers: int, size: int) -> dict[str, Any]:
     """One measurement, in a folder and a cache of its own."""
     print(f"{part} of {size:,} by {name}, {workers} workers ...", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory() as home:
+        child("scale_measure.py", part, "prepare", 1, size, home=Path(home))
         found: dict[str, Any] = child(
             "scale_measure.py", part, name, workers, size, home=Path(home)
         )

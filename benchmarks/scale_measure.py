@@ -1,14 +1,17 @@
 """One measurement of `scale.py`, in a process of its own.
 
 python benchmarks/scale_measure.py PART ENGINE WORKERS SIZE OUTPUT
+python benchmarks/scale_measure.py PART prepare 1 SIZE OUTPUT
 
-It writes to the folder that it is started in.
+It writes to the folder that it is started in. `prepare` only makes the files that a measurement
+reads, so that what it takes to make them is not measured.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +25,8 @@ MODEL = "all-MiniLM-L6-v2"
 WORDS = [f"word{number:04}" for number in range(2_000)]
 CHUNKS = 8
 SHARDS = 8
+# Texts that are in several chunks of an encoder's.
+FEW = 16_384
 
 
 def texts(size: int, seed: int) -> Iterator[str]:
@@ -38,11 +43,16 @@ def dataset(size: int) -> Any:
     """A corpus that is read from a file."""
     import irtoolkit as ir
 
+    return ir.load(str(corpus(size)))
+
+
+def corpus(size: int) -> Path:
+    """A file of passages."""
     path = Path(f"corpus-{size}.tsv")
     if not path.exists():
         with path.open("w") as out:
             out.writelines(f"d{n:08}\t{text}\n" for n, text in enumerate(texts(size, 1)))
-    return ir.load(str(path))
+    return path
 
 
 def encode(size: int) -> Callable[[], Any]:
@@ -59,10 +69,14 @@ def encode(size: int) -> Callable[[], Any]:
 
 def build(size: int, folder: str = "built") -> Callable[[], Any]:
     """An index of static vectors: encoding takes little, and reading and writing much."""
+    from irtoolkit.datasets.memory import dataset_of_texts
     from irtoolkit.ranking import build_index
     from irtoolkit.ranking.systems import find_system
 
     system = find_system("dense", {"model": static_model(), "device": "cpu"})
+    few = {f"f{n}": text for n, text in enumerate(texts(FEW, 2))}
+    # Workers have their libraries and models now.
+    build_index.build(dataset_of_texts(few), system, Path(f"few-{folder}"), progress=False)
     data = dataset(size)
     return lambda: build_index.build(data, system, Path(folder), progress=False)
 
@@ -102,10 +116,11 @@ def search(size: int) -> Callable[[], Any]:
 
 
 def measured(part: str, name: str, workers: int, size: int) -> dict[str, Any]:
+    """Seconds, and the memory of this process: all, and without the files that are mapped."""
     from irtoolkit.base.memory import peak_memory
 
     began = time.perf_counter()
-    with engine(name, workers=workers if name != "local" else None) as made:
+    with engine(name, workers=workers if name != "local" else None) as made, Private() as private:
         list(made.map(abs, range(workers)))
         started = time.perf_counter() - began
         work = PARTS[part](size)
@@ -114,18 +129,57 @@ def measured(part: str, name: str, workers: int, size: int) -> dict[str, Any]:
         took = time.perf_counter() - began
     return {
         "part": part, "engine": name, "workers": workers, "size": size, "s": took,
-        "start s": started, "driver peak MB": peak_memory() / 1e6,
+        "start s": started, "driver peak MB": peak_memory() / 1e6, "private MB": private.most / 1e6,
     }  # fmt: skip
+
+
+class Private:
+    """The most memory that only this process has: not the pages of files, which any may take back.
+
+    Attributes:
+        most: in bytes, of samples; 0 where the system is not Linux.
+    """
+
+    EVERY = 0.01  # seconds
+
+    def __enter__(self) -> Private:
+        self.most = 0
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        status = Path("/proc/self/status")
+        while status.exists():
+            lines = [line.split() for line in status.read_text().splitlines()]
+            now = next((int(line[1]) for line in lines if line[0] == "RssAnon:"), 0)
+            self.most = max(self.most, 1024 * now)
+            if self._end.wait(self.EVERY):
+                return
 
 
 PARTS: dict[str, Callable[[int], Callable[[], Any]]] = {
     "encode": encode, "build": build, "search": search,
 }  # fmt: skip
 
+PREPARED: dict[str, Callable[[int], object]] = {
+    "encode": lambda size: None, "build": lambda size: (corpus(size), static_model()),
+    "search": search,
+}  # fmt: skip
+
 
 def main(argv: list[str]) -> None:
     part, name, workers, size, output = argv
-    found = measured(part, name, int(workers), int(size))
+    if name == "prepare":
+        PREPARED[part](int(size))
+        found = {}
+    else:
+        found = measured(part, name, int(workers), int(size))
     Path(output).write_text(json.dumps(found))
 
 

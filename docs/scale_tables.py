@@ -146,9 +146,14 @@ def spread(known: Any) -> str:
 def driver(known: Any) -> str:
     """The memory of the process that gives out the work."""
     return table(
-        ["work", "passages", "driver, MB"],
+        ["work", "passages", "driver, MB", "private, MB"],
         [
-            [row["part"], f"{row['size']:,}", f"{row['driver peak MB']:,.0f}"]
+            [
+                row["part"],
+                f"{row['size']:,}",
+                f"{row['driver peak MB']:,.0f}",
+                f"{row['private MB']:,.0f}",
+            ]
             for row in known["scale"].get("memory", [])
         ],
     )

@@ -113,6 +113,9 @@ class Records(Mapping[str, T], Generic[T]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._places())
 
+    def __contains__(self, key: object) -> bool:
+        return key in self._places()
+
     def __getitem__(self, key: str) -> T:
         return self._rows[self._places()[key]]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,11 +23,10 @@ from irtoolkit.datasets.handlers import (
 )
 from irtoolkit.datasets.local.formats import DOC_FORMATS, check_id
 from irtoolkit.datasets.local.topics import TOPIC_FORMATS
+from irtoolkit.datasets.text_file import FORMATS, format_of, large_docs
 from irtoolkit.runs import Qrels
 
 DEFAULT_NAME = "texts"
-# Ends of file names to formats.
-_FILES = {".jsonl": "jsonl", ".tsv": "tsv", ".trec": "trec", ".sgml": "trec"}
 
 
 class _Kind(NamedTuple):
@@ -71,7 +70,8 @@ def dataset_of_texts(
         docs: the documents: a list of strings, which get their positions "0", "1", ... as ids;
             id to text; a data frame with an id column (doc_id, docno, _id or id) and a text column
             (text, contents or body); records or dicts with these fields; (id, text) pairs; or the
-            path of a .jsonl, .tsv or .trec file, plain or .gz.
+            path of a .jsonl, .tsv or .trec file, plain or .gz, which is parsed into irtoolkit's
+            cache where it is large.
         queries: the queries in the same forms, with query_id, qid, _id or id, and text or query.
         qrels: relevance judgments, as `Qrels.of` takes them.
         candidates: query id to the ids of the documents that it ranks; by default all.
@@ -83,9 +83,8 @@ def dataset_of_texts(
             ids that are not one for each document; a data frame without the columns; candidates
             or judgments of a query or document that is not there.
     """
-    texts = _texts(docs, _DOCS, ids)
-    records = {doc_id: GenericDoc(doc_id, text) for doc_id, text in texts.items()}
-    parts: list[Any] = [DocsHandler(lambda: records, GenericDoc, name, None)]
+    load = _records(docs, ids)
+    parts: list[Any] = [DocsHandler(load, GenericDoc, name, None)]
     asked: dict[str, str] = {}
     if queries is not None:
         asked = _texts(queries, _QUERIES)
@@ -100,9 +99,19 @@ def dataset_of_texts(
         judged = Qrels.of(qrels)
         parts.append(QrelsHandler(lambda: judged, Qrel, {}))
     if candidates is not None:
-        pools = _pools(candidates, asked, records)
+        pools = _pools(candidates, asked, load())
         parts.append(PoolsHandler(lambda: pools.items()))
     return Dataset(name, ir_datasets.Dataset(*parts), in_memory=True)
+
+
+def _records(docs: Any, ids: Sequence[str] | None) -> Callable[[], Mapping[str, GenericDoc]]:
+    """Documents by id: those of a large file stay on disk."""
+    large = large_docs(docs) if ids is None and _is_path(docs) else None
+    if large is not None:
+        return large
+    texts = _texts(docs, _DOCS, ids)
+    records = {doc_id: GenericDoc(doc_id, text) for doc_id, text in texts.items()}
+    return lambda: records
 
 
 def query_texts(queries: Any) -> dict[str, str]:
@@ -255,17 +264,17 @@ def _framed(frame: Any, kind: _Kind) -> Iterable[tuple[Any, Any]]:
 def is_text_file(name: str) -> bool:
     """Whether a name ends as a file of texts does; dataset ids do not."""
     plain = name.partition("?")[0] if is_url(name) else name
-    return Path(plain.removesuffix(".gz")).suffix in _FILES
+    return Path(plain.removesuffix(".gz")).suffix in FORMATS
 
 
 def _items(path: Path, kind: _Kind) -> Iterable[Any]:
     """The documents or topics of a file, with their lines."""
-    form = _FILES.get(Path(path.name.removesuffix(".gz")).suffix)
+    form = format_of(path)
     if form is None:
         raise InputError(
             f"not a file of {kind.plural}",
             file=path,
-            remedy=f"its name ends in {', '.join(_FILES)}",
+            remedy=f"its name ends in {', '.join(FORMATS)}",
         )
     if not path.is_file():
         raise InputError("no such file", file=path)

@@ -1,0 +1,90 @@
+"""The documents of a large text file: read from columns on disk, so memory does not grow with them."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ir_datasets.formats import GenericDoc
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import is_file, local
+from irtoolkit.base.paths import StrPath
+from irtoolkit.datasets.columns import Records, TableRows
+from irtoolkit.datasets.local.registered import docs_tables
+
+# Bytes of a file from which on its documents stay on disk.
+LARGE = 1 << 24
+# Ends of file names to formats.
+FORMATS = {".jsonl": "jsonl", ".tsv": "tsv", ".trec": "trec", ".sgml": "trec"}
+
+
+def format_of(path: Path) -> str | None:
+    """The format of a file, by the end of its name; None where it is no file of texts."""
+    return FORMATS.get(Path(path.name.removesuffix(".gz")).suffix)
+
+
+def large_docs(given: StrPath) -> FileDocs | None:
+    """The documents of a file that is better not held in memory; None of another one."""
+    path = local(given)
+    form = format_of(path)
+    is_large = form is not None and path.is_file() and path.stat().st_size >= LARGE
+    return FileDocs(given, form) if form is not None and is_large else None
+
+
+class FileDocs:
+    """Calls for the documents of a file: {document id: record}, made as they are read.
+
+    The file is parsed once, into irtoolkit's cache. Other processes get its name, not its texts, and
+    read it where they are.
+
+    Args:
+        given: a path or a URL.
+        form: its format; a key of `irtoolkit.datasets.local.formats.DOC_FORMATS`.
+
+    Raises:
+        InputError: the file is invalid; in another process, it is not there, or another.
+    """
+
+    def __init__(self, given: StrPath, form: str) -> None:
+        self._given, self._form = given, form
+        tables = docs_tables(form, [local(given)])
+        self._key, self._records = tables.key, _records(tables["docs"])
+
+    def __call__(self) -> Mapping[str, GenericDoc]:
+        """The documents in the order of the file."""
+        return self._records
+
+    def __reduce__(self) -> Any:
+        return _sent, (self._given, self._form, self._key)
+
+    def holds(self, key: str) -> bool:
+        """Whether the file has the content that a key is of."""
+        return self._key == key
+
+
+def _records(table: Any) -> Records[GenericDoc]:
+    rows = TableRows(table, lambda _, doc_id, title, text: _doc(doc_id, title, text))
+    return Records(lambda: table["doc_id"].to_pylist(), rows)
+
+
+def _doc(doc_id: str, title: str, text: str) -> GenericDoc:
+    return GenericDoc(doc_id, f"{title} {text}".strip())
+
+
+def _sent(given: StrPath, form: str, key: str) -> FileDocs:
+    """The documents in a process that they were sent to."""
+    if not is_file(given):
+        raise InputError(
+            f"the machine {socket.gethostname()} has no such file", file=given,
+            remedy="keep it where every worker sees it, or at a URL",
+        )  # fmt: skip
+    found = FileDocs(given, form)
+    if not found.holds(key):
+        raise InputError(
+            f"the machine {socket.gethostname()} has other documents in this file", file=given,
+            remedy="give every machine the same data",
+        )  # fmt: skip
+    return found
