@@ -64,6 +64,10 @@ class CommandParser(argparse.ArgumentParser):
         for name in words:
             if rest and not rest[0].startswith("-") and getattr(found, name) is None:
                 setattr(found, name, rest.pop(0))
+        # And several words end where a flag stands between them.
+        several = [one.dest for one in self._actions if one.nargs == "*" and not one.option_strings]
+        while several and rest and not rest[0].startswith("-"):
+            getattr(found, several[-1]).append(rest.pop(0))
         if rest:
             self._refuse(rest[0])
         if pairs:

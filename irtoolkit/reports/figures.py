@@ -19,6 +19,7 @@ from irtoolkit.reports.palette import LIGHT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Inches: one column of a two-column paper.
 WIDE, HIGH = 3.4, 2.4
@@ -66,20 +67,29 @@ def write_figures(report: ReportContent, folder: StrPath) -> list[Path]:
 def _write(
     folder: StrPath, name: str, size: tuple[float, float], draw: Callable[[Axes], None]
 ) -> list[Path]:
+    paths = [Path(folder) / f"{name}.{form}" for form in FORMATS]
+    return [save_figure(path, size, lambda figure: draw(figure.add_subplot())) for path in paths]
+
+
+def save_figure(path: Path, size: tuple[float, float], draw: Callable[[Figure], None]) -> Path:
+    """Writes a figure as PDF or SVG, by the name of the file; the same figure gives the same bytes.
+
+    Args:
+        path: the file.
+        size: width and height in inches.
+        draw: adds axes to the empty figure and draws on them.
+    """
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    written = []
+    form = path.suffix[1:]
+    dated = {"CreationDate": None} if form == "pdf" else {"Date": None}
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=size, layout="constrained")
-        draw(figure.add_subplot())
-        for form in FORMATS:
-            path = Path(folder) / f"{name}.{form}"
-            dated = {"CreationDate": None} if form == "pdf" else {"Date": None}
-            with atomic_path(path) as temporary:
-                figure.savefig(temporary, format=form, metadata=dated)
-            written.append(path)
-    return written
+        draw(figure)
+        with atomic_path(path) as temporary:
+            figure.savefig(temporary, format=form, metadata=dated)
+    return path
 
 
 def _colour(place: int) -> str:
@@ -138,7 +148,7 @@ def _scatter(axes: Axes, report: ReportContent) -> None:
         linewidths=0,
     )
     if report.column(report.chart).lower:
-        _logarithmic(axes, "x", "y")
+        logarithmic(axes, "x", "y")
     low = min(axes.get_xlim()[0], axes.get_ylim()[0])
     high = max(axes.get_xlim()[1], axes.get_ylim()[1])
     axes.set(xlim=(low, high), ylim=(low, high), aspect="equal")
@@ -160,7 +170,7 @@ def _ranks(axes: Axes, report: ReportContent) -> None:
             ranks, shares, where="post", color=_colour(i), linestyle=LINES[i % len(LINES)],
             label=_label(system.name),
         )  # fmt: skip
-    _logarithmic(axes, "x")
+    logarithmic(axes, "x")
     axes.set_xlim(1, last)
     axes.set_ylim(0, 1)
     axes.set_xlabel(f"rank of the first {described(golds.rel)}")
@@ -185,7 +195,7 @@ def _parts(axes: Axes, report: ReportContent, parts: Sequence[BreakdownPart]) ->
     axes.figure.legend(loc="outside upper center", ncols=min(3, len(report.systems)))
 
 
-def _logarithmic(axes: Axes, *sides: Literal["x", "y"]) -> None:
+def logarithmic(axes: Axes, *sides: Literal["x", "y"]) -> None:
     """Makes axes logarithmic, with plain numbers instead of powers of ten."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 

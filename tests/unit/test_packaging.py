@@ -40,8 +40,8 @@ DISTRIBUTIONS = {
 }
 # What a user may choose; the others are for developers.
 CHOICES = {
-    "neural", "minilm", "train", "lucene", "chinese", "pyterrier", "ranx", "report", "ray", "remote",
-    "backends", "lora", "qlora", "mteb", "serve", "mcp",
+    "neural", "minilm", "train", "lucene", "chinese", "pyterrier", "ranx", "report", "analyse", "ray",
+    "remote", "backends", "lora", "qlora", "mteb", "serve", "mcp",
 }  # fmt: skip
 
 

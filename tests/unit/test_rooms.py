@@ -22,7 +22,7 @@ LEVELS = (
     ("training", "building", "exports"),
     ("experiments",),
     ("reports", "integrations"),
-    ("serve",),
+    ("serve", "analyses"),
     ("commands",),
 )
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}

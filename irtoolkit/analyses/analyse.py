@@ -1,0 +1,180 @@
+"""Doing an analysis: finding its data and rankings, and putting the paper's figures beside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.analyses.base import Analysis, Findings, Given
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath
+from irtoolkit.base.paths import shown
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.identity import DatasetId
+from irtoolkit.experiments.rendering import SAMPLE_NOTE
+from irtoolkit.runs import Run
+
+
+@dataclass(frozen=True)
+class AnalysisResult:
+    """What came of an analysis.
+
+    Attributes:
+        analysis: the analysis with its settings.
+        datasets: ids of the datasets that were analysed.
+        findings: the figures, with those of the paper where the data are the paper's.
+        systems: names of the systems whose rankings were analysed.
+        other: how the data differ from the paper's; None where they do not.
+    """
+
+    analysis: Analysis
+    datasets: tuple[str, ...]
+    findings: Findings
+    systems: tuple[str, ...] = ()
+    other: str | None = None
+
+
+def analyse(
+    analysis: Analysis,
+    datasets: Sequence[Dataset | str] = (),
+    runs: Sequence[StrPath] | Mapping[str, Run] = (),
+    *,
+    sample: bool = False,
+    system: str | None = None,
+    sheets: Sequence[StrPath] = (),
+    sheet: StrPath | None = None,
+) -> AnalysisResult:
+    """Does an analysis.
+
+    Args:
+        analysis: the analysis with its settings.
+        datasets: what to analyse; by default the paper's data.
+        runs: files of rankings of the first dataset, or name to ranking. Where an analysis needs
+            one and there is none, it ranks with `system`.
+        sample: whether to take the invented sample in place of the paper's data.
+        system: the system to rank with; by default the analysis' own.
+        sheets: files that people have filled in.
+        sheet: a file to write for people to fill in.
+
+    Raises:
+        InputError: no such dataset, run or system; or the data lack what the analysis needs.
+    """
+    found = _datasets(analysis, datasets, sample)
+    if not analysis.people and (sheets or sheet is not None):
+        raise InputError(
+            f"the analysis {analysis.name} has no sheet", remedy="leave --sheet and --sheets out"
+        )
+    given = Given(
+        found,
+        _runs(analysis, found[0], runs, system),
+        tuple(Path(one) for one in sheets),
+        None if sheet is None else Path(sheet),
+    )
+    findings = analysis.find(given)
+    other = _difference(analysis, found)
+    if other is None:
+        tables = tuple(
+            table.with_reported(analysis.reported.get(table.name, {})) for table in findings.tables
+        )
+        findings = Findings(tables, findings.charts, (*findings.notes, *analysis.remarks))
+    ids = tuple(one.id for one in found)
+    return AnalysisResult(analysis, ids, findings, tuple(given.runs), other)
+
+
+def _datasets(
+    analysis: Analysis, datasets: Sequence[Dataset | str], sample: bool
+) -> tuple[Dataset, ...]:
+    if sample and datasets:
+        raise InputError(
+            "--sample beside a dataset", remedy="leave one out; a sample's id has /sample in it"
+        )
+    ids: Sequence[Dataset | str] = datasets or [
+        str(DatasetId.parse(name).in_sample()) if sample else name for name in analysis.datasets
+    ]
+    return tuple(one if isinstance(one, Dataset) else Dataset.load(one) for one in ids)
+
+
+def _runs(
+    analysis: Analysis,
+    dataset: Dataset,
+    runs: Sequence[StrPath] | Mapping[str, Run],
+    system: str | None,
+) -> Mapping[str, Run]:
+    from irtoolkit.scoring.check import read_run
+
+    if not analysis.system:
+        if runs or system is not None:
+            what = "a run" if runs else "a system"
+            raise InputError(
+                f"the analysis {analysis.name} takes no ranking", remedy=f"leave {what} out"
+            )
+        return {}
+    if runs and system is not None:
+        raise InputError(
+            "--system beside a run", remedy="give the runs, or the system to rank with"
+        )
+    if isinstance(runs, Mapping) and runs:
+        found = dict(runs)
+    elif runs:
+        found = {Path(shown(path)).name: read_run(path, dataset) for path in runs}
+        if len(found) < len(runs):
+            raise InputError("two runs have one name", remedy="rename one of the files")
+    else:
+        found = {system or analysis.system: _ranked(analysis, dataset, system)}
+    return found
+
+
+def _ranked(analysis: Analysis, dataset: Dataset, system: str | None) -> Run:
+    from irtoolkit.ranking.candidates import usual_depth
+    from irtoolkit.ranking.produce import rank_dataset, ranks_wanted
+    from irtoolkit.ranking.systems import find_system
+
+    made = find_system(system or analysis.system, {}, dataset.parts)
+    depth = usual_depth(dataset, analysis.depth)
+    relevant = ranks_wanted(dataset, made, depth)
+    return rank_dataset(dataset, made, depth=depth, relevant=relevant).run
+
+
+def _difference(analysis: Analysis, datasets: Sequence[Dataset]) -> str | None:
+    """How the data differ from those that the paper analysed; None where they do not."""
+    for dataset in datasets:
+        if dataset.parts.sample:
+            return SAMPLE_NOTE
+        if dataset.id not in analysis.datasets:
+            return f"{dataset.id} is not what the paper analysed: its figures are not shown."
+        differs = dataset.difference()
+        if differs is None and analysis.judgments not in (None, _judgments(dataset)):
+            differs = f"{_judgments(dataset):,} judgments, not {analysis.judgments:,}"
+        if differs is not None:
+            return f"{dataset.id}: the data here have {differs}: the paper's figures are not shown."
+    return None
+
+
+def _judgments(dataset: Dataset) -> int:
+    return len(dataset.qrels)
+
+
+def as_json(result: AnalysisResult) -> dict[str, Any]:
+    """The result as plain data, with every digit."""
+    tables = []
+    for table in result.findings.tables:
+        rows = []
+        for row in table.rows:
+            one: dict[str, Any] = dict(zip(table.names, row.names, strict=True))
+            heads = [column.name for column in table.columns]
+            if row.values:
+                one["measured"] = dict(zip(heads, row.values, strict=True))
+            if row.reported:
+                one["reported"] = dict(zip(heads, row.reported, strict=True))
+            rows.append(one)
+        tables.append({"name": table.name, "title": table.title, "rows": rows})
+    return {
+        "analysis": result.analysis.name,
+        "title": result.analysis.title,
+        "datasets": list(result.datasets),
+        "systems": list(result.systems),
+        "tables": tables,
+        "notes": [*result.findings.notes, *([result.other] if result.other else [])],
+    }

@@ -1,0 +1,124 @@
+"""CSFCube, Table 2: how far the two annotators agree, and each with the adjudicated grade."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from irtoolkit.analyses._csfcube import facets_of
+from irtoolkit.analyses.base import (
+    Analysis,
+    Column,
+    FigureRow,
+    FigureTable,
+    Findings,
+    Given,
+    Printed,
+)
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Floats
+from irtoolkit.datasets.csfcube_records import CSFCubeQrel
+from irtoolkit.datasets.dataset import Dataset
+
+BEFORE, AFTER = "before", "after"
+
+
+@dataclass(frozen=True)
+class CSFCubeAgreement(Analysis):
+    """Agreement of CSFCube's annotators: medians over queries.
+
+    Before adjudication, the two ratings of a query's candidates are compared; after it, each with the
+    adjudicated grades, and the two figures are averaged.
+
+    Attributes:
+        missing: what a missing rating is taken for: "zero", grade 0, as in the paper, or "drop",
+            which leaves the candidate out.
+    """
+
+    name: ClassVar[str] = "csfcube-agreement"
+    title: ClassVar[str] = (
+        "CSFCube, Table 2: agreement of annotators, before and after adjudication"
+    )
+    datasets: ClassVar[tuple[str, ...]] = ("csfcube",)
+    judgments: ClassVar[int | None] = 6244
+    reported: ClassVar[Mapping[str, Printed]] = {
+        "agreement": {
+            ("background", BEFORE): (0.45, 0.43, 0.28, 57.07),
+            ("method", BEFORE): (0.31, 0.26, 0.20, 69.60),
+            ("result", BEFORE): (0.42, 0.35, 0.26, 67.46),
+            ("background", AFTER): (0.73, 0.72, 0.62, 77.68),
+            ("method", AFTER): (0.63, 0.61, 0.54, 84.47),
+            ("result", AFTER): (0.70, 0.67, 0.59, 83.53),
+        }
+    }
+
+    remarks: ClassVar[tuple[str, ...]] = (
+        "background before, ρ: the median of 16 queries is the mean of the middle two. The lower of"
+        " the two alone rounds to the printed figure, but the row's other figures need the mean."
+        " Missing ratings, the query's own paper as a candidate, and leaving a query out do not"
+        " explain it.",
+    )
+
+    missing: Literal["zero", "drop"] = "zero"
+
+    def find(self, given: Given) -> Findings:
+        from irtoolkit.scoring.agreement import STATISTICS
+
+        (dataset,) = given.datasets[:1]
+        grades = judged(dataset)
+        rows = []
+        for stage in (BEFORE, AFTER):
+            for facet, queries in facets_of(dataset).items():
+                found = np.array([self.of_query(grades[query], stage) for query in queries])
+                medians = np.array([_median(column) for column in found.T])
+                rows.append(FigureRow((facet, stage), tuple(medians.tolist())))
+        columns = tuple(Column(name) for name in STATISTICS)
+        title = "Agreement of the annotators: medians over queries"
+        table = FigureTable("agreement", title, ("facet", "adjudication"), columns, tuple(rows))
+        return Findings((table,), notes=(self._about_missing(grades),))
+
+    def of_query(self, rows: Sequence[CSFCubeQrel], stage: str) -> Floats:
+        """(4,) ρ, α, κ and the percentage of equal grades of one query's candidates."""
+        from irtoolkit.scoring.agreement import agreement
+
+        kept = [row for row in rows if self.missing == "zero" or min(row.ratings) >= 0]
+        first, second = ([max(row.ratings[i], 0) for row in kept] for i in (0, 1))
+        if stage == BEFORE:
+            return agreement(first, second)
+        grades = [row.relevance for row in kept]
+        return (agreement(first, grades) + agreement(second, grades)) / 2
+
+    def _about_missing(self, grades: Mapping[str, Sequence[CSFCubeQrel]]) -> str:
+        count = sum(
+            rating < 0 for rows in grades.values() for row in rows for rating in row.ratings
+        )
+        what = "taken for grade 0" if self.missing == "zero" else "left out with their candidates"
+        return f"Missing ratings of one annotator: {count}, {what} (missing={self.missing})."
+
+
+def judged(dataset: Dataset) -> dict[str, list[CSFCubeQrel]]:
+    """Query id to its judgments, each with the ratings of two annotators.
+
+    Raises:
+        InputError: the judgments have no ratings of single annotators.
+    """
+    found: dict[str, list[CSFCubeQrel]] = {}
+    for row in dataset.qrels_iter() if dataset.has("qrels") else ():
+        if len(getattr(row, "ratings", ())) != 2:
+            raise InputError(
+                f"the judgments of {dataset.id} have no ratings of two annotators",
+                remedy="agreement needs a dataset in CSFCube's form, such as csfcube",
+            )
+        found.setdefault(row.query_id, []).append(row)
+    if not found:
+        raise InputError(f"dataset {dataset.id} has no judgments")
+    return found
+
+
+def _median(values: Floats) -> float:
+    """The median of what is known; a query whose grades are all alike has no correlation."""
+    known = values[~np.isnan(values)]
+    return float(np.median(known)) if len(known) else float("nan")

@@ -1,0 +1,134 @@
+"""Make an analysis of one of the papers again.
+
+An analysis is a table or a figure about data, rankings, or what people judged: --list lists them.
+DATASET is by default what the paper analysed; --sample takes the invented sample. Any dataset of the
+same form can be analysed. Where an analysis is about rankings, RUN is a file that `irtoolkit retrieve`
+wrote, and without one the analysis ranks with its own system, or with --system. Where the data are
+the paper's, its figures are shown below the measured ones. With -o each table is written as CSV and
+each figure as SVG. Where people judge, --sheet writes a sheet for them, and --sheets reads what they
+filled in.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from irtoolkit.commands import (
+    add_format,
+    add_settings,
+    note,
+    output_file,
+    output_folder,
+    print_json,
+)
+
+if TYPE_CHECKING:
+    from irtoolkit.analyses.analyse import AnalysisResult
+
+HELP = "make an analysis of one of the papers again"
+EXAMPLES = (
+    "irtoolkit analyse --list",
+    "irtoolkit analyse csfcube-agreement --sample",
+    "irtoolkit analyse csfcube-facets --sample -o figures",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "analysis", nargs="?", metavar="ANALYSIS", help="an analysis; --list lists them"
+    )
+    parser.add_argument(
+        "inputs", nargs="*", metavar="DATASET|RUN",
+        help="datasets, and files of rankings; default: the paper's dataset",
+    )  # fmt: skip
+    parser.add_argument("--list", action="store_true", help="list the analyses")
+    parser.add_argument("--sample", action="store_true", help="use the invented sample collection")
+    parser.add_argument("--system", metavar="S", help="system to rank with where no RUN is given")
+    parser.add_argument(
+        "-o", "--output", metavar="FOLDER", type=output_folder,
+        help="write tables as CSV and figures as SVG to FOLDER",
+    )  # fmt: skip
+    parser.add_argument(
+        "--sheet", metavar="FILE", type=output_file, help="write a sheet for people to fill in"
+    )
+    parser.add_argument(
+        "--sheets", nargs="+", default=[], metavar="FILE", help="sheets that people filled in"
+    )
+    add_settings(parser)
+    add_format(parser)
+
+
+def execute(args: argparse.Namespace) -> None:
+    from irtoolkit.base.errors import InputError
+    from irtoolkit.base.files import is_file
+    from irtoolkit.commands import parse_pairs
+
+    if args.list:
+        _print_list(args)
+        return
+    if args.analysis is None:
+        raise InputError(
+            "no ANALYSIS is named", remedy="irtoolkit analyse --list lists the analyses"
+        )
+    from irtoolkit.analyses.analyse import analyse
+    from irtoolkit.analyses.catalogue import find_analysis
+
+    chosen = find_analysis(args.analysis).with_settings(parse_pairs(args.settings))
+    runs = [name for name in args.inputs if is_file(name)]
+    datasets = [name for name in args.inputs if name not in runs]
+    result = analyse(
+        chosen, datasets, runs, sample=args.sample, system=args.system, sheets=args.sheets,
+        sheet=args.sheet,
+    )  # fmt: skip
+    if args.sheet is not None:
+        note(f"{args.sheet}: a sheet to fill in; --sheets reads it")
+    _print(result, args.format)
+    if args.output is not None:
+        from irtoolkit.analyses.rendering import write_files
+
+        for path in write_files(result, Path(args.output)):
+            note(str(path))
+
+
+def _print_list(args: argparse.Namespace) -> None:
+    from irtoolkit.analyses.catalogue import analyses
+    from irtoolkit.base.errors import InputError
+    from irtoolkit.base.tables import TextTable
+
+    if args.analysis is not None or args.inputs:
+        raise InputError("--list beside an ANALYSIS", remedy="give one of the two")
+    found = analyses().values()
+    if args.format == "json":
+        print_json(
+            [{"analysis": one.name, "title": one.title, "datasets": one.datasets} for one in found]
+        )
+        return
+    rows = [[one.name, one.title, _needs(one.system, one.people)] for one in found]
+    print(TextTable(["analysis", "what it shows", "of"], rows).render(args.format))
+
+
+def _needs(system: str, people: bool) -> str:
+    return "people" if people else "rankings" if system else "data"
+
+
+def _print(result: AnalysisResult, form: str) -> None:
+    from irtoolkit.analyses.analyse import as_json
+    from irtoolkit.analyses.rendering import as_latex, as_tables, closing_lines, csv_table
+    from irtoolkit.base.tables import terminal_width
+    from irtoolkit.base.textwidth import wrap
+
+    if form == "json":
+        print_json(as_json(result))
+        return
+    if form == "csv":
+        print("\n\n".join(csv_table(table).render("csv") for table in result.findings.tables))
+        return
+    if form == "latex":
+        print(as_latex(result))
+        return
+    print("\n\n".join(table.render(form) for table in as_tables(result)))
+    for line in closing_lines(result):
+        first, *others = wrap(line, terminal_width() - 2, cut=False)
+        print("\n".join([first, *(f"  {rest}" for rest in others)]))

@@ -1,0 +1,77 @@
+"""How far people who judged the same things agree: correlation, alpha, kappa and equal judgments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.ids import Floats
+
+Level = Literal["nominal", "ordinal", "interval"]
+
+
+def spearman(first: Sequence[float], second: Sequence[float]) -> float:
+    """Spearman's rank correlation ρ; NaN where one of the two never varies."""
+    from scipy.stats import spearmanr
+
+    if len(set(first)) < 2 or len(set(second)) < 2:
+        return float("nan")
+    return float(spearmanr(first, second).statistic)
+
+
+def alpha(raters: Sequence[Sequence[float]], level: Level = "ordinal") -> float:
+    """Krippendorff's α of two raters or more; NaN where all judgments are the same.
+
+    Args:
+        raters: (R, N) the judgments of each rater, NaN for a missing one.
+        level: what differences between judgments mean.
+
+    Raises:
+        InputError: krippendorff is not installed.
+    """
+    try:
+        import krippendorff
+    except ImportError:
+        raise needs_extra("krippendorff", "analyse") from None
+    table = np.asarray(raters, dtype=np.float64)
+    shared = table[:, (~np.isnan(table)).sum(axis=0) > 1]
+    if len(np.unique(shared[~np.isnan(shared)])) < 2:
+        return float("nan")
+    return float(krippendorff.alpha(reliability_data=shared, level_of_measurement=level))
+
+
+def kappa(first: Sequence[float], second: Sequence[float]) -> float:
+    """Cohen's κ of two raters; NaN where both give every judgment the same grade."""
+    from sklearn.metrics import cohen_kappa_score
+
+    if len({*first, *second}) < 2:
+        return float("nan")
+    return float(cohen_kappa_score(np.asarray(first), np.asarray(second)))
+
+
+def percent_equal(first: Sequence[float], second: Sequence[float]) -> float:
+    """The percentage of judgments that are equal."""
+    return 100 * float(np.mean(np.asarray(first) == np.asarray(second)))
+
+
+# Name to statistic of two raters, in the order of CSFCube's Table 2.
+STATISTICS: dict[str, Callable[[Sequence[float], Sequence[float]], float]] = {
+    "ρ": spearman,
+    "α": lambda first, second: alpha([first, second]),
+    "κ": kappa,
+    "%": percent_equal,
+}
+
+
+def agreement(first: Sequence[float], second: Sequence[float]) -> Floats:
+    """(4,) ρ, α, κ and the percentage of equal judgments; see `STATISTICS`.
+
+    Raises:
+        InputError: the raters have not judged the same number of things, or nothing.
+    """
+    if not len(first) or len(first) != len(second):
+        raise InputError(f"{len(first)} and {len(second)} judgments cannot be compared")
+    return np.array([statistic(first, second) for statistic in STATISTICS.values()])
