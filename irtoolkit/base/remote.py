@@ -14,7 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.filesystems import filesystem
 from irtoolkit.base.paths import url_of
 from irtoolkit.base.progress import tqdm
 from irtoolkit.base.remote_errors import protocol_of, reaching, said
@@ -33,12 +34,6 @@ _TIMES = (
     "LastModified", "last_modified", "Last-Modified", "updated", "mtime", "modified", "modify",
     "last_write_time", "modificationTime", "created",
 )  # fmt: skip
-# What reads and writes a protocol, by what is installed for it.
-_PACKAGES = {
-    "s3": "irtoolkit[remote]", "s3a": "irtoolkit[remote]", "gs": "gcsfs", "gcs": "gcsfs",
-    "abfs": "adlfs", "abfss": "adlfs", "az": "adlfs", "hf": "huggingface_hub",
-    "http": "aiohttp", "https": "aiohttp", "sftp": "paramiko", "ssh": "paramiko",
-}  # fmt: skip
 
 
 class RemoteFile(NamedTuple):
@@ -51,50 +46,6 @@ class RemoteFile(NamedTuple):
 
     bytes: int | None
     version: str
-
-
-def filesystem(url: str) -> tuple[Any, str]:
-    """fsspec's file system of a URL, and the path there.
-
-    Raises:
-        InputError: no such protocol, or what it needs is not installed.
-    """
-    try:
-        import fsspec
-    except ImportError:
-        raise needs_extra("fsspec", "remote") from None
-    protocol = protocol_of(url)
-    try:
-        known, path = fsspec.core.url_to_fs(url, **_options(protocol))
-    except ImportError:
-        package = _PACKAGES.get(protocol, f"fsspec's package for {protocol}")
-        raise InputError(
-            f"{protocol}:// needs a package that is not installed",
-            file=url,
-            remedy=f"pip install '{package}'",
-        ) from None
-    except ValueError as error:
-        if protocol in fsspec.available_protocols():
-            raise InputError(f"not a URL that can be used: {error}", file=url) from None
-        raise InputError(
-            f"no protocol {protocol}://",
-            file=url,
-            remedy="use s3, gs, hf, https, memory, or another one of fsspec",
-        ) from None
-    # Other processes change what is there.
-    known.invalidate_cache()
-    return known, path
-
-
-def _options(protocol: str) -> Mapping[str, Any]:
-    if protocol not in ("s3", "s3a"):
-        return {}
-    from fsspec.config import conf
-
-    # s3fs tries again by itself; each of its attempts would be several of botocore's.
-    own = conf.get(protocol, {}).get("config_kwargs", {})
-    config = {"retries": {"total_max_attempts": 1}, **own}
-    return {"use_listings_cache": False, "config_kwargs": config}
 
 
 def look(url: str) -> Mapping[str, Any] | None:
@@ -287,9 +238,15 @@ def refuse_unreachable(url: str, *, folder: bool = False) -> None:
         except PermissionError:
             return  # of what is not there, some stores say so
         except FileNotFoundError:
-            if buckets:
+            if buckets or protocol_of(url) == "hf":
                 with suppress(PermissionError):
-                    files.info(root)
+                    files.info(root if buckets else _repository(path))
+
+
+def _repository(path: str) -> str:
+    """The repository of a file on the hub; those of models have no kind before them."""
+    parts = path.lstrip("/").split("/")
+    return "/".join(parts[: 3 if parts[0] in ("datasets", "spaces") else 2])
 
 
 def name_of(url: str) -> str:

@@ -16,6 +16,7 @@ _REACH = {
     "s3": "check the network, AWS_ENDPOINT_URL and AWS_REGION",
     "hf": "check the network, and that HF_HUB_OFFLINE is not set",
 }
+_MAKE = {"hf": "check the name; hf repos create USER/NAME --type dataset makes a repository"}
 # What libraries raise where a server is not found or says nothing.
 _UNREACHED = {
     "ConnectionError", "TimeoutError", "FSTimeoutError", "ConnectTimeoutError", "ReadTimeoutError",
@@ -65,8 +66,9 @@ def said(error: Exception, url: str, doing: str) -> InputError:
         remedy = _REACH.get(protocol, "check the network")
         return InputError(f"cannot {doing}: its server does not answer", file=url, remedy=remedy)
     if isinstance(error, FileNotFoundError):
+        remedy = _MAKE.get(protocol, "check the name") if doing == "write" else "check the name"
         return InputError(
-            f"cannot {doing}: no such file, folder or bucket", file=url, remedy="check the name"
+            f"cannot {doing}: no such file, folder or bucket", file=url, remedy=remedy
         )
     if isinstance(error, PermissionError):
         return InputError(
