@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.filesystems import filesystem
+from irtoolkit.base.filesystems import filesystem as filesystem
 from irtoolkit.base.paths import url_of
 from irtoolkit.base.progress import tqdm
 from irtoolkit.base.remote_errors import protocol_of, reaching, said
