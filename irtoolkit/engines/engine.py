@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
@@ -26,7 +26,7 @@ class Engine(Protocol):
     @property
     def workers(self) -> int: ...
 
-    def map(self, work: Callable[[T], R], items: Sequence[T], *, gpus: float = 0.0) -> Iterator[R]:
+    def map(self, work: Callable[[T], R], items: Iterable[T], *, gpus: float = 0.0) -> Iterator[R]:
         """What some work gives for each item, in the order of the items.
 
         Only a few results per worker are held at once. Work on an item may be done more than once,
@@ -41,7 +41,8 @@ class Engine(Protocol):
         Args:
             work: a function, or a picklable object that can be called; large things that it needs,
                 such as texts in memory, are sent to each worker once.
-            items: picklable, and small: paths and numbers rather than texts.
+            items: picklable, and small: paths and numbers rather than texts. They are read as
+                workers need them, one more than these are at.
             gpus: GPUs that each piece of work needs, where there are any.
 
         Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -15,6 +15,6 @@ class LocalEngine:
     name = "local"
     workers = 1
 
-    def map(self, work: Callable[[T], R], items: Sequence[T], *, gpus: float = 0.0) -> Iterator[R]:
+    def map(self, work: Callable[[T], R], items: Iterable[T], *, gpus: float = 0.0) -> Iterator[R]:
         """What some work gives for each item, in the order of the items."""
         return map(work, items)

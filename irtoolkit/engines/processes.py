@@ -11,7 +11,7 @@ import threading
 import time
 import types
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import connection
 from typing import Any, TypeVar
@@ -22,6 +22,7 @@ from irtoolkit.engines.local import LocalEngine
 from irtoolkit.engines.work import (
     ATTEMPTS,
     HELD,
+    Items,
     Reporter,
     WorkerKilledError,
     in_order,
@@ -65,7 +66,7 @@ class ProcessEngine:
         """How many processes work at once."""
         return self._count
 
-    def map(self, work: Callable[[T], R], items: Sequence[T], *, gpus: float = 0.0) -> Iterator[R]:
+    def map(self, work: Callable[[T], R], items: Iterable[T], *, gpus: float = 0.0) -> Iterator[R]:
         """What some work gives for each item, in order; see `Engine`.
 
         A `map` within another is done in this process. Of several GPUs each worker sees one.
@@ -75,9 +76,10 @@ class ProcessEngine:
             return
         self._mapping = True
         try:
-            pool = _Pool(self._workers, self._count, work, items)
+            wanted = Items(items)
+            pool = _Pool(self._workers, self._count, work, wanted)
             ahead = HELD * self._count
-            for outcome in in_order(len(items), pool, running=self._count, held=ahead):
+            for outcome in in_order(wanted, pool, running=self._count, held=ahead):
                 yield self._reporter.value(outcome)
         finally:
             # An error or Ctrl-C leaves workers that are at something which nobody waits for.
@@ -150,7 +152,7 @@ class _Pool:
     """The workers at one `map`."""
 
     def __init__(
-        self, workers: list[_Worker], count: int, work: Callable[[Any], Any], items: Sequence[Any]
+        self, workers: list[_Worker], count: int, work: Callable[[Any], Any], items: Items[Any]
     ) -> None:
         self._workers, self._count, self._items = workers, count, items
         self._key, self._packed = uuid.uuid4().hex, pack(work)

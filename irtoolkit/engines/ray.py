@@ -6,7 +6,7 @@ import os
 import pickle
 import socket
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import irtoolkit
@@ -20,6 +20,7 @@ from irtoolkit.engines.ray_start import connect
 from irtoolkit.engines.work import (
     ATTEMPTS,
     HELD,
+    Items,
     Outcome,
     Reporter,
     WorkerKilledError,
@@ -64,7 +65,7 @@ class RayEngine:
         """How many pieces are worked on at once; it grows and shrinks with the cluster."""
         return self._count or max(1, int(self._connection.ray.cluster_resources().get("CPU", 1)))
 
-    def map(self, work: Callable[[T], R], items: Sequence[T], *, gpus: float = 0.0) -> Iterator[R]:
+    def map(self, work: Callable[[T], R], items: Iterable[T], *, gpus: float = 0.0) -> Iterator[R]:
         """What some work gives for each item, in order; see `Engine`.
 
         A `map` within another is done in this process.
@@ -73,12 +74,13 @@ class RayEngine:
             yield from LocalEngine().map(work, items)
             return
         self._mapping = True
-        pool = _Pool(self._connection, work, items, gpus)
+        wanted = Items(items)
+        pool = _Pool(self._connection, work, wanted, gpus)
         try:
             workers = self.workers
             # Ray itself queues tasks, but where fewer workers are wanted than there are CPUs.
             running = workers if self._count else HELD * workers
-            for outcome in in_order(len(items), pool, running=running, held=HELD * workers):
+            for outcome in in_order(wanted, pool, running=running, held=HELD * workers):
                 yield self._reporter.value(outcome)
         finally:
             pool.cancel()
@@ -93,7 +95,7 @@ class _Pool:
     """The tasks of one `map`."""
 
     def __init__(
-        self, connection: Any, work: Callable[[Any], Any], items: Sequence[Any], gpus: float
+        self, connection: Any, work: Callable[[Any], Any], items: Items[Any], gpus: float
     ) -> None:
         import numpy as np
 

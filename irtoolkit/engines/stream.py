@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
 from typing import NamedTuple
 
 from irtoolkit.engines.engine import Engine
@@ -14,9 +13,6 @@ from irtoolkit.engines.engine import Engine
 Work = Callable[[bytes], bytes]
 # Makes that work in a worker; picklable, and hashable by what it makes.
 Prepare = Callable[[], Work]
-
-# Items for each worker that are read before their results are awaited.
-_AHEAD = 4
 
 
 def stream(
@@ -41,9 +37,7 @@ def stream(
         yield from mapped(prepare, items, engine.workers, gpus)
         return
     numbered = (Numbered(number, item) for number, item in enumerate(items))
-    work = _Prepared(prepare)
-    while window := list(islice(numbered, _AHEAD * engine.workers)):
-        yield from engine.map(work, window, gpus=gpus)
+    yield from engine.map(_Prepared(prepare), numbered, gpus=gpus)
 
 
 class Numbered(NamedTuple):

@@ -8,13 +8,15 @@ import pickle
 import tempfile
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from irtoolkit.base.errors import InputError
+
+T = TypeVar("T")
 
 # A piece of work is given up when so many workers have died of it.
 ATTEMPTS = 3
@@ -187,26 +189,61 @@ class Pool(Protocol):
         ...
 
 
-def in_order(count: int, pool: Pool, *, running: int, held: int) -> Iterator[Outcome]:
-    """The outcomes of pieces 0 to `count` in order.
+class Items(Generic[T]):
+    """The items of a `map` by their numbers, read from an iterable as they are needed.
+
+    Attributes:
+        total: how many there are; None where only reading them tells.
+    """
+
+    def __init__(self, items: Iterable[T]) -> None:
+        self.total = len(items) if isinstance(items, Sized) else None
+        self._left, self._read = iter(items), 0
+        self._kept: dict[int, T] = {}
+
+    def has(self, number: int) -> bool:
+        """Whether there is an item of a number."""
+        while self._read <= number:
+            try:
+                self._kept[self._read] = next(self._left)
+            except StopIteration:
+                return False
+            self._read += 1
+        return True
+
+    def __getitem__(self, number: int) -> T:
+        """An item that there is."""
+        self.has(number)
+        return self._kept[number]
+
+    def drop(self, number: int) -> None:
+        """Lets go of an item that is done."""
+        self._kept.pop(number, None)
+
+
+def in_order(items: Items[Any], pool: Pool, *, running: int, held: int) -> Iterator[Outcome]:
+    """The outcomes of the pieces of some items in order.
 
     Args:
-        count: how many pieces there are.
+        items: what the pieces are of; the next is read while workers are at those before it.
         pool: the workers.
         running: pieces that are given to the pool at once.
         held: pieces that are started before the first of them has been taken.
     """
     done: dict[int, bytes] = {}
-    begun = under_way = 0
-    for number in range(count):
+    begun = under_way = number = 0
+    while items.has(number):
         while number not in done:
-            while begun < count and under_way < running and begun < number + held:
+            while under_way < running and begun < number + held and items.has(begun):
                 pool.start(begun)
                 begun, under_way = begun + 1, under_way + 1
+            items.has(begun)
             for other, outcome in pool.finished():
                 done[other] = outcome
+                items.drop(other)
                 under_way -= 1
         yield pickle.loads(done.pop(number))
+        number += 1
 
 
 class Reporter:
@@ -244,11 +281,12 @@ class WorkerKilledError(InputError):
         number: of the piece among the items of its `map`.
     """
 
-    def __init__(self, items: Sequence[Any], number: int, times: int) -> None:
+    def __init__(self, items: Items[Any], number: int, times: int) -> None:
         self.number = number
         shown = repr(items[number])
         if len(shown) > _SHOWN:
-            shown = f"piece {number + 1} of {len(items)}"
+            of = "" if items.total is None else f" of {items.total}"
+            shown = f"piece {number + 1}{of}"
         super().__init__(
             f"a worker was killed, perhaps out of memory, {times} times while it worked on {shown}",
             remedy="give fewer --workers, so that each has more memory; finished parts are kept",

@@ -22,7 +22,7 @@ from irtoolkit.engines import processes, work
 from irtoolkit.engines.engine import current, using
 from irtoolkit.engines.gpus import visible_gpus
 from irtoolkit.engines.processes import ProcessEngine
-from irtoolkit.engines.work import HELD, WorkerKilledError
+from irtoolkit.engines.work import HELD, Items, WorkerKilledError
 from tests.waiting import wait_for
 
 
@@ -114,21 +114,6 @@ def test_a_worker_keeps_its_work(two: ProcessEngine) -> None:
     assert min(calls for _, calls in two.map(Keeps(), range(2))) == 1
 
 
-def test_only_a_few_results_are_held(two: ProcessEngine) -> None:
-    given: list[int] = []
-
-    class Noting(list[int]):
-        def __getitem__(self, key: Any) -> Any:
-            given.append(key)
-            return super().__getitem__(key)
-
-    results = two.map(square, Noting(range(50)))
-    for done in range(10):
-        assert next(results) == done * done
-        assert max(given) < done + HELD * 2
-    results.close()  # type: ignore[attr-defined]
-
-
 def test_what_a_killed_worker_was_at_is_done_again(two: ProcessEngine, tmp_path: Path) -> None:
     once = tmp_path / "died"
     assert list(two.map(Fails(3, once), range(8))) == list(range(8))
@@ -143,8 +128,37 @@ def test_work_that_kills_its_workers_is_given_up_and_named(two: ProcessEngine) -
 
 def test_a_long_item_that_kills_is_shown_by_its_number() -> None:
     items = ["a", tuple(range(1000))]
-    assert WorkerKilledError(items, 0, 3).found.endswith("while it worked on 'a'")
-    assert WorkerKilledError(items, 1, 3).found.endswith("while it worked on piece 2 of 2")
+    assert WorkerKilledError(Items(items), 0, 3).found.endswith("while it worked on 'a'")
+    assert WorkerKilledError(Items(items), 1, 3).found.endswith("while it worked on piece 2 of 2")
+    assert WorkerKilledError(Items(iter(items)), 1, 3).found.endswith("while it worked on piece 2")
+
+
+def test_only_a_few_results_are_held_and_items_are_read_as_workers_need_them(
+    two: ProcessEngine,
+) -> None:
+    read: list[int] = []
+
+    def items() -> Iterator[int]:
+        for number in range(50):
+            read.append(number)
+            yield number
+
+    results = two.map(square, items())
+    for done in range(10):
+        assert next(results) == done * done
+        # One more is read than may be done before a result is taken.
+        assert len(read) <= done + 2 * HELD + 1
+    results.close()  # type: ignore[attr-defined]
+
+
+def test_an_item_that_cannot_be_read_is_an_error_of_the_map(two: ProcessEngine) -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        raise InputError("no more")
+
+    with pytest.raises(InputError, match="no more"):
+        list(two.map(square, items()))
+    assert list(two.map(square, iter([2, 3]))) == [4, 9]
 
 
 def test_a_death_without_work_does_not_count_against_the_next_piece() -> None:
