@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Protocol
@@ -35,6 +36,8 @@ from irtoolkit.models.shards import Output
 
 # A text, or a query with a document for a cross-encoder.
 Item = str | tuple[str, str]
+# How texts are cut is set on the tokenizer itself, which several adapters may share.
+_READING = threading.Lock()
 
 
 class Adapter(Protocol):
@@ -79,10 +82,11 @@ class _Tokenized:
         if not callable(self._tokenizer):  # that of static vectors
             return static_lengths(self._tokenizer, first)
         # Only counted here: how the model is to cut must not be changed.
-        coded = self._tokenizer(
-            first, second or None, truncation=False, padding=False, verbose=False,
-            return_attention_mask=False, return_token_type_ids=False,
-        )  # fmt: skip
+        with _READING:
+            coded = self._tokenizer(
+                first, second or None, truncation=False, padding=False, verbose=False,
+                return_attention_mask=False, return_token_type_ids=False,
+            )  # fmt: skip
         return np.fromiter(map(len, coded["input_ids"]), np.int64, len(items))
 
 
@@ -128,7 +132,8 @@ class SentenceModel(_Tokenized):
         from sentence_transformers.util import batch_to_device
 
         with torch.inference_mode():
-            features = self._model.preprocess(list(items), prompt=self._asked, **self._task)
+            with _READING:
+                features = self._model.preprocess(list(items), prompt=self._asked, **self._task)
             features = self._model(batch_to_device(features, self.device), **self._task)
             return OUTPUTS[self._kind](shortened(features, self._model))
 
@@ -165,9 +170,11 @@ class Plain(_Tokenized):
         import torch
 
         texts = [self._prompt + str(item) for item in items]
-        batch = self._tokenizer(
-            texts, padding=True, truncation=True, max_length=self.limit, return_tensors="pt"
-        ).to(self.device)
+        with _READING:
+            batch = self._tokenizer(
+                texts, padding=True, truncation=True, max_length=self.limit, return_tensors="pt"
+            )
+        batch = batch.to(self.device)
         with torch.inference_mode():
             output = self._model(**batch, return_dict=True)  # DPR's gives a tuple unless asked
             return dense_rows(self._pool(output, batch, self._tokenizer.mask_token_id))
@@ -206,13 +213,16 @@ class Sparta(_Tokenized):
 
         texts = [str(item) for item in items]
         if self._side == "query":
-            coded = self._tokenizer(
-                texts, add_special_tokens=False, truncation=True, max_length=self.limit
-            )
+            with _READING:
+                coded = self._tokenizer(
+                    texts, add_special_tokens=False, truncation=True, max_length=self.limit
+                )
             return [counted(ids) for ids in coded["input_ids"]]
-        batch = self._tokenizer(
-            texts, padding=True, truncation=True, max_length=self.limit, return_tensors="pt"
-        ).to(self.device)
+        with _READING:
+            batch = self._tokenizer(
+                texts, padding=True, truncation=True, max_length=self.limit, return_tensors="pt"
+            )
+        batch = batch.to(self.device)
         with torch.inference_mode():
             states = self._model(**batch).last_hidden_state
             rows = []

@@ -31,6 +31,8 @@ class Batches:
         self._model = model
         self._on_cpu = model.device == "cpu"
         self.tokens = tokens or (TOKENS_ON_CPU if self._on_cpu else TOKENS_ON_GPU)
+        # Called before each batch: it may wait, or raise to stop.
+        self.before: Callable[[], object] = lambda: None
 
     def __call__(
         self,
@@ -57,6 +59,7 @@ class Batches:
 
         def run(batch: Ints) -> None:
             if any(outputs[at] is None for at in batch):
+                self.before()
                 made = self._bear([items[i] for i in batch], max(1, int(cut[batch].max())))
                 for at, output in zip(batch, made, strict=True):
                     outputs[at] = output
@@ -70,7 +73,7 @@ class Batches:
                 run(batch)
         else:
             # Batches side by side, each on one core, are faster than all cores on one batch.
-            with _one_thread_each() as workers, ThreadPoolExecutor(workers) as pool:
+            with _pool() as pool:
                 for _ in pool.map(run, batches):
                     pass
         return [output for output in outputs if output is not None]
@@ -106,18 +109,31 @@ class Batches:
         return self._bear(items[:half], longest) + self._bear(items[half:], longest)
 
 
-_THREADS = threading.Lock()
+class _Pools:
+    """How many pools there are, and torch's threads before the first of them."""
+
+    lock = threading.Lock()
+    count = threads = 0
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[int]:
-    """torch on one thread meanwhile; yields how many workers take its place."""
+def _pool() -> Iterator[ThreadPoolExecutor]:
+    """As many workers as torch has threads, with one thread each.
+
+    Encodings do not wait for each other: a query is not to wait for a book.
+    """
     import torch
 
-    with _THREADS:
-        before = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
-            yield max(1, min(before, cores()))
-        finally:
-            torch.set_num_threads(before)
+    with _Pools.lock:
+        if not _Pools.count:
+            _Pools.threads = torch.get_num_threads()
+        _Pools.count += 1
+        workers = max(1, min(_Pools.threads, cores()))
+    try:
+        # A worker's number of threads is also that of threads that begin later, until it is set again.
+        with ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            yield pool
+    finally:
+        with _Pools.lock:
+            _Pools.count -= 1
+            torch.set_num_threads(_Pools.threads)

@@ -31,6 +31,7 @@ from irtoolkit.models.settings import Stored as Stored
 from irtoolkit.models.shards import (
     Encodings,
     Output,
+    key_of,
     shard_table,
     table_bytes,
     write_shard,
@@ -123,6 +124,10 @@ class Encoder:
         join = self.preset.join
         return ((self._model.separator or " ") if join == "sep" else join).join(segments)
 
+    def before_each_batch(self, call: Callable[[], object]) -> None:
+        """Sets what is called before each batch: it may wait, or raise to stop the encoding."""
+        self._batches.before = call
+
     def encode(
         self, items: Iterable[Item], *, what: str = "texts", count: int | None = None
     ) -> Encodings:
@@ -144,6 +149,11 @@ class Encoder:
         rows = self._store.rows(keys)
         self._report_cut(rows, what)
         return rows
+
+    def is_kept(self, items: Sequence[str]) -> bool:
+        """Whether what the model makes of all these texts is on disk."""
+        self._store.refresh()
+        return all(self._store.has([key_of(item) for item in items]))
 
     def once(self, items: Sequence[Item]) -> list[Output]:
         """What the model makes of a few items, which is neither looked for nor kept on disk.

@@ -634,9 +634,9 @@ def test_workers_that_share_a_machine_start_their_share_of_threads(
     started: list[int | None] = []
 
     class Watched(ThreadPoolExecutor):
-        def __init__(self, count: int | None = None) -> None:
+        def __init__(self, count: int | None = None, **how: Any) -> None:
             started.append(count)
-            super().__init__(count)
+            super().__init__(count, **how)
 
     monkeypatch.setattr(batches, "ThreadPoolExecutor", Watched)
     try:
