@@ -1,12 +1,16 @@
 """Open a page in the browser that searches novels, with an HTTP API behind it.
 
-WHAT is a plain-text novel, a folder of such files, or a dataset of books; readers add more on the page.
-Books that are added and what readers say of passages are kept in the folder named by --folder. The
-server answers this machine alone unless --host says otherwise; then requests need a token, which is
-printed. --public needs none, and lets nobody add, remove or judge.
+WHAT is a plain-text novel, a folder of such files, or a dataset of books;
+readers add more on the page. Books that are added and what readers say of
+passages are kept in the folder named by --folder, which one server at a time
+uses. The server answers this machine alone unless --host says otherwise; then
+requests need a token, which is printed. --public needs none, and lets nobody
+add, remove or judge.
 
-With --measure, the server is not started: the known quotations of the datasets are looked for, and
-what share of them each system finds among its first 20 passages is kept for the page.
+With --measure, the server is not started: the known quotations of the datasets
+are looked for, and what share of them each system finds among its first 20
+passages is kept for the page. --measure, --prepare and --mcp change no book and
+no judgment, and may be used beside a running server.
 """
 
 from __future__ import annotations
@@ -14,6 +18,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -22,6 +28,9 @@ from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.commands import note
 
 if TYPE_CHECKING:
+    import socket
+
+    from irtoolkit.serve.guard import Access
     from irtoolkit.serve.library import Library
 
 HELP = "open a page that searches novels, with an HTTP API"
@@ -35,6 +44,8 @@ EXAMPLES = (
 PORT = 8801
 MODEL = "all-MiniLM-L6-v2"
 FOLDER = "irtoolkit-library"
+# Held by the server that uses a folder.
+LOCK = ".server.lock"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -70,11 +81,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> None:
+    with _quiet():
+        _execute(args)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Progress is on the page; that a model cuts a sentence of some hundred words is in the docs."""
     import logging
 
-    # Progress is on the page; that a model cuts a sentence of some hundred words is in the docs.
-    os.environ.setdefault("TQDM_DISABLE", "1")
-    logging.getLogger("irtoolkit.models.encoder").setLevel(logging.ERROR)
+    log, bars = logging.getLogger("irtoolkit.models.encoder"), "TQDM_DISABLE"
+    level, is_set = log.level, bars in os.environ
+    os.environ.setdefault(bars, "1")
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+        if not is_set:
+            del os.environ[bars]
+
+
+def _execute(args: argparse.Namespace) -> None:
     if args.public and args.token is not None:
         raise InputError(
             "--public lets everyone read, so a token (--token or $IRTOOLKIT_TOKEN) would guard nothing",
@@ -85,7 +113,9 @@ def execute(args: argparse.Namespace) -> None:
         _need("mcp", "mcp")
     from irtoolkit.serve.library import Library
 
-    library = Library(Path(args.folder), None if args.model == "none" else args.model)
+    serves = not (args.measure or args.prepare or args.mcp)
+    model = None if args.model == "none" else args.model
+    library = Library(Path(args.folder), model, writes=serves)
     if args.model not in ("none", MODEL) and library.meaning and library.meaning.why_not:
         raise InputError(
             f"--model {args.model}: {library.meaning.why_not.partition(' (')[0]}",
@@ -131,28 +161,55 @@ def _fill(library: Library, what: list[str]) -> None:
 
 
 def _serve(library: Library, args: argparse.Namespace) -> None:
-    from irtoolkit.serve.server import LOCAL, access_for, bound, serve
+    from irtoolkit.base.locks import locked
+    from irtoolkit.serve.server import LOCAL, access_for, bound
 
-    if library.meaning is None or library.meaning.why_not:
-        why = "--model none" if library.meaning is None else library.meaning.why_not
-        note(f"note: passages are compared by words only: {why}")
     place = bound(args.host, args.port)
-    port = place.getsockname()[1]
-    access = access_for(args.host, port, args.token, args.public)
-    name = "127.0.0.1" if args.host in LOCAL else args.host
-    shown = f"[{name}]" if ":" in name else name
-    secret = "" if access.token is None else f"#token={quote(access.token, safe='')}"
+    remedy = "make it writable, or name another with --folder"
+    with place, locked(library.folder / LOCK, wait=False, remedy=remedy) as mine:
+        if not mine:
+            raise InputError(
+                f"another irtoolkit serve uses the folder {library.folder}",
+                remedy="end that one, or name another with --folder",
+            )
+        if library.meaning is None or library.meaning.why_not:
+            why = "--model none" if library.meaning is None else library.meaning.why_not
+            note(f"note: passages are compared by words only: {why}")
+        port = place.getsockname()[1]
+        access = access_for(args.host, port, args.token, args.public)
+        name = "127.0.0.1" if args.host in LOCAL else args.host
+        shown = f"[{name}]" if ":" in name else name
+        secret = "" if access.token is None else f"#token={quote(access.token, safe='')}"
+        _until_told(library, place, access, f"http://{shown}:{port}/{secret}")
+
+
+def _until_told(library: Library, place: socket.socket, access: Access, address: str) -> None:
+    from irtoolkit.serve.server import serve
 
     def ready() -> None:
-        print(f"http://{shown}:{port}/{secret}", flush=True)
+        for line in library.shelf.damaged():
+            note(f"left out: {library.folder}{os.sep}{line}")
+        print(address, flush=True)
         note(f"books and judgments are kept in {library.folder.resolve()}; Ctrl-C ends")
 
-    serve(library, place, access, ready)
+    def ending() -> None:
+        note("ending; what is prepared of books is kept")
+
+    serve(library, place, access, ready, ending)
+    for entry in library.shelf.entries():
+        now = entry.progress
+        if now.stage == "meaning" and now.done:
+            said = f"{now.done:,} of {now.total:,} sentences are prepared"
+            note(f"{entry.collection.title}: {said}; the next start continues")
+    # All is on the disk. To load a model cannot be stopped, and to take it apart takes seconds.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def _prepare(library: Library) -> None:
     for entry in library.shelf.entries():
-        library.shelf.prepare(entry)
+        library.shelf.preparing.prepare(entry)
         made = entry.collection
         systems = " and ".join(made.systems()[:2])
         print(f"{made.title}: {len(made.sentences):,} sentences, by {systems}")

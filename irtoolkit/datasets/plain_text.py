@@ -16,6 +16,12 @@ _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
 )  # fmt: skip
 _EASTERN = ("gb18030", "big5")
+# How files begin that are no plain text, whatever their names say.
+_OTHERS = {
+    b"%PDF-": "a PDF", b"{\\rtf": "an RTF file", b"PK\x03\x04": "a .zip, as EPUB and Word files are",
+    b"\x1f\x8b": "gzip data", b"\xd0\xcf\x11\xe0": "an old Word file",
+    b"<!doctype html": "a web page", b"<html": "a web page", b"<?xml": "XML",
+}  # fmt: skip
 # The lines of Project Gutenberg around the text, in their forms since 1991.
 _START = re.compile(r"^\*\*\*\s*START OF (?:THE|THIS) PROJECT GUTENBERG.{0,500}?\*\*\*[ \t]{0,99}$", re.I | re.M | re.S)  # fmt: skip
 _OLD_START = re.compile(r"^\*END[ *]*THE SMALL PRINT!.*$", re.I | re.M)
@@ -124,8 +130,12 @@ def decoded(data: bytes) -> tuple[str, str]:
     is Chinese in them, then Windows-1252, in which Western texts of other encodings are written.
 
     Raises:
-        InputError: they hold zero bytes, as no text does, or are empty.
+        InputError: they begin as a file of another kind, or hold zero bytes, as no text does.
     """
+    first = data[:200].removeprefix(codecs.BOM_UTF8).lstrip().lower()
+    for mark, kind in _OTHERS.items():
+        if first.startswith(mark.lower()):
+            raise InputError(f"not a text but {kind}", remedy="save it as plain text, UTF-8")
     for mark, name in _MARKS:
         if data.startswith(mark):
             try:

@@ -18,6 +18,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response, Streami
 from irtoolkit import __version__
 from irtoolkit.base.errors import InputError
 from irtoolkit.serve.asking import BusyError, LateError, PreparingError
+from irtoolkit.serve.entries import Entry
 from irtoolkit.serve.guard import Access, Guard
 from irtoolkit.serve.library import Library, csv_lines, judged, trec_lines
 from irtoolkit.serve.limits import TooLargeError
@@ -33,7 +34,7 @@ from irtoolkit.serve.models import (
     SearchAnswer,
     SearchRequest,
 )
-from irtoolkit.serve.shelf import Entry, FullError, NoCollectionError
+from irtoolkit.serve.shelf import FullError, NoCollectionError
 
 _TYPES = {
     "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8",
@@ -72,7 +73,9 @@ def application(library: Library, access: Access) -> FastAPI:
     library.shows_judgments = not access.public
     _add_errors(app)
     _add_page(app)
-    _add_collections(app, library)
+    _add_shelf(app, library)
+    _add_uploads(app, library)
+    _add_progress(app, library)
     _add_search(app, library)
     _add_judgments(app, library)
 
@@ -145,16 +148,38 @@ def _add_page(app: FastAPI) -> None:
         return answer(name)
 
 
-def _add_collections(app: FastAPI, library: Library) -> None:
-    streams = asyncio.Semaphore(library.limits.streams)
-    uploads = app.state.uploads = asyncio.Semaphore(library.limits.uploads)
-
+def _add_shelf(app: FastAPI, library: Library) -> None:
     @app.get("/collections", tags=["collections"])
     async def collections() -> list[CollectionModel]:
         """All collections on the shelf."""
         return await asyncio.to_thread(
             lambda: [library.described(entry) for entry in library.shelf.entries()]
         )
+
+    @app.get("/collections/{name}", tags=["collections"])
+    async def collection(name: _ID) -> CollectionModel:
+        """One collection."""
+        return library.described(library.shelf.get(name))
+
+    @app.delete("/collections/{name}", tags=["collections"], status_code=204)
+    async def remove(name: _ID) -> None:
+        """Removes a book that a reader has added; judgments of it are kept."""
+        await asyncio.to_thread(library.shelf.remove, name)
+
+
+_UPLOAD: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            kind: {"schema": {"type": "string", "format": "binary"}}
+            for kind in ("text/plain", "application/gzip", "application/zip")
+        },
+    }
+}
+
+
+def _add_uploads(app: FastAPI, library: Library) -> None:
+    uploads = app.state.uploads = asyncio.Semaphore(library.limits.uploads)
 
     @app.post("/collections", tags=["collections"], status_code=202, openapi_extra=_UPLOAD)
     async def add(
@@ -173,15 +198,22 @@ def _add_collections(app: FastAPI, library: Library) -> None:
         response.status_code = 202 if is_new else 200
         return library.described(entry)
 
-    @app.get("/collections/{name}", tags=["collections"])
-    async def collection(name: _ID) -> CollectionModel:
-        """One collection."""
-        return library.described(library.shelf.get(name))
 
-    @app.delete("/collections/{name}", tags=["collections"], status_code=204)
-    async def remove(name: _ID) -> None:
-        """Removes a book that a reader has added; judgments of it are kept."""
-        await asyncio.to_thread(library.shelf.remove, name)
+def _add_progress(app: FastAPI, library: Library) -> None:
+    streams = asyncio.Semaphore(library.limits.streams)
+
+    async def events(entry: Entry) -> AsyncIterator[str]:
+        clock = asyncio.get_running_loop().time
+        async with streams:
+            told, until = None, clock() + _STREAM
+            while clock() < until and not entry.gone and not library.ending:
+                now = entry.progress
+                if now != told:
+                    told = now
+                    yield f"data: {json.dumps(asdict(now))}\n\n"
+                if now.stage in ("ready", "failed"):
+                    return
+                await asyncio.sleep(_LOOK)
 
     @app.get("/collections/{name}/progress", tags=["collections"])
     async def progress(name: _ID) -> StreamingResponse:
@@ -190,45 +222,8 @@ def _add_collections(app: FastAPI, library: Library) -> None:
         if streams.locked():
             raise BusyError
         return StreamingResponse(
-            _progress(entry, streams), media_type="text/event-stream",
-            headers={"Cache-Control": "no-store"},
-        )  # fmt: skip
-
-    @app.get("/passages/{name}/{passage}", tags=["search"])
-    async def passage(
-        name: _ID, passage: Annotated[str, InPath(max_length=200)],
-        before: Annotated[int, Query(ge=0, le=50)] = 5,
-        after: Annotated[int, Query(ge=0, le=50)] = 5,
-    ) -> PassageModel:  # fmt: skip
-        """A passage with sentences before and after it."""
-        try:
-            return await library.read(name, passage, before, after)
-        except InputError as error:
-            raise HTTPException(404, error.found) from None
-
-
-_UPLOAD: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            kind: {"schema": {"type": "string", "format": "binary"}}
-            for kind in ("text/plain", "application/gzip", "application/zip")
-        },
-    }
-}
-
-
-async def _progress(entry: Entry, streams: asyncio.Semaphore) -> AsyncIterator[str]:
-    async with streams:
-        told, until = None, asyncio.get_running_loop().time() + _STREAM
-        while asyncio.get_running_loop().time() < until and not entry.gone:
-            now = entry.progress
-            if now != told:
-                told = now
-                yield f"data: {json.dumps(asdict(now))}\n\n"
-            if now.stage in ("ready", "failed"):
-                return
-            await asyncio.sleep(_LOOK)
+            events(entry), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
+        )
 
 
 def _add_search(app: FastAPI, library: Library) -> None:
@@ -247,12 +242,26 @@ def _add_search(app: FastAPI, library: Library) -> None:
         """The words of some passages that are nearest to a query in meaning."""
         return await library.near(request)
 
+    @app.get("/passages/{name}/{passage}", tags=["search"])
+    async def passage(
+        name: _ID, passage: Annotated[str, InPath(max_length=200)],
+        before: Annotated[int, Query(ge=0, le=50)] = 5,
+        after: Annotated[int, Query(ge=0, le=50)] = 5,
+    ) -> PassageModel:  # fmt: skip
+        """A passage with sentences before and after it."""
+        try:
+            return await library.read(name, passage, before, after)
+        except InputError as error:
+            raise HTTPException(404, error.found) from None
+
 
 def _add_judgments(app: FastAPI, library: Library) -> None:
+    kept, plain = library.judgments, "text/plain; charset=utf-8"
+
     @app.get("/judgments", tags=["judgments"])
     async def judgments(collection: _WANTED = None) -> list[JudgmentModel]:
         """The judgments that count."""
-        return [judged(one) for one in library.judgments.of(collection)]
+        return await asyncio.to_thread(lambda: [judged(one) for one in kept.of(collection)])
 
     @app.post("/judgments", tags=["judgments"], status_code=201)
     async def judge(request: JudgmentRequest) -> JudgmentModel:
@@ -262,12 +271,14 @@ def _add_judgments(app: FastAPI, library: Library) -> None:
     @app.get("/judgments/qrels", tags=["judgments"])
     async def qrels(collection: _WANTED = None) -> PlainTextResponse:
         """The judgments as a TREC qrels file, which `irtoolkit eval` takes."""
-        return _file("".join(library.judgments.qrels(collection)), "text/plain; charset=utf-8", "judgments.qrels")  # fmt: skip
+        text = await asyncio.to_thread(lambda: "".join(kept.qrels(collection)))
+        return _file(text, plain, "judgments.qrels")
 
     @app.get("/judgments/topics", tags=["judgments"])
     async def topics(collection: _WANTED = None) -> PlainTextResponse:
         """The queries that were judged, as TSV."""
-        return _file("".join(library.judgments.topics(collection)), "text/plain; charset=utf-8", "topics.tsv")  # fmt: skip
+        text = await asyncio.to_thread(lambda: "".join(kept.topics(collection)))
+        return _file(text, plain, "topics.tsv")
 
 
 def _file(text: str, kind: str, name: str) -> PlainTextResponse:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +16,7 @@ from irtoolkit.base.ids import id_array
 from irtoolkit.base.sentences import common_words
 from irtoolkit.datasets.book_files import novel_dataset
 from irtoolkit.datasets.novels import Novel
+from irtoolkit.serve.indexes import Indexes
 from irtoolkit.serve.meaning import Meaning, window_means
 
 if TYPE_CHECKING:
@@ -30,8 +29,6 @@ SYSTEMS: tuple[SystemName, ...] = ("words", "meaning", "both")
 FUSED, RRF_K = 1000, 60
 # The share of sentences from which on a word tells nothing.
 _EVERYWHERE = 0.2
-# Indexes, each of passages of another length, that a collection holds in memory.
-_INDEXES = 3
 # Parts of a book in the curve of similarities.
 _PARTS = 160
 
@@ -78,16 +75,17 @@ class Collection:
         title: what it is called.
         novels: its books, of distinct names.
         meaning: what compares meaning; None where no model is to be used.
+        indexes: where its indexes are held; by default with no others.
     """
 
     def __init__(
-        self, name: str, title: str, novels: Sequence[Novel], meaning: Meaning | None
-    ) -> None:
+        self, name: str, title: str, novels: Sequence[Novel], meaning: Meaning | None,
+        indexes: Indexes | None = None,
+    ) -> None:  # fmt: skip
         self.name, self.title, self.novels = name, title, tuple(novels)
         self.meaning = meaning
         self.has_vectors = False
-        self._indexes: OrderedDict[int, KeptIndex] = OrderedDict()
-        self._building = threading.Lock()
+        self._indexes = indexes or Indexes()
 
     @property
     def lang(self) -> str | None:
@@ -135,21 +133,18 @@ class Collection:
 
     def has_index(self, length: int) -> bool:
         """Whether passages of so many sentences can be searched by words at once."""
-        return length in self._indexes
+        return self._indexes.has(self.name, length)
 
     def index(self, length: int) -> KeptIndex:
         """The postings of passages of so many sentences, from irtoolkit's cache or built now."""
         from irtoolkit.ranking.build_index import build
         from irtoolkit.ranking.systems import find_system
 
-        with self._building:
-            if length not in self._indexes:
-                data = novel_dataset(self.novels, length, name=self.name)
-                self._indexes[length] = build(data, find_system("bm25", {}), progress=False)
-                while len(self._indexes) > _INDEXES:
-                    self._indexes.popitem(last=False)
-            self._indexes.move_to_end(length)
-            return self._indexes[length]
+        def made() -> KeptIndex:
+            data = novel_dataset(self.novels, length, name=self.name)
+            return build(data, find_system("bm25", {}), progress=False)
+
+        return self._indexes.get(self.name, length, made)
 
     def systems(self) -> tuple[SystemName, ...]:
         """The systems that can answer now."""

@@ -10,11 +10,14 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from io import FileIO
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
 
 FILE = "judgments.jsonl"
+# Bytes that are read at once to find the end of the last line.
+_BLOCK = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,8 @@ class Judgments:
     def __init__(self, folder: Path, most: int) -> None:
         self._path, self._most = folder / FILE, most
         self._lock = threading.Lock()
-        self._known: dict[tuple[str, str, str], Judgment] = {}
+        # By collection and query, and there by passage.
+        self._known: dict[tuple[str, str], dict[str, Judgment]] = {}
         self._lines = 0
         self._read()
 
@@ -78,16 +82,16 @@ class Judgments:
                     f"not a judgment: {error}", file=self._path, line=number,
                     remedy="repair the line, or move the file away",
                 ) from None  # fmt: skip
-        if whole < len(data):
-            # A line that was cut short was never confirmed.
-            os.truncate(self._path, whole)
 
     def _take(self, judgment: Judgment) -> None:
         self._lines += 1
-        key = (judgment.collection, judgment.query_id, judgment.passage)
-        self._known.pop(key, None)
+        key = (judgment.collection, judgment.query_id)
+        own = self._known.setdefault(key, {})
+        own.pop(judgment.passage, None)
         if judgment.grade is not None:
-            self._known[key] = judgment
+            own[judgment.passage] = judgment
+        elif not own:
+            del self._known[key]
 
     def add(self, judgment: Judgment) -> Judgment:
         """Keeps a judgment; of several of one passage for one query the last counts.
@@ -112,17 +116,21 @@ class Judgments:
 
     def of(self, collection: str | None = None, query: str | None = None) -> list[Judgment]:
         """The judgments that count, of one collection and query or of all."""
-        wanted = None if query is None else query_id(query)
         with self._lock:
+            if collection is not None and query is not None:
+                return list(self._known.get((collection, query_id(query)), {}).values())
+            wanted = None if query is None else query_id(query)
             return [
-                one for one in self._known.values()
-                if collection in (None, one.collection) and wanted in (None, one.query_id)
+                one for (name, asked), own in self._known.items()
+                if collection in (None, name) and wanted in (None, asked) for one in own.values()
             ]  # fmt: skip
 
     def qrels(self, collection: str | None = None) -> Iterator[str]:
-        """Yields the lines of a TREC qrels file."""
-        for one in sorted(self.of(collection), key=lambda j: (j.query_id, j.passage)):
-            yield f"{one.query_id} 0 {one.passage} {one.grade}\n"
+        """Yields the lines of a TREC qrels file; of a pair in several collections the last counts."""
+        ordered = sorted(self.of(collection), key=lambda one: one.time)
+        pairs = {(one.query_id, one.passage): one.grade for one in ordered}
+        for (query, passage), grade in sorted(pairs.items()):
+            yield f"{query} 0 {passage} {grade}\n"
 
     def topics(self, collection: str | None = None) -> Iterator[str]:
         """Yields the lines of a TSV file of the queries that were judged."""
@@ -132,10 +140,12 @@ class Judgments:
 
 
 def _append(path: Path, line: bytes) -> None:
-    """Adds a line to a file, onto the disk, or leaves the file as it was."""
+    """Adds a line to a file, onto the disk, or leaves the lines that are there as they were."""
     # Without a buffer, whose rest would be written when the file is closed.
-    with open(path, "ab", buffering=0) as out:
-        size = out.tell()
+    with open(path, "a+b", buffering=0) as out:
+        size = _lines_end(out)
+        # A line that was cut short was never confirmed.
+        out.truncate(size)
         try:
             rest = memoryview(line)
             while rest:
@@ -145,3 +155,16 @@ def _append(path: Path, line: bytes) -> None:
             # A full disk may have taken half of it.
             out.truncate(size)
             raise
+
+
+def _lines_end(file: FileIO) -> int:
+    """Where the last whole line of a file ends."""
+    end = file.seek(0, os.SEEK_END)
+    while end:
+        start = max(0, end - _BLOCK)
+        file.seek(start)
+        place = (file.read(end - start) or b"").rfind(b"\n")
+        if place >= 0:
+            return start + place + 1
+        end = start
+    return 0

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.serve import quality
 from irtoolkit.serve.asking import BusyError, Desk, PreparingError, Question
 from irtoolkit.serve.collection import Collection, SystemName
+from irtoolkit.serve.entries import Entry
 from irtoolkit.serve.judgments import Judgment, Judgments, query_id
 from irtoolkit.serve.limits import Limits
 from irtoolkit.serve.meaning import Meaning
@@ -29,7 +31,7 @@ from irtoolkit.serve.models import (
     SearchAnswer,
     SearchRequest,
 )
-from irtoolkit.serve.shelf import Entry, Shelf
+from irtoolkit.serve.shelf import Shelf
 from irtoolkit.serve.showing import (
     asked,
     chapters,
@@ -54,15 +56,19 @@ class Library:
         folder: where books and judgments are kept.
         model: compares meaning; None for words alone.
         limits: sizes and times.
+        writes: whether this is the only process that uses the folder; if not, nothing is written.
     """
 
-    def __init__(self, folder: Path, model: str | None, limits: Limits | None = None) -> None:
+    def __init__(
+        self, folder: Path, model: str | None, limits: Limits | None = None, *, writes: bool = True
+    ) -> None:
         self.folder, self.limits = folder, limits or Limits()
         self.meaning = None if model is None else Meaning(model)
         self.shelf = Shelf(folder, self.meaning, self.limits)
         self.judgments = Judgments(folder, self.limits.judgments)
         self.measured = quality.load(folder)
         self.desk: Desk | None = None
+        self.writes, self.ending = writes, False
         self.shows_judgments = True
         self._builder = ThreadPoolExecutor(1, "index")
         self._building: dict[tuple[str, int], asyncio.Future[KeptIndex]] = {}
@@ -71,14 +77,20 @@ class Library:
         """Begins to prepare and to answer."""
         self.desk = Desk(self.limits.waiting, self.limits.seconds)
         self.desk.open()
-        self.shelf.start()
+        self.shelf.start(self.writes)
+
+    def end(self) -> None:
+        """Has preparation and streams of progress stop soon; answers go on until `close`."""
+        self.ending = True
+        self.shelf.preparing.end()
 
     async def close(self) -> None:
         """Ends; nothing that was confirmed is lost."""
+        self.end()
         if self.desk is not None:
             await self.desk.close()
         self._builder.shutdown(wait=True, cancel_futures=True)
-        self.shelf.stop()
+        await asyncio.to_thread(self.shelf.preparing.stop)
 
     def described(self, entry: Entry) -> CollectionModel:
         """A collection as the API gives it."""
@@ -86,7 +98,8 @@ class Library:
         model = self.meaning.model if self.meaning and not self.meaning.why_not else None
         return CollectionModel(
             id=made.name, title=made.title, source=entry.source,
-            removable=entry.source == "book", lang=made.lang, systems=list(made.systems()),
+            removable=entry.source == "book", lang=made.lang,
+            systems=[] if entry.damaged else list(made.systems()),
             model=model, progress=ProgressModel(**asdict(entry.progress)),
             books=[
                 BookModel(
@@ -110,30 +123,44 @@ class Library:
         """
         assert self.desk is not None
         started = time.perf_counter()
-        collection = self.shelf.get(request.collection).collection
+        collection = self._readable(request.collection)
         text = asked(request.query)
         systems = list(dict.fromkeys(request.systems))
-        if systems != ["meaning"]:
-            await self._indexed(collection, request.length)
-        answers = await self.desk.ask(
-            [Question(collection, name, text, request.length, request.depth) for name in systems]
-        )
         grades = {
             one.passage: one.grade
             for one in self.judgments.of(collection.name, request.query)
             if self.shows_judgments
         }
-        # Marks of many passages take time that other readers should not wait for.
-        shown = await self.desk.run(
-            lambda: [
-                system_answer(collection, name, text, answer, grades, request.context)
-                for name, answer in zip(systems, answers, strict=True)
-            ]
-        )
+        if systems != ["meaning"]:
+            await self._indexed(collection, request.length)
+        with self._first():
+            answers = await self.desk.ask(
+                [
+                    Question(collection, name, text, request.length, request.depth)
+                    for name in systems
+                ]
+            )
+            # Marks of many passages take time that other readers should not wait for.
+            shown = await self.desk.run(
+                lambda: [
+                    system_answer(collection, name, text, answer, grades, request.context)
+                    for name, answer in zip(systems, answers, strict=True)
+                ]
+            )
         return SearchAnswer(
             collection=collection.name, query=request.query, query_id=query_id(request.query),
             length=request.length, seconds=round(time.perf_counter() - started, 4), answers=shown,
         )  # fmt: skip
+
+    def _readable(self, name: str) -> Collection:
+        entry = self.shelf.get(name)
+        if entry.damaged:
+            raise InputError(f"{name} cannot be read", remedy="remove it and add it again")
+        return entry.collection
+
+    def _first(self) -> AbstractContextManager[None]:
+        """While a search is under way, books wait."""
+        return nullcontext() if self.meaning is None else self.meaning.turns.search()
 
     async def _indexed(self, collection: Collection, length: int) -> None:
         """Waits a little for an index, which is built outside the threads that answer."""
@@ -156,11 +183,11 @@ class Library:
     async def near(self, request: NearRequest) -> NearAnswer:
         """The words of passages that are nearest in meaning to a query."""
         assert self.desk is not None
-        collection = self.shelf.get(request.collection).collection
+        collection = self._readable(request.collection)
         text = asked(request.query)
-        return NearAnswer(
-            passages=await self.desk.run(lambda: nearest_words(collection, text, request.passages))
-        )
+        with self._first():
+            found = await self.desk.run(lambda: nearest_words(collection, text, request.passages))
+        return NearAnswer(passages=found)
 
     async def read(self, name: str, passage_id: str, before: int, after: int) -> PassageModel:
         """`passage`, in a thread."""

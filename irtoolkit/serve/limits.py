@@ -34,6 +34,7 @@ class Limits:
         judgments: judgments kept.
         uploads: books that arrive at once.
         answer_seconds: in which the rest of an answer has to be read.
+        indexes: indexes of passages by words that are held in memory, of all collections.
         index_seconds: that a query waits for an index of another length of passages.
     """
 
@@ -52,6 +53,7 @@ class Limits:
     uploads: int = 2
     answer_seconds: float = 120
     index_seconds: float = 5
+    indexes: int = 64
 
 
 class TooLargeError(InputError):

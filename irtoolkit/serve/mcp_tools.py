@@ -35,7 +35,13 @@ def server(library: Library) -> MCPServer[Any]:
             await library.close()
 
     made = MCPServer("irtoolkit", instructions=_ABOUT, lifespan=living)
+    _add_lists(made, library)
+    _add_search(made, library)
+    _add_reading(made, library)
+    return made
 
+
+def _add_lists(made: MCPServer[Any], library: Library) -> None:
     @made.tool()
     async def list_collections() -> list[dict[str, Any]]:
         """The books that can be searched, with their ids and the systems that can answer now."""
@@ -53,6 +59,8 @@ def server(library: Library) -> MCPServer[Any]:
             for one in shown
         ]  # fmt: skip
 
+
+def _add_search(made: MCPServer[Any], library: Library) -> None:
     @made.tool()
     async def search_passages(
         collection: Annotated[str, Field(description="the id of a collection")],
@@ -72,6 +80,8 @@ def server(library: Library) -> MCPServer[Any]:
         except (KeyError, InputError, BusyError, LateError, PreparingError, ValueError) as error:
             raise ToolError(_said(error)) from None
 
+
+def _add_reading(made: MCPServer[Any], library: Library) -> None:
     @made.tool()
     async def read_passage(
         collection: Annotated[str, Field(description="the id of a collection")],
@@ -87,8 +97,6 @@ def server(library: Library) -> MCPServer[Any]:
         parts = {"before": found.before, "passage": found.sentences, "after": found.after}
         texts = {name: _text(part) for name, part in parts.items()}
         return {**_placed(found), **texts}
-
-    return made
 
 
 def run(library: Library) -> None:

@@ -10,20 +10,23 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.serve.turns import Turns
 
 if TYPE_CHECKING:
     from irtoolkit.models.encoder import Encoder
+    from irtoolkit.models.presets import Side
     from irtoolkit.retrievers.dense import Dense
 
 Vectors = NDArray[np.float32]
-# Sentences that are encoded between reports of progress and checks whether to stop.
+# Sentences that are encoded between reports of progress.
 _CHUNK = 512
+_USES: tuple[Literal["query", "document", "kept"], ...] = ("query", "document", "kept")
 # Books and words whose vectors are held in memory.
 _BOOKS, _WORDS = 8, 50_000
 
@@ -41,15 +44,20 @@ class Meaning:
     Attributes:
         model: see above.
         why_not: why it cannot be used here; None if it can.
+        turns: searches, which go before books.
+        loading: whether the model is being loaded.
     """
 
     def __init__(self, model: str) -> None:
         self.model = model
+        self.turns = Turns()
+        self.loading = False
         self._books: OrderedDict[str, Vectors] = OrderedDict()
         self._words: OrderedDict[str, Vectors] = OrderedDict()
-        # Fast tokenizers refuse two threads at once.
-        self._asking, self._reading = threading.Lock(), threading.Lock()
-        self._table = threading.Lock()
+        self._encoders: dict[str, Encoder] = {}
+        self._opening, self._preparing = threading.Lock(), threading.Lock()
+        # A store of vectors is of one thread at a time.
+        self._reading, self._table = threading.Lock(), threading.Lock()
 
     @cached_property
     def why_not(self) -> str | None:
@@ -73,13 +81,22 @@ class Meaning:
             )
         return found
 
-    @cached_property
-    def _queries(self) -> Encoder:
-        return self._retriever.encoder("query")
+    def _encoder(self, use: Literal["query", "document", "kept"]) -> Encoder:
+        """The encoder of queries, that of books, or one that reads what that of books has kept."""
+        with self._opening:
+            if use not in self._encoders:
+                self.loading = True
+                try:
+                    side: Side = "query" if use == "query" else "document"
+                    self._encoders[use] = self._retriever.encoder(side)
+                finally:
+                    self.loading = False
+            return self._encoders[use]
 
-    @cached_property
-    def _documents(self) -> Encoder:
-        return self._retriever.encoder("document")
+    def load(self) -> None:
+        """Loads the model, which takes some seconds the first time."""
+        for use in _USES:
+            self._encoder(use)
 
     def prepare(
         self, key: str, sentences: Sequence[str],
@@ -98,16 +115,27 @@ class Meaning:
             StoppedError: it was asked to stop; the next call continues.
             InputError: the model cannot be used here.
         """
-        for start in range(0, len(sentences), _CHUNK):
+        encoder = self._encoder("document")
+
+        def turn() -> None:
+            self.turns.wait()
             if stop():
                 raise StoppedError
-            part = sentences[start : start + _CHUNK]
-            # Others get their turn between two parts.
-            with self._reading:
+
+        with self._preparing:
+            encoder.before_each_batch(turn)
+            for start in range(0, len(sentences), _CHUNK):
+                part = sentences[start : start + _CHUNK]
                 # One count hides the bar: progress is on the page.
-                self._documents.encode(part, what="sentences", count=1)
-            tell(start + len(part), len(sentences))
+                encoder.encode(part, what="sentences", count=1)
+                tell(start + len(part), len(sentences))
         self.vectors(key, sentences)
+
+    def is_kept(self, sentences: Sequence[str]) -> bool:
+        """Whether all vectors of a book are in irtoolkit's cache."""
+        encoder = self._encoder("kept")
+        with self._reading:
+            return encoder.is_kept(sentences)
 
     def vectors(self, key: str, sentences: Sequence[str]) -> Vectors:
         """(n, d) vectors of length 1 of the sentences of a book, of the last few in memory."""
@@ -115,8 +143,9 @@ class Meaning:
             if key in self._books:
                 self._books.move_to_end(key)
                 return self._books[key]
+        encoder = self._encoder("kept")
         with self._reading:
-            found = _unit(self._documents.encode(sentences, count=1).vectors())
+            found = _unit(encoder.encode(sentences, count=1).vectors())
         with self._table:
             self._books[key] = found
             while len(self._books) > _BOOKS:
@@ -125,8 +154,8 @@ class Meaning:
 
     def asked(self, texts: Sequence[str]) -> Vectors:
         """(q, d) vectors of length 1 of some queries, which are not kept."""
-        with self._asking:
-            made = self._queries.once([self._queries.text((text,)) for text in texts])
+        encoder = self._encoder("query")
+        made = encoder.once([encoder.text((text,)) for text in texts])
         return _unit(np.stack([output[0].reshape(-1) for output in made]))
 
     def words(self, words: Sequence[str]) -> Vectors:

@@ -218,7 +218,7 @@ class HealthModel(BaseModel):
     waiting: int = Field(description="queries that wait now")
     preparing: int = Field(description="collections that are being prepared")
     public: bool = Field(description="whether nothing can be added or judged")
-    limits: dict[str, float]
+    limits: dict[str, int | float]
 
 
 class Problem(BaseModel):

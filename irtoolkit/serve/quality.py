@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
+from irtoolkit.base.locks import locked
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.serve.collection import SYSTEMS, Collection, SystemName
+from irtoolkit.serve.collection import SYSTEMS, Answer, Collection, SystemName
 from irtoolkit.serve.models import MeasuredModel, QualityModel
 
 FILE = "quality.json"
@@ -41,6 +43,33 @@ def measure(
     Raises:
         InputError: the dataset has no judged passages.
     """
+    texts, golds = _quotations(dataset)
+    by_length: dict[int, list[str]] = {}
+    for query, spans in golds.items():
+        by_length.setdefault(spans[0].length, []).append(query)
+    found: Counter[SystemName] = Counter()
+    done = 0
+    for length, queries in sorted(by_length.items()):
+        for start in range(0, len(queries), _QUERIES):
+            part = queries[start : start + _QUERIES]
+            for system in collection.systems():
+                answers = collection.answer(system, [texts[q] for q in part], length, DEPTH)
+                found[system] += sum(
+                    _is_found(collection, answer, golds[query])
+                    for query, answer in zip(part, answers, strict=True)
+                )
+            done += len(part)
+            tell(done, len(golds))
+    return {
+        "dataset": dataset.id, "books": len(collection.novels), "depth": DEPTH, "of": len(golds),
+        "found": {name: found[name] for name in SYSTEMS if name in collection.systems()},
+        "model": collection.meaning.model if collection.meaning and collection.has_vectors else None,
+        "measured": time.strftime("%Y-%m-%d", time.gmtime()), "key": _key(collection),
+    }  # fmt: skip
+
+
+def _quotations(dataset: Dataset) -> tuple[dict[str, str], dict[str, list[Span]]]:
+    """The text of each query, and the passages that were quoted for it."""
     if not (dataset.has("queries") and dataset.judgments_are_here):
         raise InputError(
             f"{dataset.id} has no judged queries", remedy="name one that has, such as relic/val"
@@ -50,31 +79,14 @@ def measure(
         query: [Span.parse(doc) for doc in docs]
         for query, docs in dataset.relevant().items() if docs and query in texts
     }  # fmt: skip
-    found: dict[SystemName, int] = dict.fromkeys(collection.systems(), 0)
-    done = 0
-    by_length: dict[int, list[str]] = {}
-    for query, spans in golds.items():
-        by_length.setdefault(spans[0].length, []).append(query)
-    for length, queries in sorted(by_length.items()):
-        for start in range(0, len(queries), _QUERIES):
-            part = queries[start : start + _QUERIES]
-            for system in found:
-                answers = collection.answer(system, [texts[q] for q in part], length, DEPTH)
-                found[system] += sum(
-                    any(
-                        _meets(collection.novels[hit.book].name, hit.start, hit.length, gold)
-                        for hit in answer.found for gold in golds[query]
-                    )
-                    for query, answer in zip(part, answers, strict=True)
-                )  # fmt: skip
-            done += len(part)
-            tell(done, len(golds))
-    return {
-        "dataset": dataset.id, "books": len(collection.novels), "depth": DEPTH, "of": len(golds),
-        "found": {name: found[name] for name in SYSTEMS if name in found},
-        "model": collection.meaning.model if collection.meaning and collection.has_vectors else None,
-        "measured": time.strftime("%Y-%m-%d", time.gmtime()), "key": _key(collection),
-    }  # fmt: skip
+    return texts, golds
+
+
+def _is_found(collection: Collection, answer: Answer, golds: Sequence[Span]) -> bool:
+    return any(
+        _meets(collection.novels[hit.book].name, hit.start, hit.length, gold)
+        for hit in answer.found for gold in golds
+    )  # fmt: skip
 
 
 def _key(collection: Collection) -> str:
@@ -88,10 +100,13 @@ def _meets(book: str, start: int, length: int, gold: Span) -> bool:
 
 def keep(folder: Path, record: dict[str, Any]) -> Path:
     """Writes a record beside those of other datasets; returns the file."""
-    known = {_kind(one): one for one in [*load(folder), record]}
-    with atomic_text(folder / FILE) as out:
-        json.dump(list(known.values()), out, indent=1, ensure_ascii=False)
-    return folder / FILE
+    path = folder / FILE
+    # Of two measurements that end at once none is lost.
+    with locked(path.with_name(f".{FILE}.lock")):
+        known = {_kind(one): one for one in [*load(folder), record]}
+        with atomic_text(path) as out:
+            json.dump(list(known.values()), out, indent=1, ensure_ascii=False)
+    return path
 
 
 def _kind(record: dict[str, Any]) -> tuple[Any, ...]:
@@ -111,7 +126,10 @@ def load(folder: Path) -> list[dict[str, Any]]:
         found = json.loads(path.read_text("utf-8"))
         return [dict(one) for one in found]
     except (ValueError, TypeError) as error:
-        raise InputError(f"not a record of measurements: {error}", file=path) from None
+        raise InputError(
+            f"not a record of measurements: {error}", file=path,
+            remedy="move it away, and measure again with --measure",
+        ) from None  # fmt: skip
 
 
 def shown(

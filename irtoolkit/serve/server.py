@@ -52,8 +52,9 @@ def access_for(host: str, port: int, token: str | None, public: bool) -> Access:
 
 
 def serve(
-    library: Library, place: socket.socket, access: Access, ready: Callable[[], object]
-) -> None:
+    library: Library, place: socket.socket, access: Access, ready: Callable[[], object],
+    ending: Callable[[], object] = lambda: None,
+) -> None:  # fmt: skip
     """Serves until SIGTERM or Ctrl-C; answers under way are finished.
 
     Args:
@@ -61,6 +62,7 @@ def serve(
         place: where.
         access: to whom.
         ready: called when requests are answered.
+        ending: called when the server was told to end.
     """
     import uvicorn
 
@@ -80,6 +82,12 @@ def serve(
             await super().startup(sockets)
             ready()
 
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            ending()
+            # Before answers under way are waited for: those that stream progress end by it.
+            library.end()
+            await super().shutdown(sockets)
+
         def handle_exit(self, sig: int, frame: Any) -> None:
             # uvicorn's own ends the process by the signal once all is done; this one ends well.
             if self.should_exit and sig == signal.SIGINT:
@@ -98,43 +106,37 @@ def _patient(head: float, answer: float) -> Any:
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
+            # Whatever cannot be sent at once is told to `pause_writing`.
+            transport.set_write_buffer_limits(high=0)
             self._waiting = self.loop.call_later(head, self._give_up)
 
         def on_response_complete(self) -> None:
             self._waiting.cancel()
             self._waiting = self.loop.call_later(head, self._give_up)
-            self._watch()
             super().on_response_complete()
-
-        def pause_writing(self) -> None:
-            self._watch()
-            super().pause_writing()
 
         def _give_up(self) -> None:
             idle = self.cycle is None or self.cycle.response_complete
             if idle and not self.transport.is_closing():
                 self.transport.close()
 
-        def _watch(self) -> None:
-            if self._unread is None:
-                self._unread = self.loop.call_later(answer, self._abort, self._left())
-
-        def _abort(self, before: int) -> None:
-            self._unread = None
-            left = self._left()
+        def pause_writing(self) -> None:
             # Closing would wait until the rest is read.
-            if left and left >= before:
-                self.transport.abort()
-            elif left:
-                self._watch()
+            self._unread = self.loop.call_later(answer, self.transport.abort)
+            super().pause_writing()
 
-        def _left(self) -> int:
-            return int(self.transport.get_write_buffer_size())
+        def resume_writing(self) -> None:
+            self._read()
+            super().resume_writing()
 
         def connection_lost(self, error: Exception | None) -> None:
             self._waiting.cancel()
+            self._read()
+            super().connection_lost(error)
+
+        def _read(self) -> None:
             if self._unread is not None:
                 self._unread.cancel()
-            super().connection_lost(error)
+                self._unread = None
 
     return Protocol

@@ -3,65 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import queue
 import re
-import shutil
 import threading
 import time
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import atomic_path, atomic_text
-from irtoolkit.datasets.novels import LENGTH, Novel, novel_of, read_novel, slug
+from irtoolkit.datasets.novels import Novel, novel_of, read_novel, slug
+from irtoolkit.serve.books import Books, KeptBook
 from irtoolkit.serve.collection import Collection
+from irtoolkit.serve.entries import Entry, Progress
+from irtoolkit.serve.indexes import Indexes
 from irtoolkit.serve.limits import Limits, TooLargeError, unpacked
-from irtoolkit.serve.meaning import Meaning, StoppedError
+from irtoolkit.serve.meaning import Meaning
+from irtoolkit.serve.preparing import Preparing
 
-Stage = Literal["waiting", "words", "meaning", "ready", "failed"]
-BOOKS = "books"
 _TITLE = 200
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a collection is prepared.
-
-    Attributes:
-        stage: "words" and "meaning" are being prepared; a "failed" one may still answer by words.
-        done, total: sentences.
-        message: why it failed, or why meaning is not compared; else empty.
-    """
-
-    stage: Stage
-    done: int = 0
-    total: int = 0
-    message: str = ""
-
-
-@dataclass
-class Entry:
-    """A collection on the shelf.
-
-    Attributes:
-        collection: its books.
-        source: "book" that a reader added, "file", or "dataset".
-        dataset: the id of the dataset; empty for others.
-        added: seconds since 1970.
-        progress: how far it is prepared.
-    """
-
-    collection: Collection
-    source: Literal["book", "file", "dataset"]
-    dataset: str = ""
-    added: float = 0
-    progress: Progress = field(default_factory=lambda: Progress("waiting"))
-    gone: bool = False
 
 
 class NoCollectionError(KeyError):
@@ -73,7 +33,7 @@ class FullError(InputError):
 
 
 class Shelf:
-    """Collections by id; one thread prepares them, one after the other.
+    """Collections by id.
 
     Args:
         folder: where books of readers are kept.
@@ -82,30 +42,27 @@ class Shelf:
     """
 
     def __init__(self, folder: Path, meaning: Meaning | None, limits: Limits) -> None:
-        self.folder, self.meaning, self.limits = folder, meaning, limits
+        self.meaning, self.limits = meaning, limits
+        self.preparing = Preparing(meaning)
+        self._books, self._indexes = Books(folder), Indexes(limits.indexes)
         self._entries: dict[str, Entry] = {}
         self._lock = threading.RLock()
-        self._queue: queue.SimpleQueue[Entry | None] = queue.SimpleQueue()
-        self._stopping = threading.Event()
-        self._worker = threading.Thread(target=self._work, name="prepare", daemon=True)
 
-    def start(self) -> None:
-        """Puts kept books on the shelf and begins to prepare what is there."""
-        (self.folder / BOOKS).mkdir(parents=True, exist_ok=True)
-        for place in sorted((self.folder / BOOKS).iterdir()):
-            if place.name.startswith("."):
-                # What a process that was killed had begun.
-                shutil.rmtree(place, ignore_errors=True)
-            elif (place / "book.json").is_file():
-                self._put(self._kept(place))
-        self._worker.start()
+    def start(self, writes: bool) -> None:
+        """Puts kept books on the shelf and begins to prepare what is there.
 
-    def stop(self) -> None:
-        """Stops preparing; what is prepared so far is kept."""
-        self._stopping.set()
-        self._queue.put(None)
-        if self._worker.is_alive():
-            self._worker.join()
+        Args:
+            writes: whether no other process uses the folder; one that only reads it changes nothing.
+        """
+        if writes:
+            self._books.tidy()
+        for kept in self._books:
+            self._put(self._kept(kept))
+        self.preparing.start()
+
+    def damaged(self) -> list[str]:
+        """For each book that cannot be read, a line on what to do."""
+        return [entry.progress.message for entry in self.entries() if entry.damaged]
 
     def entries(self) -> list[Entry]:
         """All collections, those of the server first."""
@@ -126,7 +83,8 @@ class Shelf:
     def add_file(self, path: Path) -> Entry:
         """Puts a plain-text file on the shelf, which stays where it is."""
         novel = read_novel(path)
-        entry = Entry(self._collection(_identity(novel.title, novel.content), novel), "file")
+        name = _identity(novel.title, novel.content)
+        entry = Entry(self._collection(name, [novel]), "file")
         return self._put(entry)
 
     def add_dataset(self, dataset_id: str) -> Entry:
@@ -150,7 +108,7 @@ class Shelf:
             for name, book in books.items()
         ]
         name = _identity(dataset_id, hashlib.sha256(dataset_id.encode()).hexdigest())
-        made = Collection(name, dataset_id, novels, self.meaning)
+        made = self._collection(name, novels, dataset_id, whole=True)
         return self._put(Entry(made, "dataset", dataset_id))
 
     def add_upload(self, data: bytes, filename: str) -> tuple[Entry, bool]:
@@ -170,13 +128,15 @@ class Shelf:
         novel = novel_of(text, title, name=slug(title))
         name = _identity(novel.title, hashlib.sha256(text).hexdigest())
         with self._lock:
-            if name in self._entries:
-                return self._entries[name], False
-            self.check_room()
+            known = self._entries.get(name)
+            if known is not None and not known.damaged:
+                return known, False
+            if known is None:
+                self.check_room()
             added = time.time()
-            self._keep(name, text, {"title": title, "added": added})
-            entry = Entry(self._collection(name, novel), "book", added=added)
-            return self._put(entry), True
+            self._books.keep(name, text, title, added)
+            self._entries.pop(name, None)
+            return self._put(Entry(self._collection(name, [novel]), "book", added=added)), True
 
     def check_room(self) -> None:
         """Raises FullError where no other book may be added."""
@@ -198,78 +158,30 @@ class Shelf:
                 raise InputError(f"{name} was not added by a reader")
             entry.gone = True
             del self._entries[name]
-            place = self.folder / BOOKS / name
-            hidden = place.with_name(f".{name}.removed")
-            if place.is_dir():
-                place.rename(hidden)
-        shutil.rmtree(hidden, ignore_errors=True)
+            self._books.remove(name)
+        self._indexes.drop(name)
 
-    def _keep(self, name: str, text: bytes, about: dict[str, object]) -> None:
-        place = self.folder / BOOKS / name
-        begun = place.with_name(f".{name}.{os.getpid()}")
-        shutil.rmtree(begun, ignore_errors=True)
-        begun.mkdir(parents=True)
-        with atomic_path(begun / "text.txt") as path:
-            path.write_bytes(text)
-        with atomic_text(begun / "book.json") as out:
-            json.dump(about, out, ensure_ascii=False)
-        begun.rename(place)
+    def _kept(self, kept: KeptBook) -> Entry:
+        if kept.novel is not None:
+            return Entry(self._collection(kept.name, [kept.novel]), "book", added=kept.added)
+        made = self._collection(kept.name, [], kept.title)
+        failed = Progress("failed", message=kept.why_not)
+        return Entry(made, "book", added=kept.added, progress=failed, damaged=True)
 
-    def _kept(self, place: Path) -> Entry:
-        about = json.loads((place / "book.json").read_text("utf-8"))
-        title = str(about["title"])
-        novel = novel_of((place / "text.txt").read_bytes(), title, name=slug(title))
-        return Entry(self._collection(place.name, novel), "book", added=float(about["added"]))
-
-    def _collection(self, name: str, novel: Novel) -> Collection:
-        # Ids of passages begin with the collection's own name, so judgments of books never mix.
-        return Collection(name, novel.title, [replace(novel, name=name)], self.meaning)
+    def _collection(
+        self, name: str, novels: list[Novel], title: str = "", *, whole: bool = False
+    ) -> Collection:
+        # Ids of passages of a book begin with its collection's name, so judgments never mix.
+        own = novels if whole else [replace(novel, name=name) for novel in novels]
+        title = title or novels[0].title
+        return Collection(name, title, own, self.meaning, self._indexes)
 
     def _put(self, entry: Entry) -> Entry:
         with self._lock:
             known = self._entries.setdefault(entry.collection.name, entry)
-        if known is entry:
-            self._queue.put(entry)
+        if known is entry and not entry.damaged:
+            self.preparing.put(entry)
         return known
-
-    def _work(self) -> None:
-        while (entry := self._queue.get()) is not None and not self._stopping.is_set():
-            if entry.gone:
-                continue
-            try:
-                self.prepare(entry)
-            except StoppedError:
-                continue
-            except Exception as error:
-                reason = " ".join(str(error).split()) or type(error).__name__
-                entry.progress = Progress("failed", message=reason)
-
-    def prepare(self, entry: Entry) -> None:
-        """Indexes a collection, in this thread.
-
-        Raises:
-            StoppedError: the shelf stops, or the collection was removed.
-            InputError: it cannot be indexed.
-        """
-        made = entry.collection
-        total = len(made.sentences)
-        entry.progress = Progress("words", 0, total)
-        made.index(LENGTH)
-        _ = made.frequencies
-        if self.meaning is None or self.meaning.why_not:
-            why = "" if self.meaning is None else self.meaning.why_not or ""
-            entry.progress = Progress("ready", total, total, why)
-            return
-        entry.progress = Progress("meaning", 0, total)
-
-        def tell(done: int, of: int) -> None:
-            entry.progress = Progress("meaning", done, of)
-
-        self.meaning.prepare(
-            made.key, made.sentences, tell, lambda: self._stopping.is_set() or entry.gone
-        )
-        made.has_vectors = True
-        entry.progress = Progress("ready", total, total)
 
 
 def _identity(title: str, digest: str) -> str:

@@ -15,7 +15,8 @@ let mostSystems = null;
 const systems = () => [...document.querySelectorAll("[name=system]:checked")].map((box) => box.value);
 
 function showCollection(one) {
-  find("#go").disabled = !one;
+  find("#go").disabled = !one?.systems.length;
+  find("#examples").hidden = !one?.systems.length;
   for (const box of document.querySelectorAll("[name=system]")) {
     box.disabled = !one?.systems.includes(box.value);
     box.parentElement.title = box.disabled ? (one?.model ? "not prepared yet" : "needs a model: see the documentation of irtoolkit serve") : "";
@@ -190,6 +191,9 @@ async function start() {
   shelf.onChange(showCollection);
   find("#asking").addEventListener("submit", ask);
   find("#gap").addEventListener("click", gap);
+  for (const one of document.querySelectorAll("#examples button")) {
+    one.addEventListener("click", (event) => { query.value = one.textContent; ask(event); });
+  }
   find("#help-open").addEventListener("click", () => find("#help").showModal());
   find("#file").addEventListener("change", async (event) => { await shelf.add([...event.target.files]); event.target.value = ""; });
   find("#adding").addEventListener("submit", (event) => event.preventDefault());

@@ -28,6 +28,7 @@ const LANGUAGES = new Intl.DisplayNames(["en"], { type: "language" });
 function about(one) {
   const count = one.books.reduce((sum, book) => sum + book.words, 0);
   const unit = one.lang === "zh" || one.lang === "ja" ? "characters" : "words";
+  if (!one.books.length) return "cannot be read";
   const parts = one.books.length > 1 ? [`${one.books.length} books`] : one.books[0].author ? [one.books[0].author] : [];
   parts.push(`${number(count)} ${unit}`);
   if (one.lang && one.lang !== "en") parts.push(LANGUAGES.of(one.lang));
@@ -36,13 +37,13 @@ function about(one) {
   return parts.join(" · ");
 }
 
-const STAGES = { waiting: "Waits to be prepared", words: "Indexing words", meaning: "Comparing meaning: reading" };
+const STAGES = { waiting: "Waits to be prepared", words: "Indexing words", meaning: "Ready for words; meaning:" };
 
 function preparing(one) {
   const { stage, done, total, message } = one.progress;
   if (stage === "ready") return null;
-  if (stage === "failed") return make("p", { class: "preparing" }, `Could not be prepared: ${message}`);
-  const label = `${STAGES[stage]}${stage === "meaning" ? ` ${number(done)} of ${number(total)} sentences` : ""}`;
+  if (stage === "failed") return make("p", { class: "preparing" }, one.books.length ? `Could not be prepared: ${message}` : message);
+  const label = `${STAGES[stage]}${stage === "meaning" ? (done ? ` ${number(done)} of ${number(total)} sentences` : " comes next") : ""}`;
   const bar = make("progress", { max: total || 1, "aria-label": `Preparing ${one.title}` });
   if (stage === "meaning") bar.value = done;
   return make("div", { class: "preparing" }, label, bar);
@@ -93,7 +94,7 @@ async function watch(id) {
   if (!one || ["ready", "failed"].includes(one.progress.stage) || followed.has(id)) return;
   followed.add(id);
   try {
-    let stage = one.progress.stage;
+    let stage = one.progress.stage, newest = 0;
     await api.follow(id, async (progress) => {
       const now = known.get(id);
       if (!now) return;
@@ -107,7 +108,11 @@ async function watch(id) {
         if (stage === "meaning") say(`${now.title} can be searched by words; meaning follows.`);
         if (stage === "ready") say(`${now.title} is ready.`);
         if (stage === "failed") warn(`${now.title} could not be prepared: ${progress.message}`);
-        known.set(id, await api.get(`/collections/${id}`));
+        // Answers may come in another order than they were asked for.
+        const own = ++newest;
+        const fresh = await api.get(`/collections/${id}`);
+        if (own !== newest || !known.has(id)) return;
+        known.set(id, fresh);
         changed(current());
       }
     });

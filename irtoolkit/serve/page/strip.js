@@ -44,7 +44,7 @@ export function strips(collection, answers) {
   }
   if (made.length) {
     const keys = answers.map((answer) => make("span", { class: answer.system }, make("i", {}), nameOf(answer.system)));
-    made.push(make("p", { class: "legend", "aria-hidden": "true" }, ...keys, answers.some((answer) => answer.curve.length) ? "shaded: similarity in meaning along the book" : null));
+    made.push(make("p", { class: "legend", "aria-hidden": "true" }, ...keys, answers.some((answer) => answer.curve.length) ? "left to right: the book from its beginning to its end; shaded: similarity in meaning" : "left to right: the book from its beginning to its end"));
   }
   return made;
 }

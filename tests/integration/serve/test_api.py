@@ -15,9 +15,10 @@ from starlette.testclient import TestClient
 
 from irtoolkit.serve.app import application
 from irtoolkit.serve.guard import Access
+from irtoolkit.serve.judgments import Judgment, Judgments
 from irtoolkit.serve.library import Library
 from irtoolkit.serve.limits import Limits
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE, wait_for
 
 HOST = "http://127.0.0.1:8801"
 BOOK = """# Title: The Lamp Keeper
@@ -42,7 +43,7 @@ The village never asked about the chairs. It sent her a new table in spring.
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     """A server of words alone, with an empty shelf."""
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
-    library = Library(tmp_path / "library", None)
+    library = Library(tmp_path / "library", None, Limits(index_seconds=PATIENCE, seconds=PATIENCE))
     with TestClient(application(library, Access.local(8801)), base_url=HOST) as made:
         yield made
 
@@ -156,9 +157,13 @@ def test_a_line_of_judgments_that_was_cut_short_was_never_confirmed(
     client.post("/judgments", json=body)
     path = tmp_path / "library" / "judgments.jsonl"
     path.write_bytes(path.read_bytes() + b'{"collection": "x')
+    cut = path.read_bytes()
     library = Library(tmp_path / "library", None)
     assert len(library.judgments.of()) == 1
-    assert path.read_bytes().endswith(b"}\n")
+    # Another process may be writing it: only who adds a line takes it away.
+    assert path.read_bytes() == cut
+    library.judgments.add(Judgment(book["id"], "wick", f"{book['id']}:1+1", 0))
+    assert [one.query for one in Judgments(path.parent, 9).of()] == ["lamp", "wick"]
 
 
 def test_a_table_has_no_formulas(client: TestClient) -> None:

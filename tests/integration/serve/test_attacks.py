@@ -35,7 +35,11 @@ SCRIPT = "<script>alert(1)</script>"
 @pytest.fixture
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
-    return Library(tmp_path / "library", None, Limits(upload=100_000, waiting=60))
+    return Library(
+        tmp_path / "library",
+        None,
+        Limits(upload=100_000, waiting=60, index_seconds=PATIENCE, seconds=PATIENCE),
+    )
 
 
 def client_of(library: Library, access: Access | None = None) -> TestClient:
@@ -84,11 +88,25 @@ def test_bombs_are_unpacked_no_further_than_the_limit(
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"\x89PNG\0\0", b"PK\x03\x04" + b"x" * 50, gzip.compress(b"One.")[:-9], b"\x1f\x8b\x08x"],
+    [
+        b"",
+        b"\x89PNG\0\0",
+        b"PK\x03\x04" + b"x" * 50,
+        gzip.compress(b"One.")[:-9],
+        b"\x1f\x8b\x08x",
+        b"%PDF-1.4 One lamp. Two lamps.",
+        b"{\\rtf1 One lamp. Two lamps.}",
+        b" <!DOCTYPE html><p>One lamp. Two lamps.",
+        gzip.compress(b"%PDF-1.4 One lamp."),
+        gzip.compress(gzip.compress(b"One lamp.")),
+    ],
 )
 def test_what_is_no_book_is_refused(library: Library, data: bytes) -> None:
     with client_of(library) as client:
-        assert client.post("/collections", content=data).status_code == 400
+        # What is in it counts, not its name.
+        answer = client.post("/collections", params={"filename": "novel.txt"}, content=data)
+        assert answer.status_code == 400
+        assert "\n" not in answer.json()["detail"]
         assert not (library.folder / "books").exists() or not any(
             (library.folder / "books").iterdir()
         )

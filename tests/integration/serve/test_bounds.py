@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import gzip
 import io
+import json
+import re
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import zipfile
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,7 +25,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.serve.app import application
 from irtoolkit.serve.asking import BusyError, Desk
 from irtoolkit.serve.guard import Access
-from irtoolkit.serve.judgments import Judgments
+from irtoolkit.serve.judgments import Judgment, Judgments
 from irtoolkit.serve.library import Library
 from irtoolkit.serve.limits import Limits, TooLargeError, unpacked
 from irtoolkit.serve.server import access_for
@@ -101,7 +104,7 @@ def test_a_full_disk_keeps_what_was_confirmed_and_nothing_else(tmp_path: Path) -
 @pytest.fixture
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
-    return Library(tmp_path / "library", None, Limits(index_seconds=0))
+    return Library(tmp_path / "library", None, Limits(index_seconds=0, seconds=PATIENCE, indexes=3))
 
 
 def client_of(library: Library, access: Access | None = None) -> TestClient:
@@ -152,6 +155,8 @@ def test_indexes_of_other_lengths_are_built_aside_and_few_are_held(library: Libr
     with client_of(library) as client:
         book = added(client)
         made = library.shelf.get(book["id"]).collection
+        other = library.shelf.get(added(client, "A table came in spring.")["id"]).collection
+        assert other.has_index(3)
         for length in range(1, 7):
             # The first answer may be to come again; the index is built all the same.
             answer = asked(client, book, query="lamp", length=length)
@@ -159,7 +164,8 @@ def test_indexes_of_other_lengths_are_built_aside_and_few_are_held(library: Libr
                 assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
             wait_for(lambda now=length: made.has_index(now))
             assert asked(client, book, query="lamp", length=length).status_code == 200
-        assert sum(made.has_index(length) for length in range(1, 21)) == 3
+        held = [one.has_index(length) for one in (made, other) for length in range(1, 21)]
+        assert (sum(held), other.has_index(3)) == (3, False)
 
 
 def test_a_public_server_shows_no_judgments_and_checks_names_on_this_machine(
@@ -194,13 +200,26 @@ def test_settings_that_cannot_be_are_one_line(irtoolkit: Any) -> None:
         assert "Traceback" not in answer.err
 
 
+def test_a_pair_that_two_collections_judge_is_one_line_of_qrels(tmp_path: Path) -> None:
+    kept = Judgments(tmp_path, 9)
+    for name, grade in (("val", 1), ("test", 0), ("val", 0), ("test", 1)):
+        kept.add(Judgment(name, "lamp", "emma:0+3", grade))
+    kept.add(Judgment("test", "lamp", "emma:4+3", 1))
+    assert [line.split()[2:] for line in Judgments(tmp_path, 9).qrels()] == [
+        ["emma:0+3", "1"],
+        ["emma:4+3", "1"],
+    ]
+    assert [one.grade for one in kept.of("val", " lamp ")] == [0]
+
+
 SLOW = """
 import sys
 from pathlib import Path
 from irtoolkit.serve.library import Library
 from irtoolkit.serve.limits import Limits
 from irtoolkit.serve.server import access_for, bound, serve
-library = Library(Path(sys.argv[1]), None, Limits(head_seconds=0.5, answer_seconds=0.5, index_seconds=60))
+limits = Limits(head_seconds=0.5, answer_seconds=0.5, index_seconds=600, seconds=600, connections=2)
+library = Library(Path(sys.argv[1]), None, limits)
 library.shelf.add_file(Path(sys.argv[2]))
 place = bound("127.0.0.1", 0)
 port = place.getsockname()[1]
@@ -208,20 +227,61 @@ serve(library, place, access_for("127.0.0.1", port, None, False), lambda: print(
 """
 
 
-def test_clients_that_stop_to_write_are_closed_at_every_request(tmp_path: Path) -> None:
+@pytest.fixture
+def slow(tmp_path: Path) -> Iterator[int]:
+    """The port of a server with one large book, which waits half a second and has two connections."""
     book = tmp_path / "lamp.txt"
     sentence = f"The lamp {'burned ' * 150}."
     book.write_text(" ".join([sentence] * 4000))
     words = [sys.executable, "-c", SLOW, str(tmp_path / "library"), str(book)]
     server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
-    port = int(server.stdout.readline())
-    base = f"HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n".encode()
-    try:
-        with socket.create_connection(("127.0.0.1", port), PATIENCE) as one:
-            one.sendall(b"GET /health " + base + b"\r\nGET /he")
-            # All is read until the server closes.
-            assert b"".join(iter(lambda: one.recv(1 << 16), b"")).startswith(b"HTTP/1.1 200")
-    finally:
-        server.kill()
-        server.wait()
+    yield int(server.stdout.readline())
+    server.kill()
+    server.wait()
+
+
+def asks(port: int, path: str, body: bytes = b"") -> bytes:
+    """A request as it is on the wire."""
+    head = f"{'POST' if body else 'GET'} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+    more = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n" if body else ""
+    return f"{head}{more}\r\n".encode() + body
+
+
+def test_clients_that_stop_to_write_are_closed_at_every_request(slow: int) -> None:
+    with socket.create_connection(("127.0.0.1", slow), PATIENCE) as one:
+        one.sendall(asks(slow, "/health") + b"GET /he")
+        # All is read until the server closes.
+        assert b"".join(iter(lambda: one.recv(1 << 16), b"")).startswith(b"HTTP/1.1 200")
+
+
+def test_clients_that_do_not_read_give_their_place_to_others(slow: int) -> None:
+    def other(request: bytes) -> bytes:
+        with socket.create_connection(("127.0.0.1", slow), PATIENCE) as one:
+            one.sendall(request)
+            return one.recv(12)
+
+    def ready() -> bool:
+        with socket.create_connection(("127.0.0.1", slow), PATIENCE) as one:
+            one.sendall(asks(slow, "/collections"))
+            nonlocal name
+            text = b"".join(iter(lambda: one.recv(1 << 16), b""))
+            name = re.findall(rb'"id":"([^"]+)"', text)[0].decode()
+            return b'"ready"' in text
+
+    name = ""
+    wait_for(ready)
+    query = {"collection": name, "query": "lamp", "length": 20, "depth": 100, "context": 10}
+    with socket.socket() as idle:
+        # What the two systems hold for it is far less than the answer.
+        idle.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        idle.connect(("127.0.0.1", slow))
+        idle.sendall(asks(slow, "/search", json.dumps(query).encode()))
+        begin = idle.recv(4096)
+        assert begin.startswith(b"HTTP/1.1 200")
+        length = int(re.findall(rb"content-length: (\d+)", begin)[0])
+        # A third connection would be refused while this one is there.
+        wait_for(lambda: other(asks(slow, "/health")) == b"HTTP/1.1 200")
+        read = sum(map(len, iter(lambda: idle.recv(1 << 16), b"")))
+    assert length > 2_000_000
+    assert read < length

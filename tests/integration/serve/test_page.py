@@ -215,3 +215,16 @@ def test_it_prints_passages_without_controls(page: chromium.Page, address: str, 
     page.call("Emulation.setEmulatedMedia", media="")
     assert (shown, asked) == ([], True)
     assert page.pdf().startswith(b"%PDF")
+
+
+def test_an_example_is_a_search(page: chromium.Page, address: str, write: Any) -> None:
+    start(page, address)
+    # Without a book there is nothing to try it on.
+    assert not page.run("document.querySelector('#examples').checkVisibility()")
+    add(page, write("lamp.txt", BOOK))
+    example = page.run("document.querySelector('#examples button').textContent")
+    page.run("document.querySelector('#examples button').click()")
+    page.until(f"document.querySelector('#asked').textContent === {json.dumps(example)}")
+    assert page.run("document.querySelector('#query').value") == example
+    assert not page.run("document.querySelector('#welcome').checkVisibility()")
+    quiet(page, address)

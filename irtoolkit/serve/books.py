@@ -1,0 +1,97 @@
+"""Books that readers add, each in a folder of its own."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import atomic_text
+from irtoolkit.datasets.novels import Novel, novel_of, slug
+
+FOLDER = "books"
+_TEXT, _ABOUT = "text.txt", "book.json"
+
+
+@dataclass(frozen=True)
+class KeptBook:
+    """A book as it was kept.
+
+    Attributes:
+        name: the id of its collection.
+        title: of its file, where its header has none.
+        added: seconds since 1970.
+        novel: what is in it; None where it is damaged.
+        why_not: what is wrong with which file, and the remedy; else empty.
+    """
+
+    name: str
+    title: str
+    added: float
+    novel: Novel | None
+    why_not: str = ""
+
+
+class Books:
+    """The books of a folder.
+
+    Args:
+        folder: of the server.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / FOLDER
+
+    def __iter__(self) -> Iterator[KeptBook]:
+        """Yields the books; one that cannot be read says why."""
+        places = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
+        for place in places:
+            if place.is_dir() and not place.name.startswith("."):
+                yield _read(place)
+
+    def tidy(self) -> None:
+        """Makes the folder, and removes what processes that were killed had begun."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for place in self._folder.glob(".*"):
+            shutil.rmtree(place, ignore_errors=True)
+
+    def keep(self, name: str, text: bytes, title: str, added: float) -> None:
+        """Keeps a book, in the place of a damaged one of its name."""
+        begun = self._hidden(name)
+        begun.mkdir(parents=True)
+        (begun / _TEXT).write_bytes(text)
+        with atomic_text(begun / _ABOUT) as out:
+            json.dump({"title": title, "added": added}, out, ensure_ascii=False)
+        self.remove(name)
+        begun.rename(self._folder / name)
+
+    def remove(self, name: str) -> None:
+        """Removes a book, at once for whoever reads the folder."""
+        place, hidden = self._folder / name, self._hidden(name)
+        if place.is_dir():
+            place.rename(hidden)
+            shutil.rmtree(hidden, ignore_errors=True)
+
+    def _hidden(self, name: str) -> Path:
+        return self._folder / f".{name}.{secrets.token_hex(6)}"
+
+
+def _read(place: Path) -> KeptBook:
+    title, added, path = place.name, 0.0, place / _ABOUT
+    try:
+        about = json.loads(path.read_text("utf-8"))
+        title, added = str(about["title"]), float(about["added"])
+        path = place / _TEXT
+        novel = novel_of(path.read_bytes(), title, name=slug(title))
+        return KeptBook(place.name, title, added, novel)
+    except (OSError, ValueError, KeyError, TypeError, InputError) as error:
+        said = error.found if isinstance(error, InputError) else getattr(error, "strerror", None)
+        why = said or "not what was written"
+        remedy = "remove the book on the page and add it again"
+        # Readers need not know where on the server the folder is.
+        file = path.relative_to(place.parents[1])
+        return KeptBook(place.name, title, added, None, f"{file}: {why}: {remedy}")
