@@ -1,0 +1,182 @@
+"""How long a reader waits for a new book, and for an answer.
+
+    python benchmarks/serve.py NOVEL.txt      # plain text; a minute or two on a quiet machine
+    python benchmarks/serve.py NOVEL.txt -o benchmarks/results/serve.json
+
+A server is started in a folder and a cache that are empty; when its model is loaded, the novel is
+uploaded over HTTP as the page does. Shown are the seconds until it can be searched by words and by
+meaning, those of searches meanwhile and afterwards, of many readers at once, and of the next start;
+and CPU seconds and memory of the server. Each query is asked once: nothing of it is kept.
+"""
+
+import argparse
+import json
+import os
+import platform
+import resource
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.base.cores import cores
+from irtoolkit.base.files import atomic_text
+
+READERS, ROUNDS, QUERIES = 50, 4, 20
+SYSTEMS = ("words", "meaning", "both")
+
+
+class Server:
+    """A server in a process of its own."""
+
+    def __init__(self, folder: Path, model: str) -> None:
+        words = [sys.executable, "-m", "irtoolkit", "serve", "--folder", str(folder / "library")]
+        env = {**os.environ, "IRTOOLKIT_CACHE": str(folder / "cache")}
+        self.began = time.perf_counter()
+        self._process = subprocess.Popen(
+            [*words, "--port", "0", "--model", model], stdout=subprocess.PIPE, env=env, text=True
+        )
+        assert self._process.stdout is not None
+        self._address = self._process.stdout.readline().strip().rstrip("/")
+
+    def ask(self, path: str, body: bytes | None = None) -> Any:
+        """The answer to a request, as JSON."""
+        request = urllib.request.Request(
+            self._address + path, body, {"Content-Type": "application/json"}
+        )
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)
+
+    def seconds(self, name: str, system: str, query: str) -> float:
+        """Of a search."""
+        wanted = {"collection": name, "query": query, "systems": [system]}
+        began = time.perf_counter()
+        hits = self.ask("/search", json.dumps(wanted).encode())["answers"][0]["hits"]
+        assert hits
+        return time.perf_counter() - began
+
+    def until(self, name: str, system: str) -> list[float]:
+        """Waits for a system of a collection; seconds of searches by words meanwhile."""
+        taken: list[float] = []
+        while system not in (known := self.ask(f"/collections/{name}"))["systems"]:
+            if known["progress"]["stage"] in ("ready", "failed"):
+                raise SystemExit(f"not prepared by {system}: {known['progress']['message']}")
+            taken.append(self.seconds(name, "words", f"a secret that is kept {len(taken)}"))
+            time.sleep(0.5)
+        return taken
+
+    def memory(self) -> int:
+        """Bytes that the process held at most."""
+        status = Path(f"/proc/{self._process.pid}/status")
+        if not status.is_file():
+            return 0
+        peak = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(peak.split()[1]) << 10
+
+    def end(self) -> float:
+        """Ends it; the CPU seconds of all servers that have ended."""
+        self._process.send_signal(signal.SIGTERM)
+        self._process.wait()
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+
+def loaded(server: Server) -> float:
+    """Seconds from the start until the model is loaded: a book of one sentence has its vectors."""
+    name = server.ask("/collections?filename=one", b"The lamp was lit.")["id"]
+    while server.ask(f"/collections/{name}")["progress"]["stage"] != "ready":
+        time.sleep(0.1)
+    return time.perf_counter() - server.began
+
+
+def crowd(server: Server, name: str) -> dict[str, Any]:
+    """Many readers at once, each asking several times."""
+
+    def ask(number: int) -> float | None:
+        try:
+            return server.seconds(name, SYSTEMS[number % 3], f"a friend is hurt, reader {number}")
+        except urllib.error.URLError:
+            return None
+
+    began = time.perf_counter()
+    with ThreadPoolExecutor(READERS) as readers:
+        taken = list(readers.map(ask, range(READERS * ROUNDS)))
+    done = sorted(one for one in taken if one is not None)
+    return {
+        "readers": READERS, "searches": len(taken), "errors": len(taken) - len(done),
+        "seconds": time.perf_counter() - began, "median": statistics.median(done),
+        "slowest": done[-1],
+    }  # fmt: skip
+
+
+def measured(novel: Path, model: str, folder: Path) -> dict[str, Any]:
+    """All figures of a novel."""
+    server = Server(folder, model)
+    found: dict[str, Any] = {"novel": novel.name, "model": model, "start": loaded(server)}
+    began = time.perf_counter()
+    path = f"/collections?filename={urllib.parse.quote(novel.name)}"
+    name = server.ask(path, novel.read_bytes())["id"]
+    (book,) = server.ask(f"/collections/{name}")["books"]
+    found |= {"words": book["words"], "sentences": book["sentences"]}
+    server.seconds(name, "words", "a secret that is kept")
+    found["until words"] = time.perf_counter() - began
+    meanwhile = server.until(name, "meaning")
+    found["until meaning"] = time.perf_counter() - began
+    found["slowest search meanwhile"] = max(meanwhile, default=0.0)
+    for system in SYSTEMS:
+        taken = [server.seconds(name, system, f"pride is humbled {n}") for n in range(QUERIES)]
+        found[f"search by {system}"] = statistics.median(taken)
+    found |= {"crowd": crowd(server, name), "memory": server.memory(), "cpu seconds": server.end()}
+    again = Server(folder, model)
+    while "meaning" not in again.ask(f"/collections/{name}")["systems"]:
+        time.sleep(0.1)
+    found["next start until meaning"] = time.perf_counter() - again.began
+    again.end()
+    return found
+
+
+def lines(found: dict[str, Any]) -> list[str]:
+    """The figures for readers."""
+    many = found["crowd"]
+    return [
+        f"{found['novel']}: {found['words']:,} words, {found['sentences']:,} passages of one sentence",
+        f"start until the model is loaded    {found['start']:8.1f} s",
+        f"upload until searched by words     {found['until words']:8.1f} s",
+        f"upload until searched by meaning   {found['until meaning']:8.1f} s",
+        f"slowest search meanwhile           {found['slowest search meanwhile']:8.2f} s",
+        *(f"{f'a search by {one}':35}{found[f'search by {one}']:8.3f} s" for one in SYSTEMS),
+        f"{many['readers']} readers, {many['searches']} searches: {many['errors']} errors, median"
+        f" {many['median']:.2f} s, slowest {many['slowest']:.2f} s",
+        f"next start until meaning           {found['next start until meaning']:8.1f} s",
+        f"memory at most                     {found['memory'] / 1e6:8.0f} MB",
+        f"CPU in all, before the next start  {found['cpu seconds']:8.0f} s",
+        f"{found['cores']} cores, {found['processor']}; load {found['load']:.1f} at the beginning",
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)  # fmt: skip
+    parser.add_argument("novel", type=Path)
+    parser.add_argument("--model", default="all-MiniLM-L6-v2")
+    parser.add_argument("-o", "--output", type=Path)
+    args = parser.parse_args()
+    load = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as folder:
+        found = measured(args.novel, args.model, Path(folder))
+    found |= {"cores": cores(), "processor": platform.processor() or platform.machine(), "load": load}  # fmt: skip
+    print(*lines(found), sep="\n")
+    if args.output:
+        with atomic_text(args.output) as out:
+            json.dump(found, out, indent=1)
+
+
+if __name__ == "__main__":
+    main()
