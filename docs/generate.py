@@ -3,7 +3,8 @@
     python docs/generate.py            # writes them
     python docs/generate.py --check    # lists what is out of date, with exit status 1
 
-reference/commands.md and reference/models.md are written as a whole. In retrievers.md, measures.md
+reference/commands.md and reference/models.md are written as a whole, and so are the pages of results/,
+from what `irtoolkit reproduce --format json` printed: benchmarks/results/reproduce. In retrievers.md, measures.md
 and training.md of the same folder, and in how-to/scale.md, only the tables between markers are: the
 text around them is written by hand. A retriever or measure without a marker gets a section at the end of its page, with
 its docstring. The core install of irtoolkit suffices.
@@ -27,6 +28,7 @@ from irtoolkit import commands, measures, retrievers
 from irtoolkit.base.discovery import modules
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.models.presets import presets
+from irtoolkit.reports import reproduction
 from irtoolkit.retrievers.lexical import Lexical
 from irtoolkit.retrievers.neural import Neural, TwoSided
 from irtoolkit.training.losses import LOSSES
@@ -47,6 +49,7 @@ def main() -> int:
     for name, content in stale.items():
         print(f"{'out of date' if check else 'written'}: docs/{name}")
         if not check:
+            (DOCS / name).parent.mkdir(exist_ok=True)
             (DOCS / name).write_text(content, encoding="utf-8")
     return int(check and bool(stale))
 
@@ -67,6 +70,7 @@ def pages() -> dict[str, str]:
     return {
         "reference/commands.md": command_page(),
         "reference/models.md": model_page(),
+        **result_pages(),
         **{name: filled(name, blocks) for name, blocks in filled_in.items()},
     }
 
@@ -187,6 +191,18 @@ def _facts(name: str) -> list[list[str]]:
         shown = f"`{value}`" if code else escaped(str(value))
         rows.append([field.name.replace("_", " "), shown])
     return rows
+
+
+# -- results --------------------------------------------------------------------------------------
+
+
+def result_pages() -> dict[str, str]:
+    """A page for each benchmark with results in benchmarks/, one that lists them, and their styles."""
+    folder = DOCS.parent / "benchmarks" / "results" / "reproduce"
+    found = [reproduction.read_result(path) for path in sorted(folder.glob("*.json"))]
+    made = {f"results/{name}": HEAD + page for name, page in reproduction.pages(found).items()}
+    styles = reproduction.STYLES
+    return {**made, f"results/{styles.name}": styles.read_text("utf-8")}
 
 
 # -- retrievers and measures ----------------------------------------------------------------------

@@ -77,7 +77,7 @@ def local_folder(name: str) -> str:
 
     if is_url(name):
         raise InputError(
-            f"{name} is a URL, and models are written to folders of this machine",
+            f"{name} is a URL, and this command writes to folders of this machine",
             remedy="name a folder, and copy it when it is complete",
         )
     return output_folder(name)

@@ -161,7 +161,8 @@ def _list_missing(table: Table, systems: list[str], form: str) -> None:
 
 
 def _print_figures(result: TableResult, form: str) -> None:
-    from irtoolkit.experiments.rendering import as_json, as_tables
+    from irtoolkit.experiments.rendering import as_tables
+    from irtoolkit.experiments.result_json import as_json
 
     if form == "json":
         print_json(as_json(result))

@@ -11,12 +11,10 @@ from irtoolkit.building.nway import hardest_candidates
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.nway import nway_path, parse_nway_id, write_nway
 from irtoolkit.experiments.results import dataset_of
+from irtoolkit.experiments.row_commands import CANDIDATES_DEPTH, candidates_name
 from irtoolkit.experiments.tables import Table
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import find_system
-
-# Documents kept of each query of the run that candidates are picked from.
-_DEPTH = 100
 
 
 def pick_candidates(
@@ -48,8 +46,8 @@ def pick_candidates(
     lacking = system.missing()
     if lacking is not None:
         raise InputError(f"its candidates are the best documents of {system.name}: {lacking}")
-    path = out / f"{table.name}{'-sample' if sample else ''}.{group}.candidates.run"
-    produce(base_id, system, path, depth=_DEPTH, reuse=True)
+    path = out / candidates_name(table, group, sample)
+    produce(base_id, system, path, depth=CANDIDATES_DEPTH, reuse=True)
     picked = hardest_candidates(dataset_id, path, rule.get("below"))
     made = {"system": system.name, "run": sha256(path), "below": rule.get("below")}
     say(f"{dataset_id}: candidates picked from {path}, in {write_nway(dataset_id, picked, made)}")

@@ -6,7 +6,6 @@ on every machine. Whether the row can run here is said beside it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -16,6 +15,7 @@ from irtoolkit.experiments.data import absent_data, absent_lines
 from irtoolkit.experiments.papers import Training, of_row
 from irtoolkit.experiments.reproduce import survey
 from irtoolkit.experiments.results import RowResult
+from irtoolkit.experiments.row_commands import converting
 from irtoolkit.experiments.summary import folded
 from irtoolkit.experiments.tables import Table
 from irtoolkit.models.presets import Preset, find_preset
@@ -75,12 +75,13 @@ def row_states(table: Table, systems: Sequence[str] = ()) -> list[RowState]:
     Raises:
         InputError: a system that the table does not have.
     """
-    states = [_row_state(one, table) for one in survey(table, systems=systems).rows]
+    states = [row_state(one, table) for one in survey(table, systems=systems).rows]
     data = len(absent_data(table)) < len(table.groups)
     return [replace(one, data=data) for one in states]
 
 
-def _row_state(result: RowResult, table: Table) -> RowState:
+def row_state(result: RowResult, table: Table) -> RowState:
+    """The state of one row, of which a survey or a measurement says what came of it."""
     row = result.row
     if row.command is not None:
         return RowState(row.system, "reported", None, row.command)
@@ -118,8 +119,7 @@ def _of_preset(preset: Preset) -> tuple[State, str]:
     if preset.unpublished:
         return "unpublished", f"looked at {preset.source}"
     if preset.converted:
-        command = re.search(r"`(irtoolkit convert [^`]*)`", preset.converted)
-        return "converter", command[1] if command else f"files at {preset.source}"
+        return "converter", converting(preset.converted) or f"files at {preset.source}"
     return "weights", " and ".join(filter(None, (preset.id, preset.query)))
 
 

@@ -1,63 +1,15 @@
-"""The result of a paper's table as data, and as a full listing in tables of text."""
+"""The result of a paper's table as a full listing in tables of text."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 from irtoolkit.base.tables import TableCell, TextTable
-from irtoolkit.experiments.results import RowResult, TableResult, dataset_of
+from irtoolkit.experiments.results import RowResult, TableResult
 from irtoolkit.experiments.tables import Table
 
 SAMPLE_NOTE = "Measured on the invented sample: the figures check software and mean nothing else."
-
-
-def as_json(result: TableResult) -> dict[str, Any]:
-    """The results as plain data, figures in the table's scale; None where a paper prints none."""
-    table = result.table
-    return {
-        "experiment": table.name,
-        "title": table.title,
-        "dataset": dataset_of(table.dataset, result.sample) if table.dataset else None,
-        "groups": {group: result.dataset_of(group) for group in table.groups},
-        "editions": table.editions,
-        "sources": table.sources,
-        "test": {"column": table.tested, "test": "student", "correction": "holm"},
-        "rows": [_row_as_json(table, one) for one in result.rows],
-    }
-
-
-def _row_as_json(table: Table, result: RowResult) -> dict[str, Any]:
-    row = result.row
-    return {
-        "system": row.system,
-        "status": result.status,
-        "reason": result.reason,
-        "lacking": result.reasons("no data"),
-        "absent": result.reasons("missing"),
-        "recipe": row.train,
-        "trained": result.each("trained"),
-        "foreign": result.each("foreign"),
-        "view": row.view,
-        "settings": result.settings,
-        "settings_for": row.settings_for,
-        "measured": {cell.group: cell.figures for cell in result.of_status("measured")},
-        "reported": {
-            group: {
-                column: None if math.isnan(figure) else figure
-                for column, figure in zip(table.columns, figures, strict=True)
-            }
-            for group, figures in row.reported.items()
-        },
-        "spread": {
-            group: dict(zip(table.columns, figures, strict=True))
-            for group, figures in row.spread.items()
-        },
-        "doubtful": list(row.doubtful),
-        "note": row.note,
-        "p": result.each("p_value"),
-    }
 
 
 def as_tables(result: TableResult) -> list[TextTable]:
@@ -124,7 +76,7 @@ def _notes(result: TableResult) -> list[str]:
     if any(one.each("p_value") for one in rows):
         notes.append(
             f"p({table.tested}): paired t-test against {result.baseline} over the group's queries,"
-            " Holm-corrected over its systems; * p < 0.05."
+            " Holm-corrected over its systems; * marks p < 0.05, a significant difference."
         )
     if sample:
         notes.append(SAMPLE_NOTE)

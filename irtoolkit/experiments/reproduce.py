@@ -12,7 +12,6 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import shown
 from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.datasets.identity import SAMPLE
 from irtoolkit.engines.engine import current
 from irtoolkit.experiments.ahead import RunJob, RunsAhead
 from irtoolkit.experiments.candidates import pick_candidates
@@ -25,6 +24,7 @@ from irtoolkit.experiments.results import (
     TableResult,
     dataset_of,
 )
+from irtoolkit.experiments.row_commands import ranked_id, run_name
 from irtoolkit.experiments.tables import Row, Table
 from irtoolkit.ranking.produce import is_made, produce
 from irtoolkit.ranking.systems import System
@@ -209,8 +209,7 @@ class _Bench:
 
     def _path(self, system: str, group: str) -> Path:
         """The file of a run."""
-        name = f"{self.table.name}{'-' + SAMPLE if self.sample else ''}"
-        return self.out / f"{name}.{'' if self.table.dataset else group + '.'}{system}.run"
+        return self.out / run_name(self.table, group, system, self.sample)
 
     def _system(self, row: Row, group: str) -> System:
         """The system of a row for a group."""
@@ -244,10 +243,7 @@ class _Bench:
 
     def _ranked_data(self, row: Row, group: str) -> Dataset:
         """The dataset that a row ranks."""
-        dataset = Dataset.load(
-            dataset_of(self.table.dataset or self.table.groups[group], self.sample)
-        )
-        return dataset.view(row.view) if row.view else dataset
+        return Dataset.load(ranked_id(self.table, row, group, self.sample))
 
     def _result(
         self, row: Row, cells: Mapping[str, GroupResult], settings: dict[str, Any] | None = None

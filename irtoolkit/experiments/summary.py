@@ -85,10 +85,16 @@ def _beside_paper(result: RowResult, group: str, table: Table, compared: bool) -
 def _legend(result: TableResult, compared: Sequence[str]) -> list[str]:
     """What the marks and the columns beside the figures mean."""
     table, notes = result.table, []
-    if any(one.each("p_value") for one in result.rows):
+    p_values = [p for one in result.rows for p in one.each("p_value").values()]
+    test = "in a paired t-test over the queries, Holm-corrected"
+    if any(p < 0.05 for p in p_values):
         notes.append(
-            f"* {table.tested} differs from that of {result.baseline}: p < 0.05 in a paired t-test,"
-            " Holm-corrected."
+            f"In the column {table.tested}, * marks a figure that differs significantly from that of"
+            f" {result.baseline}: p < 0.05 {test}."
+        )
+    elif p_values:
+        notes.append(
+            f"No {table.tested} differs significantly from that of {result.baseline}: p >= 0.05 {test}."
         )
     if compared:
         notes.append(

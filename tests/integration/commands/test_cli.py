@@ -181,7 +181,7 @@ def runnable() -> Iterator[str]:
     """The examples that need no real release, server or hub; some have tests of their own."""
     real = {name for name in dataset_ids() if "/sample" not in name}
     for name, module in COMMANDS.items():
-        if name not in ("reproduce", "register", "nway", "convert", "serve"):
+        if name not in ("reproduce", "register", "nway", "convert", "results", "serve"):
             yield from (
                 line
                 for line in module.EXAMPLES

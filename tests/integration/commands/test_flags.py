@@ -392,7 +392,7 @@ def test_completion_prints_a_script(irtoolkit: Command, shell: str) -> None:
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        (["re"], {"register", "report", "reproduce", "rerank", "retrieve"}),
+        (["re"], {"register", "report", "reproduce", "rerank", "results", "retrieve"}),
         (["retrieve", SAMPLE + "/m"], {f"{SAMPLE}/method"}),
         (["retrieve", SAMPLE, "bm"], {"bm25"}),
         (["eval", "--per"], {"--per-query"}),

@@ -15,7 +15,8 @@ from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.nway import read_nway
 from irtoolkit.experiments.candidates import pick_candidates
 from irtoolkit.experiments.catalogue import find_table
-from irtoolkit.experiments.rendering import as_json, as_tables
+from irtoolkit.experiments.rendering import as_tables
+from irtoolkit.experiments.result_json import as_json
 from irtoolkit.experiments.results import GroupResult, RowResult, TableResult
 from irtoolkit.experiments.summary import as_summary
 from irtoolkit.experiments.tables import load_table

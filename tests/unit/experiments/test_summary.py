@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.experiments.rendering import as_json, as_tables
+from irtoolkit.experiments.rendering import as_tables
+from irtoolkit.experiments.result_json import as_json
 from irtoolkit.experiments.results import GroupResult, RowResult, TableResult
 from irtoolkit.experiments.summary import (
     as_summary,
@@ -68,8 +69,21 @@ def test_one_table_has_what_ran_with_the_papers_figure_and_the_difference() -> N
         [" ours", 40.0, 2.0, "", "", ""],
     ]
     notes = " ".join(table.notes)
-    assert "* RR differs from that of base" in notes
+    assert (
+        "In the column RR, * marks a figure that differs significantly from that of base" in notes
+    )
     assert "paper, diff: the paper's RR" in notes
+
+
+def test_a_mark_is_explained_only_where_there_is_one() -> None:
+    alike = RowResult(BEST, (measured("all", 60.5, 2.0, p_value=0.4),))
+    table = as_summary(result(RowResult(BASE, (measured("all", 50.0, 3.0),)), alike))
+    assert "*" not in f"{table.rows} {table.notes}"
+    assert any(
+        note.startswith("No RR differs significantly from that of base") for note in table.notes
+    )
+    alone = as_summary(result(RowResult(BASE, (measured("all", 50.0, 3.0),))))
+    assert "differs" not in " ".join(alone.notes)
 
 
 def test_a_tested_figure_that_the_paper_does_not_print_is_a_dash() -> None:

@@ -15,7 +15,8 @@ import pytest
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.experiments.catalogue import FOLDER, find_table, tables
-from irtoolkit.experiments.rendering import as_json, as_tables
+from irtoolkit.experiments.rendering import as_tables
+from irtoolkit.experiments.result_json import as_json
 from irtoolkit.experiments.results import GroupResult, RowResult, TableResult
 from irtoolkit.experiments.tables import Row, load_table
 from irtoolkit.ranking.systems import System, find_system

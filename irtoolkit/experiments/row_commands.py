@@ -1,0 +1,154 @@
+"""The commands that give one row of a table: its preparation, its run and its figures."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.datasets.identity import SAMPLE
+from irtoolkit.datasets.nway import parse_nway_id
+from irtoolkit.experiments.papers import Training, of_row
+from irtoolkit.experiments.results import dataset_of
+from irtoolkit.experiments.tables import Row, Table
+from irtoolkit.models.presets import find_preset
+from irtoolkit.ranking.systems import System, find_system
+
+# Documents kept of each query of the run that candidates are picked from.
+CANDIDATES_DEPTH = 100
+# The folder of the runs unless another is named.
+FOLDER = "runs"
+
+
+@dataclass(frozen=True)
+class RowCommands:
+    """The commands that give the figures of a row on one group, in order.
+
+    Attributes:
+        prepare: what is needed once, such as the training of its model.
+        retrieve: what writes the run; empty where nothing runs the row.
+        eval: what prints its figures; empty where nothing does.
+    """
+
+    prepare: tuple[str, ...] = ()
+    retrieve: str = ""
+    eval: str = ""
+
+
+def run_name(table: Table, group: str, system: str, sample: bool) -> str:
+    """The name of a run's file. Groups share the run of a table with one dataset."""
+    name = f"{table.name}{'-' + SAMPLE if sample else ''}"
+    return f"{name}.{'' if table.dataset else group + '.'}{system}.run"
+
+
+def candidates_name(table: Table, group: str, sample: bool) -> str:
+    """The name of the file of the run that a group's candidates are picked from."""
+    return f"{table.name}{'-' + SAMPLE if sample else ''}.{group}.candidates.run"
+
+
+def ranked_id(table: Table, row: Row, group: str, sample: bool) -> str:
+    """The id of the dataset that a row ranks."""
+    dataset_id = dataset_of(table.dataset or table.groups[group], sample)
+    return str(Dataset.load(dataset_id).view(row.view).id) if row.view else dataset_id
+
+
+def row_commands(table: Table, row: Row, group: str, *, sample: bool = False) -> RowCommands:
+    """The commands for a row on a group; none where the group's judgments are hidden.
+
+    Args:
+        table: the table of the row.
+        row: a row.
+        group: one of the table's groups.
+        sample: whether they are for the shipped sample.
+    """
+    if row.retriever is None:
+        return RowCommands(eval=row.command or "")
+    scored = dataset_of(table.groups[group], sample)
+    if not Dataset.load(scored).has("qrels"):
+        return RowCommands()
+    own = {} if table.dataset else row.settings_for.get(group, {})
+    system = of_row(row, own, scored)
+    run = f"{FOLDER}/{run_name(table, group, row.system, sample)}"
+    measures = " ".join(quoted(measure) for measure in table.columns.values())
+    return RowCommands(
+        (*_candidates(table, group, sample), *_model(system)),
+        _retrieve(table, row, group, system, run, sample),
+        f"irtoolkit eval {scored} {quoted(run)} --measures {measures}",
+    )
+
+
+def reproduce_command(table: Table, row: Row, *, sample: bool = False) -> str:
+    """The command that measures one row on every group; empty where nothing runs it."""
+    if row.retriever is None:
+        return ""
+    form = " --sample" if sample else ""
+    return f"irtoolkit reproduce {table.name}{form} --systems {quoted(row.system)} --all"
+
+
+def quoted(word: str) -> str:
+    """A word for a shell: between double quotes, which all shells have, where that is enough."""
+    if re.fullmatch(r"[\w@%+=:,./-]+", word):
+        return word
+    return shlex.quote(word) if re.search(r'["$`\\!]', word) else f'"{word}"'
+
+
+def _retrieve(
+    table: Table, row: Row, group: str, system: System, run: str, sample: bool
+) -> str:  # fmt: skip
+    ranked = ranked_id(table, row, group, sample)
+    # `retrieve` cuts rankings of a corpus, which such a table keeps whole.
+    whole = table.depth is None and not Dataset.load(ranked).has("scoreddocs")
+    if whole or not _is_named(row, system, ranked):
+        return reproduce_command(table, row, sample=sample)
+    depth = "" if table.depth is None else f" --depth {table.depth}"
+    return f"irtoolkit retrieve {ranked} {quoted(row.system)} -o {quoted(run)}{depth}"
+
+
+def _is_named(row: Row, system: System, ranked: str) -> bool:
+    """Whether the name of the row alone gives its system on the dataset."""
+    try:
+        found = find_system(row.system, {}, ranked)
+    except InputError:  # several tables have such a row
+        return False
+    same = found.settings() == system.settings() and found.training == system.training
+    return same and found.retriever == system.retriever
+
+
+def _candidates(table: Table, group: str, sample: bool) -> tuple[str, ...]:
+    """The commands that pick the candidates of a group's N-way task, where it has a rule."""
+    rule = table.candidates.get(group)
+    if rule is None:
+        return ()
+    dataset_id = dataset_of(table.groups[group], sample)
+    base, _ = parse_nway_id(dataset_id)
+    run = f"{FOLDER}/{candidates_name(table, group, sample)}"
+    below = f" --below {rule['below']}" if "below" in rule else ""
+    return (
+        *_model(find_system(rule["system"], {}, base)),
+        f"irtoolkit retrieve {base} {quoted(rule['system'])} -o {run} --depth {CANDIDATES_DEPTH}",
+        f"irtoolkit nway {dataset_id} {run}{below}",
+    )
+
+
+def _model(system: System) -> tuple[str, ...]:
+    """The commands that train, convert or download a system's model, where there is one."""
+    first = () if system.first is None else _model(system.first)
+    if isinstance(system.training, Training):
+        return (*first, system.training.command)
+    settings = system.retriever.settings()
+    if not settings.get("model") or system.retriever.asks_others():
+        return first
+    given = (settings.get("weights"), settings.get("query_weights"))
+    preset = find_preset(settings["model"], *given)
+    if preset.converted or preset.unpublished:
+        return (*first, *filter(None, [converting(preset.converted)]))
+    ids = [one for one in (preset.id, preset.query) if one and re.match(r"\w[^/]*/[^/]+$", one)]
+    return (*first, *(f"hf download {quoted(one)}" for one in ids))
+
+
+def converting(text: str) -> str:
+    """The `irtoolkit convert` command in a text; empty where there is none."""
+    found = re.search(r"`(irtoolkit convert [^`]*)`", text)
+    return found[1] if found else ""
