@@ -71,6 +71,7 @@ def analyse(
         _runs(analysis, found[0], runs, system),
         tuple(Path(one) for one in sheets),
         None if sheet is None else Path(sheet),
+        system or analysis.system,
     )
     findings = analysis.find(given)
     other = _difference(analysis, found)
@@ -104,9 +105,9 @@ def _runs(
 ) -> Mapping[str, Run]:
     from irtoolkit.scoring.check import read_run
 
-    if not analysis.system:
-        if runs or system is not None:
-            what = "a run" if runs else "a system"
+    if not analysis.system or analysis.prompted:
+        if runs or (system is not None and not analysis.prompted):
+            what = "the run" if runs else "--system"
             raise InputError(
                 f"the analysis {analysis.name} takes no ranking", remedy=f"leave {what} out"
             )
@@ -142,7 +143,10 @@ def _difference(analysis: Analysis, datasets: Sequence[Dataset]) -> str | None:
     for dataset in datasets:
         if dataset.parts.sample:
             return SAMPLE_NOTE
-        if dataset.id not in analysis.datasets:
+        if not analysis.reported:
+            continue
+        rows = {name for table in analysis.reported.values() for names in table for name in names}
+        if dataset.id not in {*analysis.datasets, *rows}:
             return f"{dataset.id} is not what the paper analysed: its figures are not shown."
         differs = dataset.difference()
         if differs is None and analysis.judgments not in (None, _judgments(dataset)):

@@ -121,12 +121,14 @@ class Given:
         runs: name of a system to its ranking of the first dataset; empty where none is needed.
         sheets: files that people have filled in, one for each of them.
         sheet: the file that is to be written for people to fill in; None for none.
+        system: the name of the system that ranks.
     """
 
     datasets: tuple[Dataset, ...]
     runs: Mapping[str, Run]
     sheets: tuple[Path, ...] = ()
     sheet: Path | None = None
+    system: str = ""
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,7 @@ class Analysis:
             its data from others.
         system: the system that is ranked with where no run is given; empty where none is needed.
         depth: documents of each query that it ranks; None for the usual number.
+        prompted: whether it asks the system queries of its own, and takes no ranking.
         people: whether people fill in a sheet for it.
     """
 
@@ -156,6 +159,7 @@ class Analysis:
     judgments: ClassVar[int | None] = None
     system: ClassVar[str] = ""
     depth: ClassVar[int | None] = None
+    prompted: ClassVar[bool] = False
     people: ClassVar[bool] = False
 
     @classmethod

@@ -37,7 +37,7 @@ def closing_lines(result: AnalysisResult) -> list[str]:
     lines = list(result.findings.notes)
     if any(_compared(row) for table in result.findings.tables for row in table.rows):
         lines.append(LEGEND)
-    if result.other is not None:
+    if result.other is not None and result.findings.tables:
         lines.append(result.other)
     return lines
 
@@ -63,9 +63,15 @@ def _text_table(table: FigureTable, result: AnalysisResult) -> TextTable:
             names = [""] * len(row.names) if row.values else list(row.names)
             ends = [""] if compared else []
             rows.append([*names, "reported", *_reported(row, table.columns), *ends])
-    systems = f", {' and '.join(result.systems)}" if result.systems else ""
-    title = f"{table.title} ({' '.join(result.datasets)}{systems})"
+    title = f"{table.title} ({_about(result)})"
     return TextTable([*headers, *(["same"] if compared else [])], rows, title)
+
+
+def _about(result: AnalysisResult) -> str:
+    """What was analysed, in short."""
+    ids, systems = result.datasets, result.systems
+    named = " ".join(ids) if len(ids) < 4 else f"{ids[0]} and {len(ids) - 1} others"
+    return ", ".join([named, " and ".join(systems)] if systems else [named])
 
 
 def _shown(value: TableCell, places: int) -> TableCell:

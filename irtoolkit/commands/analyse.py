@@ -128,7 +128,9 @@ def _print(result: AnalysisResult, form: str) -> None:
     if form == "latex":
         print(as_latex(result))
         return
-    print("\n\n".join(table.render(form) for table in as_tables(result)))
+    tables = [table.render(form) for table in as_tables(result)]
+    if tables:
+        print("\n\n".join(tables))
     for line in closing_lines(result):
         first, *others = wrap(line, terminal_width() - 2, cut=False)
         print("\n".join([first, *(f"  {rest}" for rest in others)]))

@@ -1,0 +1,97 @@
+"""Sheets that people fill in: CSV files with texts to read and columns to write a judgment into."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import atomic_text, read_lines
+
+# One row of a filled in sheet: column to what was written.
+Filled = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The form of a sheet.
+
+    Attributes:
+        keys: the columns that name what is judged; together they are there once.
+        shown: the columns to read.
+        asked: column to fill in to the words that may be written there.
+    """
+
+    keys: tuple[str, ...]
+    shown: tuple[str, ...]
+    asked: Mapping[str, Sequence[str]]
+
+    def write(self, path: Path, rows: Sequence[Mapping[str, str]]) -> None:
+        """Writes a sheet to fill in; the columns to fill in are empty."""
+        with atomic_text(path) as out:
+            # With a byte order mark, spreadsheets read it as UTF-8.
+            out.write("\ufeff")
+            writer = csv.writer(out, lineterminator="\n")
+            writer.writerow([*self.keys, *self.shown, *self.asked])
+            for row in rows:
+                # One row is one line, so that an error can name it.
+                texts = (" ".join(row[name].split()) for name in (*self.keys, *self.shown))
+                writer.writerow([*texts, *[""] * len(self.asked)])
+
+    def read(self, paths: Sequence[Path]) -> dict[str, dict[tuple[str, ...], Filled]]:
+        """File name to key to row, of sheets that people have filled in; empty rows are left out.
+
+        Raises:
+            InputError: no sheets, a file that is no such sheet, or a word that was not asked for.
+        """
+        if not paths:
+            words = "; ".join(f"{name}: {', '.join(known)}" for name, known in self.asked.items())
+            raise InputError(
+                "this is an analysis of what people judged",
+                remedy=f"--sheet FILE writes a sheet to fill in ({words}), --sheets FILE reads it",
+            )
+        found = {path.name: self._read(path) for path in paths}
+        if len(found) < len(paths):
+            raise InputError("two sheets have one name", remedy="rename one of the files")
+        return found
+
+    def _read(self, path: Path) -> dict[tuple[str, ...], Filled]:
+        found: dict[tuple[str, ...], Filled] = {}
+        lines = ((number, line.removeprefix("\ufeff")) for number, line in read_lines(path))
+        reader = csv.DictReader(line for _, line in lines)
+        wanted = [*self.keys, *self.asked]
+        lacking = [name for name in wanted if name not in (reader.fieldnames or ())]
+        if lacking:
+            raise InputError(
+                f"no column {lacking[0]!r}", file=path, line=1,
+                remedy=f"a sheet has the columns {', '.join(wanted)}; --sheet writes one",
+            )  # fmt: skip
+        for row in reader:
+            one = {name: (row[name] or "").strip() for name in wanted}
+            key = tuple(one[name] for name in self.keys)
+            problem = self._problem(one, key in found)
+            if problem is not None:
+                raise InputError(problem, file=path, line=reader.line_num)
+            if any(one[name] for name in self.asked):
+                found[key] = one
+        if not found:
+            raise InputError("nothing is filled in", file=path)
+        return found
+
+    def _problem(self, row: Filled, again: bool) -> str | None:
+        if again:
+            return f"{' '.join(row[name] for name in self.keys)} is there twice"
+        for name, known in self.asked.items():
+            if row[name] and known and row[name] not in known:
+                return f"{name} is {row[name]!r}, not one of {', '.join(known)}"
+        return None
+
+
+def majority(words: Sequence[str]) -> str | None:
+    """The word that most wrote; None where two were written equally often, or nothing."""
+    counts = sorted(((words.count(word), word) for word in {*words}), reverse=True)
+    if not counts or (len(counts) > 1 and counts[0][0] == counts[1][0]):
+        return None
+    return counts[0][1]

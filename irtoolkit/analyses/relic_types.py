@@ -1,0 +1,48 @@
+"""RELiC, §2.3: what critics quote for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from irtoolkit.analyses._labelling import Labelling
+from irtoolkit.analyses._relic import quotations_of, windows_of
+from irtoolkit.analyses.base import Printed
+from irtoolkit.datasets.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class RelicTypes(Labelling):
+    """Types of quotations in a sample of windows, as people judge them."""
+
+    name: ClassVar[str] = "relic-types"
+    title: ClassVar[str] = "RELiC, §2.3 and Table 2: what critics quote for"
+    datasets: ClassVar[tuple[str, ...]] = ("relic/val",)
+    reported: ClassVar[Mapping[str, Printed]] = {
+        "labels": {("claim",): (153, None), ("paraphrase",): (25, None), ("other",): (13, None)}
+    }
+    remarks: ClassVar[tuple[str, ...]] = (
+        "The paper counts 200 held-out windows, and ten more that scanning has damaged.",
+    )
+    labels: ClassVar[Mapping[str, str]] = {
+        "claim": "the quotation is evidence for a more general claim",
+        "paraphrase": "it supports a paraphrase of the plot",
+        "other": "the text is no literary analysis",
+    }
+    shown: ClassVar[tuple[str, ...]] = ("book", "before", "quotation", "after")
+
+    def rows(self, dataset: Dataset) -> Sequence[Mapping[str, str]]:
+        quoted = quotations_of(dataset)
+        windows = [window for window in windows_of(dataset) if window.query_id in quoted]
+        passages = dataset.docs_store()
+        return [
+            {
+                "query": window.query_id,
+                "book": window.book,
+                "before": " ".join(window.left),
+                "quotation": passages.get(quoted[window.query_id]).text,
+                "after": " ".join(window.right),
+            }
+            for window in windows
+        ]
