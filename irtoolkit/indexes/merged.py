@@ -69,11 +69,14 @@ class Best:
         near = found.scores >= self._least[query]
         if not near.any():
             return
-        docs = found.documents[near]
-        numbers = np.unique(docs)
-        self._rows.append((query[near], docs, found.scores[near]))
-        self._names.append((numbers, part.ids.taken(np.searchsorted(part.numbers, numbers))))
-        self._size += len(docs)
+        rows = (query, found.documents, found.scores)
+        names = part.numbers, part.ids
+        if not near.all():
+            query, docs, scores = (column[near] for column in rows)
+            rows, names = (query, docs, scores), _named(docs, *names)
+        self._rows.append(rows)
+        self._names.append(names)
+        self._size += len(rows[0])
         if self._size > self._most:
             self._sort()
             self._most = 2 * self._size
@@ -88,6 +91,9 @@ class Best:
 
     def _sort(self) -> None:
         """Puts all rows in order, and drops what is not among the best."""
+        if len(self._rows) == 1:  # a part is in order, and all of it may be among the best
+            self._raise_least(self._rows[0][0], self._rows[0][2])
+            return
         query, docs, scores = (np.concatenate(column) for column in zip(*self._rows, strict=True))
         order = np.lexsort((-scores, query))
         query, docs, scores = query[order], docs[order], scores[order]
@@ -102,15 +108,26 @@ class Best:
             names = rank_ids(id_array(ids.chosen(np.searchsorted(numbers, known))))
             by_name = np.lexsort((-names[which], -scores[rows], query[rows]))
             docs[rows] = docs[rows][by_name]
+        starts = self._raise_least(query, scores)
+        kept = np.arange(len(docs)) - starts[query] < self._depth
+        self._rows = [(query[kept], docs[kept], scores[kept])]
+        self._names = [_named(docs[kept], numbers, ids)]
+        self._size = int(kept.sum())
+
+    def _raise_least(self, query: Ints, scores: Any) -> Ints:
+        """Notes what a document needs to be among the best; (q,) where the rows of queries begin."""
         ends = np.cumsum(np.bincount(query, minlength=self._queries))
-        starts = np.concatenate([[0], ends[:-1]])
+        starts: Ints = np.concatenate([[0], ends[:-1]])
         full = ends - starts >= self._depth
         self._least[full] = scores[starts[full] + self._depth - 1]
-        kept = np.arange(len(docs)) - starts[query] < self._depth
-        left = np.unique(docs[kept])
-        self._rows = [(query[kept], docs[kept], scores[kept])]
-        self._names = [(left, ids.taken(np.searchsorted(numbers, left)))]
-        self._size = int(kept.sum())
+        return starts
+
+
+def _named(docs: Ints, numbers: Ints, ids: Strings) -> tuple[Ints, Strings]:
+    """The distinct documents among some, ascending, and their ids; `numbers` and `ids` hold all."""
+    used = np.zeros(len(numbers), bool)
+    used[np.searchsorted(numbers, docs)] = True
+    return numbers[used], ids.taken(np.flatnonzero(used))
 
 
 _NOTHING = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)

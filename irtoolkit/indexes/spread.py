@@ -25,7 +25,7 @@ from irtoolkit.indexes.remote import is_index, local_index
 from irtoolkit.indexes.sharded import Sharded, Targets
 from irtoolkit.indexes.shards import OpenShard, deleted, opened_shards
 from irtoolkit.indexes.strings import Strings
-from irtoolkit.indexes.top_documents import TopDocuments
+from irtoolkit.indexes.top_documents import TopDocuments, distinct_numbers
 
 # Sets of shards that a worker keeps open.
 _OPEN = 8
@@ -214,7 +214,8 @@ def _vocabulary(shards: Any) -> Any:
 
 def _best(shards: Any, asked: Any, depth: int, every: bool) -> Part:
     found = shards.best(asked, depth, every)
-    numbers = np.unique(found.documents)
+    first = int(shards.bases[0])
+    numbers = distinct_numbers(found.documents - first)[0] + first
     return Part(found, numbers, shards.column(numbers))
 
 
