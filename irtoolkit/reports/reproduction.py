@@ -38,7 +38,9 @@ def read_result(path: Path) -> dict[str, Any]:
     remedy = "irtoolkit reproduce EXPERIMENT --format json > FILE makes one"
     try:
         found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise InputError(f"it cannot be read: {error.strerror}", file=path, remedy=remedy) from None
+    except ValueError as error:
         raise InputError(f"not JSON: {error}", file=path, remedy=remedy) from None
     if not isinstance(found, dict) or any(key not in found for key in _KEYS):
         raise InputError("not a result of reproduce --format json", file=path, remedy=remedy)
