@@ -91,7 +91,7 @@ def _read(place: Path) -> KeptBook:
     except (OSError, ValueError, KeyError, TypeError, InputError) as error:
         said = error.found if isinstance(error, InputError) else getattr(error, "strerror", None)
         why = said or "not what was written"
-        remedy = "remove the book on the page and add it again"
+        remedy = "delete its folder, or remove the book on the page and add it again"
         # Readers need not know where on the server the folder is.
         file = path.relative_to(place.parents[1])
         return KeptBook(place.name, title, added, None, f"{file}: {why}: {remedy}")

@@ -37,13 +37,13 @@ function about(one) {
   return parts.join(" · ");
 }
 
-const STAGES = { waiting: "Waits to be prepared", words: "Indexing words", meaning: "Ready for words; meaning:" };
+const STAGES = { waiting: "Waits to be prepared", words: "Indexing words", meaning: "Ready for words; meaning" };
 
 function preparing(one) {
   const { stage, done, total, message } = one.progress;
   if (stage === "ready") return null;
   if (stage === "failed") return make("p", { class: "preparing" }, one.books.length ? `Could not be prepared: ${message}` : message);
-  const label = `${STAGES[stage]}${stage === "meaning" ? (done ? ` ${number(done)} of ${number(total)} sentences` : " comes next") : ""}`;
+  const label = `${STAGES[stage]}${stage === "meaning" ? (done ? `: ${number(done)} of ${number(total)} sentences` : " comes next") : ""}`;
   const bar = make("progress", { max: total || 1, "aria-label": `Preparing ${one.title}` });
   if (stage === "meaning") bar.value = done;
   return make("div", { class: "preparing" }, label, bar);
