@@ -1,14 +1,22 @@
 """Train a model by a recipe: one of a paper, or your own.
 
-RECIPE is a name from `irtoolkit train --list`, or a .toml file. During training the model is evaluated
-on real candidate pools with the benchmark's measure, and the best model is kept. The model is saved in
-the folder of -o, or where `irtoolkit reproduce` looks for it; sentence-transformers and every
-retriever with the setting model=FOLDER can load it. To resume an interrupted training, rerun the same
-command: it ends with the same weights. Several processes share each batch, and the loss is that of
-the whole batch: on the GPUs of this machine with --engine processes --workers 4, on a Ray cluster with
---engine ray --workers 4, or started with `torchrun --nproc-per-node 4 -m irtoolkit train ...` or
-`srun irtoolkit train ...`. With --set fsdp=true they share the weights too. --set lora=16 trains
-low-rank adapters (LoRA) and merges them; quantize=4bit holds the base in 4 bits (QLoRA).
+RECIPE is a name from `irtoolkit train --list`, or a .toml file. During training
+the model is evaluated on real candidate pools with the benchmark's measure, and
+the best model is kept. The model is saved in the folder of -o, or where
+`irtoolkit reproduce` looks for it; sentence-transformers and every retriever
+with the setting model=FOLDER can load it. To resume an interrupted training,
+rerun the same command: it ends with the same weights.
+
+Several processes share each batch, and the loss is that of the whole batch: on
+the GPUs of this machine with --engine processes --workers 4, on a Ray cluster
+with --engine ray --workers 4, or started with
+`torchrun --nproc-per-node 4 -m irtoolkit train ...` or
+`srun irtoolkit train ...`. If one of an engine's processes is killed, the
+others are ended, and the same command resumes. With --set fsdp=true they share
+the weights too.
+
+--set lora=16 trains low-rank adapters (LoRA) and merges them; quantize=4bit
+holds the base in 4 bits (QLoRA).
 """
 
 from __future__ import annotations
@@ -70,6 +78,9 @@ def execute(args: argparse.Namespace) -> None:
     settings = parse_pairs(args.settings)
     recipe = find_recipe(args.recipe, settings)
     if args.show:
+        from irtoolkit.training.model_checks import check_recipe
+
+        check_recipe(recipe)
         print_json(
             {"title": recipe.title, "paper": recipe.paper, "note": recipe.note, **recipe.settings()}
         )

@@ -26,7 +26,14 @@ class Engine(Protocol):
     @property
     def workers(self) -> int: ...
 
-    def map(self, work: Callable[[T], R], items: Iterable[T], *, gpus: float = 0.0) -> Iterator[R]:
+    def map(
+        self,
+        work: Callable[[T], R],
+        items: Iterable[T],
+        *,
+        gpus: float = 0.0,
+        together: bool = False,
+    ) -> Iterator[R]:
         """What some work gives for each item, in the order of the items.
 
         Only a few results per worker are held at once. Work on an item may be done more than once,
@@ -44,10 +51,13 @@ class Engine(Protocol):
             items: picklable, and small: paths and numbers rather than texts. They are read as
                 workers need them, one more than these are at.
             gpus: GPUs that each piece of work needs, where there are any.
+            together: whether the pieces wait for each other. Then all are begun at once, none is done
+                again, and the first that fails ends the others.
 
         Raises:
             InputError: what the work raises, with the worker's machine; or a worker that dies
                 again and again.
+            WorkerKilledError: `together`, a worker has died.
         """
         ...
 

@@ -15,6 +15,13 @@ class LocalEngine:
     name = "local"
     workers = 1
 
-    def map(self, work: Callable[[T], R], items: Iterable[T], *, gpus: float = 0.0) -> Iterator[R]:
+    def map(
+        self,
+        work: Callable[[T], R],
+        items: Iterable[T],
+        *,
+        gpus: float = 0.0,
+        together: bool = False,
+    ) -> Iterator[R]:
         """What some work gives for each item, in the order of the items."""
         return map(work, items)

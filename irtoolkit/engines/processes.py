@@ -17,14 +17,17 @@ from multiprocessing import connection
 from typing import Any, TypeVar
 
 from irtoolkit.base.cores import THREADS, cores
+from irtoolkit.base.errors import InputError
 from irtoolkit.base.progress import QUIET
 from irtoolkit.engines.local import LocalEngine
 from irtoolkit.engines.work import (
     ATTEMPTS,
     HELD,
     Items,
+    Outcome,
     Reporter,
     WorkerKilledError,
+    all_at_once,
     in_order,
     pack,
     perform,
@@ -66,7 +69,14 @@ class ProcessEngine:
         """How many processes work at once."""
         return self._count
 
-    def map(self, work: Callable[[T], R], items: Iterable[T], *, gpus: float = 0.0) -> Iterator[R]:
+    def map(
+        self,
+        work: Callable[[T], R],
+        items: Iterable[T],
+        *,
+        gpus: float = 0.0,
+        together: bool = False,
+    ) -> Iterator[R]:
         """What some work gives for each item, in order; see `Engine`.
 
         A `map` within another is done in this process. Of several GPUs each worker sees one.
@@ -77,14 +87,23 @@ class ProcessEngine:
         self._mapping = True
         try:
             wanted = Items(items)
-            pool = _Pool(self._workers, self._count, work, wanted)
-            ahead = HELD * self._count
-            for outcome in in_order(wanted, pool, running=self._count, held=ahead):
+            pool = _Pool(self._workers, self._count, work, wanted, 1 if together else ATTEMPTS)
+            for outcome in self._outcomes(pool, wanted, together):
                 yield self._reporter.value(outcome)
         finally:
             # An error or Ctrl-C leaves workers that are at something which nobody waits for.
             self._end_busy()
             self._mapping = False
+
+    def _outcomes(self, pool: _Pool, items: Items[Any], together: bool) -> Iterator[Outcome]:
+        if not together:
+            return in_order(items, pool, running=self._count, held=HELD * self._count)
+        if items.has(self._count):
+            raise InputError(
+                f"{items.total} pieces wait for each other, and there are {self._count} workers",
+                remedy=f"--workers {items.total}",
+            )
+        return all_at_once(items, pool)
 
     def close(self) -> None:
         """Ends the workers."""
@@ -152,9 +171,11 @@ class _Pool:
     """The workers at one `map`."""
 
     def __init__(
-        self, workers: list[_Worker], count: int, work: Callable[[Any], Any], items: Items[Any]
-    ) -> None:
+        self, workers: list[_Worker], count: int, work: Callable[[Any], Any], items: Items[Any],
+        attempts: int,
+    ) -> None:  # fmt: skip
         self._workers, self._count, self._items = workers, count, items
+        self._attempts = attempts
         self._key, self._packed = uuid.uuid4().hex, pack(work)
         self._deaths: dict[int, int] = {}
 
@@ -177,10 +198,7 @@ class _Pool:
         found: list[tuple[int, bytes]] = []
         while not found:
             busy = [worker for worker in self._workers if worker.number is not None]
-            ends: dict[Any, _Worker] = {}
-            for worker in busy:
-                ends[worker.pipe] = ends[worker.process.sentinel] = worker
-            ready = connection.wait(list(ends))
+            ready = connection.wait(end for one in busy for end in (one.pipe, one.process.sentinel))
             for worker in busy:
                 if worker.pipe in ready or worker.process.sentinel in ready:
                     found += self._taken(worker)
@@ -204,8 +222,8 @@ class _Pool:
         # One that was killed while it had nothing to do did not die of this piece.
         if worker.begun or not worker.served:
             self._deaths[number] = self._deaths.get(number, 0) + 1
-        if self._deaths.get(number, 0) >= ATTEMPTS:
-            raise WorkerKilledError(self._items, number, ATTEMPTS)
+        if self._deaths.get(number, 0) >= self._attempts:
+            raise WorkerKilledError(self._items, number, self._attempts)
         self.start(number)
         return []
 
@@ -250,11 +268,15 @@ def _starting() -> Iterator[None]:
 
 def _serve(pipe: connection.Connection, surroundings: dict[str, str]) -> None:
     """A worker: does what comes through the pipe until it is asked to end."""
+    from tqdm import tqdm
+
     # Ctrl-C is the driver's to act upon; a terminal sends it to workers too.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     os.environ.update(surroundings)  # before any numeric library is loaded
+    # tqdm's own lock is a semaphore, of which Python warns when this worker has been killed.
+    tqdm.set_lock(threading.RLock())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     work: Any = None
     while message := _received(pipe):

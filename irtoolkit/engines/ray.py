@@ -24,6 +24,7 @@ from irtoolkit.engines.work import (
     Outcome,
     Reporter,
     WorkerKilledError,
+    all_at_once,
     in_order,
     pack,
 )
@@ -65,7 +66,14 @@ class RayEngine:
         """How many pieces are worked on at once; it grows and shrinks with the cluster."""
         return self._count or max(1, int(self._connection.ray.cluster_resources().get("CPU", 1)))
 
-    def map(self, work: Callable[[T], R], items: Iterable[T], *, gpus: float = 0.0) -> Iterator[R]:
+    def map(
+        self,
+        work: Callable[[T], R],
+        items: Iterable[T],
+        *,
+        gpus: float = 0.0,
+        together: bool = False,
+    ) -> Iterator[R]:
         """What some work gives for each item, in order; see `Engine`.
 
         A `map` within another is done in this process.
@@ -75,16 +83,21 @@ class RayEngine:
             return
         self._mapping = True
         wanted = Items(items)
-        pool = _Pool(self._connection, work, wanted, gpus)
+        pool = _Pool(self._connection, work, wanted, gpus, 1 if together else ATTEMPTS)
         try:
-            workers = self.workers
-            # Ray itself queues tasks, but where fewer workers are wanted than there are CPUs.
-            running = workers if self._count else HELD * workers
-            for outcome in in_order(wanted, pool, running=running, held=HELD * workers):
+            for outcome in self._outcomes(pool, wanted, together):
                 yield self._reporter.value(outcome)
         finally:
             pool.cancel()
             self._mapping = False
+
+    def _outcomes(self, pool: _Pool, items: Items[Any], together: bool) -> Iterator[Outcome]:
+        if together:
+            return all_at_once(items, pool)
+        workers = self.workers
+        # Ray itself queues tasks, but where fewer workers are wanted than there are CPUs.
+        running = workers if self._count else HELD * workers
+        return in_order(items, pool, running=running, held=HELD * workers)
 
     def close(self) -> None:
         """Leaves the cluster; a Ray that was started for this is stopped."""
@@ -95,11 +108,13 @@ class _Pool:
     """The tasks of one `map`."""
 
     def __init__(
-        self, connection: Any, work: Callable[[Any], Any], items: Items[Any], gpus: float
-    ) -> None:
+        self, connection: Any, work: Callable[[Any], Any], items: Items[Any], gpus: float,
+        attempts: int,
+    ) -> None:  # fmt: skip
         import numpy as np
 
         self._connection, self._ray, self._items = connection, connection.ray, items
+        self._attempts = attempts
         self._key = uuid.uuid4().hex
         # An array is mapped into each worker's memory, not copied.
         self._packed = self._ray.put(np.frombuffer(pack(work), np.uint8))
@@ -108,7 +123,7 @@ class _Pool:
             num_cpus=1,
             num_gpus=granted(self._ray, gpus),
             max_calls=0,
-            max_retries=ATTEMPTS - 1,
+            max_retries=attempts - 1,
             retry_exceptions=False,
         )(_perform)
         self._task = task
@@ -139,7 +154,7 @@ class _Pool:
         try:
             found: bytes = self._ray.get(reference)
         except died:
-            raise WorkerKilledError(self._items, number, ATTEMPTS) from None
+            raise WorkerKilledError(self._items, number, self._attempts) from None
         except exceptions.RayError as error:
             raise _explained(error) from None
         return found

@@ -246,6 +246,27 @@ def in_order(items: Items[Any], pool: Pool, *, running: int, held: int) -> Itera
         number += 1
 
 
+def all_at_once(items: Items[Any], pool: Pool) -> Iterator[Outcome]:
+    """The outcomes of pieces that wait for each other, in order; only that of the first that fails.
+
+    Args:
+        items: what the pieces are of.
+        pool: the workers, of which so many are free.
+    """
+    done: dict[int, Outcome] = {}
+    count = 0
+    while items.has(count):
+        pool.start(count)
+        count += 1
+    while len(done) < count:
+        for number, packed in pool.finished():
+            done[number] = pickle.loads(packed)
+            if done[number].error is not None:
+                yield done[number]  # its reader ends the others
+                return
+    yield from (done[number] for number in range(count))
+
+
 class Reporter:
     """Shows what workers have said: the same message of several workers once."""
 
@@ -287,7 +308,8 @@ class WorkerKilledError(InputError):
         if len(shown) > _SHOWN:
             of = "" if items.total is None else f" of {items.total}"
             shown = f"piece {number + 1}{of}"
+        often = f" {times} times" if times > 1 else ""
         super().__init__(
-            f"a worker was killed, perhaps out of memory, {times} times while it worked on {shown}",
+            f"a worker was killed, perhaps out of memory,{often} while it worked on {shown}",
             remedy="give fewer --workers, so that each has more memory; finished parts are kept",
         )

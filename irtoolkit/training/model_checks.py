@@ -1,11 +1,24 @@
-"""Checks of a recipe's settings against the kind of model that it makes."""
+"""Checks of a recipe's settings, which need neither its data nor its base model."""
 
 from __future__ import annotations
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models.presets import COMPARED_AS
+from irtoolkit.training.losses import check_stage
 from irtoolkit.training.lstm import FROM_SCRATCH, KNOWING
-from irtoolkit.training.recipes import Recipe
+from irtoolkit.training.recipes import Recipe, check_ranges
+
+
+def check_recipe(recipe: Recipe) -> None:
+    """Refuses settings with which no training can begin.
+
+    Raises:
+        InputError: names the first such setting.
+    """
+    check_ranges(recipe)
+    check_model(recipe)
+    for stage in recipe.stages:
+        check_stage(recipe, stage)
 
 
 def check_model(recipe: Recipe) -> None:

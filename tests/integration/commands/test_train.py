@@ -81,6 +81,9 @@ def test_all_settings_can_be_seen(irtoolkit: Command) -> None:
     assert shown["stages"][0]["epochs"] == 3
     assert shown["stages"][0]["rate"] == 1e-5
     assert "footnote 14" in shown["paper"]
+    wrong = irtoolkit("train", "dense-relic", "--set", "lora=0", "--show")
+    assert (wrong.status, wrong.out) == (2, "")
+    assert wrong.err == "irtoolkit: lora=0 is not at least 1\n"
 
 
 def test_a_trained_model_is_used_by_name_by_reference_and_by_others(

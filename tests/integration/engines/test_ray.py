@@ -110,7 +110,9 @@ class Counted:
     def workers(self) -> int:
         return self._engine.workers
 
-    def map(self, work: Any, items: Sequence[Any], *, gpus: float = 0.0) -> Iterator[Any]:
+    def map(
+        self, work: Any, items: Sequence[Any], *, gpus: float = 0.0, together: bool = False
+    ) -> Iterator[Any]:
         self.items += len(items)
         return self._engine.map(work, items, gpus=gpus)
 
@@ -256,7 +258,9 @@ def test_a_run_in_which_a_node_is_removed_is_that_of_one_process(
     cluster: Any, engine: Engine, files: Callable[..., tuple[bytes, bytes]]
 ) -> None:
     class Removing(Counted):
-        def map(self, work: Any, items: Sequence[Any], *, gpus: float = 0.0) -> Iterator[Any]:
+        def map(
+            self, work: Any, items: Sequence[Any], *, gpus: float = 0.0, together: bool = False
+        ) -> Iterator[Any]:
             results = super().map(work, items, gpus=gpus)
             yield next(results)
             cluster.remove_node(node, allow_graceful=False)
@@ -311,7 +315,9 @@ def test_a_corpus_is_searched_as_in_one_process(
         cluster.wait_for_nodes()
 
         class Removing(Counted):
-            def map(self, work: Any, items: Sequence[Any], *, gpus: float = 0.0) -> Iterator[Any]:
+            def map(
+                self, work: Any, items: Sequence[Any], *, gpus: float = 0.0, together: bool = False
+            ) -> Iterator[Any]:
                 results = super().map(work, items, gpus=gpus)
                 yield next(results)
                 cluster.remove_node(removed.pop(), allow_graceful=False) if removed else None

@@ -6,44 +6,32 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.cli import main
 from irtoolkit.engines.choose import engine
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import System
 from irtoolkit.training.checkpoints import StageFolder
-from irtoolkit.training.model_paths import RECORD
 from irtoolkit.training.ranks import train_with
 from irtoolkit.training.recipe_files import find_recipe
 from irtoolkit.training.trainer import train
 from tests import planted
+from tests.trained import assert_shared, losses, recipe_file, same, weights
+from tests.waiting import wait_for
 
-# Of the losses of sharded training beside those of one process: the order of sums differs.
-BOUND = 1e-4
-# Ends a process without a word once it has a checkpoint of a step.
-SCRIPT = """
-import os, sys
-from irtoolkit.cli import main
-from irtoolkit.training import st_trainer
-from irtoolkit.training.monitor import TrainingMonitor
-
-step = int(sys.argv[1])
-saved = TrainingMonitor.on_save
-def on_save(self, args, state, *rest, **more):
-    saved(self, args, state, *rest, **more)
-    if state.global_step == step:
-        import torch
-        torch.distributed.barrier()
-        os._exit(9)
-TrainingMonitor.on_save = on_save
-raise SystemExit(main(sys.argv[2:]))
-"""
+# Of a loss in a checkpoint: only the training that resumes from it has it in its record.
+MARK = 123.0
+# The first checkpoint that has a loss.
+STEP = 10
 
 
 def srun(rank: int, job: int) -> dict[str, str]:
@@ -55,95 +43,95 @@ def srun(rank: int, job: int) -> dict[str, str]:
     }  # fmt: skip
 
 
-def recipe_file(folder: Path, **model: Any) -> Path:
-    """A recipe with batches that two processes share equally, and its data."""
-    start = planted.start(folder / "start")
-    file, path = folder / "examples.jsonl", folder / "mine.toml"
-    units = [
-        {"id": f"e{t}", "text": f"d{t}x0 d{t}x1 d{t}x2", "left": f"q{t}x0 n1", "right": f"q{t}x2"}
-        for t in range(24)
-    ]
-    file.write_text("".join(f"{json.dumps({**unit, 'marker': 'e.g.'})}\n" for unit in units))
-    path.write_text(
-        f'start = "{start}"\nencoders = 2\npooling = "mean"\nsimilarity = "cosine"\n\n[[stage]]\n'
-        f'source = "examples"\nfile = "{file}"\nloss = "in-batch"\nscale = 20\nbatch = 8\n'
-        "rate = 1e-3\nepochs = 7\n"
-    )
-    return path
-
-
-def run(tmp_path: Path, name: str, *words: object, ranks: int = 1, end_at: int = -1) -> list[Any]:
-    """Trains in processes as srun starts them; (status, messages) of each."""
-    (tmp_path / "script.py").write_text(SCRIPT)
-    env = {**os.environ, "IRTOOLKIT_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
-    command = [
-        sys.executable, str(tmp_path / "script.py"), str(end_at), "train",
-        *map(str, words), "--device", "cpu", "-o", str(tmp_path / name), "--save-every", "10",
-    ]  # fmt: skip
-    job = os.getpid() + 7 * sum(map(ord, name))
+def by_srun(words: list[str]) -> list[tuple[int, str]]:
+    """Status and messages of each of two processes, as srun starts them."""
     started = [
         subprocess.Popen(
-            command, env=env | (srun(rank, job) if ranks > 1 else {}), text=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            [sys.executable, "-m", "irtoolkit", *words], env={**os.environ, **srun(rank, os.getpid())},
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         )
-        for rank in range(ranks)
+        for rank in range(2)
     ]  # fmt: skip
     said = [process.communicate()[1] for process in started]
     return [(process.returncode, text) for process, text in zip(started, said, strict=True)]
 
 
-def losses(folder: Path) -> list[float]:
-    return [row["loss"] for row in json.loads((folder / RECORD).read_text())["stages"][0]["losses"]]
+def checkpoints(stage: Path) -> list[Path]:
+    """The complete checkpoints that have a loss, the newest last."""
+    found = {int(path.parent.name[11:]): path for path in stage.glob("checkpoint-*/follower.json")}
+    return [found[step].parent for step in sorted(found) if step >= STEP]
 
 
-def weights(folder: Path) -> dict[str, np.ndarray[Any, Any]]:
-    from safetensors.numpy import load_file
-
-    found = {
-        f"{path.parent.name}/{name}": values
-        for path in sorted(folder.rglob("*.safetensors"))
-        for name, values in load_file(path).items()
-    }
-    assert found
-    return found
+def assert_one_line(said: str, *parts: str) -> None:
+    assert said.count("\n") == 1, said
+    assert all(part in said for part in parts), said
 
 
-def test_sharded_training_has_the_losses_of_one_process_and_resumes(tmp_path: Path) -> None:
-    recipe = recipe_file(tmp_path)
-    train(find_recipe(str(recipe)), tmp_path / "one", device="cpu")
-    words = (recipe, "--set", "fsdp=true")
-    ended = run(tmp_path, "cut", *words, ranks=2, end_at=10)
-    assert [status for status, _ in ended] == [9, 9], ended
-    assert (tmp_path / "cut.training" / "stage-1" / "checkpoint-10" / "shards").is_dir()
-    done = run(tmp_path, "cut", *words, ranks=2)
-    assert [status for status, _ in done] == [0, 0], done
-    assert len(losses(tmp_path / "one")) == 2  # one before the end of the first, one after
-    assert losses(tmp_path / "cut") == pytest.approx(losses(tmp_path / "one"), rel=BOUND)
-    first, second = weights(tmp_path / "one"), weights(tmp_path / "cut")
-    assert first.keys() == second.keys()
-    for name, values in first.items():
-        if not name.endswith("key.bias"):  # its gradient is zero but for rounding
-            np.testing.assert_allclose(second[name], values, atol=2e-4, err_msg=name)
-
-
-@pytest.mark.parametrize("name", ["processes", "ray"])
-def test_workers_of_an_engine_have_the_losses_of_one_process(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_sharded_training_is_alone_in_its_folder_and_resumes_when_a_process_was_killed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if name == "ray":
-        pytest.importorskip("ray")
+    recipe, out = recipe_file(tmp_path, epochs=14), tmp_path / "two"
+    words = ["train", str(recipe), "--device", "cpu", "-o", str(out), "--set", "fsdp=true"]
+    killed_in_training(words, out, capsys)
+    last = checkpoints(tmp_path / "two.training" / "stage-1")[-1]
+    assert (last / "shards").is_dir()
+    state = json.loads((last / "follower.json").read_text())
+    state["losses"][0]["loss"] = MARK
+    (last / "follower.json").write_text(json.dumps(state))
+
+    done = by_srun(words)
+    assert [status for status, _ in done] == [0, 0], done
+    assert not list(tmp_path.glob(".*"))
+    train(find_recipe(str(recipe)), tmp_path / "one", device="cpu")
+    assert losses(out)[0] == MARK
+    # A loss is that of ten steps; the first after the checkpoint is that of fewer.
+    assert_shared(tmp_path / "one", out, skipped=len(state["losses"]) + 1)
+
+
+def killed_in_training(words: list[str], out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Trains in two workers of which one is killed; another training is refused meanwhile."""
+    stage = out.with_name(f"{out.name}.training") / "stage-1"
+    first = subprocess.Popen(
+        [sys.executable, "-m", "irtoolkit", *words, "--engine", "processes", "--workers", "2"],
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    ranks: list[psutil.Process] = []
+    try:
+        wait_for(lambda: checkpoints(stage) or first.poll() is not None)
+        assert first.poll() is None, first.communicate()[1]
+        children = psutil.Process(first.pid).children()
+        ranks += [each for each in children if "spawn_main" in " ".join(each.cmdline())]
+        assert len(ranks) == 2
+        ranks[0].suspend()  # and the other waits for it
+        capsys.readouterr()  # of the recipe
+        assert main(words) == 2
+        assert_one_line(capsys.readouterr().err, f"another training is writing {out}", "-o")
+        ranks[0].kill()
+        said = first.communicate()[1]
+        assert first.returncode == 2, said
+        assert_one_line(said, "was killed in training", "rerun the same command")
+        assert not any(each.is_running() for each in ranks)
+        assert not list(out.parent.glob(".*.meet*"))
+    finally:
+        for each in (*ranks, first):
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
+        first.wait()
+
+
+def test_workers_of_a_cluster_have_the_losses_of_one_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("ray")
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     recipe = find_recipe(str(recipe_file(tmp_path)))
-    alone = train(recipe, tmp_path / "one", device="cpu")
-    with engine(name, workers=2) as made:
-        shared = train_with(made, 2, recipe, tmp_path / "two", device="cpu")
-        found = [each.record["stages"][0]["losses"] for each in (alone, shared)]
-        assert found[0]
-        for one, two in zip(*found, strict=True):
-            assert two["loss"] == pytest.approx(one["loss"], rel=BOUND)
+    train(recipe, tmp_path / "one", device="cpu")
+    with engine("ray", workers=2) as made:
+        train_with(made, 2, recipe, tmp_path / "two", device="cpu")
+        assert_shared(tmp_path / "one", tmp_path / "two")
         with pytest.raises(InputError, match=r"another training: .*seed was 42 and is 1"):
             train_with(made, 2, replace(recipe, seed=1), tmp_path / "two", device="cpu")
-    assert not list(tmp_path.glob(".*.meet*"))
+    assert not list(tmp_path.glob(".*"))
 
 
 # -- adapters -----------------------------------------------------------------------------------
@@ -201,8 +189,7 @@ def test_training_of_adapters_resumes_to_the_same_weights(
     assert names
     assert all("lora_" in name for name in names)
     cut = train(made, tmp_path / "cut", device="cpu", save_every=3)
-    first, second = weights(whole.folder), weights(cut.folder)
-    assert all(np.array_equal(first[name], second[name]) for name in first)
+    assert same(whole.folder, cut.folder)
 
 
 @pytest.mark.parametrize(

@@ -24,10 +24,12 @@ from irtoolkit.ranking.systems import System
 from irtoolkit.training.checkpoints import StageFolder, save_atomically
 from irtoolkit.training.losses import LOSSES
 from irtoolkit.training.model_paths import RECORD, trained_by
+from irtoolkit.training.recipe_files import find_recipe
 from irtoolkit.training.recipes import Recipe, Stage
 from irtoolkit.training.trainer import train
 from irtoolkit.training.validation import make_validation
 from tests import planted
+from tests.trained import assert_shared, recipe_file, same
 
 
 def figures(trained: Any) -> list[dict[str, float]]:
@@ -162,23 +164,6 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, "IRTOOLKIT_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
 
 
-def weights(folder: Path) -> dict[str, np.ndarray[Any, Any]]:
-    from safetensors.numpy import load_file
-
-    return {
-        f"{path.parent.name}/{name}": values
-        for path in sorted(folder.rglob("*.safetensors"))
-        for name, values in load_file(path).items()
-    }
-
-
-def same(one: Path, other: Path) -> bool:
-    first, second = weights(one), weights(other)
-    assert first
-    assert first.keys() == second.keys()
-    return all(np.array_equal(first[name], second[name]) for name in first)
-
-
 def test_who_is_killed_goes_on_to_the_same_weights(tmp_path: Path) -> None:
     start = planted.start(tmp_path / "start", hidden_dropout_prob=0.2)
     recipe = written(tmp_path, start)
@@ -239,41 +224,15 @@ def test_a_half_written_checkpoint_is_passed_over(
 
 
 def test_two_processes_have_the_loss_of_one_with_the_whole_batch(tmp_path: Path) -> None:
-    start = planted.start(tmp_path / "start")
-    path, file = tmp_path / "mine.toml", tmp_path / "examples.jsonl"
-    # As many as make whole batches, so that both have the same ones.
-    units = [
-        {"id": f"e{t}", "text": f"d{t}x0 d{t}x1 d{t}x2", "left": f"q{t}x0 n1", "right": f"q{t}x2"}
-        for t in range(24)
-    ]
-    file.write_text("".join(f"{json.dumps({**unit, 'marker': 'e.g.'})}\n" for unit in units))
-    path.write_text(
-        f'start = "{start}"\nencoders = 2\npooling = "mean"\nsimilarity = "cosine"\n\n[[stage]]\n'
-        f'source = "examples"\nfile = "{file}"\nloss = "in-batch"\nscale = 20\nbatch = 8\n'
-        "rate = 1e-3\nepochs = 7\n"
-    )
-    found = {}
-    for name, launcher in (
-        ("one", ()),
-        ("two", ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")),
-    ):
-        done = subprocess.run(
-            command("train", path, "--device", "cpu", "-o", tmp_path / name, launcher=launcher),
-            env=environment(tmp_path), capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        found[name] = json.loads((tmp_path / name / RECORD).read_text())["stages"][0]
-    one, two = (found[name] for name in ("one", "two"))
-    assert one["losses"]
-    assert one["steps"] == two["steps"]
-    assert [row["loss"] for row in two["losses"]] == pytest.approx(
-        [row["loss"] for row in one["losses"]], rel=1e-4
-    )
-    first, second = weights(tmp_path / "one"), weights(tmp_path / "two")
-    for name, values in first.items():
-        if name.endswith("key.bias"):
-            continue  # its gradient is zero but for rounding, and of that Adam makes whole steps
-        np.testing.assert_allclose(second[name], values, atol=2e-4, err_msg=name)
+    path = recipe_file(tmp_path)
+    train(find_recipe(str(path)), tmp_path / "one", device="cpu")
+    torchrun = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+    done = subprocess.run(
+        command("train", path, "--device", "cpu", "-o", tmp_path / "two", launcher=torchrun),
+        env=environment(tmp_path), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert_shared(tmp_path / "one", tmp_path / "two")
 
 
 def test_a_model_that_is_there_is_taken(tmp_path: Path) -> None:

@@ -41,7 +41,12 @@ class Failing(Sent):
         self._left = after
 
     def map(
-        self, work: Callable[[Any], Any], items: Sequence[Any], *, gpus: float = 0.0
+        self,
+        work: Callable[[Any], Any],
+        items: Sequence[Any],
+        *,
+        gpus: float = 0.0,
+        together: bool = False,
     ) -> Iterator[Any]:
         for result in super().map(work, items):
             if not self._left:

@@ -68,7 +68,12 @@ class Sent:
         self.calls = 0
 
     def map(
-        self, work: Callable[[Any], Any], items: Sequence[Any], *, gpus: float = 0.0
+        self,
+        work: Callable[[Any], Any],
+        items: Sequence[Any],
+        *,
+        gpus: float = 0.0,
+        together: bool = False,
     ) -> Iterator[Any]:
         self.calls += 1
         packed = pack(work)

@@ -346,3 +346,40 @@ def test_workers_end_with_their_driver(tmp_path: Path, kind: signal.Signals) -> 
     _, said = driver.communicate()
     wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
     assert said.count("KeyboardInterrupt") == (1 if kind == signal.SIGINT else 0)
+
+
+# -- pieces that wait for each other ---------------------------------------------------------------
+
+
+class Waits:
+    """Pieces that all begin; then that of one number ends in some way, and the others never do."""
+
+    def __init__(self, folder: Path, ends: int, killed: bool) -> None:
+        self.folder, self.ends, self.killed = folder, ends, killed
+
+    def __call__(self, number: int) -> int:
+        begun = self.folder / str(number)
+        assert not begun.exists(), "it is done again"
+        begun.touch()
+        wait_for(lambda: len(list(self.folder.iterdir())) == 2)
+        if number != self.ends:
+            threading.Event().wait()
+        if self.killed:
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise InputError(f"piece {number} is bad")
+
+
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("killed", [False, True])
+def test_of_pieces_that_wait_for_each_other_the_first_that_fails_ends_all(
+    number: int, killed: bool, two: ProcessEngine, tmp_path: Path
+) -> None:
+    said = "a worker was killed, perhaps out of memory, while" if killed else f"piece {number}"
+    with pytest.raises(WorkerKilledError if killed else InputError, match=said):
+        list(two.map(Waits(tmp_path, number, killed), [0, 1], together=True))
+    assert list(two.map(square, [3, 4], together=True)) == [9, 16]
+
+
+def test_pieces_that_wait_for_each_other_need_as_many_workers(two: ProcessEngine) -> None:
+    with pytest.raises(InputError, match=r"3 pieces .* there are 2 workers"):
+        list(two.map(square, [1, 2, 3], together=True))

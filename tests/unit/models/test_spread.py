@@ -47,7 +47,12 @@ class Pickling:
         self._last = last
 
     def map(
-        self, work: Callable[[Any], Any], items: Sequence[Any], *, gpus: float = 0.0
+        self,
+        work: Callable[[Any], Any],
+        items: Sequence[Any],
+        *,
+        gpus: float = 0.0,
+        together: bool = False,
     ) -> Iterator[Any]:
         for item in items:
             if self.given == self._last:
