@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +20,7 @@ import pytest
 from irtoolkit.base.errors import InputError
 from irtoolkit.cli import main
 from irtoolkit.engines.choose import engine
+from irtoolkit.engines.work import WorkerKilledError
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import System
 from irtoolkit.training.checkpoints import StageFolder
@@ -119,6 +122,12 @@ def killed_in_training(words: list[str], out: Path, capsys: pytest.CaptureFixtur
         first.wait()
 
 
+def _kill_the_second(number: int) -> None:
+    if number:
+        os.kill(os.getpid(), signal.SIGKILL)
+    threading.Event().wait()
+
+
 def test_workers_of_a_cluster_have_the_losses_of_one_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +140,9 @@ def test_workers_of_a_cluster_have_the_losses_of_one_process(
         assert_shared(tmp_path / "one", tmp_path / "two")
         with pytest.raises(InputError, match=r"another training: .*seed was 42 and is 1"):
             train_with(made, 2, replace(recipe, seed=1), tmp_path / "two", device="cpu")
+        # One that is killed ends the other, which waits for it.
+        with pytest.raises(WorkerKilledError):
+            list(made.map(_kill_the_second, [0, 1], together=True))
     assert not list(tmp_path.glob(".*"))
 
 
