@@ -20,6 +20,7 @@ from irtoolkit.base.cores import THREADS, cores
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.progress import QUIET
 from irtoolkit.engines.local import LocalEngine
+from irtoolkit.engines.order import all_at_once, in_order
 from irtoolkit.engines.work import (
     ATTEMPTS,
     HELD,
@@ -27,8 +28,6 @@ from irtoolkit.engines.work import (
     Outcome,
     Reporter,
     WorkerKilledError,
-    all_at_once,
-    in_order,
     pack,
     perform,
 )
@@ -70,13 +69,9 @@ class ProcessEngine:
         return self._count
 
     def map(
-        self,
-        work: Callable[[T], R],
-        items: Iterable[T],
-        *,
-        gpus: float = 0.0,
-        together: bool = False,
-    ) -> Iterator[R]:
+        self, work: Callable[[T], R], items: Iterable[T],
+        *, gpus: float = 0.0, together: bool = False,
+    ) -> Iterator[R]:  # fmt: skip
         """What some work gives for each item, in order; see `Engine`.
 
         A `map` within another is done in this process. Of several GPUs each worker sees one.

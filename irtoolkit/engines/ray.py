@@ -16,6 +16,7 @@ from irtoolkit.base.progress import QUIET
 from irtoolkit.engines import work as working
 from irtoolkit.engines.gpus import granted
 from irtoolkit.engines.local import LocalEngine
+from irtoolkit.engines.order import all_at_once, in_order
 from irtoolkit.engines.ray_start import connect
 from irtoolkit.engines.work import (
     ATTEMPTS,
@@ -24,8 +25,6 @@ from irtoolkit.engines.work import (
     Outcome,
     Reporter,
     WorkerKilledError,
-    all_at_once,
-    in_order,
     pack,
 )
 
@@ -67,13 +66,9 @@ class RayEngine:
         return self._count or max(1, int(self._connection.ray.cluster_resources().get("CPU", 1)))
 
     def map(
-        self,
-        work: Callable[[T], R],
-        items: Iterable[T],
-        *,
-        gpus: float = 0.0,
-        together: bool = False,
-    ) -> Iterator[R]:
+        self, work: Callable[[T], R], items: Iterable[T],
+        *, gpus: float = 0.0, together: bool = False,
+    ) -> Iterator[R]:  # fmt: skip
         """What some work gives for each item, in order; see `Engine`.
 
         A `map` within another is done in this process.

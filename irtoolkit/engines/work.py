@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from irtoolkit.base.errors import InputError
 
@@ -173,20 +173,32 @@ def _listening() -> Iterator[list[Said]]:
     said += [Said(each.filename, each.category, str(each.message)) for each in caught]
 
 
-class Pool(Protocol):
-    """Workers that are given pieces of work by their numbers."""
+class Reporter:
+    """Shows what workers have said: the same message of several workers once."""
 
-    def start(self, number: int) -> None:
-        """Gives the piece of a number to a worker."""
-        ...
+    def __init__(self) -> None:
+        self._seen: set[Said] = set()
 
-    def finished(self) -> list[tuple[int, bytes]]:
-        """Waits until pieces are done; their numbers with what `perform` has returned.
+    def value(self, outcome: Outcome) -> Any:
+        """The result of a piece of work.
 
         Raises:
-            InputError: workers die of a piece again and again.
+            Exception: what the work has raised.
         """
-        ...
+        for said in outcome.said:
+            if said not in self._seen:
+                self._seen.add(said)
+                _show(said)
+        if outcome.error is not None:
+            raise outcome.error
+        return outcome.value
+
+
+def _show(said: Said) -> None:
+    if isinstance(said.level, int):
+        logging.getLogger(said.name).log(said.level, "%s", said.text)
+    else:
+        warnings.warn_explicit(said.text, said.level, said.name, 1)
 
 
 class Items(Generic[T]):
@@ -219,80 +231,6 @@ class Items(Generic[T]):
     def drop(self, number: int) -> None:
         """Lets go of an item that is done."""
         self._kept.pop(number, None)
-
-
-def in_order(items: Items[Any], pool: Pool, *, running: int, held: int) -> Iterator[Outcome]:
-    """The outcomes of the pieces of some items in order.
-
-    Args:
-        items: what the pieces are of; the next is read while workers are at those before it.
-        pool: the workers.
-        running: pieces that are given to the pool at once.
-        held: pieces that are started before the first of them has been taken.
-    """
-    done: dict[int, bytes] = {}
-    begun = under_way = number = 0
-    while items.has(number):
-        while number not in done:
-            while under_way < running and begun < number + held and items.has(begun):
-                pool.start(begun)
-                begun, under_way = begun + 1, under_way + 1
-            items.has(begun)
-            for other, outcome in pool.finished():
-                done[other] = outcome
-                items.drop(other)
-                under_way -= 1
-        yield pickle.loads(done.pop(number))
-        number += 1
-
-
-def all_at_once(items: Items[Any], pool: Pool) -> Iterator[Outcome]:
-    """The outcomes of pieces that wait for each other, in order; only that of the first that fails.
-
-    Args:
-        items: what the pieces are of.
-        pool: the workers, of which so many are free.
-    """
-    done: dict[int, Outcome] = {}
-    count = 0
-    while items.has(count):
-        pool.start(count)
-        count += 1
-    while len(done) < count:
-        for number, packed in pool.finished():
-            done[number] = pickle.loads(packed)
-            if done[number].error is not None:
-                yield done[number]  # its reader ends the others
-                return
-    yield from (done[number] for number in range(count))
-
-
-class Reporter:
-    """Shows what workers have said: the same message of several workers once."""
-
-    def __init__(self) -> None:
-        self._seen: set[Said] = set()
-
-    def value(self, outcome: Outcome) -> Any:
-        """The result of a piece of work.
-
-        Raises:
-            Exception: what the work has raised.
-        """
-        for said in outcome.said:
-            if said not in self._seen:
-                self._seen.add(said)
-                _show(said)
-        if outcome.error is not None:
-            raise outcome.error
-        return outcome.value
-
-
-def _show(said: Said) -> None:
-    if isinstance(said.level, int):
-        logging.getLogger(said.name).log(said.level, "%s", said.text)
-    else:
-        warnings.warn_explicit(said.text, said.level, said.name, 1)
 
 
 class WorkerKilledError(InputError):
