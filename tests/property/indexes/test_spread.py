@@ -77,6 +77,7 @@ class Sent:
     ) -> Iterator[Any]:
         self.calls += 1
         packed = pack(work)
+        items = list(items)
         order = list(range(len(items)))
         random.Random(self.calls).shuffle(order)
         done = {}
