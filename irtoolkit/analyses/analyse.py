@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +103,7 @@ def _runs(
     runs: Sequence[StrPath] | Mapping[str, Run],
     system: str | None,
 ) -> Mapping[str, Run]:
+    from irtoolkit.runs.exact_ranks import read_ranks
     from irtoolkit.scoring.check import read_run
 
     if not analysis.system or analysis.prompted:
@@ -119,7 +120,10 @@ def _runs(
     if isinstance(runs, Mapping) and runs:
         found = dict(runs)
     elif runs:
-        found = {Path(shown(path)).name: read_run(path, dataset) for path in runs}
+        found = {
+            Path(shown(path)).name: replace(read_run(path, dataset), exact_ranks=read_ranks(path))
+            for path in runs
+        }
         if len(found) < len(runs):
             raise InputError("two runs have one name", remedy="rename one of the files")
     else:

@@ -171,6 +171,10 @@ class Analysis:
         """
         return cls(**parse_settings(cls, settings, f"analysis {cls.name}"))
 
+    def differs(self) -> str | None:
+        """How the settings keep figures from being compared with the paper's; None where they do not."""
+        return None
+
     def find(self, given: Given) -> Findings:
         """Finds the figures.
 

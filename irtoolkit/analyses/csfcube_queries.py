@@ -61,7 +61,8 @@ class CSFCubeQueries(Analysis):
                     for gain, one, two in gains
                 ]
                 tables.append(replace(table, rows=tuple(rows)))
-        return Findings(tuple(tables), tuple(_chart(table, self.measure) for table in tables))
+        charts = tuple(_chart(table, self.measure) for table in tables)
+        return Findings(tuple(tables), charts, tuple(map(str, scores.notes)))
 
 
 def _columns(facets: tuple[str, str]) -> tuple[Column, ...]:

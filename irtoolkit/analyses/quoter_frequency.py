@@ -58,7 +58,8 @@ class QuoterFrequency(Analysis):
             for name in scores.systems
             for place, measure in enumerate(MEASURES, 2)
         }
-        return Findings((table,), (Bars("frequency", "quote", "mean", list(parts), series),))
+        chart = Bars("frequency", "quote", "mean", list(parts), series)
+        return Findings((table,), (chart,), tuple(map(str, scores.notes)))
 
 
 def _figures(

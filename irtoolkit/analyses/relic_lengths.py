@@ -71,4 +71,4 @@ class RelicLengths(Analysis):
             bars[name] = [float(str(row.values[4])) for row in rows]
         groups = [str(length) for length in sorted(of_length)]
         chart = Bars("lengths", "sentences of the quotation", "R@10, %", groups, bars)
-        return Findings(tuple(tables), (chart,))
+        return Findings(tuple(tables), (chart,), tuple(map(str, scores.notes)))

@@ -1,0 +1,79 @@
+"""ROUGE-L of a text with each of many, and the best of them without comparing all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csc_matrix
+
+from irtoolkit.base.errors import needs_extra
+from irtoolkit.base.ids import Floats, Ints
+
+
+class Rouge:
+    """ROUGE-L F1 by rouge-score, without stemming.
+
+    Raises:
+        InputError: rouge-score is not installed.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        try:
+            from rouge_score.rouge_scorer import RougeScorer
+            from rouge_score.tokenizers import DefaultTokenizer
+        except ImportError:
+            raise needs_extra("rouge-score", "analyse") from None
+        self._scorer: Any = RougeScorer(["rougeL"])
+        self._split = DefaultTokenizer(use_stemmer=False).tokenize
+        self._texts = texts
+        self._terms: dict[str, int] = {}
+        self._counts, self._sizes = self._counted()
+
+    def _counted(self) -> tuple[Any, Ints]:
+        """(N, V) how often each text has each token, and (N,) tokens of each text."""
+        rows, columns, counts, sizes = [], [], [], []
+        for row, text in enumerate(self._texts):
+            found = Counter(self._split(text))
+            sizes.append(sum(found.values()))
+            for term, count in found.items():
+                rows.append(row)
+                columns.append(self._terms.setdefault(term, len(self._terms)))
+                counts.append(count)
+        shape = (len(self._texts), max(1, len(self._terms)))
+        return csc_matrix((counts, (rows, columns)), shape=shape), np.array(sizes, dtype=np.int64)
+
+    def of(self, reference: str, text: str) -> float:
+        """ROUGE-L F1 of a text."""
+        return float(self._scorer.score(reference, text)["rougeL"].fmeasure)
+
+    def best(self, reference: str, leave_out: int) -> tuple[int, float]:
+        """The place of the text with the highest ROUGE-L, the first of equals, and its value.
+
+        Args:
+            reference: what texts are compared with.
+            leave_out: the place of a text that does not count.
+        """
+        bounds = self._bounds(reference)
+        bounds[leave_out] = -1.0
+        place, highest = -1, -1.0
+        for at in np.argsort(-bounds, kind="stable").tolist():
+            # No common subsequence is longer than the tokens in common.
+            if bounds[at] < highest - 1e-9 or at == leave_out:
+                break
+            value = self.of(reference, self._texts[at])
+            if value > highest or (value == highest and at < place):
+                place, highest = at, value
+        return place, highest
+
+    def _bounds(self, reference: str) -> Floats:
+        """(N,) an upper bound of ROUGE-L of each text: F1 of the tokens in common."""
+        found = Counter(self._split(reference))
+        common = np.zeros(len(self._texts))
+        for term, count in found.items():
+            if term in self._terms:
+                column = self._counts[:, [self._terms[term]]]
+                common[column.indices] += np.minimum(column.data, count)
+        return 2 * common / np.maximum(1, self._sizes + sum(found.values()))
