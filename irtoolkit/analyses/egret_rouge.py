@@ -1,4 +1,4 @@
-"""EgRet, §4.1 and Table 6: why ROUGE does not say how good an example is."""
+"""EgRet, §4.1: why ROUGE does not say how good an example is."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class EgretRouge(Analysis):
     """
 
     name: ClassVar[str] = "egret-rouge"
-    title: ClassVar[str] = "EgRet, Table 6: ROUGE-L of retrieved examples, and the highest of any"
+    title: ClassVar[str] = "EgRet, §4.1: ROUGE-L of retrieved examples, and the highest of any"
     datasets: ClassVar[tuple[str, ...]] = ("egret/dev/left",)
     system: ClassVar[str] = "bm25"
     depth: ClassVar[int | None] = 100

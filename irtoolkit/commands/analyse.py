@@ -26,6 +26,7 @@ from irtoolkit.commands import (
 
 if TYPE_CHECKING:
     from irtoolkit.analyses.analyse import AnalysisResult
+    from irtoolkit.analyses.base import Analysis
 
 HELP = "make an analysis of one of the papers again"
 EXAMPLES = (
@@ -105,12 +106,17 @@ def _print_list(args: argparse.Namespace) -> None:
             [{"analysis": one.name, "title": one.title, "datasets": one.datasets} for one in found]
         )
         return
-    rows = [[one.name, one.title, _needs(one.system, one.people)] for one in found]
+    rows = [[one.name, one.title, _subject(one)] for one in found]
     print(TextTable(["analysis", "what it shows", "of"], rows).render(args.format))
 
 
-def _needs(system: str, people: bool) -> str:
-    return "people" if people else "rankings" if system else "data"
+def _subject(one: type[Analysis]) -> str:
+    """What an analysis is of."""
+    if one.people:
+        return "people"
+    if one.prompted:
+        return "prompts"
+    return "rankings" if one.system else "data"
 
 
 def _print(result: AnalysisResult, form: str) -> None:

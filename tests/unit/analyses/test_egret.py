@@ -23,7 +23,7 @@ from tests.conftest import Answer
 from tests.unit.analyses.planted import rows_of
 
 DEV = "egret/sample/dev/left"
-WORDS = ["a", "boat", "sails", "past", "the", "old", "stone", "pier", "while", "gulls", "cry", "over", "nets", "of", "silver", "fish"]
+WORDS = ["boat", "sails", "old", "stone", "pier", "gulls", "cry", "nets", "silver", "fish"]
 
 
 def texts(seed: int, count: int) -> list[str]:
