@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, TextIO, cast
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.missing import no_such_file
 from irtoolkit.base.paths import StrPath as StrPath
 from irtoolkit.base.paths import on_disk, url_of
 
@@ -233,6 +234,8 @@ def _reading(path: StrPath) -> Iterator[_Place]:
         raise InputError(
             f"not a .zip that can be read: {error}", file=path, remedy="copy or download it again"
         ) from None
+    except FileNotFoundError:
+        raise no_such_file(path) from None
     except OSError as error:
         raise InputError(f"cannot read: {error.strerror or error}", file=path) from None
 

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.plurals import number_of
 
 if TYPE_CHECKING:
     from irtoolkit.ranking.systems import System
@@ -186,6 +187,11 @@ def note(text: str) -> None:
     print(text, file=sys.stderr)
 
 
+def size_of(run: Run) -> str:
+    """The numbers of queries and rows of a run."""
+    return f"{number_of(len(run.query_ids), 'queries')}, {number_of(len(run), 'rows')}"
+
+
 def written(path: str, run: Run, system: System, given: Iterable[str] = ()) -> str:
     """What a command says of a run that it has written.
 
@@ -193,7 +199,7 @@ def written(path: str, run: Run, system: System, given: Iterable[str] = ()) -> s
     """
     told = {"model", *given, *system.changed()}
     settings = {key: value for key, value in system.settings().items() if key in told}
-    said = f"{path}: {len(run.query_ids)} queries, {len(run)} rows; {system.retriever.name}"
+    said = f"{path}: {size_of(run)}; {system.retriever.name}"
     return " ".join([said, shown(settings)]).rstrip()
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.paths import StrPath
 from irtoolkit.base.textwidth import printable, shorten
 from irtoolkit.commands import note
 
@@ -19,7 +20,7 @@ DEFAULT, MEANING = "bm25", "all-MiniLM-L6-v2"
 
 
 def open_books(
-    paths: Sequence[str], system: str | None, settings: dict[str, Any], sentences: int | None
+    paths: Sequence[StrPath], system: str | None, settings: dict[str, Any], sentences: int | None
 ) -> BookIndex:
     """The index of some books, built where it is not there yet; says on standard error what it is.
 

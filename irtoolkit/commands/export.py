@@ -64,6 +64,7 @@ def execute(args: argparse.Namespace) -> None:
 
 def _write_folder(args: argparse.Namespace) -> None:
     from irtoolkit.base.folders import refuse_filled
+    from irtoolkit.base.plurals import number_of
     from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.exports.card import is_export, restate
     from irtoolkit.exports.export import export_folder
@@ -73,9 +74,10 @@ def _write_folder(args: argparse.Namespace) -> None:
 
     folder = args.folder
     if folder is None or args.output is not None:
+        name = f"{args.dataset.split('/')[0]}-{args.what}"
         raise InputError(
-            f"{args.what} is a folder, which is not named" if folder is None else "two outputs",
-            remedy=f"irtoolkit export {args.dataset} {args.what} FOLDER",
+            "FOLDER is missing, after the form" if folder is None else "two outputs",
+            remedy=f"irtoolkit export {args.dataset} {args.what} {folder or name}",
         )
     if args.push is not None:
         repository(args.push)
@@ -92,7 +94,7 @@ def _write_folder(args: argparse.Namespace) -> None:
     if args.push is not None:
         refuse_closed(licence_of(source.about, args.licence).id, args.dataset)
     licence = export_folder(source, args.what, folder, args.licence)
-    counted = ", ".join(f"{number:,} {name}" for name, number in source.counts.items())
+    counted = ", ".join(number_of(number, name, ",") for name, number in source.counts.items())
     note(f"{folder}: {counted}")
     note(licence.line)
     if args.push is not None:

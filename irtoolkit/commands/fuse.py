@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import argparse
 
-from irtoolkit.commands import add_output, add_run_form, note, parse_pairs, shown
+from irtoolkit.commands import add_output, add_run_form, note, parse_pairs, shown, size_of
 from irtoolkit.commands._parsing import AtLeastOne
 
 HELP = "fuse runs into one"
@@ -103,6 +103,4 @@ def execute(args: argparse.Namespace) -> None:
             " with --train and --train-runs"
         )
     said = {key: value for key, value in method.settings().items() if key != "method"}
-    note(
-        f"{args.output}: {len(run.query_ids)} queries, {len(run)} rows; {args.method} {shown(said)}".rstrip()
-    )
+    note(f"{args.output}: {size_of(run)}; {args.method} {shown(said)}".rstrip())

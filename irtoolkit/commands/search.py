@@ -7,7 +7,8 @@ standard input, one a line. Words of a passage that match the query are highligh
 INDEX may also be a book as plain text, several books, or a folder of them: .txt files are divided into
 sentences and chapters, and searched for passages of 3 sentences, or of --sentences N, that do not
 overlap. Each is shown with its place: the chapter, and the share of the book before it. The index is
-kept in irtoolkit's cache and found again by the content of the books.
+kept in irtoolkit's cache and found again by the content of the books. Books that are registered are
+searched in the same way by the name of their collection.
 """
 
 from __future__ import annotations
@@ -130,12 +131,18 @@ def _divided(words: Sequence[str]) -> tuple[list[str], str | None]:
 def _opened(places: Sequence[str], args: argparse.Namespace) -> Index:
     from irtoolkit.commands._books import open_books
     from irtoolkit.datasets.book_files import is_book
+    from irtoolkit.datasets.local.registered_books import registered_books
     from irtoolkit.indexes.remote import is_index
     from irtoolkit.ranking.build_index import open_kept
 
     settings = parse_pairs(args.settings)
-    if is_book(places[0]) and not is_index(places[0]):
-        return open_books(places, args.system, settings, args.sentences)
+    if not is_index(places[0]):
+        if is_book(places[0]):
+            return open_books(places, args.system, settings, args.sentences)
+        known = registered_books(places[0])
+        if known is not None:
+            files, length = known
+            return open_books(files, args.system, settings, args.sentences or length)
     if args.sentences is not None:
         raise InputError("--sentences goes with books", remedy="leave it out")
     try:

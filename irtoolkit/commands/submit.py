@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 
 from irtoolkit.base.paths import shown
-from irtoolkit.commands import note
+from irtoolkit.commands import note, size_of
 
 HELP = "write a run in the form of a leaderboard"
 EXAMPLES = (
@@ -102,7 +102,7 @@ def _from_pools(args: argparse.Namespace) -> None:
 
     run = read_ranked_pools(args.dataset, args.runs, args.tag)
     run.write(args.output)
-    note(f"{args.output}: {len(run.query_ids)} queries, {len(run)} rows")
+    note(f"{args.output}: {size_of(run)}")
 
 
 def _trec(args: argparse.Namespace) -> None:
@@ -111,4 +111,4 @@ def _trec(args: argparse.Namespace) -> None:
     run = submit_trec(
         args.dataset, args.runs[0], args.output, tag=args.tag, metadata=args.metadata, about=args.about
     )  # fmt: skip
-    note(f"{args.output}: {len(run.query_ids)} queries, {len(run)} rows")
+    note(f"{args.output}: {size_of(run)}")

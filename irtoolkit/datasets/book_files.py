@@ -18,6 +18,7 @@ import ir_datasets
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import local
+from irtoolkit.base.missing import no_such_file
 from irtoolkit.base.paths import StrPath, is_url, on_disk, url_of
 from irtoolkit.base.remote import name_of
 from irtoolkit.datasets.books import Passage, Passages
@@ -64,7 +65,7 @@ def book_files(paths: Sequence[StrPath]) -> list[StrPath]:
             continue
         place = on_disk(path)
         if not place.exists():
-            raise InputError("no such file", file=path)
+            raise no_such_file(path)
         found += _inside(place) if place.is_dir() else [place]
     return list(dict.fromkeys(found))
 

@@ -12,6 +12,7 @@ from ir_datasets.formats import GenericDoc, GenericQuery
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import is_file, local
+from irtoolkit.base.missing import no_such_file
 from irtoolkit.base.paths import is_url
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.dataset import Dataset
@@ -277,7 +278,7 @@ def _items(path: Path, kind: _Kind) -> Iterable[Any]:
             remedy=f"its name ends in {', '.join(FORMATS)}",
         )
     if not path.is_file():
-        raise InputError("no such file", file=path)
+        raise no_such_file(path)
     found: Iterable[Any] = kind.formats[form](path)
     return found
 

@@ -25,6 +25,7 @@ import numpy as np
 from irtoolkit.base import sentences as splitting
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
+from irtoolkit.base.missing import no_such_file
 from irtoolkit.datasets import plain_text
 from irtoolkit.datasets.books import Book
 from irtoolkit.datasets.plain_text import Block, PlainText
@@ -132,6 +133,8 @@ def read_novel(path: StrPath, *, name: str | None = None) -> Novel:
     place = Path(path)
     try:
         data = place.read_bytes()
+    except FileNotFoundError:
+        raise no_such_file(place) from None
     except OSError as error:
         raise InputError(f"cannot read: {error.strerror or error}", file=place) from None
     try:

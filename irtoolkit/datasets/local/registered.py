@@ -83,10 +83,13 @@ class LocalCollection:
         """What changes with any change of the documents."""
         return f"{self._docs_tables.key}-{'-'.join(self._entry.docs.fields)}"
 
+    def doc_files(self) -> list[Path]:
+        """The files of the documents, which are unchanged since the registration."""
+        return self._checked(self._entry.docs)
+
     @cached_property
     def _docs_tables(self) -> Tables:
-        part = self._entry.docs
-        return docs_tables(part.format, self._checked(part))
+        return docs_tables(self._entry.docs.format, self.doc_files())
 
     @cached_property
     def queries(self) -> Sequence[Any]:

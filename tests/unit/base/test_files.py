@@ -378,7 +378,7 @@ def test_a_gz_name_on_another_format(write: Write, data: bytes) -> None:
 def test_a_missing_file_is_an_input_error(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError) as caught:
         lines_of(tmp_path / name)
-    assert str(caught.value) == f"{tmp_path / name}: cannot read: No such file or directory"
+    assert str(caught.value) == f"{tmp_path / name}: no such file"
     assert caught.value.line is None
 
 

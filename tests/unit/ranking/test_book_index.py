@@ -168,6 +168,21 @@ def test_several_books_and_the_number_of_sentences(
         assert hits[0]["matches"] == ["baker"]
 
 
+def test_a_registered_book_is_searched_with_places(
+    irtoolkit: Callable[..., Answer], book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
+    assert irtoolkit("register", "mine", book, "--sentences", "2").status == 0
+    by_name = irtoolkit("search", "mine", "whale")
+    assert by_name.out == irtoolkit("search", book, "whale", "--sentences", "2").out
+    assert "Chapter 1 · at" in by_name.out
+    book.write_text(BOOK + "One more sentence of a whale.\n", "utf-8")
+    changed = irtoolkit("search", "mine", "whale")
+    assert (changed.status, changed.out) == (2, "")
+    assert "has changed since mine was registered" in changed.err
+    assert irtoolkit("register", "--remove", "mine").status == 0
+
+
 def test_what_is_no_book_is_said(irtoolkit: Callable[..., Answer], tmp_path: Path) -> None:
     assert "no such file" in irtoolkit("search", tmp_path / "absent.txt", "a").err
     assert "no such file" in irtoolkit("retrieve", "absent.txt", "bm25", "-o", tmp_path / "r").err

@@ -1,0 +1,17 @@
+"""Numbers of things in messages."""
+
+from __future__ import annotations
+
+_ONE = {"queries": "query"}
+
+
+def number_of(many: int, things: str, form: str = "") -> str:
+    """A number and what it is of, as 1 query or 2 rows; `form` formats the number, as in ",".
+
+    Args:
+        many: how many.
+        things: the word for several of them.
+        form: of the number.
+    """
+    one = _ONE.get(things, things.removesuffix("s"))
+    return f"{many:{form}} {one if many == 1 else things}"

@@ -1,0 +1,16 @@
+"""A file that is not there: the nearest one in its folder is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from irtoolkit.base.missing import no_such_file
+
+
+def test_the_nearest_name_in_the_folder_is_given(tmp_path: Path) -> None:
+    for name in ("novel.txt", "bm25.run", ".novl.txt"):
+        (tmp_path / name).touch()
+    error = no_such_file(tmp_path / "novl.txt")
+    assert str(error) == f"{tmp_path}/novl.txt: no such file (did you mean {tmp_path}/novel.txt?)"
+    assert no_such_file(tmp_path / "something-else.csv").remedy is None
+    assert no_such_file(tmp_path / "none" / "novel.txt").remedy is None
