@@ -416,7 +416,7 @@ def test_bad_files_are_refused(irtoolkit: Command, files: list[Path], write: Wri
     for runs, found in (
         ([files[0]], "1 runs to fuse"),
         ([files[0], bad], f"{bad}:2: document a is listed twice"),
-        ([files[0], "missing.run"], "missing.run: cannot read"),
+        ([files[0], "missing.run"], "missing.run: no such file"),
         ([files[0], files[1], files[0]], "a run is given twice"),
         (
             [files[0], files[0].parent / ".." / files[0].parent.name / "one.run"],
