@@ -198,7 +198,7 @@ def test_where_a_model_goes_does_not_hang_on_how_it_was_asked_for() -> None:
         (["dense-relic", "--set", "loss=best"], "no loss 'best'"),
         (["dense-relic", "--set", "3.epochs=1"], "no setting '3.epochs'"),
         (["quoter", "--set", "sememes=nowhere.tsv"], "no lexicon of sememes nowhere.tsv"),
-        (["missing.toml"], "cannot read"),
+        (["missing.toml"], "missing.toml: no such file"),
     ],
 )
 def test_what_cannot_be_followed_is_refused(
