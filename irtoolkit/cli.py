@@ -110,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"irtoolkit: {type(error).__name__}: {reason} (--debug shows where)", file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
-        continues = _command_in(words) in ("index", "train")
+        continues = _command_in(words) in ("index", "train", "build")
         left = "the same command continues" if continues else "nothing half-written was left"
         print(f"irtoolkit: interrupted; {left}", file=sys.stderr)
         return INTERRUPTED

@@ -144,6 +144,8 @@ class Benchmark:
         same = [name for name, count in self.editions.items() if count == queries]
         if not self.editions or (same and edition in (None, *same)):
             return None
+        if set(self.editions.values()) == {-1}:
+            return f"{queries} queries of texts of one's own, not those of the paper"
         wanted = [name for name in self.editions if edition in (None, name)] or self.editions
         known = " or ".join(f"the {self.editions[name]} of the {name}" for name in wanted)
         whose = f", those of the {same[0]}" if same else ""
@@ -171,11 +173,20 @@ class Benchmark:
     def at(self, source: ReleaseSource) -> Benchmark:
         """The record of a dataset whose files are there.
 
-        The sample's record has none of the paper's figures: they describe other data.
+        The sample's record has none of the paper's figures: they describe other data. Data of one's own
+        keep them for comparison, and are never taken for the published data.
         """
         placed = replace(self, where=source.where, howto=source.howto)
         if source.download is not None:
             placed = replace(placed, fetch=source.folder)
+        if source.own:
+            return replace(
+                placed,
+                title=f"{self.title} (built from other texts)",
+                licence="that of its texts; see SOURCES.txt",
+                editions=dict.fromkeys(self.editions, -1) or {RELEASE: -1},
+                listed=False,
+            )
         if not source.sample:
             return placed
         return replace(

@@ -20,6 +20,7 @@ from irtoolkit.datasets.books import Passages
 from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, docs_key
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.datasets.local.judgments import read_qrels
+from irtoolkit.datasets.own import own_dataset
 from irtoolkit.runs import Qrels
 
 
@@ -47,7 +48,7 @@ class Dataset:
 
     @classmethod
     def load(cls, dataset_id: str) -> Dataset:
-        """The dataset of an ir_datasets id, ours or theirs or registered.
+        """The dataset of an ir_datasets id, ours or theirs or registered, or of a folder that was built.
 
         Raises:
             InputError: no such id; names the nearest ones.
@@ -56,6 +57,9 @@ class Dataset:
         try:
             return cls(dataset_id, ir_datasets.load(dataset_id))
         except KeyError:
+            own = own_dataset(dataset_id)
+            if own is not None:
+                return cls(dataset_id, own)
             guess = did_you_mean(dataset_id, sorted({*ours, *ir_datasets.registry}))
             listed = "irtoolkit datasets lists ours"
             if is_url(dataset_id):

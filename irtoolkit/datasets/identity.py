@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import ir_datasets
+
+from irtoolkit.datasets.own import own_place
 
 SAMPLE = "sample"
 SPLITS = ("train", "val", "dev", "test")
@@ -16,18 +20,27 @@ class DatasetId:
     """An ir_datasets id in its parts, such as quoter/sample/en/test/left.
 
     Attributes:
-        parts: the words between the slashes.
+        parts: the words between the slashes; in place of a folder of one's own, the benchmark
+            whose form it has.
+        folder: that folder as the id has it; empty for other ids. See `irtoolkit.datasets.own`.
     """
 
     parts: tuple[str, ...]
+    folder: str = ""
 
     @classmethod
     def parse(cls, text: str) -> DatasetId:
         """The id in a text; any text is one, whether or not a dataset has it."""
+        own = None if text in ir_datasets.registry else own_place(text)
+        if own is not None:
+            return cls((own.benchmark, *own.parts), own.given)
         return cls(tuple(text.split("/")))
 
     def __str__(self) -> str:
-        return "/".join(self.parts)
+        return "/".join((self.folder, *self.parts[1:]) if self.folder else self.parts)
+
+    def _with(self, *parts: str) -> DatasetId:
+        return replace(self, parts=parts)
 
     @property
     def benchmark(self) -> str:
@@ -53,11 +66,11 @@ class DatasetId:
         """The same dataset in another split, without a choice among few; None where it has no split."""
         base = self.without_choice()
         at = base._split_at()
-        return None if at is None else DatasetId((*base.parts[:at], split, *base.parts[at + 1 :]))
+        return None if at is None else base._with(*base.parts[:at], split, *base.parts[at + 1 :])
 
     def without_choice(self) -> DatasetId:
         """The dataset that an N-way choice or proxy task is derived from; itself otherwise."""
-        return DatasetId(self.parts[:-1]) if _CHOICE.fullmatch(self.parts[-1]) else self
+        return self._with(*self.parts[:-1]) if _CHOICE.fullmatch(self.parts[-1]) else self
 
     def in_sample(self) -> DatasetId:
         """The counterpart in the invented sample: csfcube/method, csfcube/sample/method."""
@@ -69,7 +82,7 @@ class DatasetId:
 
     def view(self, name: str) -> DatasetId:
         """A view of the dataset, such as relic/val/1-1, and of a choice, relic/val/1-1/proxy."""
-        return DatasetId((*self.without_choice().parts, name, *self.choice()))
+        return self._with(*self.without_choice().parts, name, *self.choice())
 
     def shows(self, view: str) -> bool:
         """Whether the last part, apart from a choice, is this view."""
@@ -82,4 +95,4 @@ class DatasetId:
     def ancestors(self) -> Iterator[DatasetId]:
         """The id itself, and what is left as the last parts are taken away one by one."""
         for end in range(len(self.parts), 0, -1):
-            yield DatasetId(self.parts[:end])
+            yield self._with(*self.parts[:end])

@@ -6,6 +6,7 @@ are a small invented sample that ships with the package. The release hides the r
 the test split, so `relic/test` has no qrels.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
@@ -23,6 +24,7 @@ from irtoolkit.datasets.handlers import (
     QueriesHandler,
     SharedCandidatesHandler,
 )
+from irtoolkit.datasets.own import OwnPlace
 from irtoolkit.datasets.relic_release import MAX_CONTEXT, RelicQuery, RelicRelease, read_relic
 from irtoolkit.datasets.source import ReleaseSource
 
@@ -74,7 +76,8 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
     for prefix, sample in BENCHMARK.variants():
         for name in SPLITS:
             howto = f"get the dataset from {URL} and put its json files into"
-            split = _Split(name, BENCHMARK.source([f"{name}.json"], sample=sample, howto=howto))
+            source = BENCHMARK.source([f"{name}.json"], sample=sample, howto=howto)
+            split = _Split(name, source, name == HIDDEN)
             whole = f"{prefix}/{name}"
             add(whole, _dataset(split, MAX_CONTEXT, MAX_CONTEXT))
             for left, right in product(range(MAX_CONTEXT + 1), repeat=2):
@@ -83,20 +86,35 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
                     add(f"{whole}/{left}-{right}", view)
 
 
+def own(place: OwnPlace) -> ir_datasets.Dataset | None:
+    """A dataset of a folder that `irtoolkit build relic` has written; None where it has no such one."""
+    name, *rest = (*place.parts, "")
+    view = re.fullmatch(rf"([0-{MAX_CONTEXT}])-([0-{MAX_CONTEXT}])", "/".join(rest).rstrip("/"))
+    if name not in place.about.get("splits", ()) or (rest != [""] and not view):
+        return None
+    howto = "build the benchmark again"
+    source = ReleaseSource(NAME, (f"{name}.json",), howto, place.folder.absolute(), own=True)
+    split = _Split(name, source, name in place.about.get("hidden", ()))
+    if view is None:
+        return _dataset(split, MAX_CONTEXT, MAX_CONTEXT)
+    left, right = int(view[1]), int(view[2])
+    return _dataset(split, left, right, view_of=f"{place.given}/{name}") if left or right else None
+
+
 _read = cache(read_relic)
 
 
 class _Split:
     """The files of one split, and the documents that all its datasets share."""
 
-    def __init__(self, name: str, source: ReleaseSource) -> None:
-        self.name, self.source = name, source
+    def __init__(self, name: str, source: ReleaseSource, hidden: bool) -> None:
+        self.name, self.source, self.hidden = name, source, hidden
         self.docs = DocsHandler(
             lambda: self.load().passages, Passage, NAME, "en", lambda: self.load().key
         )
 
     def load(self) -> RelicRelease:
-        return _read(self.source.folder() / f"{self.name}.json", self.name == HIDDEN)
+        return _read(self.source.folder() / f"{self.name}.json", self.hidden)
 
 
 def _dataset(split: _Split, left: int, right: int, view_of: str = "") -> ir_datasets.Dataset:
@@ -123,7 +141,7 @@ def _dataset(split: _Split, left: int, right: int, view_of: str = "") -> ir_data
         return parts
 
     judgments = None
-    if split.name != HIDDEN:
+    if not split.hidden:
         judgments = QrelsHandler(lambda: _qrels(load()), Qrel, GRADES)
     return ir_datasets.Dataset(
         split.docs,

@@ -26,7 +26,9 @@ class ReleaseSource:
             home.
         files: the names of the files, all of which must be there.
         howto: one sentence that says what to get and where to put it.
-        fixed: the folder of a sample that ships with the package; no other place is searched.
+        fixed: the folder of a sample that ships with the package, or of data of one's own; no other
+            place is searched.
+        own: whether these are data of one's own; see `irtoolkit.datasets.own`.
         download: puts the files into a folder; None for a release without a stable address.
     """
 
@@ -35,11 +37,12 @@ class ReleaseSource:
     howto: str
     fixed: Path | None = None
     download: Callable[[Path], None] | None = None
+    own: bool = False
 
     @property
     def sample(self) -> bool:
         """Whether this is the invented sample that ships with the package."""
-        return self.fixed is not None
+        return self.fixed is not None and not self.own
 
     def present(self) -> Path | None:
         """The folder that holds the release now, or None; downloads nothing.

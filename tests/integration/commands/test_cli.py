@@ -196,6 +196,13 @@ def test_every_example_runs_as_it_is_printed(irtoolkit: Command, line: str) -> N
     Path("answers.jsonl.gz").write_bytes(gzip.compress(b'{"text": "Many can (e.g. owls)."}'))
     for novel in ("novel.txt", "emma.txt", "shirley.txt"):
         Path(novel).write_text("She refuses a proposal. They quarrel about money. It rains.")
+    for folder, text in (
+        ("novels", "{}"),
+        ("articles", f"{'A critic says a word. ' * 9}\u201c{{}}\u201d"),
+    ):
+        Path(folder).mkdir()
+        quoted = "She locked the wheel of the mill and gave the key to the sexton."
+        Path(folder, "text.txt").write_text(text.format(quoted), "utf-8")
     for made in COMMANDS["retrieve"].EXAMPLES:
         assert irtoolkit(*shlex.split(made)[1:]).status == 0
     words = shlex.split(line)[1:]

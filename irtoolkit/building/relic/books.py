@@ -1,0 +1,144 @@
+"""The books of a benchmark: read one by one, divided into sentences, and put on the shelf."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import atomic_text
+from irtoolkit.base.progress import tqdm
+from irtoolkit.building.relic.scans import refuse_damaged
+from irtoolkit.building.relic.shelf import ShelvedBook
+from irtoolkit.building.relic.words import Words
+from irtoolkit.building.shelves import TextFile, digest
+from irtoolkit.datasets.novels import novel_of
+
+# Two books that share so much of the smaller one's sentences are the same book.
+_SAME = 0.5
+_CLAUSE = re.compile(r"(?<=[;:\u2026])\s+|(?<=\.\.\.)\s+")
+
+
+@dataclass(frozen=True)
+class ReadBook:
+    """A book on the shelf, and what is known of its file.
+
+    Attributes:
+        shelved: its arrays.
+        path: its file.
+        title, author, lang, encoding: as `Novel` has them.
+        content: a hash of its sentences.
+        count: its sentences.
+    """
+
+    shelved: ShelvedBook
+    path: str
+    title: str
+    author: str
+    lang: str | None
+    encoding: str
+    content: str
+    count: int
+
+    @property
+    def name(self) -> str:
+        """As ids of passages have it."""
+        return self.shelved.name
+
+    def sentences(self) -> list[str]:
+        """Its sentences, read from the shelf."""
+        return sentences_of(self.shelved)
+
+
+def sentences_of(book: ShelvedBook) -> list[str]:
+    """The sentences of a book on the shelf."""
+    found: list[str] = json.loads((_beside(book.folder)).read_text("utf-8"))
+    return found
+
+
+def _beside(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.json")
+
+
+def read_books(files: Sequence[TextFile], shelf: Path, clauses: bool) -> list[ReadBook]:
+    """Reads books and puts them on the shelf; one is in memory at a time.
+
+    Args:
+        files: plain text or Markdown.
+        shelf: the folder for their arrays.
+        clauses: whether colons, semicolons and ellipses end sentences, as in the paper.
+
+    Raises:
+        InputError: a file is no text or damaged; or two are the same book.
+    """
+    found: list[ReadBook] = []
+    known: list[tuple[TextFile, Any]] = []
+    for file in tqdm(files, desc="books", unit="book", leave=False):
+        book, hashes = _read(file, shelf, clauses)
+        for other, others in known:
+            shared = len(np.intersect1d(hashes, others, assume_unique=True))
+            least = min(len(hashes), len(others))
+            if least and shared > _SAME * least:
+                raise InputError(
+                    f"the same book as {other.path}: {100 * shared / least:.0f} % of the sentences"
+                    " of the shorter one are in both",
+                    file=file.path,
+                    remedy="leave one of the two out",
+                )
+        known.append((file, hashes))
+        found.append(book)
+    return found
+
+
+def _read(file: TextFile, shelf: Path, clauses: bool) -> tuple[ReadBook, Any]:
+    data = file.read()
+    try:
+        refuse_damaged(data)
+        novel = novel_of(data, file.path.stem, name=file.name)
+    except InputError as error:
+        raise InputError(
+            error.found, file=file.path, line=error.line, remedy=error.remedy
+        ) from None
+    sentences = list(in_clauses(novel.sentences)) if clauses else list(novel.sentences)
+    content = digest(*sentences)
+    folder = shelf / f"{file.name}-{content[:8]}"
+    if not _beside(folder).exists():
+        with atomic_text(_beside(folder)) as out:
+            json.dump(sentences, out, ensure_ascii=False)
+    title, author = _said(data, novel.title, novel.author)
+    book = ReadBook(
+        ShelvedBook.put(folder, file.name, sentences), str(file.path), title, author,
+        novel.lang, novel.encoding, content, len(sentences),
+    )  # fmt: skip
+    lines = {line for sentence in sentences if len(line := Words.of(sentence).line) > 30}
+    hashes = np.unique(np.array([int(digest(line)[:15], 16) for line in lines], np.int64))
+    return book, hashes
+
+
+def _said(data: bytes, title: str, author: str) -> tuple[str, str]:
+    """Title and author, of Markdown's first headings, too."""
+    head = data[:2000].decode("utf-8", errors="replace")
+    fields = {
+        match[1].lower(): match[2].strip()
+        for match in re.finditer(r"^#*\s*(title|author):\s*(.+)$", head, re.I | re.M)
+    }
+    return fields.get("title", title), fields.get("author", author)
+
+
+def in_clauses(sentences: Sequence[str]) -> Iterator[str]:
+    """Sentences cut after colons, semicolons and ellipses (§2.1, note 5)."""
+    for sentence in sentences:
+        rest = ""
+        for part in _CLAUSE.split(sentence):
+            rest = f"{rest} {part}".strip()
+            if re.search(r"\w", rest):
+                yield rest
+                rest = ""
+        if rest:
+            yield rest

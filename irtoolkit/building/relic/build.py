@@ -1,0 +1,225 @@
+"""RELiC's benchmark of one's own texts, from files to a folder that every command can use."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath, atomic_text, refuse_unwritable
+from irtoolkit.base.progress import tqdm
+from irtoolkit.building.relic.articles import Finder, formats
+from irtoolkit.building.relic.books import ReadBook, read_books
+from irtoolkit.building.relic.quality import Gathered, write_quality
+from irtoolkit.building.relic.quotations import Matching
+from irtoolkit.building.relic.release import Kept, write_provenance, write_qrels, write_split
+from irtoolkit.building.relic.splits import SPLITS, TEST, split_books
+from irtoolkit.building.shelves import TextFile, digest, text_files
+from irtoolkit.datasets.own import ABOUT, FORMAT
+from irtoolkit.engines.engine import current
+
+# The folder of what is found in each work; it stays, and a later build continues from it.
+FOUND, SHELF = "quotations", ".shelf"
+# A work of which so much is quoted from one book is an edition of that book.
+_EDITION = 0.5
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a benchmark is built.
+
+    Attributes:
+        matching: what counts as a quotation.
+        clauses: whether colons, semicolons and ellipses end the sentences of books, as in the paper.
+        val, test: names of books that are wanted in a split.
+        hide_test: whether test.json hides the quotations, as the release does.
+    """
+
+    matching: Matching = field(default_factory=Matching)
+    clauses: bool = False
+    val: tuple[str, ...] = ()
+    test: tuple[str, ...] = ()
+    hide_test: bool = False
+
+
+def build_relic(
+    books: Sequence[StrPath],
+    criticism: Sequence[StrPath],
+    out: StrPath,
+    recipe: Recipe | None = None,
+    *,
+    replace: bool = False,
+) -> Gathered:
+    """Builds a benchmark in RELiC's form; a build that was interrupted continues.
+
+    Args:
+        books, criticism: .txt and .md files, and folders of them.
+        out: the folder to write.
+        recipe: how.
+        replace: whether a benchmark that was built of other texts, or in another way, is replaced.
+
+    Returns:
+        what was found, and why some of it was left out.
+
+    Raises:
+        InputError: a file cannot be used; two books are the same; the folder holds something else;
+            or no quotation is found.
+    """
+    recipe = recipe or Recipe()
+    place = Path(out)
+    novels, articles = text_files(books, "books"), text_files(criticism, "works of criticism")
+    _refuse_taken(place)
+    shelf = place / SHELF
+    try:
+        read = read_books(novels, shelf, recipe.clauses)
+        key = digest(formats(), repr(recipe.matching), *(f"{b.name} {b.content}" for b in read))
+        finder = Finder(place / FOUND, [book.shelved for book in read], recipe.matching, key)
+        whole = digest(key, repr(recipe), *(digest(file.read()) for file in articles))
+        _refuse_other(place, whole, replace)
+        done = _find(finder, articles)
+        gathered = _gathered(finder, articles, read)
+        gathered.continued = done
+        _write(place, gathered, read, recipe, whole)
+    finally:
+        if (place / ABOUT).exists():
+            shutil.rmtree(shelf, ignore_errors=True)
+    return gathered
+
+
+def _refuse_taken(place: Path) -> None:
+    """Refuses a folder that holds anything but a build."""
+    refuse_unwritable(place, folder=True)
+    names = {path.name for path in place.iterdir()} if place.is_dir() else set()
+    if names and not names & {ABOUT, FOUND, SHELF}:
+        raise InputError("the folder is not empty", file=place, remedy="name another")
+
+
+def _refuse_other(place: Path, key: str, replace: bool) -> None:
+    """Refuses to replace a complete benchmark of other texts or settings."""
+    if not (place / ABOUT).exists():
+        return
+    if json.loads((place / ABOUT).read_text("utf-8")).get("key") != key and not replace:
+        raise InputError(
+            "a benchmark of other texts or settings",
+            file=place,
+            remedy="add --replace, or name another",
+        )
+    (place / ABOUT).unlink()  # it is no benchmark until it is whole again
+
+
+def _find(finder: Finder, articles: Sequence[TextFile]) -> int:
+    """Finds the quotations of all works; how many works were done before."""
+    engine = current()
+    made = engine.map(finder, articles)
+    bar = tqdm(made, total=len(articles), desc="criticism", unit="work", leave=False)
+    return sum(not written for written in bar)
+
+
+def _gathered(finder: Finder, articles: Sequence[TextFile], books: Sequence[ReadBook]) -> Gathered:
+    """The windows that are kept, with ids in the order of articles and places."""
+    found = Gathered(list(books))
+    seen: set[str] = set()
+    for file in articles:
+        record = json.loads(finder.place(file).read_text("utf-8"))
+        windows = record.pop("windows")
+        found.articles[file.name] = record
+        editions = _editions(record, windows)
+        for window in windows:
+            reason = _left_out(record, window, editions, finder.matching, seen)
+            if reason:
+                found.left_out[reason] += 1
+            else:
+                found.windows.append(Kept(f"{len(found.windows):06d}", file.name, window))
+    if not found.windows:
+        raise InputError(
+            f"no quotation of {len(books)} books is found in {len(articles)} works of criticism",
+            remedy="are these works about these books, in the same language and translation?",
+        )
+    return found
+
+
+def _editions(record: dict[str, Any], windows: Sequence[dict[str, Any]]) -> set[str]:
+    """The books that a work is an edition of, by the share of its words that are theirs."""
+    words: Counter[str] = Counter()
+    for window in windows:
+        words[window["book"]] += window["words"]
+    return {book for book, count in words.items() if count > _EDITION * max(1, record["words"])}
+
+
+def _left_out(
+    record: dict[str, Any],
+    window: dict[str, Any],
+    editions: set[str],
+    matching: Matching,
+    seen: set[str],
+) -> str:
+    """Why a quotation makes no window of the benchmark; empty where it makes one."""
+    if not record["criticism"]:
+        return "in a work that is no criticism by its title"
+    if window["book"] in editions:
+        return "in a work that is an edition of the book"
+    if window["places"] > 1:
+        return "found at several places of the books"
+    if window["length"] > matching.longest:
+        return f"longer than {matching.longest} sentences"
+    if not window["left"] and not window["right"]:
+        return "without a context"
+    content = digest(window["book"], str(window["start"]), *window["left"], *window["right"])
+    if content in seen:
+        return "a window that is there already"
+    seen.add(content)
+    return ""
+
+
+def _write(
+    place: Path, gathered: Gathered, books: Sequence[ReadBook], recipe: Recipe, key: str
+) -> None:
+    """Writes the release, its report and its sources, and last what makes it a benchmark."""
+    counts = Counter(window.book for window in gathered.windows)
+    splits = split_books(counts, recipe.val, recipe.test)
+    split_of = {book: split for split, names in splits.items() for book in names}
+    for split in SPLITS:
+        (place / f"{split}.json").unlink(missing_ok=True)
+    for split, names in splits.items():
+        own = [window for window in gathered.windows if split_of[window.book] == split]
+        hidden = recipe.hide_test and split == TEST
+        shown = [book for book in books if book.name in names]
+        write_split(place / f"{split}.json", shown, own, recipe.matching.longest, hidden)
+        if hidden:
+            write_qrels(place / "test.qrels", own)
+    gathered.splits = splits
+    write_provenance(place / "windows.jsonl", gathered.windows, split_of)
+    write_quality(place, gathered)
+    _write_sources(place / "SOURCES.txt", gathered)
+    about = {
+        "benchmark": "relic", "format": FORMAT, "splits": list(splits),
+        "hidden": [TEST] if recipe.hide_test and TEST in splits else [],
+        "recipe": asdict(recipe), "key": key,
+    }  # fmt: skip
+    with atomic_text(place / ABOUT) as out:
+        json.dump(about, out, indent=1, ensure_ascii=False)
+        out.write("\n")
+
+
+def _write_sources(path: Path, gathered: Gathered) -> None:
+    with atomic_text(path) as out:
+        out.write("\n".join(_sources(gathered)) + "\n")
+
+
+def _sources(gathered: Gathered) -> Iterator[str]:
+    yield "Texts that this benchmark was built from. Their licences are theirs: the benchmark holds"
+    yield "all sentences of the books, and up to eight sentences of criticism around each quotation."
+    yield ""
+    yield "Books"
+    for book in gathered.books:
+        yield f"  {book.name}: {book.title}{', ' + book.author if book.author else ''}; {book.path}"
+    yield ""
+    yield "Criticism"
+    for name, record in gathered.articles.items():
+        author = f", {record['author']}" if record["author"] else ""
+        yield f"  {name}: {record['title']}{author}; {record['path']}"

@@ -1,0 +1,80 @@
+"""How far two texts agree from a common beginning on, with some characters changed."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from irtoolkit.base.ids import Ints
+from irtoolkit.building.relic.words import Characters
+
+# What an equal character adds to the score of an alignment, and what a changed, missing or additional
+# one costs. Texts that have nothing in common score below zero with these.
+EQUAL, DIFFERENT = 1, 2
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def agreement(one: Characters, other: Characters) -> tuple[int, int]:
+    """The lengths of the beginnings of two texts that are aligned best.
+
+    An alignment scores `EQUAL` for each pair of equal characters, and minus `DIFFERENT` for each
+    pair of different ones and each character without a partner. Of the best alignments that begin
+    where the texts begin, the shortest is taken, and of equally long ones that with less of `one`.
+
+    Args:
+        one, other: (N,) and (M,) code points. The time is proportional to N·M.
+    """
+    n, m = len(one), len(other)
+    before = np.empty(m + 1, np.int64)
+    row = np.empty(m + 1, np.int64)
+    for j in range(m + 1):
+        before[j] = -DIFFERENT * j
+    best, best_i, best_j = 0, 0, 0
+    for i in range(1, n + 1):
+        row[0] = -DIFFERENT * i
+        for j in range(1, m + 1):
+            paired = EQUAL if one[i - 1] == other[j - 1] else -DIFFERENT
+            score = max(before[j - 1] + paired, before[j] - DIFFERENT, row[j - 1] - DIFFERENT)
+            row[j] = score
+            if score > best or (score == best and i + j < best_i + best_j):
+                best, best_i, best_j = score, i, j
+        before, row = row, before
+    return best_i, best_j
+
+
+@numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def chain(here: Ints, there: Ints, gap: int, drift: int) -> Ints:
+    """The chain that each pair of places belongs to, numbered from 0.
+
+    A pair continues the chain whose last pair is nearest to it in drift, then in distance, among
+    those at most `gap` places before it on both sides, where the two distances differ by at most
+    `drift`.
+
+    Args:
+        here, there: (P,) places in two texts, ascending by `here`, then by `there`.
+        gap, drift: in places.
+    """
+    count = len(here)
+    chains = np.empty(count, np.int64)
+    last = np.empty(count, np.int64)  # of each chain, its last pair
+    found = 0
+    oldest = 0  # no chain that began before it can go on
+    for pair in range(count):
+        while oldest < pair and here[oldest] < here[pair] - gap:
+            oldest += 1
+        chosen, least = -1, drift + 1
+        for other in range(pair - 1, oldest - 1, -1):
+            if last[chains[other]] != other:
+                continue
+            along, across = here[pair] - here[other], there[pair] - there[other]
+            if along < 1 or across < 1 or across > gap:
+                continue
+            apart = abs(along - across)
+            if apart < least:
+                chosen, least = chains[other], apart
+        if chosen < 0:
+            chosen = found
+            found += 1
+        chains[pair] = chosen
+        last[chosen] = pair
+    return chains

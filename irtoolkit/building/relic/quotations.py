@@ -1,0 +1,273 @@
+"""Quotations of books in a work of criticism: found, checked, and mapped to whole sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from irtoolkit.building.relic.alignment import Piece, pieces
+from irtoolkit.building.relic.marks import Document, Settings, quoted_parts
+from irtoolkit.building.relic.shelf import ShelvedBook
+from irtoolkit.building.relic.words import GRAM, Words
+
+# Raised when the same texts give other quotations.
+FORMAT = 1
+# Words that the author of an article leaves out without and with an ellipsis, and puts in.
+_SKIPPED, _ELIDED, _ADDED = 6, 250, 12
+_ELLIPSIS = re.compile(r"\.\s?\.|\u2026|\*\s?\*|\[")
+# A sentence belongs to a quotation with so many of its words, or half of them.
+_ENOUGH = 4
+# Words between the end of a piece and the mark that ends the quotation.
+_NEAR = 3
+# The share of what is in marks that a quotation of few words has.
+_WHOLE = 0.8
+
+
+@dataclass(frozen=True)
+class Matching:
+    """What counts as a quotation.
+
+    Attributes:
+        ratio: the lowest QRatio of RapidFuzz between quotation and book, from 0 to 100.
+        run: characters of the longest substring in both, at least.
+        words: of a quotation that is all that is between two marks, or set off, at least.
+        unmarked: words of any other quotation, at least.
+        longest: sentences of a quotation, at most; longer ones are left out.
+    """
+
+    ratio: float = 80.0
+    run: int = 15
+    words: int = 5
+    unmarked: int = 8
+    longest: int = 5
+
+    def to_json(self) -> dict[str, Any]:
+        """The values by name."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Quotation:
+    """A quotation in a work of criticism.
+
+    Attributes:
+        book: the book that it is from.
+        start, length: its sentences in the book.
+        begin, end: where it is in the text of the document.
+        words: how many of the article's words agree.
+        ratio: the QRatio of quotation and book.
+        kind: "marks", "block", or "unmarked".
+        places: how many places of the books have it; 1 of a quotation that is clear.
+    """
+
+    book: str
+    start: int
+    length: int
+    begin: int
+    end: int
+    words: int
+    ratio: float
+    kind: str
+    places: int = 1
+
+
+@dataclass(frozen=True)
+class _Match:
+    """Pieces of one quotation, in order."""
+
+    book: ShelvedBook
+    parts: tuple[Piece, ...]
+
+    @property
+    def first(self) -> int:
+        return self.parts[0].first
+
+    @property
+    def last(self) -> int:
+        return self.parts[-1].last
+
+    @property
+    def words(self) -> int:
+        return sum(part.last - part.first for part in self.parts)
+
+
+def quotations(
+    document: Document, books: Iterable[ShelvedBook], matching: Matching
+) -> list[Quotation]:
+    """The quotations of some books in a document, in its order; none overlaps another.
+
+    Of two that overlap, the longer one is kept; where both are as long, because books or places in
+    a book agree, the first is kept, and `places` counts them.
+    """
+    text = Words.of(document.text)
+    settings = Settings(text, quoted_parts(document))
+    found: list[tuple[_Match, str, float]] = []
+    for book in books:
+        here = list(pieces(text, book, settings.of_word >= 0))
+        for match in _joined(here, text, document, book):
+            checked = _checked(match, text, settings, matching)
+            if checked is not None:
+                found.append((match, *checked))
+    made = (
+        _mapped(match, text, kind, ratio, places, settings)
+        for match, kind, ratio, places in _best(found)
+    )
+    return sorted(made, key=lambda quotation: quotation.begin)
+
+
+def _joined(
+    found: Sequence[Piece], text: Words, document: Document, book: ShelvedBook
+) -> Iterator[_Match]:
+    """Pieces of one quotation together: those that an ellipsis or an insertion parts."""
+    rest = sorted(set(found))
+    taken = bytearray(len(rest))
+    for number, piece in enumerate(rest):
+        if taken[number]:
+            continue
+        parts = [piece]
+        for other in range(number + 1, len(rest)):
+            last, more = parts[-1], rest[other]
+            if more.first > last.last + _ADDED:
+                break
+            if taken[other]:
+                continue
+            if more.last <= last.last and _agree(more, last):
+                taken[other] = True  # the same, found from another seed
+            elif _follows(last, more, text, document):
+                taken[other] = True
+                parts.append(_trimmed(more, last))
+        yield _Match(book, tuple(part for part in parts if part.first < part.last))
+
+
+def _agree(piece: Piece, whole: Piece) -> bool:
+    return piece.start >= whole.start and piece.stop <= whole.stop
+
+
+def _trimmed(piece: Piece, before: Piece) -> Piece:
+    """A piece without words that the piece before it has."""
+    return Piece(
+        max(piece.first, before.last), max(piece.last, before.last),
+        max(piece.start, before.stop), max(piece.stop, before.stop), piece.seeds,
+    )  # fmt: skip
+
+
+def _follows(before: Piece, after: Piece, text: Words, document: Document) -> bool:
+    """Whether a piece continues a quotation."""
+    added, skipped = after.first - before.last, after.start - before.stop
+    if not -GRAM <= added <= _ADDED or not -GRAM <= skipped <= _ELIDED:
+        return False
+    if after.stop <= before.stop:
+        return False
+    if skipped <= _SKIPPED:
+        return True
+    between = document.text[
+        text.ends[before.last - 1] : text.begins[min(after.first, len(text) - 1)]
+    ]
+    return _ELLIPSIS.search(between) is not None or skipped <= 2 * _SKIPPED + 2 * max(0, added)
+
+
+def _checked(
+    match: _Match,
+    text: Words,
+    settings: Settings,
+    matching: Matching,
+) -> tuple[str, float] | None:
+    """How a match is set, and its ratio; None where it is no quotation."""
+    from rapidfuzz import fuzz
+
+    part = settings.of(match.first, match.last)
+    if match.words < (matching.unmarked if part is None else matching.words):
+        return None
+    # A few words say little, unless they are all that is quoted.
+    whole = part is not None and match.words >= _WHOLE * (part.last - part.first)
+    if match.words < matching.unmarked and not whole:
+        return None
+    here = " ".join(text.between(part.first, part.last) for part in match.parts)
+    there = " ".join(match.book.between(part.start, part.stop) for part in match.parts)
+    ratio = float(fuzz.QRatio(here, there))
+    if ratio < matching.ratio or not shares_run(here, there, matching.run):
+        return None
+    return ("unmarked" if part is None else part.kind), ratio
+
+
+def shares_run(one: str, other: str, length: int) -> bool:
+    """Whether two texts have a common substring of so many characters."""
+    runs = {other[at : at + length] for at in range(len(other) - length + 1)}
+    return any(one[at : at + length] in runs for at in range(len(one) - length + 1))
+
+
+def _best(
+    found: Sequence[tuple[_Match, str, float]],
+) -> Iterator[tuple[_Match, str, float, int]]:
+    """Matches that do not overlap, the longest first, with the number of places that have each."""
+    taken: list[tuple[_Match, str, float, int]] = []
+    owner: dict[int, int] = {}
+    order = sorted(found, key=lambda one: (-one[0].words, -one[2], one[0].first))
+    for match, kind, ratio in order:
+        others = {owner[word] for word in range(match.first, match.last) if word in owner}
+        if not others:
+            owner.update(dict.fromkeys(range(match.first, match.last), len(taken)))
+            taken.append((match, kind, ratio, 1))
+            continue
+        for number in others:
+            known, said, score, places = taken[number]
+            if not _near(match, known) and match.words >= known.words - 1 and ratio >= score - 3:
+                taken[number] = (known, said, score, places + 1)
+    yield from taken
+
+
+def _near(one: _Match, other: _Match) -> bool:
+    """Whether two matches are at one place of a book."""
+    if one.book.name != other.book.name:
+        return False
+    return one.parts[0].start < other.parts[-1].stop and other.parts[0].start < one.parts[-1].stop
+
+
+def _mapped(
+    match: _Match,
+    text: Words,
+    kind: str,
+    ratio: float,
+    places: int,
+    settings: Settings,
+) -> Quotation:
+    """A match as whole sentences of its book, and as a part of the document."""
+    start, stop = _sentences(match)
+    begin, end = int(text.begins[match.first]), int(text.ends[match.last - 1])
+    part = settings.of(match.first, match.last)
+    if part is not None:
+        # Words at the ends that the author has changed belong to the quotation, too.
+        if 0 < match.first - part.first <= _NEAR:
+            begin = part.begin
+        if 0 < part.last - match.last <= _NEAR:
+            end = part.end
+    return Quotation(
+        match.book.name, start, stop - start, begin, end, match.words, round(ratio, 1), kind, places
+    )
+
+
+def _sentences(match: _Match) -> tuple[int, int]:
+    """The first sentence of a match and one past the last.
+
+    A sentence at an end counts with `_ENOUGH` words or half of its words.
+    """
+    sentence = match.book.sentence
+    held: dict[int, int] = {}
+    for part in match.parts:
+        for number in sentence[part.start : part.stop].tolist():
+            held[number] = held.get(number, 0) + 1
+    numbers = sorted(held)
+
+    def counts(number: int) -> bool:
+        first, end = np.searchsorted(sentence, np.array([number, number + 1], sentence.dtype))
+        return held[number] >= _ENOUGH or 2 * held[number] >= end - first
+
+    while len(numbers) > 1 and not counts(numbers[0]):
+        numbers.pop(0)
+    while len(numbers) > 1 and not counts(numbers[-1]):
+        numbers.pop()
+    return numbers[0], numbers[-1] + 1

@@ -1,0 +1,116 @@
+"""Windows of criticism: the sentences before and after a quotation, without what gives it away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from irtoolkit.base.sentences import split_sentences
+from irtoolkit.building.relic.marks import MARKS, Document
+from irtoolkit.building.relic.quotations import Quotation
+from irtoolkit.building.relic.words import Words
+
+# Raised when the same quotations give other windows.
+FORMAT = 1
+# Sentences on each side.
+CONTEXT = 4
+# Words in a row that a context may share with the quotation.
+_LEAK = 5
+_OPEN = re.compile(rf"[\s(\[{re.escape(MARKS)}]+$")
+_CLOSE = re.compile(
+    rf"^[\s)\]{re.escape(MARKS)}.,;:!?\u2026*]+(?=\s|$)|^[\s)\]{re.escape(MARKS)}]+"
+)
+
+
+@dataclass(frozen=True)
+class Window:
+    """A quotation with what is said before and after it.
+
+    Attributes:
+        quotation: as it was found.
+        left, right: at most `CONTEXT` sentences each.
+        leaks: runs of words of the quotation that were cut out of them.
+    """
+
+    quotation: Quotation
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+    leaks: int = 0
+
+
+def window(
+    document: Document, quotation: Quotation, sentences: Sequence[str], lang: str | None
+) -> Window:
+    """The window around a quotation.
+
+    Args:
+        document: the work of criticism.
+        quotation: one of its quotations.
+        sentences: those of the book that are quoted.
+        lang: the language of the work, as a code.
+    """
+    quoted = set(_runs(" ".join(sentences)))
+    quoted |= set(_runs(document.text[quotation.begin : quotation.end]))
+    sides, leaks = [], 0
+    for side in (-1, 1):
+        kept: list[str] = []
+        for sentence in _sentences(document, quotation, side, lang):
+            bare, cut = without(sentence, quoted)
+            leaks += cut
+            if re.search(r"\w", bare):
+                kept.append(bare)
+            if len(kept) == CONTEXT:
+                break
+        sides.append(tuple(kept[::side]))
+    return Window(quotation, sides[0], sides[1], leaks)
+
+
+def _runs(text: str) -> list[str]:
+    words = Words.of(text).line.split()
+    return [" ".join(words[at : at + _LEAK]) for at in range(len(words) - _LEAK + 1)]
+
+
+def without(sentence: str, quoted: set[str]) -> tuple[str, int]:
+    """A sentence without its runs of `_LEAK` words or more that are quoted, and their number."""
+    words = Words.of(sentence)
+    line = words.line.split()
+    leaking = np.zeros(len(line), bool)
+    for at in range(len(line) - _LEAK + 1):
+        if " ".join(line[at : at + _LEAK]) in quoted:
+            leaking[at : at + _LEAK] = True
+    if not leaking.any():
+        return sentence, 0
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], leaking.astype(np.int8), [0]])))
+    bare, at = [], 0
+    for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        bare.append(sentence[at : words.begins[first]])
+        at = int(words.ends[last - 1])
+    bare.append(sentence[at:])
+    text = " ".join(" ".join(bare).split())
+    # What is left of a sentence that was all quotation says nothing.
+    return ("" if (~leaking).sum() < 3 else text), len(edges) // 2
+
+
+def _sentences(document: Document, quotation: Quotation, side: int, lang: str | None) -> list[str]:
+    """The sentences on one side of a quotation, the nearest first; as many as a window may need."""
+    at = int(np.searchsorted(document.begins, quotation.begin, side="right")) - 1
+    if side > 0:
+        at = int(np.searchsorted(document.begins, quotation.end, side="left")) - 1
+    begin, paragraph = document.begins[at], document.paragraphs[at].text
+    if side < 0:
+        part = _OPEN.sub("", paragraph[: max(0, quotation.begin - begin)])
+    else:
+        part = _CLOSE.sub("", paragraph[max(0, quotation.end - begin) :])
+    found: list[str] = []
+    while True:
+        found += split_sentences(part, lang)[::side]
+        at += side
+        # A few more than needed: a sentence that is all leak is left out.
+        if len(found) >= 3 * CONTEXT or not 0 <= at < len(document.paragraphs):
+            return found
+        if document.paragraphs[at].heading:
+            return found
+        part = document.paragraphs[at].text

@@ -1,0 +1,108 @@
+"""A text as plain words: what is compared when a quotation is looked for in a book."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.ids import Ints
+
+Grams = NDArray[np.uint64]
+Characters = NDArray[np.uint32]
+# Words that a quotation must share with a book in one run for it to be looked for there.
+GRAM = 4
+_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of a text in small letters, without accents, apostrophes and punctuation.
+
+    Attributes:
+        line: the words, separated by single spaces.
+        begins, ends: (W,) where each word is in the text.
+        offsets: (W + 1,) where each word begins in `line`; the last is one past a space after it.
+        codes: (W,) a hash of each word.
+    """
+
+    line: str
+    begins: Ints
+    ends: Ints
+    offsets: Ints
+    codes: Grams
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+    @classmethod
+    def of(cls, text: str) -> Words:
+        """The words of a text."""
+        begins, ends, found = [], [], []
+        for match in _WORD.finditer(text):
+            word = plain(match[0])
+            if word:
+                begins.append(match.start())
+                ends.append(match.end())
+                found.append(word)
+        lengths = np.fromiter(map(len, found), np.int64, len(found))
+        offsets = np.concatenate([[0], np.cumsum(lengths + 1)])
+        codes = np.fromiter(map(_code, found), np.uint64, len(found))
+        return cls(
+            " ".join(found), np.array(begins, np.int64), np.array(ends, np.int64), offsets, codes
+        )
+
+    def grams(self) -> Grams:
+        """(W - GRAM + 1,) a hash of each run of `GRAM` words; empty where there are fewer words."""
+        return grams_of(self.codes)
+
+    def between(self, first: int, last: int) -> str:
+        """The words from `first` up to, but not including, `last`."""
+        return self.line[self.offsets[first] : max(self.offsets[first], self.offsets[last] - 1)]
+
+    def within(self, begin: int, end: int) -> tuple[int, int]:
+        """The words that lie in a part of the text: the first, and one past the last."""
+        first = int(np.searchsorted(self.begins, begin))
+        return first, max(first, int(np.searchsorted(self.ends, end, side="right")))
+
+    def characters(self) -> Characters:
+        """`line` as code points."""
+        return code_points(self.line)
+
+
+def code_points(line: str) -> Characters:
+    """A text as an array of code points."""
+    return np.frombuffer(line.encode("utf-32-le", errors="surrogatepass"), dtype=np.uint32)
+
+
+def grams_of(codes: Grams) -> Grams:
+    """A hash of each run of `GRAM` words, from the hashes of the words."""
+    count = len(codes) - GRAM + 1
+    if count <= 0:
+        return np.empty(0, np.uint64)
+    found = np.zeros(count, np.uint64)
+    with np.errstate(over="ignore"):
+        for at in range(GRAM):
+            found = (found * _FACTOR) ^ codes[at : at + count]
+            found ^= found >> np.uint64(29)
+    return found
+
+
+@lru_cache(maxsize=1 << 18)
+def plain(word: str) -> str:
+    """A word in small letters, without accents and apostrophes; empty where nothing is left."""
+    parts = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(c for c in parts if c.isalnum())
+
+
+@lru_cache(maxsize=1 << 18)
+def _code(word: str) -> int:
+    # Python's own hash differs from process to process.
+    digest = hashlib.blake2b(word.encode(errors="surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")

@@ -1,0 +1,83 @@
+"""Text files that a benchmark is built from: finding them, naming them, saying where they are from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.paths import StrPath, on_disk
+from irtoolkit.datasets.novels import slug
+
+SUFFIXES = (".txt", ".md")
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A file and the name it has in the benchmark, without white space."""
+
+    path: Path
+    name: str
+
+    def read(self) -> bytes:
+        """Its bytes.
+
+        Raises:
+            InputError: it cannot be read, or has none.
+        """
+        try:
+            data = self.path.read_bytes()
+        except OSError as error:
+            raise InputError(f"cannot read: {error.strerror or error}", file=self.path) from None
+        if not data.strip():
+            raise InputError("an empty file", file=self.path, remedy="remove it, or fill it")
+        return data
+
+
+def text_files(paths: Sequence[StrPath], what: str) -> list[TextFile]:
+    """The .txt and .md files of some paths, those of a folder and its folders in order of their names.
+
+    Args:
+        paths: files and folders.
+        what: what they are, for messages.
+
+    Raises:
+        InputError: no such file, no text file, or two files of one name.
+    """
+    found: list[Path] = []
+    for given in paths:
+        place = on_disk(given)
+        if place.is_dir():
+            inside = sorted(
+                p for p in place.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file()
+            )
+            if not inside:
+                raise InputError(f"no {what} in it: no .txt or .md file", file=given)
+            found += inside
+        elif place.is_file():
+            found.append(place)
+        else:
+            raise InputError("no such file or folder", file=given)
+    found = list(dict.fromkeys(found))
+    names = Counter(slug(path.stem) for path in found)
+    for path in found:
+        if names[slug(path.stem)] > 1:
+            other = next(p for p in found if p != path and slug(p.stem) == slug(path.stem))
+            raise InputError(
+                f"{what} of one name: {slug(path.stem)} is the name of {other}, too",
+                file=path,
+                remedy="rename one of the two files",
+            )
+    return [TextFile(path, slug(path.stem)) for path in found]
+
+
+def digest(*parts: bytes | str) -> str:
+    """A hash of some texts."""
+    made = hashlib.sha256()
+    for part in parts:
+        data = part.encode(errors="surrogatepass") if isinstance(part, str) else part
+        made.update(b"%d:" % len(data) + data)
+    return made.hexdigest()[:32]

@@ -1,0 +1,91 @@
+"""Build a benchmark in RELiC's form: quotations of books, masked out of the criticism that quotes them.
+
+Books and works of criticism are .txt and .md files, or folders of them. Criticism is cleaned of page
+numbers, running heads, footnotes and hyphens at line ends. Quotations are found by the runs of words
+that they share with a book, in quotation marks or not, with changed spelling, ellipses and
+insertions, and are mapped to whole sentences of the book. A window has up to four sentences on each
+side. No two splits share a book. The folder also gets quality.txt and quality.html, a report;
+windows.jsonl, which says where each window is from; and SOURCES.txt.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from irtoolkit.commands import note, output_folder
+from irtoolkit.commands._engines import add_engine
+from irtoolkit.commands._parsing import AtLeastOne
+
+HELP = "RELiC: quotations masked out of literary criticism"
+EXAMPLES = (
+    "irtoolkit build relic --books novels/ --criticism articles/ -o mine",
+    "irtoolkit build relic --books emma.txt shirley.txt --criticism essays/ -o mine --test emma",
+    "irtoolkit build relic --books novels/ --criticism articles/ -o mine --workers 2",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--books", nargs="+", required=True, metavar="PATH", help="files or folders"
+    )
+    parser.add_argument(
+        "--criticism", nargs="+", required=True, metavar="PATH", help="files or folders"
+    )
+    parser.add_argument(
+        "-o", "--output", type=output_folder, required=True, metavar="FOLDER",
+        help="folder of the benchmark; its ids begin with it",
+    )  # fmt: skip
+    parser.add_argument(
+        "--ratio", type=float, default=80.0, metavar="R",
+        help="lowest QRatio of a quotation and its book, from 0 to 100; default: 80",
+    )  # fmt: skip
+    parser.add_argument(
+        "--run", type=int, default=15, action=AtLeastOne, metavar="N",
+        help="least characters of the longest substring in both; default: 15",
+    )  # fmt: skip
+    parser.add_argument(
+        "--words", type=int, default=5, action=AtLeastOne, metavar="N",
+        help="least words of a quotation in marks or set off; default: 5",
+    )  # fmt: skip
+    parser.add_argument(
+        "--unmarked", type=int, default=8, action=AtLeastOne, metavar="N",
+        help="least words of a quotation without marks; default: 8",
+    )  # fmt: skip
+    parser.add_argument(
+        "--longest", type=int, default=5, action=AtLeastOne, metavar="N",
+        help="most sentences of a quotation; longer ones are left out; default: 5",
+    )  # fmt: skip
+    parser.add_argument(
+        "--clauses", action="store_true",
+        help="divide books at colons, semicolons and ellipses, too, as the paper does",
+    )  # fmt: skip
+    parser.add_argument("--val", nargs="+", default=[], metavar="BOOK", help="books of val")
+    parser.add_argument("--test", nargs="+", default=[], metavar="BOOK", help="books of test")
+    parser.add_argument(
+        "--hide-test", action="store_true",
+        help="leave the quotations out of test.json, as the release does; they are in test.qrels",
+    )  # fmt: skip
+    parser.add_argument(
+        "--replace", action="store_true", help="replace a benchmark of other texts or settings"
+    )
+    add_engine(parser)
+
+
+def execute(args: argparse.Namespace) -> None:
+    from irtoolkit.base.errors import InputError
+    from irtoolkit.building.relic.build import Recipe, build_relic
+    from irtoolkit.building.relic.quality import as_text, quality
+    from irtoolkit.building.relic.quotations import Matching
+
+    if not 0 <= args.ratio <= 100:
+        raise InputError(f"--ratio {args.ratio:g} is not between 0 and 100")
+    matching = Matching(args.ratio, args.run, args.words, args.unmarked, args.longest)
+    recipe = Recipe(matching, args.clauses, tuple(args.val), tuple(args.test), args.hide_test)
+    made = build_relic(args.books, args.criticism, args.output, recipe, replace=args.replace)
+    for line in made.notes():
+        note(line)
+    if made.continued:
+        note(f"{made.continued} of {len(made.articles)} works were done before")
+    print("\n".join(as_text(quality(made), sample=False)))
+    ids = ", ".join(f"{args.output}/{split}" for split in made.splits)
+    note(f"{len(made.windows):,} windows: {ids}")

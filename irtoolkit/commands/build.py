@@ -1,0 +1,38 @@
+"""Build a benchmark from texts of your own, in the form of a published one.
+
+BENCHMARK says in which form; irtoolkit build BENCHMARK --help shows what it takes. The result is a
+folder whose datasets every command takes: with -o mine, the dataset mine/val is used as relic/val is.
+A build that was interrupted continues when the same command is given again.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from irtoolkit.commands import _builds
+
+HELP = "build a benchmark from your own texts"
+EXAMPLES = (
+    "irtoolkit build relic --books novels/ --criticism articles/ -o mine",
+    "irtoolkit build relic --books novels/ --criticism articles/ -o mine --clauses",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    from irtoolkit.base.discovery import modules
+
+    subparsers = parser.add_subparsers(title="benchmarks", metavar="BENCHMARK", required=True)
+    for module in modules(_builds):
+        sub = subparsers.add_parser(
+            module.__name__.rpartition(".")[2],
+            help=module.HELP,
+            description=module.__doc__,
+            epilog="examples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.configure(sub)
+        sub.set_defaults(build=module.execute)
+
+
+def execute(args: argparse.Namespace) -> None:
+    args.build(args)

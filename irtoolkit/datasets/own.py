@@ -1,0 +1,105 @@
+"""Benchmarks in folders of one's own, as `irtoolkit build` makes them.
+
+Such a folder has the files of a release and `benchmark.json`, which says whose form they have:
+
+    {"benchmark": "relic", "format": 1, "splits": ["train", "val", "test"], "hidden": []}
+
+The ids of its datasets are those of the published benchmark with the folder in place of the name:
+`mine/val` is like `relic/val`, and `mine/val/1-1` like `relic/val/1-1`. A benchmark takes part with
+a function `own(place)` in its module, which returns the dataset or None.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.paths import is_url, on_disk
+
+ABOUT = "benchmark.json"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class OwnPlace:
+    """A dataset of such a folder.
+
+    Attributes:
+        given: the folder as the id has it.
+        folder: the folder on this machine.
+        parts: what follows the folder in the id.
+        about: what its `benchmark.json` says.
+    """
+
+    given: str
+    folder: Path
+    parts: tuple[str, ...]
+    about: dict[str, Any]
+
+    @property
+    def benchmark(self) -> str:
+        """The benchmark whose form it has."""
+        return str(self.about["benchmark"])
+
+
+def own_place(dataset_id: str) -> OwnPlace | None:
+    """The folder and the rest of an id; None where no folder in it is a benchmark.
+
+    Raises:
+        InputError: its `benchmark.json` is damaged or of a newer version.
+    """
+    if is_url(dataset_id) or not dataset_id:
+        return None
+    words = dataset_id.split("/")
+    for end in range(len(words), 0, -1):
+        given = "/".join(words[:end])
+        place = on_disk(given or "/")
+        if (place / ABOUT).is_file():
+            return OwnPlace(given, place, tuple(words[end:]), _about(place / ABOUT))
+    return None
+
+
+def _about(path: Path) -> dict[str, Any]:
+    from irtoolkit.datasets.strictjson import read_json_file
+
+    about = read_json_file(path)
+    known = isinstance(about, dict) and isinstance(about.get("benchmark"), str)
+    if not known or not isinstance(about.get("format"), int):
+        raise InputError("not a benchmark's description", file=path, remedy="build it again")
+    if about["format"] > FORMAT:
+        raise InputError("written by a newer irtoolkit", file=path, remedy="update irtoolkit")
+    return dict(about)
+
+
+def own_dataset(dataset_id: str) -> Any:
+    """The ir_datasets dataset of an id with a folder; None where it names no such folder.
+
+    Raises:
+        InputError: the folder has no such dataset; or see `own_place`.
+    """
+    place = own_place(dataset_id)
+    if place is None:
+        return None
+    name = place.benchmark
+    module = None
+    if name.isidentifier():
+        with contextlib.suppress(ModuleNotFoundError):
+            module = importlib.import_module(f"irtoolkit.datasets.{name}")
+    if module is None or not hasattr(module, "own"):
+        raise InputError(f"no benchmark {name!r} is known", file=place.folder / ABOUT)
+    made = module.own(place)
+    if made is None:
+        splits = [f"{place.given}/{split}" for split in place.about.get("splits", ())]
+        said = PurePath(*place.parts).as_posix() if place.parts else "a split"
+        raise InputError(
+            f"{place.given} has no dataset {said}" if place.parts else "a benchmark with splits",
+            file=None if place.parts else place.given,
+            remedy=f"it has {', '.join(splits)}"
+            if place.parts
+            else f"name one: {', '.join(splits)}",
+        )
+    return made
