@@ -19,6 +19,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.hooks import after_import
 
 if TYPE_CHECKING:
+    from irtoolkit.analyses.analyse import analyse as analyse
     from irtoolkit.api import compare as compare
     from irtoolkit.api import evaluate as evaluate
     from irtoolkit.api import export as export
@@ -63,6 +64,7 @@ _FRONT = {
         ),
         "irtoolkit.api",
     ),
+    "analyse": "irtoolkit.analyses.analyse",
     "Dataset": "irtoolkit.datasets.dataset",
     "Index": "irtoolkit.ranking.index",
     "engine": "irtoolkit.engines.choose",

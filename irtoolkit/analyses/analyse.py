@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from irtoolkit.analyses.base import Analysis, Findings, Given
+from irtoolkit.analyses.catalogue import find_analysis
+from irtoolkit.analyses.result import AnalysisResult
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.paths import shown
@@ -17,50 +19,44 @@ from irtoolkit.experiments.rendering import SAMPLE_NOTE
 from irtoolkit.runs import Run
 
 
-@dataclass(frozen=True)
-class AnalysisResult:
-    """What came of an analysis.
-
-    Attributes:
-        analysis: the analysis with its settings.
-        datasets: ids of the datasets that were analysed.
-        findings: the figures, with those of the paper where the data are the paper's.
-        systems: names of the systems whose rankings were analysed.
-        other: how the data differ from the paper's; None where they do not.
-    """
-
-    analysis: Analysis
-    datasets: tuple[str, ...]
-    findings: Findings
-    systems: tuple[str, ...] = ()
-    other: str | None = None
-
-
 def analyse(
-    analysis: Analysis,
-    datasets: Sequence[Dataset | str] = (),
+    analysis: Analysis | str,
+    datasets: Dataset | str | Sequence[Dataset | str] = (),
     runs: Sequence[StrPath] | Mapping[str, Run] = (),
     *,
     sample: bool = False,
     system: str | None = None,
     sheets: Sequence[StrPath] = (),
     sheet: StrPath | None = None,
+    **settings: Any,
 ) -> AnalysisResult:
-    """Does an analysis.
+    """Makes an analysis of one of the papers again.
 
     Args:
-        analysis: the analysis with its settings.
-        datasets: what to analyse; by default the paper's data.
+        analysis: its name, such as "csfcube-agreement"; `irtoolkit analyse --list` lists them.
+        datasets: what to analyse, one dataset or several; by default the paper's data.
         runs: files of rankings of the first dataset, or name to ranking. Where an analysis needs
             one and there is none, it ranks with `system`.
         sample: whether to take the invented sample in place of the paper's data.
         system: the system to rank with; by default the analysis' own.
         sheets: files that people have filled in.
         sheet: a file to write for people to fill in.
+        settings: the analysis' own, such as missing="drop".
+
+    Returns:
+        The figures, which a notebook shows as tables; where the data are the paper's, with its
+        figures.
 
     Raises:
-        InputError: no such dataset, run or system; or the data lack what the analysis needs.
+        InputError: no such analysis, setting, dataset, run or system; or the data lack what the
+            analysis needs.
     """
+    if isinstance(analysis, str):
+        analysis = find_analysis(analysis).with_settings(settings)
+    elif settings:
+        raise InputError("settings for an analysis that is made already", remedy="name it instead")
+    if isinstance(datasets, Dataset | str):
+        datasets = [datasets]
     found = _datasets(analysis, datasets, sample)
     if not analysis.people and (sheets or sheet is not None):
         raise InputError(
@@ -162,27 +158,3 @@ def _difference(analysis: Analysis, datasets: Sequence[Dataset]) -> str | None:
 
 def _judgments(dataset: Dataset) -> int:
     return len(dataset.qrels)
-
-
-def as_json(result: AnalysisResult) -> dict[str, Any]:
-    """The result as plain data, with every digit."""
-    tables = []
-    for table in result.findings.tables:
-        rows = []
-        for row in table.rows:
-            one: dict[str, Any] = dict(zip(table.names, row.names, strict=True))
-            heads = [column.name for column in table.columns]
-            if row.values:
-                one["measured"] = dict(zip(heads, row.values, strict=True))
-            if row.reported:
-                one["reported"] = dict(zip(heads, row.reported, strict=True))
-            rows.append(one)
-        tables.append({"name": table.name, "title": table.title, "rows": rows})
-    return {
-        "analysis": result.analysis.name,
-        "title": result.analysis.title,
-        "datasets": list(result.datasets),
-        "systems": list(result.systems),
-        "tables": tables,
-        "notes": [*result.findings.notes, *([result.other] if result.other else [])],
-    }

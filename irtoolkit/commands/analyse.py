@@ -4,8 +4,8 @@ An analysis is a table or a figure about data, rankings, or what people judged: 
 DATASET is by default what the paper analysed; --sample takes the invented sample. Any dataset of the
 same form can be analysed. Where an analysis is about rankings, RUN is a file that `irtoolkit retrieve`
 wrote, and without one the analysis ranks with its own system, or with --system. Where the data are
-the paper's, its figures are shown below the measured ones. With -o each table is written as CSV and
-each figure as SVG. Where people judge, --sheet writes a sheet for them, and --sheets reads what they
+the paper's, its figures are shown below the measured ones. With -o each table is written as CSV,
+each figure as SVG, and a page with both. Where people judge, --sheet writes a sheet for them, and --sheets reads what they
 filled in.
 """
 
@@ -25,8 +25,8 @@ from irtoolkit.commands import (
 )
 
 if TYPE_CHECKING:
-    from irtoolkit.analyses.analyse import AnalysisResult
     from irtoolkit.analyses.base import Analysis
+    from irtoolkit.analyses.result import AnalysisResult
 
 HELP = "make an analysis of one of the papers again"
 EXAMPLES = (
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--system", metavar="S", help="system to rank with where no RUN is given")
     parser.add_argument(
         "-o", "--output", metavar="FOLDER", type=output_folder,
-        help="write tables as CSV and figures as SVG to FOLDER",
+        help="write tables as CSV, figures as SVG and a page with both to FOLDER",
     )  # fmt: skip
     parser.add_argument(
         "--sheet", metavar="FILE", type=output_file, help="write a sheet for people to fill in"
@@ -87,7 +87,7 @@ def execute(args: argparse.Namespace) -> None:
         note(f"{args.sheet}: a sheet to fill in; --sheets reads it")
     _print(result, args.format)
     if args.output is not None:
-        from irtoolkit.analyses.rendering import write_files
+        from irtoolkit.analyses.files import write_files
 
         for path in write_files(result, Path(args.output)):
             note(str(path))
@@ -120,8 +120,8 @@ def _subject(one: type[Analysis]) -> str:
 
 
 def _print(result: AnalysisResult, form: str) -> None:
-    from irtoolkit.analyses.analyse import as_json
-    from irtoolkit.analyses.rendering import as_latex, as_tables, closing_lines, csv_table
+    from irtoolkit.analyses.files import csv_table
+    from irtoolkit.analyses.result import as_json, as_latex, as_tables, closing_lines
     from irtoolkit.base.tables import terminal_width
     from irtoolkit.base.textwidth import wrap
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from irtoolkit.analyses.analyse import AnalysisResult, analyse
+from irtoolkit.analyses.analyse import analyse
 from irtoolkit.analyses.csfcube_agreement import BEFORE, CSFCubeAgreement, judged
 from irtoolkit.analyses.csfcube_citations import CSFCubeCitations
 from irtoolkit.analyses.csfcube_facets import CSFCubeFacets
+from irtoolkit.analyses.result import AnalysisResult
 from irtoolkit.datasets.dataset import Dataset
 
 

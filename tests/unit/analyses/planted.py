@@ -8,8 +8,9 @@ from typing import Any
 import ir_datasets
 from ir_datasets.formats import BaseQrels
 
-from irtoolkit.analyses.analyse import AnalysisResult, analyse
+from irtoolkit.analyses.analyse import analyse
 from irtoolkit.analyses.base import Analysis
+from irtoolkit.analyses.result import AnalysisResult
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.runs import Run
 from tests.datasets import Queries

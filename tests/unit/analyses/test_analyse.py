@@ -12,7 +12,8 @@ from typing import ClassVar
 
 import pytest
 
-from irtoolkit.analyses.analyse import AnalysisResult, analyse, as_json
+import irtoolkit as ir
+from irtoolkit.analyses.analyse import analyse
 from irtoolkit.analyses.base import (
     Analysis,
     Column,
@@ -23,7 +24,9 @@ from irtoolkit.analyses.base import (
     Printed,
 )
 from irtoolkit.analyses.catalogue import analyses, find_analysis
-from irtoolkit.analyses.rendering import as_latex, as_tables, closing_lines, csv_table, write_files
+from irtoolkit.analyses.files import csv_table, write_files
+from irtoolkit.analyses.result import AnalysisResult, as_json, as_latex, as_tables, closing_lines
+from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
 from tests.conftest import Answer
 from tests.datasets import register
@@ -105,11 +108,24 @@ def test_files_hold_every_table_and_chart(tmp_path: Path) -> None:
     found = analyse(find_analysis("csfcube-facets")(), ["csfcube/sample"])
     written = write_files(found, tmp_path)
     assert [path.name for path in written] == [
-        "csfcube-facets-grades.csv", "csfcube-facets-grades.svg",
+        "csfcube-facets-grades.csv", "csfcube-facets-grades.svg", "csfcube-facets.html",
     ]  # fmt: skip
     assert "<svg" in written[1].read_text("utf-8")
+    page = written[2].read_text("utf-8")
+    assert "<img alt=" in page
+    assert 'src="http' not in page
     first = written[1].read_bytes()
     assert write_files(found, tmp_path)[1].read_bytes() == first
+
+
+def test_an_analysis_by_name_in_python() -> None:
+    found = ir.analyse("csfcube-agreement", "csfcube/sample", missing="drop")
+    assert "left out with their candidates" in str(found)
+    assert "<table" in found._repr_html_()
+    with pytest.raises(InputError, match="has no setting .nope."):
+        ir.analyse("csfcube-agreement", "csfcube/sample", nope=1)
+    with pytest.raises(InputError, match="made already"):
+        analyse(find_analysis("csfcube-agreement")(), missing="drop")
 
 
 # -- the command ------------------------------------------------------------------------------

@@ -1,13 +1,13 @@
-"""The result of an analysis as tables of text, and as files."""
+"""The result of an analysis, as tables, as text, as LaTeX and as plain data."""
 
 from __future__ import annotations
 
 import math
-from pathlib import Path
+from dataclasses import dataclass
+from html import escape
+from typing import Any
 
-from irtoolkit.analyses.analyse import AnalysisResult
-from irtoolkit.analyses.base import Column, FigureRow, FigureTable
-from irtoolkit.base.files import atomic_text
+from irtoolkit.analyses.base import Analysis, Column, FigureRow, FigureTable, Findings
 from irtoolkit.base.tables import TableCell, TextTable
 
 MARK = "≠"
@@ -17,6 +17,33 @@ LEGEND = (
     f"reported: the paper's figures; {MARK} one that is not measured again to the printed digit."
     " same: how many are."
 )
+
+
+@dataclass(frozen=True)
+class AnalysisResult:
+    """What came of an analysis.
+
+    Attributes:
+        analysis: the analysis with its settings.
+        datasets: ids of the datasets that were analysed.
+        findings: the figures, with those of the paper where the data are the paper's.
+        systems: names of the systems whose rankings were analysed.
+        other: how the data differ from the paper's; None where they do not.
+    """
+
+    analysis: Analysis
+    datasets: tuple[str, ...]
+    findings: Findings
+    systems: tuple[str, ...] = ()
+    other: str | None = None
+
+    def __str__(self) -> str:
+        tables = "\n\n".join(table.to_text() for table in as_tables(self))
+        return "\n".join([*([tables] if tables else []), *closing_lines(self)])
+
+    def _repr_html_(self) -> str:
+        lines = "".join(f"<p>{escape(line)}</p>\n" for line in closing_lines(self))
+        return "\n".join([*(table.to_html() for table in as_tables(self)), lines])
 
 
 def as_tables(result: AnalysisResult) -> list[TextTable]:
@@ -107,35 +134,25 @@ def _same(row: FigureRow, columns: tuple[Column, ...]) -> str:
     return f"{equal}/{len(pairs)}" if pairs else ""
 
 
-def csv_table(table: FigureTable) -> TextTable:
-    """A table for CSV, every digit kept: a line for what was measured, and one for the paper."""
-    headers = [*table.names, "figures", *(column.name for column in table.columns)]
-    rows: list[list[TableCell]] = []
-    for row in table.rows:
-        if row.values:
-            rows.append([*row.names, "measured", *row.values])
-        if row.reported:
-            rows.append([*row.names, "reported", *row.reported])
-    return TextTable(headers, rows, table.title)
-
-
-def write_files(result: AnalysisResult, folder: Path) -> list[Path]:
-    """Writes each table as CSV and each chart as SVG.
-
-    Raises:
-        InputError: the folder cannot be written, or matplotlib is not installed.
-    """
-    written = []
+def as_json(result: AnalysisResult) -> dict[str, Any]:
+    """The result as plain data, with every digit."""
+    tables = []
     for table in result.findings.tables:
-        path = folder / f"{result.analysis.name}-{table.name}.csv"
-        with atomic_text(path) as out:
-            out.write(csv_table(table).render("csv") + "\n")
-        written.append(path)
-    if result.findings.charts:
-        from irtoolkit.analyses.drawing import draw
-
-        written += [
-            draw(chart, folder / f"{result.analysis.name}-{chart.name}.svg")
-            for chart in result.findings.charts
-        ]
-    return written
+        rows = []
+        for row in table.rows:
+            one: dict[str, Any] = dict(zip(table.names, row.names, strict=True))
+            heads = [column.name for column in table.columns]
+            if row.values:
+                one["measured"] = dict(zip(heads, row.values, strict=True))
+            if row.reported:
+                one["reported"] = dict(zip(heads, row.reported, strict=True))
+            rows.append(one)
+        tables.append({"name": table.name, "title": table.title, "rows": rows})
+    return {
+        "analysis": result.analysis.name,
+        "title": result.analysis.title,
+        "datasets": list(result.datasets),
+        "systems": list(result.systems),
+        "tables": tables,
+        "notes": [*result.findings.notes, *([result.other] if result.other else [])],
+    }

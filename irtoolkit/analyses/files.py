@@ -1,0 +1,77 @@
+"""The result of an analysis as files: tables as CSV, charts as SVG, and a page with both."""
+
+from __future__ import annotations
+
+import base64
+from html import escape
+from pathlib import Path
+
+from irtoolkit.analyses.base import FigureTable
+from irtoolkit.analyses.result import AnalysisResult
+from irtoolkit.base.files import atomic_text
+from irtoolkit.base.tables import TableCell, TextTable
+from irtoolkit.reports.palette import style
+
+_STYLE = """
+body{max-width:60rem;margin:2rem auto;padding:0 1rem;font:1rem/1.5 system-ui,sans-serif;
+background:var(--ground);color:var(--text)}
+h1{font-size:1.4rem}
+table{border-collapse:collapse;margin:1rem 0}
+th,td{border:1px solid var(--line);padding:.2rem .6rem;vertical-align:top}
+img{max-width:100%;background:#fff;margin:1rem 0}
+"""
+
+
+def csv_table(table: FigureTable) -> TextTable:
+    """A table for CSV, every digit kept: a line for what was measured, and one for the paper."""
+    headers = [*table.names, "figures", *(column.name for column in table.columns)]
+    rows: list[list[TableCell]] = []
+    for row in table.rows:
+        if row.values:
+            rows.append([*row.names, "measured", *row.values])
+        if row.reported:
+            rows.append([*row.names, "reported", *row.reported])
+    return TextTable(headers, rows, table.title)
+
+
+def write_files(result: AnalysisResult, folder: Path) -> list[Path]:
+    """Writes each table as CSV, each chart as SVG, and one page with all of them.
+
+    Raises:
+        InputError: the folder cannot be written, or matplotlib is not installed.
+    """
+    name, written = result.analysis.name, []
+    for table in result.findings.tables:
+        path = folder / f"{name}-{table.name}.csv"
+        with atomic_text(path) as out:
+            out.write(csv_table(table).render("csv") + "\n")
+        written.append(path)
+    drawn = []
+    if result.findings.charts:
+        from irtoolkit.analyses.drawing import draw
+
+        drawn = [
+            draw(chart, folder / f"{name}-{chart.name}.svg") for chart in result.findings.charts
+        ]
+    if not (written or drawn):
+        return []
+    page = folder / f"{name}.html"
+    with atomic_text(page) as out:
+        out.write(_page(result, drawn))
+    return [*written, *drawn, page]
+
+
+def _page(result: AnalysisResult, drawn: list[Path]) -> str:
+    """One HTML page that holds everything it shows."""
+    title = escape(result.analysis.title)
+    images = "\n".join(
+        f'<img alt="Chart of the figures in the tables: {escape(path.stem)}"'
+        f' src="data:image/svg+xml;base64,{base64.b64encode(path.read_bytes()).decode()}">'
+        for path in drawn
+    )
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>{style()}{_STYLE}</style>\n</head>\n<body>\n"
+        f"<h1>{title}</h1>\n{result._repr_html_()}\n{images}\n</body>\n</html>\n"
+    )
