@@ -87,7 +87,12 @@ def _datasets(
         raise InputError(
             "--sample beside a dataset", remedy="leave one out; a sample's id has /sample in it"
         )
-    ids: Sequence[Dataset | str] = datasets or [
+    if len(datasets) > 1 and not analysis.several:
+        raise InputError(
+            f"{len(datasets)} datasets for the analysis {analysis.name}",
+            remedy="it takes one at a time; a file of a ranking that is not there reads as a dataset",
+        )
+    ids: Sequence[Dataset | str] = list(dict.fromkeys(datasets)) or [
         str(DatasetId.parse(name).in_sample()) if sample else name for name in analysis.datasets
     ]
     return tuple(one if isinstance(one, Dataset) else Dataset.load(one) for one in ids)

@@ -141,6 +141,7 @@ class Analysis:
         name: what the command calls it: the benchmark and a word, such as csfcube-agreement.
         title: the paper, where in it the analysis is, and what it shows.
         datasets: ids of the datasets that the paper analysed.
+        several: whether several datasets are analysed together.
         reported: name of a table to the figures that the paper prints in it.
         remarks: what is to be said of the paper's figures, shown with them.
         judgments: the number of judgments in the paper's data, where the dataset does not tell
@@ -154,6 +155,7 @@ class Analysis:
     name: ClassVar[str]
     title: ClassVar[str]
     datasets: ClassVar[tuple[str, ...]]
+    several: ClassVar[bool] = False
     reported: ClassVar[Mapping[str, Printed]] = {}
     remarks: ClassVar[tuple[str, ...]] = ()
     judgments: ClassVar[int | None] = None

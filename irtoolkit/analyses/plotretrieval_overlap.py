@@ -42,6 +42,7 @@ class PlotOverlap(Analysis):
     name: ClassVar[str] = "plotretrieval-overlap"
     title: ClassVar[str] = "PlotRetrieval, Table 2: words of a query that relevant documents have"
     datasets: ClassVar[tuple[str, ...]] = ("plotretrieval/test",)
+    several: ClassVar[bool] = True
     reported: ClassVar[Mapping[str, Printed]] = {"overlap": _printed()}
 
     words: Literal["auto", "nltk", "sklearn"] = "auto"

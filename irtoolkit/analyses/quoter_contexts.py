@@ -34,6 +34,7 @@ class QuoterContexts(Analysis):
     datasets: ClassVar[tuple[str, ...]] = tuple(
         f"quoter/{lang}/{split}" for lang in FILES for split in SPLITS
     )
+    several: ClassVar[bool] = True
     reported: ClassVar[Mapping[str, Printed]] = {
         "quotes": {
             ("quoter/en",): (6108, 2994, 1456, 1233, 257, 168),

@@ -37,6 +37,7 @@ class RelicPrompts(Analysis):
     name: ClassVar[str] = "relic-prompts"
     title: ClassVar[str] = "RELiC, Table 5: passages of a book for a prompt written by hand"
     datasets: ClassVar[tuple[str, ...]] = ("relic/train", "relic/test")
+    several: ClassVar[bool] = True
     system: ClassVar[str] = "bm25"
     prompted: ClassVar[bool] = True
 

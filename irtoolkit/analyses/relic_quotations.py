@@ -36,6 +36,7 @@ class RelicQuotations(Analysis):
     name: ClassVar[str] = "relic-quotations"
     title: ClassVar[str] = "RELiC, App. A.3 and Figure 2: how much is quoted, and in what lengths"
     datasets: ClassVar[tuple[str, ...]] = ("relic/train", "relic/val")
+    several: ClassVar[bool] = True
     reported: ClassVar[Mapping[str, Printed]] = {
         "books": {(EACH,): (673, None, 12.58, None), ("most",): (None, None, None, 49)}
     }

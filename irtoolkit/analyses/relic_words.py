@@ -49,6 +49,7 @@ class RelicWords(Analysis):
     name: ClassVar[str] = "relic-words"
     title: ClassVar[str] = "RELiC, Table A10: words of queries and documents, beside BEIR"
     datasets: ClassVar[tuple[str, ...]] = ("relic/val",)
+    several: ClassVar[bool] = True
     reported: ClassVar[Mapping[str, Printed]] = {
         "words": {
             **{(name,): figures for name, figures in _BEIR.items()},

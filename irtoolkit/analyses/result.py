@@ -90,13 +90,15 @@ def _text_table(table: FigureTable, result: AnalysisResult) -> TextTable:
             names = [""] * len(row.names) if row.values else list(row.names)
             ends = [""] if compared else []
             rows.append([*names, "reported", *_reported(row, table.columns), *ends])
-    title = f"{table.title} ({_about(result)})"
+    title = f"{table.title} ({_about(table, result)})"
     return TextTable([*headers, *(["same"] if compared else [])], rows, title)
 
 
-def _about(result: AnalysisResult) -> str:
-    """What was analysed, in short."""
-    ids, systems = result.datasets, result.systems
+def _about(table: FigureTable, result: AnalysisResult) -> str:
+    """What was analysed, in short; a system only where the table does not name it."""
+    ids = result.datasets
+    told = " ".join([table.title, *(name for row in table.rows for name in row.names)])
+    systems = [name for name in result.systems if name not in told]
     named = " ".join(ids) if len(ids) < 4 else f"{ids[0]} and {len(ids) - 1} others"
     return ", ".join([named, " and ".join(systems)] if systems else [named])
 

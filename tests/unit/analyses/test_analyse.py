@@ -166,7 +166,10 @@ def test_the_list_names_every_analysis(irtoolkit: Callable[..., Answer]) -> None
         (["csfcube-agreement", "--sample", "--sheets", "x"], "has no sheet"),
         (["csfcube-agreement", "relic/sample/val"], "no ratings of two annotators"),
         (["csfcube-queries", "--sample", "gone.run"], "--sample beside a dataset"),
-        (["csfcube-queries", "csfcube/sample", "gone.run"], "there is no file of this name"),
+        (["csfcube-queries", "csfcube/sample", "gone.run"], "is not there reads as a dataset"),
+        (["csfcube-queries", "gone.run"], "there is no file of this name"),
+        (["relic-quotations", "relic/sample/val", "gone"], "no dataset 'gone'"),
+        (["quoter-suitability", "--sample", "--sheets", "gone.csv"], "gone.csv"),
         (["csfcube-queries", "--sample", "--measure", "nDCGq"], "nDCGq"),
     ],
 )
