@@ -72,12 +72,17 @@ def analyse(
     findings = analysis.find(given)
     other = _difference(analysis, found)
     if other is None:
-        tables = tuple(
-            table.with_reported(analysis.reported.get(table.name, {})) for table in findings.tables
-        )
-        findings = Findings(tables, findings.charts, (*findings.notes, *analysis.remarks))
+        findings = _beside(analysis, findings)
     ids = tuple(one.id for one in found)
     return AnalysisResult(analysis, ids, findings, tuple(given.runs), other)
+
+
+def _beside(analysis: Analysis, findings: Findings) -> Findings:
+    """The findings with the paper's figures and what is to be said of them."""
+    tables = tuple(
+        table.with_reported(analysis.reported.get(table.name, {})) for table in findings.tables
+    )
+    return Findings(tables, findings.charts, (*findings.notes, *analysis.remarks))
 
 
 def _datasets(

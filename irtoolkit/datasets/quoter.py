@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -74,6 +75,14 @@ REPORTED = {
 # Bands of how often a quote is in train. The paper does not print the bounds of Figure 2; 0 is for
 # quotes that train lacks.
 BANDS = (0, 1, 5, 10, 20, 50, 100, 150)
+
+
+def band_names() -> list[str]:
+    """The names of the bands, in order."""
+    inner = [str(a) if b == a + 1 else f"{a}-{b - 1}" for a, b in pairwise(BANDS)]
+    return [f"{name} in train" for name in (*inner, f"{BANDS[-1]}+")]
+
+
 ContextSide = Literal["left", "right"]
 
 
@@ -158,11 +167,8 @@ class QuoterRelease:
         """The queries of a split by how often their quote is in train (§6.5, Figure 2)."""
         seen = Counter(self.golds[number] for number in self.part("train"))
         parts: dict[str, list[str]] = {}
-        for low, high in zip(BANDS, (*BANDS[1:], None), strict=True):
-            name = (
-                f"{low}+" if high is None else str(low) if high == low + 1 else f"{low}-{high - 1}"
-            )
-            parts[f"{name} in train"] = [
+        for name, low, high in zip(band_names(), BANDS, (*BANDS[1:], None), strict=True):
+            parts[name] = [
                 self.query_id(number)
                 for number in self.part(split)
                 if low <= seen[self.golds[number]]

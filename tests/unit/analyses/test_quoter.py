@@ -54,10 +54,12 @@ def test_results_by_how_often_train_has_the_quote(release: Path) -> None:
         query: {gold: 2.0 if gold == "en-q2" else 0.5, "en-q4": 1.0}
         for query, (gold,) in golds.items()
     }
-    found = rows_of(analyse(QuoterFrequency(), [data], {"mine": Run.of(rows)}), "frequency")
-    assert found["mine", "20-49 in train"] == (12, 1, 1.0, 1.0)
-    contexts, quotes, rr, ndcg = found["mine", "0 in train"]
-    assert (contexts, quotes, rr) == (8, 1, 0.5)
+    result = analyse(QuoterFrequency(), [data], {"mine": Run.of(rows)})
+    counts, found = rows_of(result, "quotes"), rows_of(result, "frequency")
+    assert counts == {("0 in train",): (8, 1), ("20-49 in train",): (12, 1)}
+    assert found["mine", "20-49 in train"] == (1.0, 1.0)
+    rr, ndcg = found["mine", "0 in train"]
+    assert rr == 0.5
     assert ndcg == pytest.approx(1 / math.log2(3))
 
 

@@ -76,7 +76,7 @@ def test_types_of_quotations_are_counted(irtoolkit: Callable[..., Answer], tmp_p
     (table,) = json.loads(said.out)["tables"]
     # The third has one vote each, the fourth one vote.
     assert {row["label"]: row["measured"]["examples"] for row in table["rows"]} == {
-        "claim": 2, "paraphrase": 1, "other": 0,
+        "claim": 2, "paraphrase": 1, "other": 0, "damaged": 0,
     }  # fmt: skip
     assert "of 4 examples" not in said.out
     assert "of 1 examples no label" in said.out
