@@ -12,13 +12,22 @@ from irtoolkit.base.paths import StrPath, on_disk
 def no_such_file(path: StrPath) -> InputError:
     """The error for a path without a file; its remedy names the one in the folder that is most like it."""
     place = on_disk(path)
-    near = nearest(place.name, _names(place.parent), 1)
-    remedy = f"did you mean {place.with_name(near[0])}?" if near else None
-    return InputError("no such file", file=path, remedy=remedy)
+    near = _most_alike(place)
+    return InputError("no such file", file=path, remedy=f"did you mean {near}?" if near else None)
 
 
-def _names(folder: Path) -> list[str]:
+def _most_alike(place: Path) -> Path | None:
+    """The file whose name before its suffix is most like that of a path; a same suffix comes first."""
+    others = _files(place.parent)
+    for known in ([one for one in others if one.suffix == place.suffix], others):
+        by_stem = {one.stem: one for one in known}
+        for stem in nearest(place.stem, by_stem, 1):
+            return by_stem[stem]
+    return None
+
+
+def _files(folder: Path) -> list[Path]:
     try:
-        return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+        return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     except OSError:
         return []

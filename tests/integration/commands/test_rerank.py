@@ -327,7 +327,7 @@ def test_what_cannot_be_run_leaves_what_was_there(
     assert len(before) == 2
     Path("empty.run").write_text("")
     for run, system, options, said in (
-        ("nowhere.run", "random", (), "nowhere.run: cannot read"),
+        ("nowhere.run", "random", (), "nowhere.run: no such file"),
         ("empty.run", "random", (), "empty.run"),
         (
             first,
