@@ -72,7 +72,7 @@ def _vocabulary(draw: random.Random, count: int = 700) -> list[str]:
     return sorted({made for _ in range(count) if len(made := word()) > 4})
 
 
-def sentence(draw: random.Random, words: Sequence[str], low: int = 9, high: int = 22) -> str:
+def sentence(draw: random.Random, words: Sequence[str], low: int = 10, high: int = 22) -> str:
     """A sentence of invented words between small ones."""
     found = [
         draw.choice(_SMALL) if draw.random() < 0.4 else draw.choice(words)

@@ -22,7 +22,7 @@ Flags = NDArray[np.bool_]
 # A run of words that a book has more often than this says nothing about where a quotation is.
 COMMON = 12
 # Words between two seeds of one chain, and how far the two distances may differ.
-_GAP, _DRIFT = 14, 5
+_GAP, _DRIFT = 14, 2
 # Characters that are compared at once beyond the end of a chain.
 _AHEAD = 96
 

@@ -25,6 +25,8 @@ _ENOUGH = 4
 _NEAR = 3
 # The share of what is in marks that a quotation of few words has.
 _WHOLE = 0.8
+# A quotation of n words has a ratio of at least this number minus n.
+_SURE = 100
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,8 @@ class Matching:
     """What counts as a quotation.
 
     Attributes:
-        ratio: the lowest QRatio of RapidFuzz between quotation and book, from 0 to 100.
+        ratio: the lowest QRatio of RapidFuzz between quotation and book, from 0 to 100; of fewer
+            words than 20 it must be higher: 100 minus their number.
         run: characters of the longest substring in both, at least.
         words: of a quotation that is all that is between two marks, or set off, at least.
         unmarked: words of any other quotation, at least.
@@ -41,8 +44,8 @@ class Matching:
 
     ratio: float = 80.0
     run: int = 15
-    words: int = 5
-    unmarked: int = 8
+    words: int = 6
+    unmarked: int = 10
     longest: int = 5
 
     def to_json(self) -> dict[str, Any]:
@@ -183,13 +186,16 @@ def _checked(
     if match.words < (matching.unmarked if part is None else matching.words):
         return None
     # A few words say little, unless they are all that is quoted.
-    whole = part is not None and match.words >= _WHOLE * (part.last - part.first)
+    whole = part is not None and match.last - match.first >= _WHOLE * (part.last - part.first)
     if match.words < matching.unmarked and not whole:
         return None
     here = " ".join(text.between(part.first, part.last) for part in match.parts)
     there = " ".join(match.book.between(part.start, part.stop) for part in match.parts)
     ratio = float(fuzz.QRatio(here, there))
-    if ratio < matching.ratio or not shares_run(here, there, matching.run):
+    # The fewer the words, the more alike phrases are that anybody may write.
+    if ratio < max(matching.ratio, _SURE - match.words) or not shares_run(
+        here, there, matching.run
+    ):
         return None
     return ("unmarked" if part is None else part.kind), ratio
 

@@ -44,12 +44,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="least characters of the longest substring in both; default: 15",
     )  # fmt: skip
     parser.add_argument(
-        "--words", type=int, default=5, action=AtLeastOne, metavar="N",
-        help="least words of a quotation in marks or set off; default: 5",
+        "--words", type=int, default=6, action=AtLeastOne, metavar="N",
+        help="least words of a quotation that is all that is in marks or set off; default: 6",
     )  # fmt: skip
     parser.add_argument(
-        "--unmarked", type=int, default=8, action=AtLeastOne, metavar="N",
-        help="least words of a quotation without marks; default: 8",
+        "--unmarked", type=int, default=10, action=AtLeastOne, metavar="N",
+        help="least words of any other quotation; default: 10, as in the paper",
     )  # fmt: skip
     parser.add_argument(
         "--longest", type=int, default=5, action=AtLeastOne, metavar="N",
