@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import secrets
+from contextlib import suppress
 from pathlib import Path
 
 from irtoolkit.base.paths import on_disk, url_of
@@ -25,3 +27,24 @@ def shared_cache() -> str | None:
     """The URL of a cache that machines share, where $IRTOOLKIT_CACHE names one."""
     named = os.environ.get(CACHE_VARIABLE)
     return url_of(named) if named else None
+
+
+def cache_mark() -> str:
+    """What tells the cache folder of this machine from others; "" where it has no mark.
+
+    A folder that can be written gets one when it is first asked for.
+    """
+    mark = cache_home() / "mark"
+    with suppress(OSError):
+        return mark.read_text()
+    half = mark.with_name(f".mark-{secrets.token_hex(8)}")
+    try:
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        half.write_text(secrets.token_hex(16))
+        with suppress(FileExistsError):
+            os.link(half, mark)  # whole, and never in the place of another process's
+        return mark.read_text()
+    except OSError:
+        return ""
+    finally:
+        half.unlink(missing_ok=True)

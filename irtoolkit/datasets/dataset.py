@@ -12,15 +12,15 @@ import ir_datasets
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, is_file
 from irtoolkit.base.near import did_you_mean
-from irtoolkit.base.paths import is_url, shown, url_of
+from irtoolkit.base.paths import shown, url_of
 from irtoolkit.base.records import Qrel
-from irtoolkit.datasets import dataset_ids
+from irtoolkit.datasets import dataset_ids, elsewhere
 from irtoolkit.datasets.benchmark import DEFAULT_MEASURES, Benchmark, EvaluationProtocol
 from irtoolkit.datasets.books import Passages
 from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, docs_key
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.datasets.local.judgments import read_qrels
-from irtoolkit.datasets.own import own_dataset
+from irtoolkit.datasets.named import source_named
 from irtoolkit.runs import Qrels
 
 
@@ -53,24 +53,7 @@ class Dataset:
         Raises:
             InputError: no such id; names the nearest ones.
         """
-        ours = dataset_ids()
-        try:
-            return cls(dataset_id, ir_datasets.load(dataset_id))
-        except KeyError:
-            own = own_dataset(dataset_id)
-            if own is not None:
-                return cls(dataset_id, own)
-            guess = did_you_mean(dataset_id, sorted({*ours, *ir_datasets.registry}))
-            listed = "irtoolkit datasets lists ours"
-            if is_url(dataset_id):
-                raise InputError(
-                    "not a file of documents or judgments by its name",
-                    file=dataset_id,
-                    remedy="documents are .jsonl, .tsv or .trec files, plain or .gz",
-                ) from None
-            if Path(dataset_id).suffix and not Path(dataset_id).exists():
-                listed += "; there is no file of this name"
-            raise InputError(f"no dataset {dataset_id!r}", remedy=f"{guess}{listed}") from None
+        return cls(dataset_id, source_named(dataset_id))
 
     @classmethod
     def of(cls, data: Dataset | StrPath | Any) -> Dataset:
@@ -122,7 +105,7 @@ class Dataset:
         if self._made is not None:
             return self._made
         if not self.in_memory:
-            return Dataset.load, (self.id,)
+            return _of_id, (self.id, *elsewhere.packed(self.id, self.source))
         if self.id in ir_datasets.registry and ir_datasets.load(self.id) is self.source:
             return _of_registered, (self.id,)
         return _of_source, (
@@ -289,6 +272,10 @@ class Dataset:
 
 # What a dataset in memory takes along to other processes, beside its texts.
 _SENT = ("qrels", "protocol", "replaced")
+
+
+def _of_id(dataset_id: str, key: str | None, sent: bytes | None) -> Dataset:
+    return Dataset(dataset_id, elsewhere.unpacked(dataset_id, key, sent))
 
 
 def _of_registered(dataset_id: str) -> Dataset:

@@ -9,6 +9,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from irtoolkit.engines.engine import current
+
 _DRIVER = Path("/proc/driver/nvidia/gpus")
 
 
@@ -32,15 +34,21 @@ def granted(ray: Any, gpus: float) -> float:
         ray: the module, joined to the cluster.
         gpus: GPUs that each piece of work needs, where there are any.
     """
-    if not gpus or ray.cluster_resources().get("GPU"):
-        return gpus
+    return gpus if gpus and ray.cluster_resources().get("GPU") else 0.0
+
+
+def workers_lack_gpus() -> bool:
+    """Whether work goes to machines without any GPU, so that this process takes none either."""
+    lacks = getattr(current(), "lacks_gpus", None)
+    if lacks is None or not lacks():
+        return False
     if visible_gpus():
         _say_none()
-    return 0.0
+    return True
 
 
 @cache
 def _say_none() -> None:
     logging.getLogger(__name__).warning(
-        "the Ray cluster has no GPU, unlike this machine: its workers compute on CPUs"
+        "the Ray cluster has no GPU, unlike this machine: all is computed on CPUs"
     )

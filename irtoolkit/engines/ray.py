@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import socket
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import irtoolkit
-from irtoolkit.base.cores import THREADS, cores
+from irtoolkit.base.cores import cores
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.progress import QUIET
 from irtoolkit.engines import work as working
 from irtoolkit.engines.gpus import granted
 from irtoolkit.engines.local import LocalEngine
+from irtoolkit.engines.node import Driver, located
 from irtoolkit.engines.order import all_at_once, in_order
 from irtoolkit.engines.ray_start import connect
 from irtoolkit.engines.work import (
@@ -33,8 +31,6 @@ R = TypeVar("R")
 
 # Seconds between looks at whether the cluster is still there.
 _LOOK = 5.0
-# Beginnings of the names of variables that workers take over from the driver.
-_TAKEN = ("IRTOOLKIT_", "IR_DATASETS_", "HF_", "TRANSFORMERS_", "TOKENIZERS_", "FSSPEC_", "AWS_")
 
 
 class RayEngine:
@@ -64,6 +60,10 @@ class RayEngine:
     def workers(self) -> int:
         """How many pieces are worked on at once; it grows and shrinks with the cluster."""
         return self._count or max(1, int(self._connection.ray.cluster_resources().get("CPU", 1)))
+
+    def lacks_gpus(self) -> bool:
+        """Whether no node of the cluster has a GPU."""
+        return not self._connection.ray.cluster_resources().get("GPU")
 
     def map(
         self, work: Callable[[T], R], items: Iterable[T],
@@ -122,7 +122,7 @@ class _Pool:
             retry_exceptions=False,
         )(_perform)
         self._task = task
-        self._driver = _Driver(irtoolkit.__version__, _environment())
+        self._driver = Driver.here()
         self._under_way: dict[Any, int] = {}
 
     def start(self, number: int) -> None:
@@ -164,33 +164,13 @@ class _Pool:
         self._under_way.clear()
 
 
-class _Driver(NamedTuple):
-    """What workers take over from the driver.
-
-    Attributes:
-        version: of irtoolkit.
-        environment: variables that say where data are and how libraries behave.
-    """
-
-    version: str
-    environment: dict[str, str]
-
-
-def _environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name.startswith(_TAKEN)}
-
-
-def _perform(key: str, packed: Any, item: Any, driver: _Driver) -> bytes:
+def _perform(key: str, packed: Any, item: Any, driver: Driver) -> bytes:
     """`perform` in a worker of a cluster, which may have another irtoolkit and lack the data."""
-    os.environ.update({**driver.environment, QUIET: "1", "TQDM_DISABLE": "1", THREADS: "1"})
-    node = socket.gethostname()
-    if irtoolkit.__version__ != driver.version:
-        other = InputError(
-            f"node {node} has irtoolkit {irtoolkit.__version__}, and this process {driver.version}",
-            remedy="install the same version on every node",
-        )
+    try:
+        driver.followed()
+    except InputError as other:
         return pickle.dumps(Outcome(error=other))
-    return working.perform(key, packed, item, where=f"on node {node}")
+    return working.perform(key, packed, item, located)
 
 
 def _explained(error: Exception) -> InputError:

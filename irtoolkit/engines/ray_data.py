@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import pickle
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -10,7 +11,8 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.engines.gpus import granted
-from irtoolkit.engines.work import pack, unpack
+from irtoolkit.engines.node import Driver, located
+from irtoolkit.engines.work import lacking, pack, unpack
 
 # Bytes of items that are in the cluster's object store at once. Each time, actors begin anew.
 _WINDOW = 1 << 30
@@ -34,12 +36,12 @@ def mapped(
     import ray
 
     gpus = granted(ray, gpus)
-    packed = pack(prepare)
+    packed, driver = pack(prepare), Driver.here()
     with _quiet():
         for blocks in _windows(items, _PIECES * workers):
             data = ray.data.from_arrow_refs(blocks).map_batches(
                 _Actor,
-                fn_constructor_args=(packed,),
+                fn_constructor_args=(packed, driver),
                 batch_size=None,
                 batch_format="pyarrow",
                 compute=ray.data.ActorPoolStrategy(
@@ -82,7 +84,7 @@ def _results(data: Any) -> Iterator[tuple[int, bytes]]:
         for batch in data.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=1):
             for row in batch.to_pylist():
                 if row["failed"] is not None:
-                    raise InputError(row["failed"])
+                    raise pickle.loads(row["failed"])
                 yield row["number"], row["made"]
     except (RayActorError, OutOfMemoryError):
         raise InputError(
@@ -100,36 +102,38 @@ def _results(data: Any) -> Iterator[tuple[int, bytes]]:
 class _Actor:
     """A worker; it prepares when the first item comes, so that what fails then is reported."""
 
-    def __init__(self, packed: bytes) -> None:
-        self._packed = packed
+    def __init__(self, packed: bytes, driver: Driver) -> None:
+        self._packed, self._driver = packed, driver
         self._work: Callable[[bytes], bytes] | None = None
 
     def __call__(self, batch: Any) -> Any:
         import pyarrow as pa
 
-        made: list[bytes | None] = []
-        failed: list[str | None] = []
-        for item in batch["item"].to_pylist():
-            try:
-                self._work = self._work or unpack(self._packed)()
-                made.append(self._work(item))
-                failed.append(None)
-            except InputError as error:
-                made.append(None)
-                failed.append(f"on {_node()}: {error}")
+        done = [self._done(item) for item in batch["item"].to_pylist()]
+        made = [one if isinstance(one, bytes) else None for one in done]
+        failed = [pickle.dumps(one) if isinstance(one, InputError) else None for one in done]
         return pa.table(
             {
                 "number": batch["number"],
                 "made": pa.array(made, pa.large_binary()),
-                "failed": pa.array(failed, pa.string()),
+                "failed": pa.array(failed, pa.binary()),
             }
         )
 
-
-def _node() -> str:
-    import ray
-
-    return str(ray.util.get_node_ip_address())
+    def _done(self, item: bytes) -> bytes | InputError:
+        """What the work gives, or why it does not."""
+        try:
+            self._driver.followed()
+        except InputError as other:
+            return other
+        try:
+            self._work = self._work or unpack(self._packed)()
+            return self._work(item)
+        except Exception as error:
+            told = located(error, lacking())
+            if isinstance(told, InputError):
+                return told
+            raise
 
 
 @contextmanager

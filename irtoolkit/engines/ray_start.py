@@ -17,7 +17,8 @@ from irtoolkit.base.errors import InputError, needs_extra
 
 # Seconds that a head may take to answer.
 _PATIENCE = 10.0
-_PORT = 6379
+# Ports that Ray takes by default: of a head, and of what serves ray:// addresses there.
+_PORT, _CLIENT_PORT = 6379, 10001
 # How a client of HTTP/2, on which Ray's gRPC runs, opens (RFC 9113, 3.4): a preface and empty settings.
 _HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 # Exit status of commands on bad input.
@@ -38,7 +39,8 @@ class Connection:
     Attributes:
         ray: the module.
         head: host and port of the head, where they are known.
-        ours: whether `close` leaves the cluster, because this process joined it here.
+        ours: whether `close` leaves the cluster, because it was joined here and not by the program,
+            whose process no lost cluster ends.
         lost: whether the head has stopped to answer.
     """
 
@@ -50,7 +52,7 @@ class Connection:
     _left: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def __post_init__(self) -> None:
-        if self.ours and self.head is not None:
+        if self.head is not None:
             threading.Thread(target=self._watch, daemon=True).start()
 
     def check(self) -> None:
@@ -72,8 +74,7 @@ class Connection:
 
     def _silence(self) -> float:
         """Seconds since the head has answered; 0 where nobody looks."""
-        watched = self.ours and self.head is not None
-        return time.monotonic() - self._answered if watched else 0.0
+        return time.monotonic() - self._answered if self.head is not None else 0.0
 
     def _watch(self) -> None:
         """Looks at the head every few seconds, in a thread: Ray's calls wait for a lost one."""
@@ -81,7 +82,7 @@ class Connection:
         while not self._left.wait(_LOOK):
             if _answers(*self.head, patience=_LOOK):
                 self._answered = time.monotonic()
-            elif self._silence() > _END:
+            elif self.ours and self._silence() > _END:
                 print(f"irtoolkit: {self._gone()}", file=sys.stderr, flush=True)
                 sys.stdout.flush()
                 os._exit(_STATUS)  # the thread that waits for Ray hears nothing else
@@ -114,7 +115,7 @@ def connect(address: str | None, workers: int) -> Connection:
         raise needs_extra("Ray", "ray") from None
     if ray.is_initialized():
         return Connection(ray, _head(ray), ours=False)
-    wanted = address or os.environ.get("RAY_ADDRESS") or "local"
+    wanted = _with_port(address or os.environ.get("RAY_ADDRESS") or "local")
     if wanted not in ("auto", "local"):
         _refuse_silent(wanted)
     quiet: dict[str, Any] = {
@@ -157,10 +158,17 @@ def _head(ray: Any) -> tuple[str, int] | None:
     return (host, int(port)) if host and port.isdecimal() else None
 
 
+def _with_port(address: str) -> str:
+    """An address whose port, where it has none, is the one that Ray takes by default."""
+    place = address.partition("://")[2] or address
+    if address in ("auto", "local") or ":" in place:
+        return address
+    return f"{address}:{_CLIENT_PORT if address.startswith('ray://') else _PORT}"
+
+
 def _refuse_silent(address: str) -> None:
     """Refuses an address where no Ray answers, which Ray would wait for a minute or more."""
-    place = address.partition("://")[2] or address
-    host, _, port = place.rpartition(":") if ":" in place else (place, "", str(_PORT))
+    host, _, port = (address.partition("://")[2] or address).rpartition(":")
     if not port.isdecimal():
         raise InputError(f"--address {address} is not HOST:PORT", remedy="such as 10.0.0.1:6379")
     if not _answers(host, int(port)):

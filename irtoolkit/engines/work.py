@@ -101,6 +101,11 @@ def _entered(path: str) -> None:
         _lacking = path
 
 
+def lacking() -> str:
+    """The folder in which the driver works, where this machine has none such."""
+    return _lacking
+
+
 @cache
 def _empty() -> str:
     return tempfile.mkdtemp(prefix="irtoolkit-empty-")
@@ -110,14 +115,18 @@ def _empty() -> str:
 _last: tuple[str, Callable[[Any], Any]] | None = None
 
 
-def perform(key: str, packed: Any, item: Any, where: str = "") -> bytes:
+# Names the machine in an error, given also the driver's folder where that machine lacks it.
+Located = Callable[[Exception, str], Exception]
+
+
+def perform(key: str, packed: Any, item: Any, located: Located | None = None) -> bytes:
     """Does a piece of work in a worker; returns its `Outcome` as bytes.
 
     Args:
         key: tells one `map` from another.
         packed: the work as `pack` gives it; not read where the worker has it already.
         item: what the work is called with.
-        where: the machine, for input errors, where that may be another than the driver's.
+        located: where the machine may be another than the driver's.
     """
     global _last
     with _listening() as said:
@@ -127,7 +136,7 @@ def perform(key: str, packed: Any, item: Any, where: str = "") -> bytes:
                 _last = key, unpack(packed)
             outcome = Outcome(_last[1](item))
         except Exception as error:  # whatever a piece of work raises belongs to the driver
-            outcome = Outcome(error=_portable(error, where))
+            outcome = Outcome(error=_portable(located(error, _lacking) if located else error))
     outcome.said = said
     try:
         return pickle.dumps(outcome, protocol=pickle.HIGHEST_PROTOCOL)
@@ -136,14 +145,9 @@ def perform(key: str, packed: Any, item: Any, where: str = "") -> bytes:
         return pickle.dumps(Outcome(error=TypeError(reason), said=said))
 
 
-def _portable(error: Exception, where: str) -> Exception:
+def _portable(error: Exception) -> Exception:
     """An error that arrives as it is; of one that cannot be sent, its type and its message."""
     if isinstance(error, InputError):
-        if where:
-            # Relative paths lead nowhere there.
-            lacks = f", which has no folder {_lacking}" if _lacking else ""
-            found = f"{error.found}, {where}{lacks}"
-            return InputError(found, file=error.file, line=error.line, remedy=error.remedy)
         return error
     trace = "".join(traceback.format_exception(error))
     try:

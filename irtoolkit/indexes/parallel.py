@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import socket
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -111,8 +110,8 @@ class RangeBuilder:
         folder, done = Path(self.folder), own[0]
         if not folder.is_dir():
             raise InputError(
-                f"there is no such folder on the machine {socket.gethostname()}", file=folder,
-                remedy="build the index where every worker sees it",
+                "there is no such folder", file=folder, remedy="build the index where every worker"
+                " sees it; for one at a URL, that is $IRTOOLKIT_CACHE",
             )  # fmt: skip
         half = f".unfinished-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         maker = self.make()

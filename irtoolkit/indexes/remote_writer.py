@@ -171,7 +171,19 @@ def put_index(folder: Path, url: str, before: str) -> None:
         remote.put(folder / NAME, f"{url}/{NAME}")
     except InputError as error:
         raise InputError(error.found, file=error.file, remedy=error.remedy or _AGAIN) from None
-    with suppress(InputError):  # what is left takes room, and the next writer removes it
-        for name in there.keys() - set(files) - {NAME}:
-            if name.startswith((f"{SHARDS}/", f"{DELETED}/")):
+    with suppress(InputError):  # what is left takes room, and no more
+        for name in there.keys() - set(files):
+            if name.startswith(tuple(_replaced(before, url))):
                 remote.remove(f"{url}/{name}")
+
+
+def _replaced(before: str, url: str) -> list[str]:
+    """The beginnings of the names of files of an index.
+
+    No others are removed: another writer, whose manifest is not there yet, may have put them.
+    """
+    if not before:
+        return []
+    parts = _parts(Manifest.parse(before, f"{url}/{NAME}"))
+    shards, lists = ([f"{kind}/{name}" for name in names] for kind, names in parts)
+    return [*(f"{name}/" for name in shards), *lists]

@@ -7,7 +7,6 @@ worker has found.
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -88,7 +87,7 @@ def bundles(place: str, manifest: Manifest, count: int) -> list[Bundle]:
 def _opened(opener: Opener, bundle: Bundle) -> Sharded:
     if not is_index(bundle.place):
         raise InputError(
-            f"the machine {socket.gethostname()} has no index {bundle.place}",
+            f"there is no index {bundle.place}",
             remedy="keep the index where every worker sees it, or at a URL",
         )
     folder = local_index(bundle.place, bundle.numbers)

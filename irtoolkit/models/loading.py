@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.launch import launch
+from irtoolkit.engines.gpus import workers_lack_gpus
 from irtoolkit.models.presets import SAVED_AS, Kind, read_model_json
 
 Precision = Literal["auto", "fp32", "bf16", "fp16"]
@@ -23,7 +24,10 @@ _LOADING = threading.Lock()
 
 
 def torch_device(device: str | None) -> str:
-    """The torch device to use: the one named, else this process's GPU, else the CPU."""
+    """The torch device to use: the one named, else this process's GPU, else the CPU.
+
+    Where workers have no GPU, none is taken: texts are encoded on one kind of device.
+    """
     import torch
 
     if device is not None:
@@ -34,7 +38,7 @@ def torch_device(device: str | None) -> str:
                 f"no device {device!r}: {_reason(error)}", remedy="cpu, cuda, cuda:1, ..."
             ) from None
         return device
-    if torch.cuda.is_available():
+    if torch.cuda.is_available() and not workers_lack_gpus():
         # srun may show each process a GPU of its own, which is the first one there.
         own = torch.cuda.device_count() == 1 and launch().launcher not in ("", "torchrun")
         return f"cuda:{0 if own else launch().local_rank}"

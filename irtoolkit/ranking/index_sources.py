@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -37,14 +36,12 @@ class DatasetBlocks:
     Attributes:
         data: whose documents.
         view: the view of their texts.
-        content: their hash.
         read: documents that are read at once.
         block: documents of a block.
     """
 
     data: Dataset
     view: str
-    content: str | None
     read: int
     block: int
 
@@ -62,20 +59,11 @@ class DatasetBlocks:
         if ids:
             yield writer.DocumentBlock(ids, texts)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        key = self.data.docs_key
-        if key not in (None, self.content):
-            raise InputError(
-                f"the machine {socket.gethostname()} has other documents of {self.data.id}",
-                remedy="give every machine the same data",
-            )
-
 
 def reading_of(data: Dataset, view: str) -> writer.Reading:
     """The documents of a dataset, to be put into an index."""
     source = source_of(data, view)
-    blocks = DatasetBlocks(data, view, source.content, _READ_DOCS, BLOCK_DOCS)
+    blocks = DatasetBlocks(data, view, _READ_DOCS, BLOCK_DOCS)
     count: Callable[[], int] | None = getattr(data, "docs_count", None)
     return writer.Reading(source, blocks, None if count is None else count(), BLOCK_DOCS)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import socket
 from dataclasses import dataclass
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.home import CACHE_VARIABLE, cache_home, cache_mark, shared_cache
+from irtoolkit.engines.node import SHARE
 from irtoolkit.retrievers.base import Retriever
 
 
@@ -30,14 +31,38 @@ class Sent:
         """The retriever, in a worker.
 
         Raises:
-            InputError: the files that decide its scores are others here.
+            InputError: the files that decide its scores are not here, or are others.
         """
         own = self.retriever
-        # What is not here at all is named where it is opened.
-        if own.missing() is None and own.fingerprint() != self.content:
+        missing = own.missing()
+        if missing is not None:
+            raise InputError(missing, remedy=SHARE)
+        if own.fingerprint() != self.content:
             raise InputError(
-                f"the machine {socket.gethostname()} has other files for {own.name} (model,"
-                " statistics or vectors) than the machine of this command",
-                remedy="give every machine the same files, or name a folder that all of them share",
+                f"the files of {own.name} (model, statistics or vectors) are not those of the driver",
+                remedy=SHARE,
             )
         return own
+
+
+def shares_vectors(retriever: Retriever) -> str:
+    """What workers must find of the driver's cache, where they search what it has encoded; else ""."""
+    if shared_cache() is not None or not (retriever.leaves_on_disk() and retriever.computed()):
+        return ""
+    return cache_mark()
+
+
+def refuse_other_cache(mark: str) -> None:
+    """Refuses a worker that does not see the driver's vectors: it would encode all texts again.
+
+    Args:
+        mark: of the driver's cache, as `shares_vectors` gives it.
+
+    Raises:
+        InputError: the cache here is another one.
+    """
+    if mark and cache_mark() != mark:
+        raise InputError(
+            "this folder is not the driver's, in which its vectors are", file=cache_home(),
+            remedy=f"set {CACHE_VARIABLE} to a folder that all nodes share, or to a URL",
+        )  # fmt: skip

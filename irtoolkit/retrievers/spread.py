@@ -17,7 +17,7 @@ from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.listing import Found, Listing, Locator, Rows
 from irtoolkit.retrievers.ordering import Ties
 from irtoolkit.retrievers.parts import Part, Ranker
-from irtoolkit.retrievers.sent import Sent
+from irtoolkit.retrievers.sent import Sent, refuse_other_cache, shares_vectors
 from irtoolkit.retrievers.task import Group, Task
 
 # Bundles for each worker: a node that is slower than others does fewer of them.
@@ -54,15 +54,18 @@ class RankParts:
     ties: Ties
     depth: int | None
     _sent: Sent = field(init=False, repr=False)
+    _cache: str = field(init=False, repr=False)
     _ranker: Ranker | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self._sent = Sent.of(self.retriever)
         self.retriever = self._sent.retriever
+        self._cache = shares_vectors(self.retriever)
 
     def __call__(self, parts: Sequence[Part]) -> Ranked:
         if self._ranker is None:
             retriever = self._sent.here()
+            refuse_other_cache(self._cache)
             with _unheard(retriever.leaves_on_disk()):
                 self._ranker = Ranker(self.task, retriever.scorer(self.task))
         groups = tuple(self._group(part) for part in parts)

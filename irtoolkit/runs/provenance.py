@@ -19,6 +19,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, is_file, local
 from irtoolkit.base.memory import peak_memory
 from irtoolkit.base.paths import beside, is_url, without_credentials
+from irtoolkit.engines.engine import current
 
 LIBRARIES = (
     "irtoolkit", "numpy", "scipy", "scikit-learn", "ir_datasets", "ir-measures",
@@ -41,6 +42,7 @@ def circumstances(seconds: float) -> dict[str, Any]:
             "hardware": {"machine": platform.machine(), "cpus": _cpus()},
             "operating system": {"kernel": platform.platform()},
             "software": {"python": platform.python_version(), "libraries": versions()},
+            **_engine(),
         },
         "implementation": {
             "executable": {"cmd": _command()},
@@ -101,6 +103,15 @@ def _command() -> str | None:
     ours = name == "irtoolkit" or sys.argv[0].endswith(os.path.join("irtoolkit", "__main__.py"))
     words = map(without_credentials, sys.argv[1:])
     return shlex.join(["irtoolkit", *words]) if ours else None
+
+
+def _engine() -> dict[str, Any]:
+    """What has worked beside this process: no part of what decides the result."""
+    used = current()
+    if used.name == "local":
+        return {}
+    release = {"ray": metadata.version("ray")} if used.name == "ray" else {}
+    return {"engine": {"name": used.name, "workers": used.workers, **release}}
 
 
 def _cpus() -> int:

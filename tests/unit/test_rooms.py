@@ -14,7 +14,8 @@ PACKAGE = ROOT / "irtoolkit"
 # A room may import those of earlier lines, and itself. See ARCHITECTURE.md.
 LEVELS = (
     ("base",),
-    ("runs", "engines"),
+    ("engines",),
+    ("runs",),
     ("datasets", "measures"),
     ("indexes", "models"),
     ("retrievers",),

@@ -17,6 +17,7 @@ import irtoolkit
 from irtoolkit.base.errors import InputError
 from irtoolkit.engines import ray_start
 from irtoolkit.engines.ray import RayEngine
+from irtoolkit.engines.stream import stream
 from tests.waiting import PATIENCE, wait_for
 
 pytest.importorskip("ray", reason="Ray is not installed")
@@ -101,9 +102,13 @@ def test_other_versions_are_one_line(head: Any, monkeypatch: pytest.MonkeyPatch)
         with monkeypatch.context() as patch:
             patch.setattr(irtoolkit, "__version__", "9.9.9")
             with pytest.raises(
-                InputError, match=r"node \S+ has irtoolkit .*, and this process 9\.9\.9"
+                InputError,
+                match=r"node \S+ has irtoolkit .*, and the process that it works for 9\.9\.9",
             ):
                 list(engine.map(str, [1]))
+            # Ray Data's workers are asked, too.
+            with pytest.raises(InputError, match=r"^node \S+ has irtoolkit .*, and .* 9\.9\.9"):
+                list(stream(engine, lambda: bytes, [b"x"]))
         assert list(engine.map(str, [1])) == ["1"]
     finally:
         engine.close()

@@ -6,6 +6,7 @@ import logging
 import os
 import pickle
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -21,6 +22,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.engines import processes, work
 from irtoolkit.engines.engine import current, using
 from irtoolkit.engines.gpus import visible_gpus
+from irtoolkit.engines.node import SHARE, located
 from irtoolkit.engines.processes import ProcessEngine
 from irtoolkit.engines.work import HELD, Items, WorkerKilledError
 from tests.waiting import wait_for
@@ -247,8 +249,9 @@ def test_without_the_drivers_folder_relative_paths_lead_nowhere(
     packed = work.pack(read)
     os.chdir(tmp_path)
     gone.rmdir()
-    outcome = pickle.loads(work.perform("a", packed, 0, "on node n1"))
-    assert str(outcome.error) == f"no stats.txt, on node n1, which has no folder {gone}"
+    outcome = pickle.loads(work.perform("a", packed, 0, located))
+    where = f"on node {socket.gethostname()}, which has no folder {gone}"
+    assert str(outcome.error) == f"no stats.txt, {where} ({SHARE})"
 
 
 @pytest.mark.parametrize(
@@ -318,6 +321,7 @@ def test_the_cores_are_shared() -> None:
 INTERRUPTED = """
 import os, sys, time
 from pathlib import Path
+from irtoolkit.engines.node import SHARE, located
 from irtoolkit.engines.processes import ProcessEngine
 
 def wait(number):

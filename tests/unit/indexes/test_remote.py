@@ -221,6 +221,31 @@ def test_no_manifest_is_put_where_another_writer_has_removed_a_shard(
     assert rows(built(URL)) == rows(built(home / "here"))
 
 
+def test_a_writer_removes_only_shards_that_it_has_replaced(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put, theirs = remote.put, []
+
+    def putting(local: Path, url: str) -> None:
+        put(local, url)
+        if not theirs:  # another machine finishes a change between our first file and the others
+            theirs.append(url)
+            monkeypatch.setenv("IRTOOLKIT_CACHE", str(home / "another machine"))
+            ir.open_index(URL).delete(["d1"])  # type: ignore[attr-defined]
+            monkeypatch.setenv("IRTOOLKIT_CACHE", str(home / "cache"))
+
+    built(URL)
+    index = ir.open_index(URL)
+    monkeypatch.setattr(remote, "put", putting)
+    with pytest.raises(InputError, match="was changed by another process in the meantime"):
+        index.add(data(20, 30, "second"))  # type: ignore[attr-defined]
+    assert theirs[0].removeprefix(f"{URL}/") in store()  # our first file was left alone
+    old = {name for name in store() if name in files(local_index(URL))} - {NAME}
+    merged = ir.open_index(URL).merge()  # type: ignore[attr-defined]
+    assert len(merged) == 19
+    assert not old & set(store())
+
+
 def test_other_indexes_and_other_files_are_refused(home: Path) -> None:
     built(URL)
     with pytest.raises(InputError, match=rf"the index {URL} holds other documents: first"):

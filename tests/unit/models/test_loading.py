@@ -20,6 +20,8 @@ from sentence_transformers import CrossEncoder, SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, StaticEmbedding, Transformer
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.engines.engine import using
+from irtoolkit.engines.local import LocalEngine
 from irtoolkit.models import presets
 from irtoolkit.models.encoder import Encoder, EncoderSettings
 from irtoolkit.models.loading import chosen_precision, torch_device
@@ -287,6 +289,11 @@ def test_the_device_and_its_precision(monkeypatch: pytest.MonkeyPatch) -> None:
     assert torch_device(None) == "cuda:0"
     monkeypatch.setenv("LOCAL_RANK", "3")
     assert torch_device(None) == "cuda:3"
+    without = LocalEngine()
+    without.lacks_gpus = lambda: True  # type: ignore[attr-defined]
+    with using(without):
+        assert torch_device(None) == "cpu"  # as the workers, which compute the rest
+        assert torch_device("cuda:1") == "cuda:1"
     for has, expected in ((True, "bf16"), (False, "fp16")):
         monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda has=has: has)
         assert chosen_precision("auto", "cuda:3") == expected

@@ -1,0 +1,78 @@
+"""Datasets on their way to other processes, which may run on machines that lack their files."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from typing import Any
+
+import ir_datasets
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets import dataset_ids
+from irtoolkit.datasets.handlers import docs_key
+from irtoolkit.datasets.named import source_named
+from irtoolkit.datasets.source import DATA_VARIABLE
+from irtoolkit.engines.node import SHARE
+
+
+def packed(dataset_id: str, source: Any) -> tuple[str | None, bytes | None]:
+    """What a dataset takes along beside its id: the key of its documents, and itself.
+
+    The key is None where its documents are not here. It goes along itself where others do not know
+    the id because this program has registered it with ir_datasets; None where that cannot be sent:
+    then a process that has registered it likewise finds it.
+    """
+    try:
+        key = _key(source)
+    except InputError:
+        key = None
+    if dataset_id in dataset_ids() or _comes_with_ir_datasets(dataset_id):
+        return key, None
+    import cloudpickle
+
+    try:
+        return key, cloudpickle.dumps(source, pickle.HIGHEST_PROTOCOL)
+    except Exception:  # handlers may hold anything
+        return key, None
+
+
+def unpacked(dataset_id: str, key: str | None, sent: bytes | None) -> Any:
+    """The ir_datasets dataset of an id and of what `packed` gave.
+
+    Raises:
+        InputError: it is not here, or has other documents.
+    """
+    try:
+        if sent is not None and dataset_id not in ir_datasets.registry:
+            ir_datasets.registry.register(dataset_id, pickle.loads(sent))
+        source = source_named(dataset_id)
+        here = None if key is None else _key(source)
+    except InputError as error:
+        raise _lacking(dataset_id, error) from None
+    # Those of ir_datasets itself are downloaded when they are read.
+    if here not in (None, key):
+        raise InputError(f"the documents of {dataset_id} are not those of the driver", remedy=SHARE)
+    return source
+
+
+def _key(source: Any) -> str | None:
+    return docs_key(source.docs_handler() if source.has_docs() else None)
+
+
+def _comes_with_ir_datasets(dataset_id: str) -> bool:
+    known = ir_datasets.util.metadata.default_metadata_provider
+    return any(known.get_metadata(dataset_id, kind) for kind in ir_datasets.EntityType)
+
+
+def _lacking(dataset_id: str, error: InputError) -> InputError:
+    """The error for a dataset that the process that sent it has, and this one has not."""
+    if dataset_id not in ir_datasets.registry:
+        return InputError(
+            f"no dataset {dataset_id!r}",
+            file=ir_datasets.util.home_path(),
+            remedy="every node needs the same packages, and the same folder $IR_DATASETS_HOME, which"
+            " lists registered collections",
+        )
+    place = os.environ.get(DATA_VARIABLE) or ir_datasets.util.home_path()
+    return InputError(error.found, file=error.file or place, line=error.line, remedy=SHARE)

@@ -1,0 +1,40 @@
+"""The ir_datasets dataset that an id or a place names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import ir_datasets
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.near import did_you_mean
+from irtoolkit.base.paths import is_url
+from irtoolkit.datasets import dataset_ids
+from irtoolkit.datasets.own import own_dataset
+
+
+def source_named(dataset_id: str) -> Any:
+    """The ir_datasets dataset of an id, ours or theirs or registered, or of a folder that was built.
+
+    Raises:
+        InputError: no such id; names the nearest ones.
+    """
+    ours = dataset_ids()
+    try:
+        return ir_datasets.load(dataset_id)
+    except KeyError:
+        own = own_dataset(dataset_id)
+        if own is not None:
+            return own
+        guess = did_you_mean(dataset_id, sorted({*ours, *ir_datasets.registry}))
+        listed = "irtoolkit datasets lists ours"
+        if is_url(dataset_id):
+            raise InputError(
+                "not a file of documents or judgments by its name",
+                file=dataset_id,
+                remedy="documents are .jsonl, .tsv or .trec files, plain or .gz",
+            ) from None
+        if Path(dataset_id).suffix and not Path(dataset_id).exists():
+            listed += "; there is no file of this name"
+        raise InputError(f"no dataset {dataset_id!r}", remedy=f"{guess}{listed}") from None

@@ -1,0 +1,83 @@
+"""What workers on other machines take over from the driver, and what is wrong where they cannot."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import NamedTuple
+
+import irtoolkit
+from irtoolkit.base.cores import THREADS
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.progress import QUIET
+
+# Beginnings of the names of variables that workers take over from the driver.
+_TAKEN = ("IRTOOLKIT_", "IR_DATASETS_", "HF_", "TRANSFORMERS_", "TOKENIZERS_", "FSSPEC_", "AWS_")
+# What to do where a machine lacks what the driver has.
+SHARE = "every node needs the same files at the same path: share their folder, or put them at a URL"
+
+
+class Driver(NamedTuple):
+    """The process that the workers work for.
+
+    Attributes:
+        version: of irtoolkit.
+        ray: the version of Ray.
+        environment: variables that say where data are and how libraries behave.
+    """
+
+    version: str
+    ray: str
+    environment: dict[str, str]
+
+    @classmethod
+    def here(cls) -> Driver:
+        """This process."""
+        taken = {name: value for name, value in os.environ.items() if name.startswith(_TAKEN)}
+        return cls(irtoolkit.__version__, _ray(), taken)
+
+    def followed(self) -> None:
+        """Makes this process a worker of the driver.
+
+        Raises:
+            InputError: it has another irtoolkit or Ray.
+        """
+        os.environ.update({**self.environment, QUIET: "1", "TQDM_DISABLE": "1", THREADS: "1"})
+        for name, own, wanted in (
+            ("irtoolkit", irtoolkit.__version__, self.version), ("Ray", _ray(), self.ray)
+        ):  # fmt: skip
+            if own != wanted:
+                raise InputError(
+                    f"{node()} has {name} {own}, and the process that it works for {wanted}",
+                    remedy="install the same version on every node",
+                )
+
+
+def node() -> str:
+    """This machine as messages name it."""
+    return f"node {socket.gethostname()}"
+
+
+def located(error: Exception, lacking: str = "") -> Exception:
+    """An error of a worker with the name of its machine; a file that it lacks is an InputError.
+
+    Args:
+        error: what was raised.
+        lacking: the working folder of the driver, where this machine has none such.
+    """
+    where = f"on {node()}{f', which has no folder {lacking}' if lacking else ''}"
+    if isinstance(error, InputError):
+        remedy = error.remedy or (SHARE if lacking else None)
+        return InputError(
+            f"{error.found}, {where}", file=error.file, line=error.line, remedy=remedy
+        )
+    if isinstance(error, FileNotFoundError | PermissionError) and error.filename is not None:
+        file = os.fsdecode(error.filename)
+        return InputError(f"{error.strerror}, {where}", file=file, remedy=SHARE)
+    return error
+
+
+def _ray() -> str:
+    import ray
+
+    return str(ray.__version__)
