@@ -319,9 +319,8 @@ def test_the_cores_are_shared() -> None:
 
 
 INTERRUPTED = """
-import os, sys, time
+import os, signal, sys, time
 from pathlib import Path
-from irtoolkit.engines.node import SHARE, located
 from irtoolkit.engines.processes import ProcessEngine
 
 def wait(number):
@@ -329,6 +328,7 @@ def wait(number):
     while True:
         time.sleep(1)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 with_workers = ProcessEngine(2)
 list(with_workers.map(lambda number: wait(number), range(4)))
 """
