@@ -263,13 +263,13 @@ def _starting() -> Iterator[None]:
 
 def _serve(pipe: connection.Connection, surroundings: dict[str, str]) -> None:
     """A worker: does what comes through the pipe until it is asked to end."""
-    from tqdm import tqdm
-
     # Ctrl-C is the driver's to act upon; a terminal sends it to workers too.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-    os.environ.update(surroundings)  # before any numeric library is loaded
+    os.environ.update(surroundings)  # before any numeric library is loaded, and tqdm
+    from tqdm import tqdm
+
     # tqdm's own lock is a semaphore, of which Python warns when this worker has been killed.
     tqdm.set_lock(threading.RLock())
     threading.Thread(target=_end_with_parent, daemon=True).start()

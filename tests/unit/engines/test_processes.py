@@ -57,6 +57,12 @@ class Fails:
         return number
 
 
+def with_bar(number: int) -> list[int]:
+    from tqdm.auto import tqdm
+
+    return list(tqdm(range(number)))
+
+
 def refuse(number: int) -> int:
     raise InputError("bad", file="docs.tsv", line=number, remedy="mend it")
 
@@ -289,6 +295,13 @@ def test_work_that_cannot_be_sent_is_an_error(two: ProcessEngine) -> None:
     lock = threading.Lock()
     with pytest.raises(InputError, match="cannot be sent"):
         list(two.map(lambda number: lock.locked() + number, range(3)))
+
+
+def test_bars_of_libraries_are_not_shown(
+    two: ProcessEngine, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert list(two.map(with_bar, range(1, 3))) == [[0], [0, 1]]
+    assert capfd.readouterr().err == ""
 
 
 def test_messages_of_workers_are_shown_once(
