@@ -77,13 +77,15 @@ class RayEngine:
             yield from LocalEngine().map(work, items)
             return
         self._mapping = True
-        wanted = Items(items)
-        pool = _Pool(self._connection, work, wanted, gpus, 1 if together else ATTEMPTS)
         try:
-            for outcome in self._outcomes(pool, wanted, together):
-                yield self._reporter.value(outcome)
+            wanted = Items(items)
+            pool = _Pool(self._connection, work, wanted, gpus, 1 if together else ATTEMPTS)
+            try:
+                for outcome in self._outcomes(pool, wanted, together):
+                    yield self._reporter.value(outcome)
+            finally:
+                pool.cancel()
         finally:
-            pool.cancel()
             self._mapping = False
 
     def _outcomes(self, pool: _Pool, items: Items[Any], together: bool) -> Iterator[Outcome]:

@@ -205,6 +205,13 @@ def test_an_input_error_names_the_node(engine: Engine) -> None:
     assert (error.file, error.line, error.remedy) == ("docs.tsv", 3, "copy them")
 
 
+def test_after_work_that_cannot_be_sent_the_workers_are_used(engine: Engine) -> None:
+    lock = threading.Lock()
+    with pytest.raises(InputError, match="cannot be sent"):
+        list(engine.map(lambda number: lock.locked() + number, range(3)))
+    assert os.getpid() not in engine.map(lambda _: os.getpid(), [0])
+
+
 def test_workers_have_the_drivers_environment(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
