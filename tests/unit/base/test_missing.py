@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from irtoolkit.base import missing
 from irtoolkit.base.missing import no_such_file
 
 
@@ -26,3 +29,14 @@ def test_the_same_suffix_comes_first(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     assert str(no_such_file(tmp_path / "bm24.tsv")).endswith("bm25.tsv?)")
     assert str(no_such_file(tmp_path / "bm25.rnu")).endswith("bm25.tsv?)")
+
+
+def test_the_names_of_a_huge_folder_are_not_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("novel.txt", "other.txt"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr(missing, "_MANY", 2)
+    assert no_such_file(tmp_path / "novl.txt").remedy is not None
+    monkeypatch.setattr(missing, "_MANY", 1)
+    assert no_such_file(tmp_path / "novl.txt").remedy is None
