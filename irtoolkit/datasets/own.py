@@ -66,13 +66,20 @@ def own_place(dataset_id: str) -> OwnPlace | None:
 def _about(path: Path) -> dict[str, Any]:
     from irtoolkit.datasets.strictjson import read_json_file
 
-    about = read_json_file(path)
-    known = isinstance(about, dict) and isinstance(about.get("benchmark"), str)
-    if not known or not isinstance(about.get("format"), int):
-        raise InputError("not a benchmark's description", file=path, remedy="build it again")
-    if about["format"] > FORMAT:
+    try:
+        about = read_json_file(path)
+    except InputError as error:
+        raise InputError(error.found, file=path, line=error.line, remedy="build it again") from None
+    if isinstance(about, dict) and isinstance(form := about.get("format"), int) and form > FORMAT:
         raise InputError("written by a newer irtoolkit", file=path, remedy="update irtoolkit")
+    if not isinstance(about, dict) or not _is_whole(about):
+        raise InputError("not a benchmark's description", file=path, remedy="build it again")
     return dict(about)
+
+
+def _is_whole(about: dict[str, Any]) -> bool:
+    kinds = {"benchmark": str, "format": int, "splits": list, "hidden": list}
+    return all(isinstance(about.get(name), kind) for name, kind in kinds.items())
 
 
 def own_dataset(dataset_id: str) -> Any:
@@ -93,7 +100,7 @@ def own_dataset(dataset_id: str) -> Any:
         raise InputError(f"no benchmark {name!r} is known", file=place.folder / ABOUT)
     made = module.own(place)
     if made is None:
-        splits = [f"{place.given}/{split}" for split in place.about.get("splits", ())]
+        splits = [f"{place.given}/{split}" for split in place.about["splits"]]
         said = PurePath(*place.parts).as_posix() if place.parts else "a split"
         raise InputError(
             f"{place.given} has no dataset {said}" if place.parts else "a benchmark with splits",

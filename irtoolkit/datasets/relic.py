@@ -90,11 +90,11 @@ def own(place: OwnPlace) -> ir_datasets.Dataset | None:
     """A dataset of a folder that `irtoolkit build relic` has written; None where it has no such one."""
     name, *rest = (*place.parts, "")
     view = re.fullmatch(rf"([0-{MAX_CONTEXT}])-([0-{MAX_CONTEXT}])", "/".join(rest).rstrip("/"))
-    if name not in place.about.get("splits", ()) or (rest != [""] and not view):
+    if name not in place.about["splits"] or (rest != [""] and not view):
         return None
     howto = "build the benchmark again"
     source = ReleaseSource(NAME, (f"{name}.json",), howto, place.folder.absolute(), own=True)
-    split = _Split(name, source, name in place.about.get("hidden", ()))
+    split = _Split(name, source, name in place.about["hidden"])
     if view is None:
         return _dataset(split, MAX_CONTEXT, MAX_CONTEXT)
     left, right = int(view[1]), int(view[2])

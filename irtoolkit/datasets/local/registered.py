@@ -23,7 +23,6 @@ from irtoolkit.datasets.benchmark import NOT_STATED, Benchmark, Statistic
 from irtoolkit.datasets.cache import Tables, content_hash, parsed
 from irtoolkit.datasets.columns import Records, TableRows
 from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, QueriesHandler
-from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.datasets.local import registry
 from irtoolkit.datasets.local.folder import Role
 from irtoolkit.datasets.local.formats import DOC_SCHEMA, write_docs
@@ -225,7 +224,7 @@ def owner_of(name: str) -> str | None:
     package = sys.modules["irtoolkit.datasets"]
     ours = {getattr(module, "NAME", None) for module in modules(package)}
     # All ids under our benchmarks' names are reserved, since some are registered later than others.
-    if DatasetId.parse(name).benchmark in ours:
+    if name.partition("/")[0] in ours:
         return "irtoolkit's own"
     if name in _ids() and name not in _ours:
         return "another package's"
