@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from irtoolkit.base.errors import InputError
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -23,5 +25,17 @@ class LocalEngine:
         gpus: float = 0.0,
         together: bool = False,
     ) -> Iterator[R]:
-        """What some work gives for each item, in the order of the items."""
-        return map(work, items)
+        """What some work gives for each item, in the order of the items.
+
+        Raises:
+            InputError: several items `together`: one process would wait for itself.
+        """
+        if not together:
+            return map(work, items)
+        waiting = list(items)
+        if len(waiting) > 1:
+            raise InputError(
+                f"{len(waiting)} pieces wait for each other, and this is one process",
+                remedy="begin them when no other work of the engine is under way",
+            )
+        return map(work, waiting)

@@ -77,7 +77,7 @@ class ProcessEngine:
         A `map` within another is done in this process. Of several GPUs each worker sees one.
         """
         if self._mapping:
-            yield from LocalEngine().map(work, items)
+            yield from LocalEngine().map(work, items, together=together)
             return
         self._mapping = True
         try:

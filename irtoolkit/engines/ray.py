@@ -74,7 +74,7 @@ class RayEngine:
         A `map` within another is done in this process.
         """
         if self._mapping:
-            yield from LocalEngine().map(work, items)
+            yield from LocalEngine().map(work, items, together=together)
             return
         self._mapping = True
         try:

@@ -108,6 +108,15 @@ def test_a_map_within_a_map_is_done_here(two: ProcessEngine) -> None:
     assert list(outer) == [1, 4, 9]
 
 
+def test_pieces_that_wait_for_each_other_do_not_begin_within_a_map(two: ProcessEngine) -> None:
+    outer = two.map(square, range(2))
+    assert next(outer) == 0
+    with pytest.raises(InputError, match="2 pieces wait for each other, and this is one process"):
+        list(two.map(square, [1, 2], together=True))
+    assert list(two.map(square, [3], together=True)) == [9]
+    assert list(outer) == [1]
+
+
 def test_functions_without_a_module_work_too(two: ProcessEngine) -> None:
     more = 5
     assert list(two.map(lambda number: number + more, range(3))) == [5, 6, 7]
