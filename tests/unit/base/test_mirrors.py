@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +11,10 @@ from irtoolkit.base import remote
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.mirrors import folder_at
 
-fsspec = pytest.importorskip("fsspec", reason="the extra remote is not installed")
 
 URL = "memory://m"
 
-
-@pytest.fixture(autouse=True)
-def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
-    files = fsspec.filesystem("memory")
-    yield files
-    files.store.clear()
-    files.pseudo_dirs[:] = [""]
+pytestmark = pytest.mark.usefixtures("memory")
 
 
 def contents() -> dict[str, bytes]:

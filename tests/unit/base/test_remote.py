@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +27,10 @@ from irtoolkit.base.files import (
 from irtoolkit.base.folders import atomic_folder
 from irtoolkit.base.remote_errors import said
 
-fsspec = pytest.importorskip("fsspec", reason="the extra remote is not installed")
 
 URL = "memory://folder/x.txt"
 
-
-@pytest.fixture(autouse=True)
-def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
-    files = fsspec.filesystem("memory")
-    yield files
-    files.store.clear()
-    files.pseudo_dirs[:] = [""]
+pytestmark = pytest.mark.usefixtures("memory")
 
 
 def lines(path: Any) -> list[str]:
