@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from irtoolkit.base import remote
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.mirrors import folder_at
-
 
 URL = "memory://m"
 

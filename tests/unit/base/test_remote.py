@@ -27,7 +27,6 @@ from irtoolkit.base.files import (
 from irtoolkit.base.folders import atomic_folder
 from irtoolkit.base.remote_errors import said
 
-
 URL = "memory://folder/x.txt"
 
 pytestmark = pytest.mark.usefixtures("memory")
