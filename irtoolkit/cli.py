@@ -19,7 +19,7 @@ from irtoolkit.base.launch import launch, nothing_to_do
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.textwidth import printable
 from irtoolkit.commands._engines import engine_of
-from irtoolkit.commands._parsing import BAD_INPUT, CommandParser, naming_flags
+from irtoolkit.commands._parsing import BAD_INPUT, CommandParser, Paragraphs, naming_flags
 
 INTERRUPTED = 130
 # Python's names of the encoding.
@@ -41,7 +41,7 @@ def build_parser() -> CommandParser:
             help=module.HELP,
             description=module.__doc__,
             epilog="examples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=Paragraphs,
         )
         _add_shared(sub, version=argparse.SUPPRESS)
         module.configure(sub)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -20,6 +21,22 @@ _NUMBER = re.compile(r"-\.?[0-9].*")
 
 # Flags of one command that people expect of others.
 _ELSEWHERE = {"-k": "--hits", "--top-k": "--hits", "--topk": "--hits"}
+
+
+# Columns of a paragraph of help at most, however wide the terminal is.
+_WIDEST = 100
+
+
+class Paragraphs(argparse.RawDescriptionHelpFormatter):
+    """Help whose paragraphs are filled to the terminal; indented lines, such as examples, stay."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        width = min(width, _WIDEST)
+        parts = [
+            part if "\n " in part else textwrap.fill(part, width, break_on_hyphens=False)
+            for part in text.strip().split("\n\n")
+        ]
+        return textwrap.indent("\n\n".join(parts), indent)
 
 
 class AtLeastOne(argparse.Action):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 
 from irtoolkit.commands import _builds
+from irtoolkit.commands._parsing import Paragraphs
 
 HELP = "build a benchmark from your own texts"
 EXAMPLES = (
@@ -28,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
             help=module.HELP,
             description=module.__doc__,
             epilog="examples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=Paragraphs,
         )
         module.configure(sub)
         sub.set_defaults(build=module.execute)

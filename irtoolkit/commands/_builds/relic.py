@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 
-from irtoolkit.commands import note, output_folder
+from irtoolkit.commands import local_folder, note
 from irtoolkit.commands._engines import add_engine
 from irtoolkit.commands._parsing import AtLeastOne
 
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--criticism", nargs="+", required=True, metavar="PATH", help="files or folders"
     )
     parser.add_argument(
-        "-o", "--output", type=output_folder, required=True, metavar="FOLDER",
+        "-o", "--output", type=local_folder, required=True, metavar="FOLDER",
         help="folder of the benchmark; its ids begin with it",
     )  # fmt: skip
     parser.add_argument(

@@ -172,6 +172,17 @@ def test_help_of_a_command_shows_its_examples(irtoolkit: Command, name: str) -> 
     assert shown == list(COMMANDS[name].EXAMPLES)
 
 
+@pytest.mark.parametrize(
+    "name", [*(name for name in COMMANDS if name not in OTHERS), "build relic"]
+)
+def test_help_fits_80_columns_but_for_examples(
+    irtoolkit: Command, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = irtoolkit(*name.split(), "--help").out.partition("examples:\n")[0].splitlines()
+    assert [line for line in lines if len(line) > 80] == []
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_examples_begin_with_their_own_command(name: str) -> None:
     assert all(line.startswith(f"irtoolkit {name}") for line in COMMANDS[name].EXAMPLES)
