@@ -8,6 +8,7 @@ from typing import Any
 import ir_datasets
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.missing import no_such_file
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.paths import is_url
 from irtoolkit.datasets import dataset_ids
@@ -37,4 +38,6 @@ def source_named(dataset_id: str) -> Any:
             ) from None
         if Path(dataset_id).suffix and not Path(dataset_id).exists():
             listed += "; there is no file of this name"
+            near = no_such_file(dataset_id).remedy
+            guess = f"{near} " if near else guess
         raise InputError(f"no dataset {dataset_id!r}", remedy=f"{guess}{listed}") from None
