@@ -222,6 +222,12 @@ def _measure(library: Library, what: list[str]) -> None:
 
     if not what:
         raise InputError("nothing to measure", remedy="name a dataset, such as relic/val")
+    files = [name for name in what if Path(name).is_file()]
+    if files:
+        raise InputError(
+            f"{files[0]} has no judged queries, which --measure needs",
+            remedy="name a dataset that has, such as relic/val",
+        )
     for name in what:
         entry = library.shelf.add_dataset(name)
         made = entry.collection

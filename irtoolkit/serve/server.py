@@ -8,6 +8,7 @@ import secrets
 import signal
 import socket
 from collections.abc import Callable
+from errno import EADDRNOTAVAIL
 from typing import Any
 
 from irtoolkit.base.errors import InputError
@@ -34,9 +35,12 @@ def bound(host: str, port: int) -> socket.socket:
         made.listen(1024)
     except (OSError, OverflowError) as error:
         made.close()
+        unknown = isinstance(error, socket.gaierror) or getattr(error, "errno", 0) == EADDRNOTAVAIL
         raise InputError(
             f"cannot listen on {host}:{port}: {getattr(error, 'strerror', None) or error}",
-            remedy="name another port with --port, 0 for any that is free",
+            remedy="name an address of this machine with --host"
+            if unknown
+            else "name another port with --port, 0 for any that is free",
         ) from None
     return made
 

@@ -314,3 +314,20 @@ def test_an_address_that_is_taken_is_one_line(running: Running, irtoolkit: Any) 
     assert answer.status == 2
     assert f"cannot listen on 127.0.0.1:{port}" in answer.err
     assert len(answer.err.strip().splitlines()) <= 2
+
+
+def test_an_address_of_another_machine_is_not_said_to_be_a_port_that_is_taken(
+    irtoolkit: Any, tmp_path: Path
+) -> None:
+    answer = irtoolkit("serve", "--host", "192.0.2.1", "--port", "0", "--model", "none", "--folder", str(tmp_path))  # fmt: skip
+    assert (answer.status, len(answer.err.splitlines())) == (2, 1)
+    assert "--host" in answer.err
+    assert "another port" not in answer.err
+
+
+def test_a_novel_has_nothing_to_measure(irtoolkit: Any, tmp_path: Path) -> None:
+    novel = tmp_path / "emma.txt"
+    novel.write_text("Emma was ashamed of an insult. She said so.\n", "utf-8")
+    answer = irtoolkit("serve", str(novel), "--measure", "--model", "none", "--folder", str(tmp_path))  # fmt: skip
+    assert answer.status == 2
+    assert "emma.txt has no judged queries" in answer.err
