@@ -115,3 +115,22 @@ def save_colbert(folder: Path, *, dimensions: int = 16, seed: int = 0, **metadat
     }  # fmt: skip
     (folder / "artifact.metadata").write_text(json.dumps({**about, **metadata}))
     return folder
+
+
+def save_t5(folder: Path) -> Path:
+    """A T5 that writes words of the tests' texts."""
+    import torch
+    import transformers
+
+    words = tokenizer(eos_token="[SEP]", model_input_names=["input_ids", "attention_mask"])
+    ends = {"decoder_start_token_id": 0, "pad_token_id": 0, "eos_token_id": words.sep_token_id}
+    torch.manual_seed(1)
+    model = transformers.T5ForConditionalGeneration(
+        transformers.T5Config(
+            vocab_size=len(words), d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2,
+            initializer_factor=3.0, **ends,
+        )
+    )  # fmt: skip
+    model.eval().save_pretrained(folder)
+    words.save_pretrained(folder)
+    return folder

@@ -149,6 +149,10 @@ class Retriever:
         """Whether preparing a task leaves on disk what other processes then find, such as vectors."""
         return False
 
+    def keeps_answers(self) -> bool:
+        """Whether what a language model writes is kept in the cache folder, which no URL shares."""
+        return False
+
     def encode_ahead(self, blocks: Iterable[Sequence[Segments]]) -> None:
         """Encodes documents by the workers of the engine, before an index of them is built.
 

@@ -40,6 +40,12 @@ class Rewritten(BM25, ABC):
     def fingerprint(self) -> str | None:
         return presets.weights_hash(presets.find_preset(self.model))
 
+    def leaves_on_disk(self) -> bool:
+        return True  # the answers
+
+    def keeps_answers(self) -> bool:
+        return True
+
     def rewritten(self, texts: Iterable[Segments]) -> Iterator[Segments]:
         lacking = self.missing()
         if lacking is not None:

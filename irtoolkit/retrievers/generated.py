@@ -71,6 +71,9 @@ class Generated(Retriever):
     def missing(self) -> str | None:
         return super().missing() or self.generator().missing()
 
+    def keeps_answers(self) -> bool:
+        return True
+
     def asks_others(self) -> bool:
         return self.generator().is_remote()
 

@@ -45,24 +45,27 @@ class Sent:
         return own
 
 
-def shares_vectors(retriever: Retriever) -> str:
-    """What workers must find of the driver's cache, where they search what it has encoded; else ""."""
-    if shared_cache() is not None or not (retriever.leaves_on_disk() and retriever.computed()):
-        return ""
-    return cache_mark()
+def shares_cache(retriever: Retriever) -> str:
+    """What workers must find of the driver's cache, where models have filled it; else ""."""
+    if retriever.keeps_answers():
+        return cache_mark()
+    encoded = retriever.leaves_on_disk() and retriever.computed()
+    return cache_mark() if encoded and shared_cache() is None else ""
 
 
-def refuse_other_cache(mark: str) -> None:
-    """Refuses a worker that does not see the driver's vectors: it would encode all texts again.
+def refuse_other_cache(retriever: Retriever, mark: str) -> None:
+    """Refuses a worker that does not see the driver's cache: its model would do all again.
 
     Args:
-        mark: of the driver's cache, as `shares_vectors` gives it.
+        retriever: in the worker.
+        mark: of the driver's cache, as `shares_cache` gives it.
 
     Raises:
         InputError: the cache here is another one.
     """
     if mark and cache_mark() != mark:
+        or_url = "" if retriever.keeps_answers() else ", or to a URL"
         raise InputError(
-            "this folder is not the driver's, in which its vectors are", file=cache_home(),
-            remedy=f"set {CACHE_VARIABLE} to a folder that all nodes share, or to a URL",
+            "this folder is not the driver's, in which its model's work is", file=cache_home(),
+            remedy=f"set {CACHE_VARIABLE} to a folder that all nodes share{or_url}",
         )  # fmt: skip

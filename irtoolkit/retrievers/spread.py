@@ -17,7 +17,7 @@ from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.listing import Found, Listing, Locator, Rows
 from irtoolkit.retrievers.ordering import Ties
 from irtoolkit.retrievers.parts import Part, Ranker
-from irtoolkit.retrievers.sent import Sent, refuse_other_cache, shares_vectors
+from irtoolkit.retrievers.sent import Sent, refuse_other_cache, shares_cache
 from irtoolkit.retrievers.task import Group, Task
 
 # Bundles for each worker: a node that is slower than others does fewer of them.
@@ -60,12 +60,12 @@ class RankParts:
     def __post_init__(self) -> None:
         self._sent = Sent.of(self.retriever)
         self.retriever = self._sent.retriever
-        self._cache = shares_vectors(self.retriever)
+        self._cache = shares_cache(self.retriever)
 
     def __call__(self, parts: Sequence[Part]) -> Ranked:
         if self._ranker is None:
             retriever = self._sent.here()
-            refuse_other_cache(self._cache)
+            refuse_other_cache(retriever, self._cache)
             with _unheard(retriever.leaves_on_disk()):
                 self._ranker = Ranker(self.task, retriever.scorer(self.task))
         groups = tuple(self._group(part) for part in parts)

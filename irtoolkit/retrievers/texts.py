@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, overload
@@ -13,6 +14,7 @@ from irtoolkit.base.ids import Ids, Ints
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.datasets.books import BLOCK_VIEWS
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.engines.node import SHARE
 
 # A text in parts: the sentences of an abstract, or one part for a text that is not divided.
 Segments = tuple[str, ...]
@@ -113,9 +115,25 @@ class DatasetTexts:
 
     def __init__(self, dataset: Dataset, records: Sequence[Any] | None = None) -> None:
         self._dataset, self._records = dataset, records
+        # Of the queries in the process that this comes from, until they have been compared.
+        self._key: str | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        own = self._records is None and self._dataset.has("queries")
+        key = _queries_key(self._dataset) if own and self._key is None else self._key
+        return {**vars(self), "_key": key}
 
     def queries(self, name: str) -> list[Segments]:
-        """(Q,) text of each query under a view."""
+        """(Q,) text of each query under a view.
+
+        Raises:
+            InputError: the queries have no such view, or are not those of the driver.
+        """
+        if self._key not in (None, _queries_key(self._dataset)):
+            raise InputError(
+                f"the queries of {self._dataset.id} are not those of the driver", remedy=SHARE
+            )
+        self._key = None
         records = self._dataset.queries_iter() if self._records is None else self._records
         return [view(query, name) for query in records]
 
@@ -160,6 +178,15 @@ class GivenTexts:
     @property
     def dataset(self) -> None:
         """None: the documents are given."""
+
+
+def _queries_key(dataset: Dataset) -> str:
+    """A hash of the ids and texts of a dataset's queries."""
+    found = hashlib.sha256()
+    for record in dataset.queries_iter():
+        for name in record._fields:
+            found.update("\x1f".join((name, *(_text(record, name) or ()), "\x1e")).encode())
+    return found.hexdigest()
 
 
 def view(record: Any, name: str) -> Segments:

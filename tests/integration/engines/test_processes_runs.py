@@ -11,7 +11,9 @@ import yaml
 import irtoolkit as ir
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import find_system
+from irtoolkit.retrievers import engine
 from irtoolkit.runs.provenance import metadata_path
+from tests import tiny
 from tests.lucene import with_java
 
 DATA = "csfcube/sample"
@@ -39,3 +41,24 @@ def test_the_engine_is_in_the_record_and_decides_nothing(name: str, tmp_path: Pa
     assert record(together)["irtoolkit"] == record(alone)["irtoolkit"]
     assert "engine" not in record(alone)["platform"]
     assert record(together)["platform"]["engine"] == {"name": "processes", "workers": 2}
+
+
+def test_what_a_model_writes_for_documents_is_written_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    how = {"model": str(tiny.save_t5(tmp_path / "t5")), "queries": 2, "max_length": 6}
+    system = find_system("doct5query", how, DATA)
+    monkeypatch.setattr(engine, "BLOCK_CELLS", 1)
+
+    def run(name: str) -> tuple[bytes, list[str]]:
+        monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / name))
+        path = tmp_path / f"{name}.run"
+        produce(DATA, system, path, depth=10, progress=False)
+        (answers,) = (tmp_path / name / "answers").glob("*.jsonl")
+        return path.read_bytes(), answers.read_text().splitlines()
+
+    alone = run("alone")
+    with ir.engine("processes", workers=2):
+        assert run("together") == alone
+    keys = [line.split(",")[0] for line in alone[1]]
+    assert len(keys) == len(set(keys)) > 1

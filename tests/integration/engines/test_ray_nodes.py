@@ -164,7 +164,7 @@ def test_a_model_or_vectors_that_a_node_lacks(
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(place.ours / "cache"))
     both = shutil.copytree(model, place.shared / "model")
     assert refused(*words, f"model={both}") == (
-        f"{place.ours}/cache: this folder is not the driver's, in which its vectors are, on node"
+        f"{place.ours}/cache: this folder is not the driver's, in which its model's work is, on node"
         f" {NAME} (set IRTOOLKIT_CACHE to a folder that all nodes share, or to a URL)"
     )
     assert not (tmp_path / "x.run").exists()

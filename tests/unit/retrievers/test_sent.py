@@ -13,8 +13,10 @@ from irtoolkit.engines import work
 from irtoolkit.models import loading
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers.parts import Part
-from irtoolkit.retrievers.sent import Sent
+from irtoolkit.retrievers.registry import create_retriever
+from irtoolkit.retrievers.sent import Sent, refuse_other_cache, shares_cache
 from irtoolkit.retrievers.spread import RankParts
+from irtoolkit.retrievers.texts import DEFAULT_VIEW, DatasetTexts
 from tests.tiny import save
 
 
@@ -33,6 +35,36 @@ def test_another_file_at_the_same_path_is_refused(tmp_path: Path) -> None:
     stats.unlink()
     with pytest.raises(InputError, match=r"stats.txt is not there"):
         work.unpack(packed)([Part(0, 0, 1)])
+
+
+def test_other_queries_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {"1": "sea", "2": "house"}
+    data = ir.load({"a": "whales at sea", "b": "a house"}, queries=texts)
+    driver = DatasetTexts(data)
+    assert work.unpack(work.pack(driver)).queries(DEFAULT_VIEW) == [("sea",), ("house",)]
+    other = ir.load({"a": "whales at sea", "b": "a house"}, queries={**texts, "2": "houses"})
+    there = work.unpack(work.pack(driver))
+    monkeypatch.setattr(there, "_dataset", other)
+    with pytest.raises(InputError, match=r"^the queries of \S+ are not those of the driver"):
+        there.queries(DEFAULT_VIEW)
+    # Those that are given go along.
+    given = DatasetTexts(data, data.queries()[1:])
+    assert work.unpack(work.pack(given)).queries(DEFAULT_VIEW) == [("house",)]
+
+
+@pytest.mark.parametrize("name", ["doct5query", "generated-query"])
+def test_a_worker_that_does_not_see_the_answers_is_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retriever = create_retriever(name, {"model": "none"})
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "a"))
+    mark = shares_cache(retriever)
+    refuse_other_cache(retriever, mark)
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "b"))
+    with pytest.raises(
+        InputError, match=r"b: this folder is not .* a folder that all nodes share\)"
+    ):
+        refuse_other_cache(retriever, mark)
 
 
 def test_a_worker_computes_as_the_driver_would(
