@@ -68,4 +68,7 @@ class QuoterCases(Analysis):
                 label = query if len(given.runs) == 1 else f"{query}-{name}"
                 title = f"{query}, {name}: {contexts[query].with_mask(MASK)}"
                 tables.append(FigureTable(label, title, ("rank",), columns, rows))
-        return Findings(tuple(tables), notes=("* the quote that was in the context.",))
+        marked = any("*" in row.values for table in tables for row in table.rows)
+        return Findings(
+            tuple(tables), notes=("* the quote that was in the context.",) if marked else ()
+        )

@@ -64,7 +64,8 @@ class RelicWords(Analysis):
             Column("query words"), Column("document words"),
         )  # fmt: skip
         title = "Words of queries and documents"
-        return Findings((FigureTable("words", title, ("dataset",), columns, rows),))
+        note = "Documents are the candidates of a query, on average."
+        return Findings((FigureTable("words", title, ("dataset",), columns, rows),), notes=(note,))
 
 
 def _figures(dataset: Dataset) -> tuple[TableCell, ...]:

@@ -79,9 +79,12 @@ def push(folder: StrPath, address: str, *, private: bool = False) -> str:
             repo_id=name, repo_type="dataset", folder_path=str(folder),
             commit_message=f"{front[OWN]['dataset']} by irtoolkit",
         )  # fmt: skip
-    except (HfHubHTTPError, OfflineModeIsEnabled, OSError) as error:
+    except HfHubHTTPError as error:
         reason = str(error).split("\n")[0]
         raise InputError(
             f"the hub does not take {address}: {reason}", remedy="hf auth login gives a token"
         ) from error
+    except (OfflineModeIsEnabled, OSError) as error:
+        remedy = "a push needs the network, and HF_HUB_OFFLINE unset"
+        raise InputError(f"the hub is not reached for {address}", remedy=remedy) from error
     return f"{api.endpoint}/datasets/{name}"

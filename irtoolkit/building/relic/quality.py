@@ -96,8 +96,8 @@ def quality(gathered: Gathered) -> dict[str, Any]:
         "kinds": dict(Counter(str(window.record["kind"]) for window in windows).most_common()),
         "sentences of a quotation": _histogram([w.record["length"] for w in windows], 1),
         "words of a query": _histogram([_query_words(w) for w in windows], 50),
-        "ratio of quotation and book": _histogram([w.record["ratio"] for w in windows], 5),
-        "percent of the quotation's words in its context": _histogram([100 * s for s in shared], 10),
+        "ratio of quotation and book": _histogram([w.record["ratio"] for w in windows], 5, most=100),
+        "percent of the quotation's words in its context": _histogram([100 * s for s in shared], 10, most=100),
         "leaks cut out of contexts": sum(w.record["leaks"] for w in windows),
         "near duplicates across splits": near_duplicates(gathered),
         "sample": [_shown(window) for window in _sample(windows)],
@@ -115,7 +115,7 @@ def _counts(gathered: Gathered) -> dict[str, float]:
         "windows for validation": len(gathered.of_split("val")),
         "windows for testing": len(gathered.of_split("test")),
         "words of a query, mean": _mean([_query_words(w) for w in gathered.windows]),
-        "words of a quotation, mean": _mean(words),
+        "words printed of a quotation, mean": _mean(words),
         "candidates of a query, mean": _mean(candidates),
         "books": len(gathered.books),
         "books that are quoted": len(quoted),
@@ -139,14 +139,20 @@ def _overlap(window: Kept) -> float:
     return len(quoted & set(Words.of(context).line.split())) / max(1, len(quoted))
 
 
-def _histogram(values: Sequence[float], step: int) -> dict[str, int]:
-    """Counts of values in steps, by their lower ends; what a step of 1 counts is the value itself."""
+def _histogram(values: Sequence[float], step: int, most: int | None = None) -> dict[str, int]:
+    """Counts of values in steps, by their bounds; what a step of 1 counts is the value itself.
+
+    Args:
+        most: the greatest value that there can be.
+    """
     counts = Counter(int(value // step) * step for value in values)
     low, high = (min(counts), max(counts)) if counts else (0, -1)
-    return {
-        str(at) if step == 1 else f"{at}-{at + step - 1}": counts[at]
-        for at in range(low, high + 1, step)
-    }
+    return {_bounds(at, step, most): counts[at] for at in range(low, high + 1, step)}
+
+
+def _bounds(low: int, step: int, most: int | None) -> str:
+    high = low + step - 1 if most is None else min(low + step - 1, most)
+    return str(low) if low == high else f"{low}-{high}"
 
 
 def near_duplicates(gathered: Gathered) -> list[list[str]]:

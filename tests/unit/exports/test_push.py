@@ -63,7 +63,7 @@ def test_what_the_hub_refuses_is_one_line(tmp_path: Path) -> None:
     """The tests are offline, which the hub's client says itself."""
     pytest.importorskip("huggingface_hub", reason="huggingface_hub is not installed")
     folder = ir.export("csfcube/sample", "hf", tmp_path / "out")
-    with pytest.raises(InputError, match=f"the hub does not take {HUB}: .*offline") as found:
+    with pytest.raises(InputError, match=f"the hub is not reached for {HUB}") as found:
         push(folder, HUB)
     assert "\n" not in str(found.value)
     assert folder.is_dir()
@@ -76,7 +76,7 @@ def test_a_folder_that_was_not_published_is_published_by_the_same_command(
     again = [
         irtoolkit("export", "csfcube/sample", "hf", tmp_path / "out", "--push", HUB) for _ in "12"
     ]
-    assert all("the hub does not take" in answer.err for answer in again)
+    assert all("the hub is not reached" in answer.err for answer in again)
     assert "was exported before" in again[1].err
     other = irtoolkit("export", "csfcube/sample", "mteb", tmp_path / "out", "--push", HUB)
     assert "not empty" in other.err
@@ -97,7 +97,7 @@ def test_a_licence_is_named_for_a_folder_that_states_none(
     refused = irtoolkit(*export, "--push", HUB)
     assert "name the licence: --licence cc-by-4.0" in refused.err
     assert (out / "README.md").read_text("utf-8") == closed
-    assert "the hub does not take" in irtoolkit(*export, "--push", HUB, "--licence", named.id).err
+    assert "the hub is not reached" in irtoolkit(*export, "--push", HUB, "--licence", named.id).err
     card = (out / "README.md").read_text("utf-8")
     assert read_card(out)["license"] == named.id  # type: ignore[index]
     assert card.count(named.line) == 1
