@@ -33,7 +33,7 @@ from irtoolkit.base.tables import TextTable
 
 HERE = Path(__file__).parent.resolve()
 # Texts or passages of each part.
-SIZES = {"encode": 12_288, "build": 200_000, "search": 400_000}
+SIZES = {"encode": 4_096, "build": 200_000, "search": 400_000}
 WORKERS = (("local", 1), ("processes", 2), ("ray", 2))
 CORPORA = (10_000, 100_000, 1_000_000)
 PARTS = ("engines", "memory", "merge", "sizes")
