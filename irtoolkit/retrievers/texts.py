@@ -129,7 +129,7 @@ class DatasetTexts:
         Raises:
             InputError: the queries have no such view, or are not those of the driver.
         """
-        if self._key not in (None, _queries_key(self._dataset)):
+        if self._key is not None and self._key != _queries_key(self._dataset):
             raise InputError(
                 f"the queries of {self._dataset.id} are not those of the driver", remedy=SHARE
             )
