@@ -1,6 +1,6 @@
 """Work spread over workers: what it gains, what Ray costs, and what stays flat.
 
-    python benchmarks/scale.py -o benchmarks/results/scale.json     # about an hour on two cores
+    python benchmarks/scale.py -o benchmarks/results/scale.json     # half an hour on two cores
     python benchmarks/scale.py --scale 0.01                          # to see that it works
     python benchmarks/scale.py --parts engines -o FILE               # the other parts of FILE stay
 

@@ -66,6 +66,7 @@ def pages() -> dict[str, str]:
         "reference/measures.md": measure_blocks(),
         "reference/training.md": training_blocks(),
         "how-to/scale.md": scale_tables.blocks(),
+        "how-to/serve.md": scale_tables.reader_blocks(),
     }
     return {
         "reference/commands.md": command_page(),

@@ -159,6 +159,32 @@ def driver(known: Any) -> str:
     )
 
 
+def reader_blocks() -> dict[str, tuple[str, str]]:
+    """What a reader of `irtoolkit serve` waits for, where it was measured."""
+    path = RESULTS / "serve.json"
+    return {"waits": (waits(json.loads(path.read_text("utf-8"))), "")} if path.is_file() else {}
+
+
+def waits(found: Any) -> str:
+    """One novel, its searches, and many readers at once."""
+    many = found["crowd"]
+    rows = [
+        ("until a new book is searched by words", f"{found['until words']:.1f} s"),
+        ("until it is searched by meaning", f"{found['until meaning']:.0f} s"),
+        ("the slowest search meanwhile", f"{found['slowest search meanwhile']:.2f} s"),
+        *(
+            (f"a search by {one}, median", f"{found[f'search by {one}']:.3f} s")
+            for one in ("words", "meaning", "both")
+        ),
+        (f"one of {many['searches']} searches of {many['readers']} readers at once, median",
+         f"{many['median']:.2f} s"),
+        ("the slowest of them", f"{many['slowest']:.2f} s"),
+        ("memory of the server, at most", f"{found['memory'] / 1e6:,.0f} MB"),
+    ]  # fmt: skip
+    heads = [f"{found['novel']}, {found['words']:,} words", f"{found['cores']} cores"]
+    return table(heads, [list(row) for row in rows])
+
+
 def stored(known: Any) -> str:
     """What vectors in few bits change."""
     rows = [row for row in known["stored"]["rows"] if 0 <= row["fp32"] <= 1]

@@ -144,14 +144,18 @@ class _Pool:
     def _got(self, reference: Any, number: int) -> bytes:
         from ray import exceptions
 
-        died = (
-            exceptions.WorkerCrashedError, exceptions.OutOfMemoryError, exceptions.NodeDiedError,
-            exceptions.ObjectLostError, exceptions.LocalRayletDiedError,
+        died = exceptions.WorkerCrashedError, exceptions.OutOfMemoryError
+        lost = (
+            exceptions.NodeDiedError, exceptions.ObjectLostError, exceptions.LocalRayletDiedError,
         )  # fmt: skip
         try:
             found: bytes = self._ray.get(reference)
         except died:
             raise WorkerKilledError(self._items, number, self._attempts) from None
+        except lost as error:
+            raise WorkerKilledError(
+                self._items, number, self._attempts, type(error).__name__
+            ) from error
         except exceptions.RayError as error:
             raise _explained(error) from None
         return found

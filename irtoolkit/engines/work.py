@@ -240,17 +240,27 @@ class Items(Generic[T]):
 class WorkerKilledError(InputError):
     """The error for a piece of work that workers die of.
 
+    Args:
+        items: those of a `map`.
+        number: of the piece among them.
+        times: how often it was tried.
+        lost: why its result cannot be had, where it is not the worker that has died.
+
     Attributes:
         number: of the piece among the items of its `map`.
     """
 
-    def __init__(self, items: Items[Any], number: int, times: int) -> None:
+    def __init__(self, items: Items[Any], number: int, times: int, lost: str | None = None) -> None:
         self.number = number
         shown = repr(items[number])
         if len(shown) > _SHOWN:
             of = "" if items.total is None else f" of {items.total}"
             shown = f"piece {number + 1}{of}"
         often = f" {times} times" if times > 1 else ""
+        if lost is not None:
+            found = f"what a node had of {shown} was lost ({lost})"
+            super().__init__(found, remedy="rerun the same command: finished parts are kept")
+            return
         super().__init__(
             f"a worker was killed, perhaps out of memory,{often} while it worked on {shown}",
             remedy="give fewer --workers, so that each has more memory; finished parts are kept",

@@ -148,6 +148,8 @@ def test_a_long_item_that_kills_is_shown_by_its_number() -> None:
     assert WorkerKilledError(Items(items), 0, 3).found.endswith("while it worked on 'a'")
     assert WorkerKilledError(Items(items), 1, 3).found.endswith("while it worked on piece 2 of 2")
     assert WorkerKilledError(Items(iter(items)), 1, 3).found.endswith("while it worked on piece 2")
+    gone = WorkerKilledError(Items(items), 0, 3, "NodeDiedError")
+    assert gone.found == "what a node had of 'a' was lost (NodeDiedError)"
 
 
 def test_only_a_few_results_are_held_and_items_are_read_as_workers_need_them(
