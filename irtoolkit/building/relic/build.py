@@ -5,26 +5,31 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, atomic_text, refuse_unwritable
+from irtoolkit.base.paths import StrPath
 from irtoolkit.base.progress import tqdm
+from irtoolkit.building.place import describe, is_whole, refuse_other, refuse_taken, write_sources
 from irtoolkit.building.relic.articles import Finder, formats
 from irtoolkit.building.relic.books import ReadBook, read_books
-from irtoolkit.building.relic.quality import Gathered, write_quality
+from irtoolkit.building.relic.quality import Gathered, quality
 from irtoolkit.building.relic.quotations import Matching
 from irtoolkit.building.relic.release import Kept, write_provenance, write_qrels, write_split
 from irtoolkit.building.relic.splits import SPLITS, TEST, split_books
 from irtoolkit.building.shelves import TextFile, digest, text_files
-from irtoolkit.datasets.own import ABOUT, FORMAT
 from irtoolkit.engines.engine import current
 
 # The folder of what is found in each work; it stays, and a later build continues from it.
 FOUND, SHELF = "quotations", ".shelf"
+# What SOURCES.txt says first.
+_INTRO = (
+    "Texts that this benchmark was built from. Their licences are theirs: the benchmark holds",
+    "all sentences of the books, and up to eight sentences of criticism around each quotation.",
+)
 # A work of which so much is quoted from one book is an edition of that book.
 _EDITION = 0.5
 
@@ -73,43 +78,22 @@ def build_relic(
     recipe = recipe or Recipe()
     place = Path(out)
     novels, articles = text_files(books, "books"), text_files(criticism, "works of criticism")
-    _refuse_taken(place)
+    refuse_taken(place, (FOUND, SHELF))
     shelf = place / SHELF
     try:
         read = read_books(novels, shelf, recipe.clauses)
         key = digest(formats(), repr(recipe.matching), *(f"{b.name} {b.content}" for b in read))
         finder = Finder(place / FOUND, [book.shelved for book in read], recipe.matching, key)
         whole = digest(key, repr(recipe), *(digest(file.read()) for file in articles))
-        _refuse_other(place, whole, replace)
+        refuse_other(place, whole, replace)
         done = _find(finder, articles)
         gathered = _gathered(finder, articles, read)
         gathered.continued = done
         _write(place, gathered, read, recipe, whole)
     finally:
-        if (place / ABOUT).exists():
+        if is_whole(place):
             shutil.rmtree(shelf, ignore_errors=True)
     return gathered
-
-
-def _refuse_taken(place: Path) -> None:
-    """Refuses a folder that holds anything but a build."""
-    refuse_unwritable(place, folder=True)
-    names = {path.name for path in place.iterdir()} if place.is_dir() else set()
-    if names and not names & {ABOUT, FOUND, SHELF}:
-        raise InputError("the folder is not empty", file=place, remedy="name another")
-
-
-def _refuse_other(place: Path, key: str, replace: bool) -> None:
-    """Refuses to replace a complete benchmark of other texts or settings."""
-    if not (place / ABOUT).exists():
-        return
-    if json.loads((place / ABOUT).read_text("utf-8")).get("key") != key and not replace:
-        raise InputError(
-            "a benchmark of other texts or settings",
-            file=place,
-            remedy="add --replace, or name another",
-        )
-    (place / ABOUT).unlink()  # it is no benchmark until it is whole again
 
 
 def _find(finder: Finder, articles: Sequence[TextFile]) -> int:
@@ -194,32 +178,21 @@ def _write(
             write_qrels(place / "test.qrels", own)
     gathered.splits = splits
     write_provenance(place / "windows.jsonl", gathered.windows, split_of)
-    write_quality(place, gathered)
-    _write_sources(place / "SOURCES.txt", gathered)
-    about = {
-        "benchmark": "relic", "format": FORMAT, "splits": list(splits),
-        "hidden": [TEST] if recipe.hide_test and TEST in splits else [],
-        "recipe": asdict(recipe), "key": key,
-    }  # fmt: skip
-    with atomic_text(place / ABOUT) as out:
-        json.dump(about, out, indent=1, ensure_ascii=False)
-        out.write("\n")
+    quality(gathered).write(place)
+    write_sources(place, _INTRO, _sources(gathered))
+    without = [TEST] if recipe.hide_test and TEST in splits else []
+    describe(place, "relic", list(splits), key, asdict(recipe), hidden=without)
 
 
-def _write_sources(path: Path, gathered: Gathered) -> None:
-    with atomic_text(path) as out:
-        out.write("\n".join(_sources(gathered)) + "\n")
-
-
-def _sources(gathered: Gathered) -> Iterator[str]:
-    yield "Texts that this benchmark was built from. Their licences are theirs: the benchmark holds"
-    yield "all sentences of the books, and up to eight sentences of criticism around each quotation."
-    yield ""
-    yield "Books"
-    for book in gathered.books:
-        yield f"  {book.name}: {book.title}{', ' + book.author if book.author else ''}; {book.path}"
-    yield ""
-    yield "Criticism"
-    for name, record in gathered.articles.items():
-        author = f", {record['author']}" if record["author"] else ""
-        yield f"  {name}: {record['title']}{author}; {record['path']}"
+def _sources(gathered: Gathered) -> dict[str, list[str]]:
+    return {
+        "Books": [
+            f"{book.name}: {book.title}{', ' + book.author if book.author else ''}; {book.path}"
+            for book in gathered.books
+        ],
+        "Criticism": [
+            f"{name}: {record['title']}{', ' + record['author'] if record['author'] else ''};"
+            f" {record['path']}"
+            for name, record in gathered.articles.items()
+        ],
+    }

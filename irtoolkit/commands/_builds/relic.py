@@ -74,7 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.errors import InputError
     from irtoolkit.building.relic.build import Recipe, build_relic
-    from irtoolkit.building.relic.quality import as_text, quality
+    from irtoolkit.building.relic.quality import quality
     from irtoolkit.building.relic.quotations import Matching
 
     if not 0 <= args.ratio <= 100:
@@ -86,6 +86,6 @@ def execute(args: argparse.Namespace) -> None:
         note(line)
     if made.continued:
         note(f"{made.continued} of {len(made.articles)} works were done before")
-    print("\n".join(as_text(quality(made), sample=False)))
+    print("\n".join(quality(made).as_text(sample=False)))
     ids = ", ".join(f"{args.output}/{split}" for split in made.splits)
     note(f"{len(made.windows):,} windows: {ids}")

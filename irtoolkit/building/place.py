@@ -1,0 +1,93 @@
+"""The folder of a benchmark that is being built: refused, replaced, continued, and at last described."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import atomic_text, refuse_unwritable
+from irtoolkit.datasets.own import ABOUT, FORMAT
+
+
+def refuse_taken(place: Path, unfinished: Iterable[str]) -> None:
+    """Refuses a folder that holds anything but a build.
+
+    Args:
+        place: the folder.
+        unfinished: names of what an interrupted build leaves there.
+
+    Raises:
+        InputError: it holds something else, or cannot be written.
+    """
+    refuse_unwritable(place, folder=True)
+    names = {path.name for path in place.iterdir()} if place.is_dir() else set()
+    if names and not names & {ABOUT, *unfinished}:
+        raise InputError("the folder is not empty", file=place, remedy="name another")
+
+
+def is_whole(place: Path) -> bool:
+    """Whether the folder holds a benchmark that was built to its end."""
+    return (place / ABOUT).exists()
+
+
+def refuse_other(place: Path, key: str, replace: bool) -> None:
+    """Refuses to replace a whole benchmark of other texts or settings; any other is one no more.
+
+    Args:
+        place: the folder.
+        key: a hash of texts and settings.
+        replace: whether a benchmark of others is replaced.
+
+    Raises:
+        InputError: it is a benchmark of others.
+    """
+    if not is_whole(place):
+        return
+    if json.loads((place / ABOUT).read_text("utf-8")).get("key") != key and not replace:
+        raise InputError(
+            "a benchmark of other texts or settings",
+            file=place,
+            remedy="add --replace, or name another",
+        )
+    (place / ABOUT).unlink()  # it is no benchmark until it is whole again
+
+
+def describe(
+    place: Path, benchmark: str, splits: Sequence[str], key: str, recipe: Mapping[str, Any],
+    *, hidden: Sequence[str] = (),
+) -> None:  # fmt: skip
+    """Writes benchmark.json, which makes the folder a benchmark; the last file of a build.
+
+    Args:
+        place: the folder.
+        benchmark: the name of a module in `irtoolkit/datasets/`.
+        splits: those that it has.
+        key: a hash of texts and settings.
+        recipe: the settings.
+        hidden: splits whose judgments are not in the release's own files.
+    """
+    about = {
+        "benchmark": benchmark, "format": FORMAT, "splits": list(splits), "hidden": list(hidden),
+        "recipe": dict(recipe), "key": key,
+    }  # fmt: skip
+    with atomic_text(place / ABOUT) as out:
+        json.dump(about, out, indent=1, ensure_ascii=False)
+        out.write("\n")
+
+
+def write_sources(place: Path, intro: Sequence[str], sources: Mapping[str, Iterable[str]]) -> None:
+    """Writes SOURCES.txt, the texts that a benchmark was built from.
+
+    Args:
+        place: the folder.
+        intro: lines that say what of them the benchmark holds.
+        sources: a line for each text, by the kind of text.
+    """
+    lines = list(intro)
+    for title, texts in sources.items():
+        lines += ["", title, *(f"  {text}" for text in texts)]
+    with atomic_text(place / "SOURCES.txt") as out:
+        out.write("\n".join(lines) + "\n")

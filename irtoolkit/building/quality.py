@@ -1,0 +1,206 @@
+"""The report on a built benchmark: counts beside the paper's, histograms, findings, a sample to read.
+
+Each builder makes a `Quality`; what is here shows it as JSON, text and a page.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any, TypeVar
+
+from irtoolkit.base import html
+from irtoolkit.base.files import atomic_text
+from irtoolkit.base.tables import TextTable
+
+T = TypeVar("T")
+
+_SAMPLE = 20
+# Texts are near duplicates where they share so much of the smaller one's runs of five words.
+_NEAR, _RUN = 0.5, 5
+_BAR = 40
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A query as a reader checks it.
+
+    Attributes:
+        query_id: its id.
+        about: what else to know of it, by name: the relevant document, a score.
+        left, marked, right: its text; what is relevant to it is marked.
+    """
+
+    query_id: str
+    about: Mapping[str, Any]
+    left: str
+    marked: str = ""
+    right: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """The sample as JSON values."""
+        texts = {"left": self.left, "marked": self.marked, "right": self.right}
+        return {"query_id": self.query_id, **self.about, **texts}
+
+    @property
+    def heading(self) -> str:
+        """What there is to know of it, in one line."""
+        return ", ".join(f"{name} {value}" for name, value in self.about.items())
+
+
+@dataclass
+class Quality:
+    """What a benchmark is like.
+
+    Attributes:
+        counts: figures by name.
+        paper: those of them that the paper reports for its own benchmark.
+        tables: titled tables of counts, histograms among them.
+        findings: titled numbers, or lists of what was found, such as near duplicates.
+        sample: some queries.
+    """
+
+    counts: Mapping[str, float]
+    paper: Mapping[str, float] = field(default_factory=dict)
+    tables: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    findings: Mapping[str, int | Sequence[Any]] = field(default_factory=dict)
+    sample: Sequence[Sample] = ()
+
+    def write(self, place: Path) -> None:
+        """Writes quality.json, quality.txt and quality.html."""
+        with atomic_text(place / "quality.json") as out:
+            json.dump(self.as_json(), out, indent=1, ensure_ascii=False)
+            out.write("\n")
+        with atomic_text(place / "quality.txt") as out:
+            out.write("\n".join(self.as_text()) + "\n")
+        with atomic_text(place / "quality.html") as out:
+            out.write(self.as_html())
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as JSON values."""
+        counts = [
+            {"what": what, "value": value, "paper": self.paper.get(what)}
+            for what, value in self.counts.items()
+        ]
+        sample = [each.as_json() for each in self.sample]
+        return {"counts": counts, **self.tables, **self.findings, "sample": sample}
+
+    def as_text(self, sample: bool = True) -> Iterator[str]:
+        """The lines of the report.
+
+        Args:
+            sample: whether the sample follows.
+        """
+        yield TextTable(["", "here", "paper"], self._rows()).render("text").rstrip()
+        for title, values in self.tables.items():
+            yield ""
+            yield f"{title}:" if values else f"{title}: none"
+            most = max(values.values(), default=0)
+            width = max(map(len, values), default=0)
+            for name, count in values.items():
+                bar = "#" * round(_BAR * count / max(1, most))
+                yield f"  {name:<{width}} {count:>7,} {bar}".rstrip()
+        yield ""
+        yield from self._found()
+        for each in self.sample if sample else ():
+            yield ""
+            yield f"{each.query_id} {each.heading}"
+            marked = f" [[ {each.marked} ]] " if each.marked else " "
+            yield f"  {each.left}{marked}{each.right}".rstrip()
+
+    def as_html(self) -> str:
+        """The report as a page."""
+        parts = [html.table(["", "here", "paper"], self._rows(), right=[False, True, True])]
+        for title, values in self.tables.items():
+            most = max(values.values(), default=1)
+            bars = "".join(
+                f"<tr><td>{escape(name)}</td><td>{count:,}</td>"
+                f'<td><meter max="{most}" value="{count}"></meter></td></tr>'
+                for name, count in values.items()
+            )
+            parts.append(f"<h2>{escape(title)}</h2><table>{bars}</table>")
+        parts += [f"<p>{escape(line)}</p>" for line in self._found()]
+        parts.append("<h2>Sample</h2>")
+        parts += [
+            f"<p><b>{escape(each.query_id)}</b> {escape(each.heading)}<br>"
+            f"{escape(each.left)} <mark>{escape(each.marked)}</mark> {escape(each.right)}</p>"
+            for each in self.sample
+        ]
+        head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Quality</title>'
+        style = "<style>body{font-family:sans-serif;max-width:60em;margin:2em auto}td{padding:0 .5em}</style>"
+        return f"{head}{style}<h1>Quality of the benchmark</h1>{''.join(parts)}</html>\n"
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [what, _number(value), _number(self.paper.get(what))]
+            for what, value in self.counts.items()
+        ]
+
+    def _found(self) -> Iterator[str]:
+        for title, found in self.findings.items():
+            yield f"{title}: {found if isinstance(found, int) else len(found):,}"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
+
+
+def mean(values: Sequence[float]) -> float:
+    """The mean to one decimal; 0 of none."""
+    return round(sum(values) / len(values), 1) if values else 0.0
+
+
+def histogram(values: Sequence[float], step: int, most: int | None = None) -> dict[str, int]:
+    """Counts of values in steps, by their bounds; what a step of 1 counts is the value itself.
+
+    Args:
+        values: the values, at least 0.
+        step: the width of a step.
+        most: the greatest value that there can be.
+    """
+    counts = Counter(int(value // step) * step for value in values)
+    low, high = (min(counts), max(counts)) if counts else (0, -1)
+    return {_bounds(at, step, most): counts[at] for at in range(low, high + 1, step)}
+
+
+def _bounds(low: int, step: int, most: int | None) -> str:
+    high = low + step - 1 if most is None else min(low + step - 1, most)
+    return str(low) if low == high else f"{low}-{high}"
+
+
+def near_duplicates(
+    texts: Mapping[str, Sequence[str]], split_of: Mapping[str, str]
+) -> list[list[str]]:
+    """Pairs of queries of different splits whose texts share most of their runs of words.
+
+    Args:
+        texts: the words of each query, in lower case.
+        split_of: the split of each query.
+    """
+    runs: dict[str, list[str]] = {}
+    sizes: dict[str, int] = {}
+    found = []
+    for query_id, words in texts.items():
+        own = {" ".join(words[at : at + _RUN]) for at in range(len(words) - _RUN + 1)}
+        sizes[query_id] = len(own)
+        shared = Counter(other for run in own for other in runs.get(run, ()))
+        for other, count in shared.items():
+            apart = split_of[other] != split_of[query_id]
+            if apart and count > _NEAR * min(len(own), sizes[other]):
+                found.append([other, query_id])
+        for run in own:
+            runs.setdefault(run, []).append(query_id)
+    return found
+
+
+def sampled(items: Sequence[T]) -> list[T]:
+    """Some of the items at random, the same ones each time, in their order."""
+    chosen = random.Random(0).sample(range(len(items)), min(_SAMPLE, len(items)))
+    return [items[number] for number in sorted(chosen)]
