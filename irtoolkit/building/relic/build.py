@@ -19,8 +19,8 @@ from irtoolkit.building.relic.books import ReadBook, read_books
 from irtoolkit.building.relic.quality import Gathered, quality
 from irtoolkit.building.relic.quotations import Matching
 from irtoolkit.building.relic.release import Kept, write_provenance, write_qrels, write_split
-from irtoolkit.building.relic.splits import SPLITS, TEST, split_books
 from irtoolkit.building.shelves import TextFile, digest, text_files
+from irtoolkit.building.splits import SPLITS, TEST, split_books
 from irtoolkit.engines.engine import current
 
 # The folder of what is found in each work; it stays, and a later build continues from it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.building.relic.splits import split_books
+from irtoolkit.building.splits import split_books
 
 
 def test_about_a_tenth_each() -> None:
