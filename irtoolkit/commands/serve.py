@@ -22,7 +22,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.commands import note
@@ -30,8 +29,8 @@ from irtoolkit.commands import note
 if TYPE_CHECKING:
     import socket
 
-    from irtoolkit.serve.guard import Access
     from irtoolkit.serve.library import Library
+    from irtoolkit.web.guard import Access
 
 HELP = "open a page that searches novels, with an HTTP API"
 EXAMPLES = (
@@ -162,7 +161,7 @@ def _fill(library: Library, what: list[str]) -> None:
 
 def _serve(library: Library, args: argparse.Namespace) -> None:
     from irtoolkit.base.locks import locked
-    from irtoolkit.serve.server import LOCAL, access_for, bound
+    from irtoolkit.web.server import access_for, address, bound
 
     place = bound(args.host, args.port)
     remedy = "make it writable, or name another with --folder"
@@ -177,19 +176,16 @@ def _serve(library: Library, args: argparse.Namespace) -> None:
             note(f"note: passages are compared by words only: {why}")
         port = place.getsockname()[1]
         access = access_for(args.host, port, args.token, args.public)
-        name = "127.0.0.1" if args.host in LOCAL else args.host
-        shown = f"[{name}]" if ":" in name else name
-        secret = "" if access.token is None else f"#token={quote(access.token, safe='')}"
-        _until_told(library, place, access, f"http://{shown}:{port}/{secret}")
+        _until_told(library, place, access, address(args.host, port, access))
 
 
-def _until_told(library: Library, place: socket.socket, access: Access, address: str) -> None:
+def _until_told(library: Library, place: socket.socket, access: Access, shown: str) -> None:
     from irtoolkit.serve.server import serve
 
     def ready() -> None:
         for line in library.shelf.damaged():
             note(f"left out: {library.folder}{os.sep}{line}")
-        print(address, flush=True)
+        print(shown, flush=True)
         note(f"books and judgments are kept in {library.folder.resolve()}; Ctrl-C ends")
 
     def ending() -> None:

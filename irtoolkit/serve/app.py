@@ -7,21 +7,18 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
-from importlib.resources import files
 from typing import Annotated, Any
 
 from fastapi import FastAPI, HTTPException, Query, Request
 from fastapi import Path as InPath
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 
 from irtoolkit import __version__
 from irtoolkit.base.errors import InputError
 from irtoolkit.serve.asking import BusyError, LateError, PreparingError
 from irtoolkit.serve.entries import Entry
-from irtoolkit.serve.guard import Access, Guard
 from irtoolkit.serve.library import Library, csv_lines, judged, trec_lines
-from irtoolkit.serve.limits import TooLargeError
+from irtoolkit.serve.limits import TooLargeError, rules
 from irtoolkit.serve.models import (
     CollectionModel,
     HealthModel,
@@ -35,11 +32,9 @@ from irtoolkit.serve.models import (
     SearchRequest,
 )
 from irtoolkit.serve.shelf import FullError, NoCollectionError
+from irtoolkit.web.guard import Access, Guard
+from irtoolkit.web.pages import add_page, problems
 
-_TYPES = {
-    "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8",
-    "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml",
-}  # fmt: skip
 # Seconds between two looks at the progress of a collection, and that a stream lives.
 _LOOK, _STREAM = 0.25, 1800.0
 _ID = Annotated[str, InPath(pattern=r"^[a-z0-9][a-z0-9_-]{0,99}$")]
@@ -72,7 +67,7 @@ def application(library: Library, access: Access) -> FastAPI:
     app.state.library = library
     library.shows_judgments = not access.public
     _add_errors(app)
-    _add_page(app)
+    add_page(app, "irtoolkit.serve")
     _add_shelf(app, library)
     _add_uploads(app, library)
     _add_progress(app, library)
@@ -90,11 +85,13 @@ def application(library: Library, access: Access) -> FastAPI:
             public=access.public, limits=asdict(library.limits),
         )  # fmt: skip
 
-    app.add_middleware(Guard, access=access, limits=library.limits)
+    app.add_middleware(Guard, access=access, rules=rules(library.limits))
     return app
 
 
 def _add_errors(app: FastAPI) -> None:
+    problems(app)
+
     @app.exception_handler(InputError)
     async def bad_input(_: Request, error: InputError) -> JSONResponse:
         status = 413 if isinstance(error, TooLargeError) else 409 if isinstance(error, FullError) else 400  # fmt: skip
@@ -119,33 +116,6 @@ def _add_errors(app: FastAPI) -> None:
     async def preparing(_: Request, error: PreparingError) -> JSONResponse:
         said = "passages of this length are being prepared; come again"
         return JSONResponse({"detail": said}, 503, {"Retry-After": "2"})
-
-    @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        # Without what was sent, which may be long.
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"][1:])
-        return JSONResponse({"detail": f"{place}: {first['msg']}".removeprefix(": ")}, 422)
-
-
-def _add_page(app: FastAPI) -> None:
-    folder = files("irtoolkit.serve") / "page"
-    # Read once: a request names no file.
-    known = {item.name: item.read_bytes() for item in folder.iterdir() if "." in item.name}
-
-    def answer(name: str) -> Response:
-        if name not in known:
-            raise HTTPException(404, "there is no such page")
-        kind = _TYPES.get(name.rpartition(".")[2], "application/octet-stream")
-        return Response(known[name], media_type=kind, headers={"Cache-Control": "no-cache"})
-
-    @app.get("/", include_in_schema=False)
-    async def start() -> Response:
-        return answer("index.html")
-
-    @app.get("/page/{name}", include_in_schema=False)
-    async def part(name: str) -> Response:
-        return answer(name)
 
 
 def _add_shelf(app: FastAPI, library: Library) -> None:

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.web.guard import SAFE, SMALL_BODY, Rules
 
-# Bytes of a body that is no book.
-SMALL_BODY = 1 << 16
 _GZIP = b"\x1f\x8b"
 
 
@@ -54,6 +53,25 @@ class Limits:
     answer_seconds: float = 120
     index_seconds: float = 5
     indexes: int = 64
+
+
+def rules(limits: Limits) -> Rules:
+    """What the guard of a library lets through."""
+
+    def most(method: str, path: str) -> int:
+        is_book = method == "POST" and path == "/collections"
+        return limits.upload if is_book else SMALL_BODY
+
+    return Rules(limits.body_seconds, most, _hidden)
+
+
+def _hidden(method: str, path: str) -> str | None:
+    if method in SAFE:
+        shows = not path.startswith("/judgments")
+        return None if shows else "this server is public: judgments are not shown"
+    if path in ("/search", "/near"):
+        return None
+    return "this server is public: nothing can be added, removed or judged"
 
 
 class TooLargeError(InputError):

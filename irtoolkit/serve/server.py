@@ -2,145 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import secrets
-import signal
 import socket
 from collections.abc import Callable
-from errno import EADDRNOTAVAIL
-from typing import Any
 
-from irtoolkit.base.errors import InputError
 from irtoolkit.serve.app import application
-from irtoolkit.serve.guard import Access
 from irtoolkit.serve.library import Library
-
-LOCAL = ("127.0.0.1", "localhost", "::1")
-# Seconds that answers under way may take once the server is to end.
-_GRACE = 5
-
-
-def bound(host: str, port: int) -> socket.socket:
-    """A socket at an address.
-
-    Raises:
-        InputError: another program has it, or there is no such address.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((host, port))
-        made.listen(1024)
-    except (OSError, OverflowError) as error:
-        made.close()
-        unknown = isinstance(error, socket.gaierror) or getattr(error, "errno", 0) == EADDRNOTAVAIL
-        raise InputError(
-            f"cannot listen on {host}:{port}: {getattr(error, 'strerror', None) or error}",
-            remedy="name an address of this machine with --host"
-            if unknown
-            else "name another port with --port, 0 for any that is free",
-        ) from None
-    return made
-
-
-def access_for(host: str, port: int, token: str | None, public: bool) -> Access:
-    """Who may ask a server at an address; elsewhere than on this machine a token is made."""
-    local = Access.local(port)
-    if public:
-        return Access(public=True, hosts=local.hosts if host in LOCAL else frozenset())
-    if token is None and host in LOCAL:
-        return local
-    return Access(token=token or secrets.token_urlsafe(24))
+from irtoolkit.web.guard import Access
+from irtoolkit.web.server import Patience, run
 
 
 def serve(
     library: Library, place: socket.socket, access: Access, ready: Callable[[], object],
     ending: Callable[[], object] = lambda: None,
 ) -> None:  # fmt: skip
-    """Serves until SIGTERM or Ctrl-C; answers under way are finished.
-
-    Args:
-        library: what is served.
-        place: where.
-        access: to whom.
-        ready: called when requests are answered.
-        ending: called when the server was told to end.
-    """
-    import uvicorn
-
+    """Serves a library until SIGTERM or Ctrl-C; see `irtoolkit.web.server.run`."""
     limits = library.limits
-    config = uvicorn.Config(
-        application(library, access), log_level=logging.WARNING, access_log=False,
-        http=_patient(limits.head_seconds, limits.answer_seconds), ws="none", server_header=False, date_header=False,
-        timeout_keep_alive=5, timeout_graceful_shutdown=_GRACE,
-        limit_concurrency=limits.connections, h11_max_incomplete_event_size=16 << 10,
-    )  # fmt: skip
+    patience = Patience(limits.head_seconds, limits.answer_seconds, limits.connections)
 
-    class Server(uvicorn.Server):  # type: ignore[misc]
-        should_exit: bool
-        force_exit: bool
+    def told() -> None:
+        ending()
+        # Answers that stream progress end by it.
+        library.end()
 
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets)
-            ready()
-
-        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            ending()
-            # Before answers under way are waited for: those that stream progress end by it.
-            library.end()
-            await super().shutdown(sockets)
-
-        def handle_exit(self, sig: int, frame: Any) -> None:
-            # uvicorn's own ends the process by the signal once all is done; this one ends well.
-            if self.should_exit and sig == signal.SIGINT:
-                self.force_exit = True
-            self.should_exit = True
-
-    asyncio.run(Server(config).serve([place]))
-
-
-def _patient(head: float, answer: float) -> Any:
-    """uvicorn's protocol, which closes connections whose requests arrive, or answers leave, too slowly."""
-    from uvicorn.protocols.http.h11_impl import H11Protocol
-
-    class Protocol(H11Protocol):  # type: ignore[misc]
-        _unread: asyncio.TimerHandle | None = None
-
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            # Whatever cannot be sent at once is told to `pause_writing`.
-            transport.set_write_buffer_limits(high=0)
-            self._waiting = self.loop.call_later(head, self._give_up)
-
-        def on_response_complete(self) -> None:
-            self._waiting.cancel()
-            self._waiting = self.loop.call_later(head, self._give_up)
-            super().on_response_complete()
-
-        def _give_up(self) -> None:
-            idle = self.cycle is None or self.cycle.response_complete
-            if idle and not self.transport.is_closing():
-                self.transport.close()
-
-        def pause_writing(self) -> None:
-            # Closing would wait until the rest is read.
-            self._unread = self.loop.call_later(answer, self.transport.abort)
-            super().pause_writing()
-
-        def resume_writing(self) -> None:
-            self._read()
-            super().resume_writing()
-
-        def connection_lost(self, error: Exception | None) -> None:
-            self._waiting.cancel()
-            self._read()
-            super().connection_lost(error)
-
-        def _read(self) -> None:
-            if self._unread is not None:
-                self._unread.cancel()
-                self._unread = None
-
-    return Protocol
+    run(application(library, access), place, patience, ready, told)

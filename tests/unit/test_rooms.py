@@ -22,8 +22,8 @@ LEVELS = (
     ("ranking", "scoring"),
     ("training", "building", "exports"),
     ("experiments",),
-    ("reports", "integrations"),
-    ("serve", "analyses"),
+    ("reports", "integrations", "web"),
+    ("serve", "annotating", "analyses"),
     ("commands",),
 )
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}

@@ -1,6 +1,7 @@
 // The shelf: collections, books that are added, and how far they are prepared.
 
 import * as api from "./api.js";
+import * as bookApi from "./books.js";
 import { find, make, number, say, warn } from "./dom.js";
 
 const known = new Map();
@@ -80,7 +81,7 @@ function choose(id) {
 async function drop(one) {
   if (!confirm(`Remove “${one.title}” from the shelf? Judgments of it are kept.`)) return;
   try {
-    await api.remove(one.id);
+    await bookApi.remove(one.id);
     known.delete(one.id);
     if (chosen === one.id) chosen = [...known.keys()][0] ?? null;
     show();
@@ -95,7 +96,7 @@ async function watch(id) {
   followed.add(id);
   try {
     let stage = one.progress.stage, newest = 0;
-    await api.follow(id, async (progress) => {
+    await bookApi.follow(id, async (progress) => {
       const now = known.get(id);
       if (!now) return;
       now.progress = progress;
@@ -131,7 +132,7 @@ export async function add(files) {
     }
     say(`Adding ${file.name} …`);
     try {
-      const one = await api.add(file);
+      const one = await bookApi.add(file);
       known.set(one.id, one);
       chosen = one.id;
       localStorage.setItem("collection", one.id);

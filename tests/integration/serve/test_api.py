@@ -14,10 +14,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from irtoolkit.serve.app import application
-from irtoolkit.serve.guard import Access
 from irtoolkit.serve.judgments import Judgment, Judgments
 from irtoolkit.serve.library import Library
 from irtoolkit.serve.limits import Limits
+from irtoolkit.web.guard import Access
 from tests.waiting import PATIENCE, wait_for
 
 HOST = "http://127.0.0.1:8801"

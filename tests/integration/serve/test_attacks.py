@@ -23,9 +23,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from irtoolkit.serve.app import application
-from irtoolkit.serve.guard import Access
 from irtoolkit.serve.library import Library
 from irtoolkit.serve.limits import Limits
+from irtoolkit.web.guard import Access
 from tests.integration.serve.test_api import BOOK, HOST, added, asked
 from tests.waiting import PATIENCE, wait_for
 

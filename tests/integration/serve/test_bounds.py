@@ -24,11 +24,11 @@ from starlette.testclient import TestClient
 from irtoolkit.base.errors import InputError
 from irtoolkit.serve.app import application
 from irtoolkit.serve.asking import BusyError, Desk
-from irtoolkit.serve.guard import Access
 from irtoolkit.serve.judgments import Judgment, Judgments
 from irtoolkit.serve.library import Library
 from irtoolkit.serve.limits import Limits, TooLargeError, unpacked
-from irtoolkit.serve.server import access_for
+from irtoolkit.web.guard import Access
+from irtoolkit.web.server import access_for
 from tests.integration.serve.test_api import BOOK, HOST, added, asked
 from tests.waiting import PATIENCE, wait_for
 
@@ -217,7 +217,8 @@ import sys
 from pathlib import Path
 from irtoolkit.serve.library import Library
 from irtoolkit.serve.limits import Limits
-from irtoolkit.serve.server import access_for, bound, serve
+from irtoolkit.serve.server import serve
+from irtoolkit.web.server import access_for, bound
 limits = Limits(head_seconds=0.5, answer_seconds=0.5, index_seconds=600, seconds=600, connections=2)
 library = Library(Path(sys.argv[1]), None, limits)
 library.shelf.add_file(Path(sys.argv[2]))

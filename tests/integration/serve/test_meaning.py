@@ -9,8 +9,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from irtoolkit.serve.app import application
-from irtoolkit.serve.guard import Access
 from irtoolkit.serve.library import Library
+from irtoolkit.web.guard import Access
 from tests import tiny
 from tests.integration.serve.test_api import BOOK, HOST, added, asked
 

@@ -14,8 +14,8 @@ import pytest
 import uvicorn
 
 from irtoolkit.serve.app import application
-from irtoolkit.serve.guard import Access
 from irtoolkit.serve.library import Library
+from irtoolkit.web.guard import Access
 from tests import chromium
 from tests.conftest import ROOT
 from tests.integration.serve.test_api import BOOK

@@ -12,15 +12,13 @@ from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
 
-from irtoolkit.serve.limits import SMALL_BODY, Limits
-
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-_SAFE = ("GET", "HEAD")
+SAFE = ("GET", "HEAD")
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self';"
     " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors {embed};"
@@ -29,6 +27,8 @@ _POLICY = (
 _LARGE = "the body is larger than this server takes"
 _LATE = "the body did not arrive in time"
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+# Bytes of a body that is no file.
+SMALL_BODY = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Access:
             `public`.
         hosts: values of Host that are answered where there is no token; others may be a rebound
             name of somebody else's page.
-        public: whether everyone may read, and nobody add, remove or judge.
+        public: whether everyone may ask what the application's rules leave to everyone.
     """
 
     token: str | None = None
@@ -54,6 +54,30 @@ class Access:
         return cls(hosts=frozenset(names | (set(_LOOPBACK) if port == 80 else set())))
 
 
+def _small(method: str, path: str) -> int:
+    return SMALL_BODY
+
+
+def _nothing(method: str, path: str) -> str | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What an application takes.
+
+    Attributes:
+        body_seconds: in which a body has to arrive.
+        most: bytes that the body of a request may have, by its method and path.
+        refused: why everyone may not ask this of a public server, by method and path; None where
+            everyone may.
+    """
+
+    body_seconds: float = 120
+    most: Callable[[str, str], int] = _small
+    refused: Callable[[str, str], str | None] = _nothing
+
+
 class Guard:
     """Refuses what is not to reach the application, and adds headers to what leaves it.
 
@@ -61,8 +85,8 @@ class Guard:
     no token. Bodies are counted while they arrive. There is no CORS.
     """
 
-    def __init__(self, app: App, access: Access, limits: Limits) -> None:
-        self._app, self._access, self._limits = app, access, limits
+    def __init__(self, app: App, access: Access, rules: Rules) -> None:
+        self._app, self._access, self._rules = app, access, rules
         embed = "*" if access.public else "'none'"
         self._headers = [
             (b"content-security-policy", _POLICY.format(embed=embed).encode()),
@@ -93,20 +117,19 @@ class Guard:
         if refused is not None:
             await _answer(sending, *refused)
             return
-        body = _Body(receive, self._most(scope), self._limits.body_seconds)
+        body = _Body(receive, self._most(scope), self._rules.body_seconds)
         await self._app(scope, body.receive, sending)
 
     def _most(self, scope: Scope) -> int:
         """Bytes that the body of a request may have."""
-        is_book = scope["method"] == "POST" and scope["path"] == "/collections"
-        return self._limits.upload if is_book else SMALL_BODY
+        return self._rules.most(scope["method"], scope["path"])
 
     def _refusal(self, scope: Scope, headers: dict[bytes, str]) -> tuple[int, str] | None:
         access, path = self._access, scope["path"]
         host = headers.get(b"host", "").lower()
         if access.hosts and host not in access.hosts:
             return 421, "this name is not the server's"
-        changes = scope["method"] not in _SAFE
+        changes = scope["method"] not in SAFE
         is_page = path == "/" or path.startswith("/page/")
         site = headers.get(b"sec-fetch-site")
         # A link to the page may come from anywhere; the page itself asks from here.
@@ -119,10 +142,8 @@ class Guard:
             and urlsplit(origin).netloc.lower() != host
         ):
             return 403, "requests of other sites are not answered"
-        if access.public and path.startswith("/judgments") and not changes:
-            return 403, "this server is public: judgments are not shown"
-        if access.public and changes and path not in ("/search", "/near"):
-            return 403, "this server is public: nothing can be added, removed or judged"
+        if access.public and (reason := self._rules.refused(scope["method"], path)) is not None:
+            return 403, reason
         if access.token is not None and not is_page and path != "/health":
             given = headers.get(b"authorization", "")
             wanted = f"Bearer {access.token}"
