@@ -127,8 +127,9 @@ def _runs(
         found = dict(runs)
     elif runs:
         found = {
-            Path(shown(path)).name: replace(read_run(path, dataset), exact_ranks=read_ranks(path))
+            Path(shown(path)).name: replace(run, exact_ranks=read_ranks(path, run))
             for path in runs
+            for run in [read_run(path, dataset)]
         }
         if len(found) < len(runs):
             raise InputError("two runs have one name", remedy="rename one of the files")

@@ -106,18 +106,24 @@ def temporary_name(target: Path) -> Path:
 @contextmanager
 def atomic_text(path: StrPath) -> Iterator[TextIO]:
     """A UTF-8 text file (gzip when the name ends in .gz) that appears only when complete."""
-    with atomic_path(path) as temporary:
-        if is_gzip(path):
-            # No file name and no time in the header: the same content gives the same bytes.
-            with (
-                open(temporary, "wb") as raw,
-                gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
-                io.TextIOWrapper(cast(IO[bytes], packed), encoding="utf-8", newline="\n") as out,
-            ):
-                yield out
-        else:
-            with open(temporary, "w", encoding="utf-8", newline="\n") as out:
-                yield out
+    with atomic_path(path) as temporary, text_into(temporary, packed=is_gzip(path)) as out:
+        yield out
+
+
+@contextmanager
+def text_into(path: Path, *, packed: bool) -> Iterator[TextIO]:
+    """A file of this machine, opened to write UTF-8 text, plain or packed with gzip."""
+    if packed:
+        # No file name and no time in the header: the same content gives the same bytes.
+        with (
+            open(path, "wb") as raw,
+            gzip.GzipFile("", "wb", 6, raw, mtime=0) as zipped,
+            io.TextIOWrapper(cast(IO[bytes], zipped), encoding="utf-8", newline="\n") as out,
+        ):
+            yield out
+    else:
+        with open(path, "w", encoding="utf-8", newline="\n") as out:
+            yield out
 
 
 def refuse_unwritable(path: StrPath, *, folder: bool = False) -> None:
@@ -161,8 +167,7 @@ def read_lines(path: StrPath) -> Iterator[tuple[int, str]]:
     """Yields (line number from 1, line without its end) of a UTF-8 text file.
 
     The file is plain, .gz, or a .zip with one file in it.
-
-    A byte order mark is dropped, and CRLF and LF ends are both accepted.
+    A byte order mark is dropped; CRLF and LF both end lines.
 
     Raises:
         InputError: the file is missing, not UTF-8 (with the line), a damaged archive, or a .zip

@@ -60,7 +60,7 @@ def _below(run: Run, relevant: Mapping[str, list[str]], rank: int, path: StrPath
     """The queries whose gold document has a rank below (greater than) some rank in a run."""
     if rank < 1:
         raise InputError(f"rank {rank} is not at least 1")
-    exact: Ranks = read_ranks(path) or {}
+    exact: Ranks = read_ranks(path, run) or {}
     found = set()
     for query_id, (gold, *_) in relevant.items():
         listed = [row.doc_id for row in run.ranking(query_id)]

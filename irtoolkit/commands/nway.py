@@ -46,6 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.errors import InputError
     from irtoolkit.base.files import sha256
+    from irtoolkit.base.stamps import unchanged
     from irtoolkit.building.nway import (
         hardest_candidates,
         queries_of,
@@ -56,8 +57,9 @@ def execute(args: argparse.Namespace) -> None:
 
     made: dict[str, Any]
     if args.run is not None:
-        picked = hardest_candidates(args.dataset, args.run, args.below)
-        made = {"run": sha256(args.run), "below": args.below}
+        with unchanged([args.run]):
+            picked = hardest_candidates(args.dataset, args.run, args.below)
+            made = {"run": sha256(args.run), "below": args.below}
     elif args.below is None:
         picked, made = random_candidates(args.dataset, args.seed), {"seed": args.seed}
     else:

@@ -239,7 +239,7 @@ class _Bench:
         )  # fmt: skip
         if reused:
             self.say(f"{system.name}: unchanged, taken from {shown(path)}")
-        return replace(run, exact_ranks=read_ranks(path))
+        return replace(run, exact_ranks=read_ranks(path, run))
 
     def _ranked_data(self, row: Row, group: str) -> Dataset:
         """The dataset that a row ranks."""

@@ -23,6 +23,7 @@ from irtoolkit.base.files import StrPath, is_file, sha256
 from irtoolkit.base.ids import Floats, Ids, Ints, encode, id_array, translate
 from irtoolkit.base.paths import place_of, same_place, without_credentials
 from irtoolkit.base.progress import tqdm
+from irtoolkit.base.stamps import unchanged
 from irtoolkit.ranking.fusion_inputs import check_together, datasets_named, refuse_strangers
 from irtoolkit.ranking.fusion_methods import Method, PointMethod, WholeRunMethod, method_named
 from irtoolkit.retrievers.ordering import best, untied
@@ -243,8 +244,9 @@ def fuse_files(
     if len(set(map(same_place, paths))) != len(paths):
         raise InputError("a run is given twice", remedy="give it a greater weight")
     chosen = _method_of(method, settings)
-    runs = [Run.read(path) for path in paths]
-    inputs = [_input(path, run) for path, run in zip(paths, runs, strict=True)]
+    with unchanged(paths):
+        runs = [Run.read(path) for path in paths]
+        inputs = [_input(path, run) for path, run in zip(paths, runs, strict=True)]
     started = time.monotonic()
     # No scores tie, as in every run that irtoolkit writes.
     fused = untied(fuse(runs, chosen, depth=depth, tag=tag, progress=progress))

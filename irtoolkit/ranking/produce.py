@@ -14,6 +14,7 @@ from irtoolkit.base.files import StrPath, is_file, sha256
 from irtoolkit.base.ids import encode
 from irtoolkit.base.launch import launch
 from irtoolkit.base.paths import beside
+from irtoolkit.base.stamps import unchanged
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.candidates import candidates_line
 from irtoolkit.ranking.decided import digest, made_of
@@ -48,7 +49,8 @@ class Among:
     @classmethod
     def read(cls, path: StrPath, *, keep_rest: bool = False) -> Among:
         """The run of a file."""
-        return cls(Run.read(path), keep_rest, sha256(path))
+        with unchanged([path]):
+            return cls(Run.read(path), keep_rest, sha256(path))
 
 
 def rank_dataset(

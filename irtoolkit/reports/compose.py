@@ -195,8 +195,10 @@ def _first_relevant(scores: Scores, rel: int) -> FirstRelevant:
 
 def _exact_ranks(scores: Scores, key: str) -> Ranks | None:
     """Exact ranks that a run carries, or that are beside its file."""
-    carried = scores.runs[key].exact_ranks
-    return read_ranks(scores.files[key]) if carried is None and key in scores.files else carried
+    run = scores.runs[key]
+    if run.exact_ranks is not None or key not in scores.files:
+        return run.exact_ranks
+    return read_ranks(scores.files[key], run)
 
 
 def _parts(scores: Scores, breakdown: str) -> tuple[BreakdownPart, ...]:

@@ -14,6 +14,8 @@ RUN_FIELDS = ("query", "iteration", "document", "rank", "score", "tag")
 QREL_FIELDS = ("query", "iteration", "document", "grade")
 
 Codes = NDArray[np.int32] | Ints
+# Ranks of documents from 1, by query id and document id.
+Ranks = dict[str, dict[str, int]]
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")

@@ -1,22 +1,30 @@
 """Exact ranks of named documents, in a file beside the run that does not list them all.
 
-The first line names the run's content, so that ranks never speak for another run; each further
-line is query id, document id, rank, separated by tabs. The rank is over the query's whole
-candidate set, whatever the depth of the run.
+The first line names the run's content, so that ranks never speak for another run, and that of the
+lines below it, so that none is lost or changed. Each further line is query id, document id, rank,
+separated by tabs. The rank is over the query's whole candidate set, whatever the depth of the run.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, is_file, read_lines, sha256
 from irtoolkit.base.paths import beside
+from irtoolkit.runs import provenance
+from irtoolkit.runs.columns import Ranks as Ranks
+from irtoolkit.runs.columns import whole_number
+from irtoolkit.runs.run import Run
 
 # What the name of a file of ranks adds to that of its run.
 RANKS_END = ".ranks.tsv"
-
-Ranks = dict[str, dict[str, int]]
+_REMEDY = "delete the file, or make the run again"
+# Files of older versions do not name their lines, which are compared with the run.
+_LINES = re.compile(r"these lines have SHA-256 ([0-9a-f]{64});")
 
 
 def ranks_path(run_path: StrPath) -> Path:
@@ -24,36 +32,81 @@ def ranks_path(run_path: StrPath) -> Path:
     return Path(f"{run_path}{RANKS_END}")
 
 
-def write_ranks(run_path: StrPath, ranks: Ranks) -> None:
-    """Writes the ranks beside their run, which must be there."""
+def write_ranks(run_path: StrPath, ranks: Ranks, run_sha256: str) -> None:
+    """Writes the ranks beside their run, whose file has that SHA-256."""
+    lines = [
+        f"{query_id}\t{doc_id}\t{rank}\n"
+        for query_id, docs in ranks.items()
+        for doc_id, rank in docs.items()
+    ]
+    digest = hashlib.sha256("".join(lines).encode()).hexdigest()
     with atomic_text(beside(run_path, RANKS_END)) as out:
-        out.write(f"# ranks over all candidates of the run with SHA-256 {sha256(run_path)}\n")
-        for query_id, docs in ranks.items():
-            for doc_id, rank in docs.items():
-                out.write(f"{query_id}\t{doc_id}\t{rank}\n")
+        out.write(f"# these lines have SHA-256 {digest}; they are")
+        out.write(f" ranks over all candidates of the run with SHA-256 {run_sha256}\n")
+        out.writelines(lines)
 
 
-def read_ranks(run_path: StrPath) -> Ranks | None:
+def read_ranks(run_path: StrPath, run: Run) -> Ranks | None:
     """The ranks beside a run, or None where there are none.
 
     Raises:
-        InputError: they are those of another run, or a line is not query id, document id and a
-            rank from 1.
+        InputError: they are those of another run; a line is not query id, document id and a rank
+            from 1; lines are lost or changed; or the ranks contradict the run or each other.
     """
     path = beside(run_path, RANKS_END)
     if not is_file(path):
         return None
     ranks: Ranks = {}
-    remedy = "delete the file, or make the run again"
-    for number, line in read_lines(path):
-        if number == 1:
-            if not line.endswith(sha256(run_path)):
-                raise InputError("the ranks of another run", file=path, line=1, remedy=remedy)
-            continue
+    lines = read_lines(path)
+    _, header = next(lines, (1, ""))
+    if not header.endswith(sha256(run_path)):
+        raise InputError("the ranks of another run", file=path, line=1, remedy=_REMEDY)
+    named, digest = _LINES.search(header), hashlib.sha256()
+    for number, line in lines:
+        digest.update(f"{line}\n".encode())
         fields = line.split("\t")
-        if len(fields) != 3 or not fields[2].isdecimal() or int(fields[2]) < 1:
+        rank = whole_number(fields[2]) if len(fields) == 3 else None
+        if rank is None or rank < 1:
             raise InputError(
-                "not query id, document id and rank", file=path, line=number, remedy=remedy
+                "not query id, document id and rank", file=path, line=number, remedy=_REMEDY
             )
-        ranks.setdefault(fields[0], {})[fields[1]] = int(fields[2])
+        if ranks.setdefault(fields[0], {}).setdefault(fields[1], rank) != rank:
+            raise InputError(
+                f"two ranks of {fields[1]} for {fields[0]}", file=path, line=number, remedy=_REMEDY
+            )
+    if named:
+        found = None if named[1] == digest.hexdigest() else "lines were lost or changed"
+    else:
+        found = None if _ties(run_path) == "best" else next(_contradictions(run, ranks), None)
+    if found:
+        raise InputError(found, file=path, remedy=_REMEDY)
     return ranks
+
+
+def _ties(run_path: StrPath) -> object:
+    """How the system of a run ranks documents of equal scores; "best" gives them one rank."""
+    made = (provenance.read_metadata(run_path) or {}).get("irtoolkit")
+    settings = made.get("settings") if isinstance(made, dict) else None
+    return settings.get("ties") if isinstance(settings, dict) else None
+
+
+def _contradictions(run: Run, ranks: Ranks) -> Iterator[str]:
+    """What ranks say that their run, or one another, deny."""
+    # Names are looked up for those below the depth only: a run may list millions.
+    below: list[tuple[str, str, int]] = []
+    rows = {query_id: slice(*run.offsets[i : i + 2]) for i, query_id in enumerate(run.query_ids)}
+    for query_id, docs in ranks.items():
+        if len(set(docs.values())) < len(docs):
+            yield f"two documents of one rank for query {query_id}"
+        listed = run.docs[rows.get(query_id, slice(0))]
+        for doc_id, rank in docs.items():
+            if rank > len(listed):
+                below.append((query_id, doc_id, rank))
+            elif run.doc_ids[listed[rank - 1]] != doc_id:
+                yield f"{doc_id} for query {query_id} is not at rank {rank} of the run"
+    wanted = {doc_id for _, doc_id, _ in below}
+    places = {name: place for place, name in enumerate(run.doc_ids) if name in wanted}
+    for query_id, doc_id, rank in below:
+        place = places.get(doc_id)
+        if place is not None and (run.docs[rows.get(query_id, slice(0))] == place).any():
+            yield f"{doc_id} for query {query_id} is not at rank {rank}: the run lists it above"

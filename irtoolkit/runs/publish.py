@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-from irtoolkit.base.files import StrPath, sha256
+from irtoolkit.base.files import StrPath
 from irtoolkit.base.launch import launch
 from irtoolkit.base.locks import locked
 from irtoolkit.base.paths import on_disk, url_of
@@ -62,10 +62,10 @@ def publish(
         for old in (provenance.metadata_path(target), ranks_path(target)):
             with suppress(OSError):  # the writer refuses an impossible path and says why
                 old.unlink()
-        run.write(target, form)
-        if ranks:
-            write_ranks(target, ranks)
-        content = provenance.record({**made, "sha256": sha256(target)}, seconds)
+        written = run.write(target, form)
+        if ranks and written is not None:
+            write_ranks(target, ranks, written)
+        content = provenance.record({**made, "sha256": written}, seconds)
         provenance.write_metadata(target, content)
 
 

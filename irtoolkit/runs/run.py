@@ -17,8 +17,7 @@ from irtoolkit.base.files import StrPath, is_parquet
 from irtoolkit.base.ids import Ids, Ints, Singles, encode, is_word, offsets_of, rank_ids
 from irtoolkit.base.records import ScoredDoc
 from irtoolkit.runs import objects, storage, trec
-from irtoolkit.runs.columns import RunColumns
-from irtoolkit.runs.exact_ranks import Ranks
+from irtoolkit.runs.columns import Ranks, RunColumns
 
 DEFAULT_TAG = "irtoolkit"
 # Rows that a notebook shows.
@@ -270,11 +269,13 @@ class Run:
 
     # -- writing ------------------------------------------------------------------------------
 
-    def write(self, path: StrPath, form: storage.RunForm = "trec") -> None:
+    def write(self, path: StrPath, form: storage.RunForm = "trec") -> str | None:
         """Writes TREC text or Parquet, by the file's name; the file appears only when complete.
 
         Scores are the shortest decimals that read back to the same float32. The form "msmarco" of
         text is query id, tab, document id, tab, rank.
+
+        Returns the SHA-256 of what was written; None for a pipe or device.
 
         Raises:
             InputError: an id that is empty or holds white space, in text; or the disk refuses.
@@ -282,7 +283,7 @@ class Run:
         table = storage.RunTable(
             self.query_ids, self.queries, self.doc_ids, self.docs, self.scores, self.ranks, self.tag
         )
-        storage.write(path, table, form)
+        return storage.write(path, table, form)
 
 
 def _refuse_tag(tag: str) -> None:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, atomic_path, atomic_text, is_parquet, local
+from irtoolkit.base.files import (
+    StrPath,
+    atomic_path,
+    is_gzip,
+    is_parquet,
+    local,
+    sha256,
+    text_into,
+)
 from irtoolkit.base.ids import Floats, Ids, Ints, id_array, is_word
 
 # The forms of a run in text.
@@ -41,13 +50,23 @@ class RunTable:
     tag: str
 
 
-def write(path: StrPath, table: RunTable, form: RunForm = "trec") -> None:
-    """Writes Parquet where the name of the file says so, else text in a form."""
+def write(path: StrPath, table: RunTable, form: RunForm = "trec") -> str | None:
+    """Writes Parquet where the name of the file says so, else text in a form.
+
+    Returns:
+        The SHA-256 of what was written, whatever another process writes to the path at once; None
+        for a pipe or device.
+    """
     refuse_other_form(path, form)
-    if is_parquet(path):
-        write_parquet(path, table)
-    else:
-        write_text(path, table, form)
+    if not is_parquet(path):
+        _refuse_ids(path, table)
+    with atomic_path(path) as half:
+        if is_parquet(path):
+            _write_parquet(half, table)
+        else:
+            with text_into(half, packed=is_gzip(path)) as out:
+                _write_text(out, table, form)
+        return sha256(half) if half.is_file() else None
 
 
 def refuse_other_form(path: StrPath, form: RunForm) -> None:
@@ -56,15 +75,7 @@ def refuse_other_form(path: StrPath, form: RunForm) -> None:
         raise InputError(f"{form} is a form of text, not of Parquet", file=path)
 
 
-def write_text(path: StrPath, table: RunTable, form: RunForm = "trec") -> None:
-    """Writes lines of text; the file appears only when complete.
-
-    Lines are `qid Q0 docid rank score tag`, or in the form "msmarco" qid, tab, docid, tab, rank.
-    Scores are the shortest decimals that read back to the same float32.
-
-    Raises:
-        InputError: an id that is empty or holds white space; or the disk refuses.
-    """
+def _refuse_ids(path: StrPath, table: RunTable) -> None:
     for name in (*table.query_ids, *table.doc_ids):
         if not is_word(name):
             raise InputError(
@@ -72,6 +83,14 @@ def write_text(path: StrPath, table: RunTable, form: RunForm = "trec") -> None:
                 file=path,
                 remedy="rename it, or write Parquet",
             )
+
+
+def _write_text(out: TextIO, table: RunTable, form: RunForm) -> None:
+    """Writes lines of text.
+
+    Lines are `qid Q0 docid rank score tag`, or in the form "msmarco" qid, tab, docid, tab, rank.
+    Scores are the shortest decimals that read back to the same float32.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -84,23 +103,22 @@ def write_text(path: StrPath, table: RunTable, form: RunForm = "trec") -> None:
     ranks = arrow.texts([str(rank) if trec else f"{rank}\n" for rank in range(most + 1)])
     # Scalars of arrays, as one of a str would import pandas.
     tag, space = arrow.texts([f"{table.tag}\n", " " if trec else "\t"])
-    with atomic_text(path) as out:
-        for start in range(0, len(table.docs), _LINES):
-            rows = slice(start, start + _LINES)
-            lines = pc.binary_join_element_wise(
-                queries.take(arrow.numbers(table.queries[rows])),
-                docs.take(arrow.numbers(table.docs[rows])),
-                ranks.take(arrow.numbers(table.ranks[rows])),
-                *([arrow.numbers(table.scores[rows]).cast(pa.string()), tag] if trec else []),
-                space,
-            )
-            # The lines lie end to end in the array's memory: no str is made of them.
-            _, offsets, data = lines.buffers()
-            size = np.frombuffer(offsets, dtype=np.int32)[len(lines)]
-            out.buffer.write(memoryview(data)[:size])
+    for start in range(0, len(table.docs), _LINES):
+        rows = slice(start, start + _LINES)
+        lines = pc.binary_join_element_wise(
+            queries.take(arrow.numbers(table.queries[rows])),
+            docs.take(arrow.numbers(table.docs[rows])),
+            ranks.take(arrow.numbers(table.ranks[rows])),
+            *([arrow.numbers(table.scores[rows]).cast(pa.string()), tag] if trec else []),
+            space,
+        )
+        # The lines lie end to end in the array's memory: no str is made of them.
+        _, offsets, data = lines.buffers()
+        size = np.frombuffer(offsets, dtype=np.int32)[len(lines)]
+        out.buffer.write(memoryview(data)[:size])
 
 
-def write_parquet(path: StrPath, table: RunTable) -> None:
+def _write_parquet(path: Path, table: RunTable) -> None:
     """Writes the columns query_id, doc_id, rank and score; the tag is kept in the metadata."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -113,8 +131,7 @@ def write_parquet(path: StrPath, table: RunTable) -> None:
         "rank": arrow.numbers(table.ranks.astype(np.int32)),
         "score": arrow.numbers(table.scores),
     }
-    with atomic_path(path) as temporary:
-        pq.write_table(pa.table(columns).replace_schema_metadata({"tag": table.tag}), temporary)
+    pq.write_table(pa.table(columns).replace_schema_metadata({"tag": table.tag}), path)
 
 
 def read_parquet(path: StrPath, tag: str) -> tuple[Ids, Ints, Ids, Ints, Floats, str]:

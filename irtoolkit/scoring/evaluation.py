@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import ir_measures
@@ -194,7 +195,7 @@ def _by_ir_measures(
         for measure in measures.values()
     }
     try:
-        for metric in ir_measures.iter_calc(list(found), qrels.as_dict(), _untied(run)):
+        for metric in ir_measures.iter_calc(list(found), qrels.as_dict(), _untied(run, position)):
             if metric.query_id in position:
                 found[metric.measure][position[metric.query_id]] = metric.value
     except Exception as error:  # a provider may run anything, a Perl script among them
@@ -205,11 +206,14 @@ def _by_ir_measures(
     return {name: found[measure] for name, measure in measures.items()}
 
 
-def _untied(run: Run) -> dict[str, dict[str, float]]:
-    """The run with its order as scores: ir_measures' providers disagree on how ties are broken."""
-    # Positive, as some providers take an unlisted document for one with a score of 0.
-    scores = iter((len(run) - run.ranks + 1).tolist())
-    untied: dict[str, dict[str, float]] = {query_id: {} for query_id in run.query_ids}
-    for row in run:
-        untied[row.query_id][row.doc_id] = float(next(scores))
+def _untied(run: Run, judged: Collection[str]) -> dict[str, dict[str, float]]:
+    """The order of some queries as scores: ir_measures' providers break ties in different ways."""
+    untied = {}
+    for query_id, (start, stop) in zip(run.query_ids, pairwise(run.offsets.tolist()), strict=True):
+        if query_id in judged:
+            # Positive, as some providers take an unlisted document for one with a score of 0; and
+            # counted within the query, as pytrec_eval's single precision tells whole numbers apart
+            # up to 2**24.
+            scores = map(float, range(stop - start, 0, -1))
+            untied[query_id] = dict(zip(run.doc_ids[run.docs[start:stop]], scores, strict=True))
     return untied

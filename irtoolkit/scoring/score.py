@@ -227,7 +227,7 @@ def _read(
         run = Run.of(given)
         return run, run.exact_ranks if _wants_ranks(run, measures.values()) else None
     run = read_run(given, None if dataset.in_memory else dataset)
-    return run, read_ranks(given) if _wants_ranks(run, measures.values()) else None
+    return run, read_ranks(given, run) if _wants_ranks(run, measures.values()) else None
 
 
 def _wants_ranks(run: Run, measures: Iterable[ir_measures.Measure]) -> bool:

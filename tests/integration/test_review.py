@@ -17,7 +17,7 @@ import pytest
 
 from irtoolkit.base import analysis
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import atomic_text
+from irtoolkit.base.files import atomic_text, sha256
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.retrievers import engine, retrievers
@@ -251,17 +251,17 @@ def test_ranks_of_another_run_are_refused_where_they_matter(
 def test_damaged_ranks_are_refused(tmp_path: Path, line: str) -> None:
     run = tmp_path / "x.run"
     run.write_text("q Q0 d 1 1.0 t\n")
-    write_ranks(run, {"q": {"d": 1}})
-    assert read_ranks(run) == {"q": {"d": 1}}
+    write_ranks(run, {"q": {"d": 1}}, sha256(run))
+    assert read_ranks(run, Run.read(run)) == {"q": {"d": 1}}
     with ranks_path(run).open("a") as out:
         out.write(line + "\n")
     with pytest.raises(InputError) as caught:
-        read_ranks(run)
+        read_ranks(run, Run.read(run))
     assert (caught.value.file, caught.value.line) == (str(ranks_path(run)), 3)
 
 
 def test_no_ranks_beside_a_run() -> None:
-    assert read_ranks("no/such.run") is None
+    assert read_ranks("no/such.run", Run.from_rows([("q", "d", 1.0)])) is None
 
 
 def test_located_ranks_are_those_of_the_whole_ranking() -> None:

@@ -154,7 +154,7 @@ def test_csfcube_s_sample(browser: Page, reported: Any) -> None:
 def test_relic_s_sample(browser: Page, reported: Any) -> None:
     path, paths = reported("relic/sample/val", ["bm25", "tfidf"])
     look(browser, path, "relic/sample/val", paths)
-    ranks = [read_ranks(run) for run in paths]
+    ranks = [read_ranks(run, Run.read(run)) for run in paths]
     name = text(browser, "#detail h3").removeprefix("Query ")
     shown = browser.run(
         "[...document.querySelectorAll('#detail tbody tr td:nth-child(3)')].map(e => e.textContent)"

@@ -19,6 +19,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ids, id_array
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers.engine import rank
@@ -512,3 +513,20 @@ def test_fisher_agrees_with_ranxs(ranx: ModuleType, seed: int, shift: float) -> 
     middle = max((ours + theirs) / 2, 1 / draws)
     error = math.sqrt(middle * (1 - middle) * (1 / PERMUTATIONS + 1 / draws))
     assert abs(ours - theirs) < 5 * error + 1 / PERMUTATIONS
+
+
+def test_neighbours_of_a_huge_run_do_not_tie() -> None:
+    """pytrec_eval keeps scores in single precision, in which 2**24 + 1 is 2**24."""
+    queries, depth = 4100, 4100
+    docs = np.tile(np.arange(depth, dtype=np.int32), queries)
+    scores = np.tile(np.arange(depth, 0, -1, dtype=np.float32), queries)
+    names, doc_ids = ids(queries, "q"), ids(depth, "d")
+    run = Run.ordered(names, np.arange(queries + 1) * depth, doc_ids, docs, scores)
+    assert len(run) > 1 << 24
+    # The second document is relevant, and would win the tie with the first.
+    found = evaluate(run, Qrels.from_rows([("q7", "d1", 1)]), parse_measures("RR IPrec@0.1 infAP"))
+    assert found.figures() == {"RR": 0.5, "IPrec@0.1": 0.5, "infAP": 0.5}
+
+
+def ids(count: int, letter: str) -> Ids:
+    return id_array([f"{letter}{i}" for i in range(count)])

@@ -233,7 +233,7 @@ def test_the_second_kind_of_distractors(tmp_path: Path, monkeypatch: pytest.Monk
     assert not said, "a group without a rule"
     pick_candidates(table, "val-errors", True, tmp_path, said.append)
     [path] = tmp_path.glob("*.run")
-    ranks = read_ranks(path) or {}
+    ranks = read_ranks(path, Run.read(path)) or {}
     expected = [query for query, docs in ranks.items() if min(docs.values()) > 20]
     picked = read_nway("relic/sample/val/proxy-errors")
     assert 0 < len(picked) < len(ranks)

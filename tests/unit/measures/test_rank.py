@@ -58,7 +58,7 @@ def test_the_best_rank_among_equal_scores(tmp_path: Path, depth: int | None) -> 
     best = find_system("bm25", {"ties": "best"})
     produce(dataset, best, path, depth=depth, progress=False)
     usual, found = Run.read(whole), Run.read(path)
-    for query_id, ranks in (read_ranks(path) or {}).items():
+    for query_id, ranks in (read_ranks(path, found) or {}).items():
         order = [row.doc_id for row in usual.ranking(query_id)]
         assert [row.doc_id for row in found.ranking(query_id)] == order[:depth]
         assert all(rank <= order.index(doc_id) + 1 for doc_id, rank in ranks.items())

@@ -369,7 +369,7 @@ def test_ranks_are_those_that_stand_beside_the_run(
     gold = {row.query_id: row.doc_id for row in qrels if row.relevance}
     deep = 0
     for i, path in enumerate(runs("relic/sample/val", "--depth", "20")):
-        located = read_ranks(path)
+        located = read_ranks(path, Run.read(path))
         assert located is not None
         expected = [located[query_id][gold[query_id]] for query_id in data["queries"]]
         assert data["ranks"][i] == expected
