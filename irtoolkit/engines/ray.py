@@ -152,6 +152,11 @@ class _Pool:
             found: bytes = self._ray.get(reference)
         except died:
             raise WorkerKilledError(self._items, number, self._attempts) from None
+        except exceptions.OwnerDiedError:  # this process, which is alive
+            raise InputError(
+                "nodes of the Ray cluster cannot reach this process",
+                remedy="no firewall may be between them, and RAY_AUTH_MODE must be the same on both",
+            ) from None
         except lost as error:
             raise WorkerKilledError(
                 self._items, number, self._attempts, type(error).__name__

@@ -30,6 +30,8 @@ _LOOK, _LOST, _END = 5.0, 30.0, 50.0
 # Ray says nothing that this package says in its own words: not that it retries a connection, nor
 # that it leaves the GPUs of a task without one as they are.
 _QUIET = {"RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+# How processes of a cluster know each other: by a token or not at all.
+_AUTHENTICATION = "RAY_AUTH_MODE"
 
 
 @dataclass
@@ -41,12 +43,14 @@ class Connection:
         head: host and port of the head, where they are known.
         ours: whether `close` leaves the cluster, because it was joined here and not by the program,
             whose process no lost cluster ends.
+        authentication: `$RAY_AUTH_MODE` as it was before.
         lost: whether the head has stopped to answer.
     """
 
     ray: Any
     head: tuple[str, int] | None
     ours: bool
+    authentication: str | None = None
     lost: bool = False
     _answered: float = field(default_factory=time.monotonic, repr=False)
     _left: threading.Event = field(default_factory=threading.Event, repr=False)
@@ -70,6 +74,7 @@ class Connection:
         if self.ours:
             # With a lost cluster too: Python would crash at its end while Ray's threads run.
             self.ray.shutdown()
+            _authenticate(self.authentication)
         self._left.set()
 
     def _silence(self) -> float:
@@ -118,6 +123,8 @@ def connect(address: str | None, workers: int) -> Connection:
     wanted = _with_port(address or os.environ.get("RAY_ADDRESS") or "local")
     if wanted not in ("auto", "local"):
         _refuse_silent(wanted)
+    authentication = os.environ.get(_AUTHENTICATION)
+    _authenticate(authentication)
     quiet: dict[str, Any] = {
         "log_to_driver": False, "logging_level": logging.ERROR, "include_dashboard": None,
     }  # fmt: skip
@@ -126,9 +133,29 @@ def connect(address: str | None, workers: int) -> Connection:
     try:
         with _unheard():
             ray.init(address=wanted, **quiet)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+    except (
+        ConnectionError, RuntimeError, ValueError, OSError, ray.exceptions.RayError
+    ) as error:  # fmt: skip
+        _authenticate(authentication)
         raise _refused(wanted, error) from None
-    return Connection(ray, None if wanted == "local" else _head(ray), ours=True)
+    head = None if wanted == "local" else _head(ray)
+    return Connection(ray, head, ours=True, authentication=authentication)
+
+
+def _authenticate(mode: str | None) -> None:
+    """Makes this process authenticate in some mode: as `$RAY_AUTH_MODE` says, or Ray's default.
+
+    Ray reads the variable once, when it is imported. A Ray that is started here sets it, and would
+    leave it so: nodes of a cluster without tokens could not reach this process afterwards.
+    """
+    if mode is None:
+        os.environ.pop(_AUTHENTICATION, None)
+    else:
+        os.environ[_AUTHENTICATION] = mode
+    with suppress(ImportError, AttributeError):
+        from ray._raylet import Config  # type: ignore[attr-defined]
+
+        Config.initialize("")
 
 
 @contextmanager
@@ -223,5 +250,10 @@ def _refused(address: str, error: Exception) -> InputError:
         return InputError(
             "no Ray cluster runs on this machine",
             remedy="ray start --head starts one; --address HOST:PORT names another",
+        )
+    if "Failed to connect" in reason:
+        return InputError(
+            f"the Ray cluster at {address} answers, but this process cannot join it",
+            remedy="are RAY_AUTH_MODE and the token in ~/.ray/auth_token the same on both?",
         )
     return InputError(f"Ray at {address}: {reason[:300]}", remedy="--debug shows more")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -112,6 +113,49 @@ def test_other_versions_are_one_line(head: Any, monkeypatch: pytest.MonkeyPatch)
         assert list(engine.map(str, [1])) == ["1"]
     finally:
         engine.close()
+
+
+def test_a_ray_of_its_own_leaves_authentication_as_it_was(
+    head: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Ray that is started here takes tokens; the cluster that is joined next may have none."""
+    from ray._raylet import AuthenticationMode, get_authentication_mode
+
+    def modes() -> tuple[str | None, object]:
+        return os.environ.get("RAY_AUTH_MODE"), get_authentication_mode()
+
+    monkeypatch.setenv("HOME", "/nonexistent")
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 64)
+    monkeypatch.delenv("RAY_AUTH_MODE")
+    own = RayEngine(workers=1)
+    assert modes() == ("token", AuthenticationMode.TOKEN)
+    own.close()
+    assert modes() == (None, AuthenticationMode.DISABLED)
+    joined = RayEngine(address=head.address)
+    try:
+        assert list(joined.map(str, [1])) == ["1"]
+    finally:
+        joined.close()
+
+
+def test_a_cluster_that_takes_tokens_refuses_who_has_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from ray.cluster_utils import Cluster
+
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 64)
+    ray_start._authenticate("token")  # what starts the cluster asks its head, too
+    small = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
+    made = Cluster(initialize_head=True, head_node_args=small)
+    try:
+        monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+        with pytest.raises(InputError, match=r"cannot join it \(are RAY_AUTH_MODE and the token"):
+            RayEngine(address=made.address)
+    finally:
+        ray_start._authenticate("token")
+        made.shutdown()
+        ray_start._authenticate(None)
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
