@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.paths import is_url, on_disk
+
+Stamps = Mapping[StrPath, tuple[int, ...] | None]
 
 
 def stamp(path: StrPath) -> tuple[int, ...] | None:
@@ -32,8 +34,18 @@ def unchanged(paths: Iterable[StrPath]) -> Iterator[None]:
     Raises:
         InputError: a file changed, or another one took its place.
     """
-    before = {path: stamp(path) for path in paths}
+    before = stamps(paths)
     yield
+    refuse_changed(before)
+
+
+def stamps(paths: Iterable[StrPath]) -> Stamps:
+    """The stamps of some files, to be compared later."""
+    return {path: stamp(path) for path in paths}
+
+
+def refuse_changed(before: Stamps) -> None:
+    """Raises InputError where a file is not what it was."""
     for path, known in before.items():
         if stamp(path) != known:
             raise InputError(

@@ -2,18 +2,23 @@
 
 A release is parsed once, in a stream, into Arrow tables; later uses map their files. The folder's
 name is a hash of the contents of the release's files, the columns, and two format numbers, so an
-edited release or a changed loader never gets stale columns.
+edited release or a changed loader never gets stale columns. The folder names the hash of each table;
+columns that were damaged, or cut by a crash, are parsed again.
 """
 
 from __future__ import annotations
 
+import glob
 import hashlib
+import json
+import os
+import secrets
 import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +29,8 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
 from irtoolkit.base.home import CACHE_VARIABLE as CACHE_VARIABLE
 from irtoolkit.base.home import cache_home as cache_home
+from irtoolkit.base.locks import locked
+from irtoolkit.base.stamps import refuse_changed, stamps
 
 # Raise this when the layout of the cached tables changes, or code that all loaders share makes
 # other rows of the same files. If only one loader changes, raise the `version` of its kind.
@@ -31,6 +38,9 @@ FORMAT = 1
 # A file that changed within this time may change again without a new time stamp (git calls such a
 # file racy), so its hash is not remembered.
 _SETTLED_SECONDS = 2.0
+_SUMS = "sums.json"
+# Ends the names of folders that are not complete.
+_HALF = ".part"
 _BATCH_ROWS = 1 << 13
 # Windows neither moves nor removes files that are mapped.
 _MAPPED_STAY = sys.platform == "win32"
@@ -55,7 +65,7 @@ class CacheWriter:
 
     def __init__(self, folder: Path, schemas: Schemas) -> None:
         self._tables = {
-            name: _TableWriter(folder / f"{name}.arrow", pa.schema(list(fields.items())))
+            name: _TableWriter(_table(folder, name), pa.schema(list(fields.items())))
             for name, fields in schemas.items()
         }
 
@@ -123,11 +133,13 @@ def parsed(
     Raises:
         InputError: the columns cannot be written, for example because the disk is full.
     """
+    before = stamps(files)
     folder = cache_home() / f"{kind}-{_key(files, schemas, version)}"
     tables = _open(folder, schemas)
     if tables is None:
         with _scratch(folder) as scratch:
             _fill(scratch, schemas, parse)
+            refuse_changed(before)  # the key is that of the files as they were
             if _MAPPED_STAY:
                 _keep(scratch, folder)
                 tables = _open(folder, schemas)
@@ -149,12 +161,29 @@ def _fill(scratch: Path, schemas: Schemas, parse: Callable[[CacheWriter], None])
             parse(writer)
         finally:
             writer.close()
+        _seal(scratch, schemas)
     except OSError as error:
         raise InputError(
             f"cannot write to the cache: {error}",
             file=scratch.parent,
             remedy=f"free some space there, or set ${CACHE_VARIABLE} to another folder",
         ) from error
+
+
+def _seal(folder: Path, schemas: Schemas) -> None:
+    """Writes the hashes of the tables, after all of them are on the disk."""
+    for name in schemas:
+        with open(_table(folder, name), "rb+") as file:
+            os.fsync(file.fileno())
+    sums = {name: sha256(_table(folder, name)) for name in schemas}
+    with open(folder / _SUMS, "w", encoding="utf-8") as out:
+        json.dump(sums, out)
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def _table(folder: Path, name: str) -> Path:
+    return folder / f"{name}.arrow"
 
 
 def _key(files: Sequence[Path], schemas: Schemas, version: int) -> str:
@@ -192,11 +221,14 @@ def content_hash(path: Path) -> str:
 
 def _open(folder: Path, schemas: Schemas) -> Tables | None:
     try:
+        sums = json.loads((folder / _SUMS).read_text("utf-8"))
+        if sums != {name: content_hash(_table(folder, name)) for name in schemas}:
+            return None
         return Tables(
-            (name, pa.ipc.open_file(pa.memory_map(str(folder / f"{name}.arrow"))).read_all())
+            (name, pa.ipc.open_file(pa.memory_map(str(_table(folder, name)))).read_all())
             for name in schemas
         )
-    except (OSError, pa.ArrowInvalid):  # missing, or truncated by a full disk
+    except (OSError, ValueError):  # missing, or damaged
         return None
 
 
@@ -205,17 +237,26 @@ def _scratch(folder: Path) -> Iterator[Path]:
     """A temporary folder to build in, removed unless it was renamed into the cache.
 
     It is in the system's temporary folder if the cache cannot be written; mapped files stay
-    readable after they are removed.
+    readable after they are removed. What killed processes have left is removed.
     """
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name[:24]}-", dir=folder.parent))
-    except OSError:
-        scratch = Path(tempfile.mkdtemp(prefix="irtoolkit-"))
-    try:
+    scratch = folder.with_name(f".{folder.name[:24]}.{secrets.token_hex(8)}{_HALF}")
+    with ExitStack() as held:
+        try:
+            # Locked before it is there: one without a lock is nobody's.
+            held.enter_context(locked(scratch.with_suffix(".lock"), remove=True))
+            _remove_abandoned(folder)
+            scratch.mkdir()
+        except (InputError, OSError):
+            scratch = Path(tempfile.mkdtemp(prefix="irtoolkit-"))
+        held.callback(shutil.rmtree, scratch, ignore_errors=True)
         yield scratch
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _remove_abandoned(folder: Path) -> None:
+    for left in folder.parent.glob(f".{glob.escape(folder.name[:24])}.*{_HALF}"):
+        with locked(left.with_suffix(".lock"), wait=False, remove=True) as mine:
+            if mine:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _keep(scratch: Path, folder: Path) -> None:

@@ -710,3 +710,13 @@ def test_two_writers_of_one_number_do_not_share_a_temporary_file(tmp_path: Path)
         assert target.read_text() == "second\n"
     assert target.read_text() == "first\n"
     assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
+
+
+def test_writers_with_one_process_number_do_not_share_a_temporary_file(tmp_path: Path) -> None:
+    """Containers on one volume number their processes alike."""
+    path = tmp_path / "x"
+    with atomic_text(path) as first, atomic_text(path) as second:
+        first.write("first\n" * 9)
+        second.write("second\n")
+    assert path.read_text() == "first\n" * 9
+    assert names(tmp_path) == ["x"]

@@ -8,6 +8,8 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
@@ -24,6 +26,7 @@ from irtoolkit.datasets.cache import CacheWriter, cache_home, content_hash, pars
 from irtoolkit.datasets.columns import ColumnTexts, Records, TableRows
 from tests.waiting import PATIENCE
 
+ROOT = Path(__file__).parents[3]
 SCHEMAS = {
     "lines": {"text": pa.string(), "length": pa.int32()},
     "letters": {"of": pa.list_(pa.string())},
@@ -138,6 +141,87 @@ def test_the_home_is_looked_up_each_time(
     assert folders(home) == folders(tmp_path / "other")
 
 
+# ---- what is not believed ------------------------------------------------------------------------
+
+
+def test_a_release_that_changes_while_it_is_parsed_is_not_kept(home: Path, path: Path) -> None:
+    """Its rows would be those of other content than the key's."""
+    read = Parser(path)
+    whole = read.parse
+
+    def parse(out: CacheWriter) -> None:
+        path.write_text("another\n")
+        whole(out)
+
+    with pytest.raises(InputError, match=r"release\.txt: it changed while it was read"):
+        parsed("kind", [path], SCHEMAS, parse)
+    assert folders(home) == []
+    path.write_text("one\ntwo\nthree\n")
+    assert read() == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize("name", ["letters.arrow", "lines.arrow", "sums.json"])
+def test_damaged_columns_are_parsed_again(home: Path, path: Path, name: str) -> None:
+    read = Parser(path)
+    read()
+    (folder,) = folders(home)
+    target = home / folder / name
+    whole = target.read_bytes()
+    for at in range(0, len(whole), max(1, len(whole) // 40)):
+        damaged = bytearray(whole)
+        damaged[at] ^= 1 << (at % 8)
+        before = read.calls
+        target.unlink()  # the tables that are mapped stay as they were
+        target.write_bytes(damaged)
+        assert read() == ["one", "two", "three"]
+        assert read.calls == before + 1
+        assert target.read_bytes() == whole
+
+
+def test_columns_that_were_cut_are_parsed_again(home: Path, path: Path) -> None:
+    read = Parser(path)
+    read()
+    (folder,) = folders(home)
+    for name in os.listdir(home / folder):
+        (home / folder / name).unlink()
+        (home / folder / name).touch()
+        assert read() == ["one", "two", "three"]
+    assert read.calls == 4
+
+
+# ---- what a killed process leaves ----------------------------------------------------------------
+
+
+def test_what_a_killed_process_has_left_is_removed(home: Path, path: Path) -> None:
+    program = f"""
+import os, signal
+from pathlib import Path
+from tests.unit.datasets.test_cache import SCHEMAS
+from irtoolkit.datasets.cache import parsed
+parsed("kind", [Path({str(path)!r})], SCHEMAS, lambda out: os.kill(os.getpid(), signal.SIGKILL))
+"""
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False)
+    left = folders(home)
+    assert len([name for name in left if name.endswith(".part")]) == 1  # the second removed one
+    Parser(path)()
+    assert [name for name in folders(home) if name.startswith(".")] == []
+
+
+def test_what_another_process_still_writes_is_left(home: Path, path: Path) -> None:
+    read = Parser(path)
+
+    def parse(out: CacheWriter) -> None:
+        (mine,) = home.glob(".kind-*.part")
+        read()  # as another process would
+        assert mine.is_dir()
+        read.parse(out)
+
+    tables = parsed("kind", [path], SCHEMAS, parse)
+    assert tables["lines"]["text"].to_pylist() == ["one", "two", "three"]
+    assert [name for name in folders(home) if name.startswith(".")] == []
+
+
 # ---- a release is parsed once --------------------------------------------------------------------
 
 
@@ -147,7 +231,7 @@ def test_a_second_load_does_not_parse(home: Path, path: Path) -> None:
     assert read.calls == 1
     (folder,) = folders(home)
     assert folder.startswith("kind-")
-    assert sorted(os.listdir(home / folder)) == ["letters.arrow", "lines.arrow"]
+    assert sorted(os.listdir(home / folder)) == ["letters.arrow", "lines.arrow", "sums.json"]
 
 
 def test_nothing_is_parsed_by_a_fresh_reader_of_what_another_has_parsed(
@@ -333,7 +417,7 @@ def test_a_failed_parse_leaves_nothing(
     def parse(out: CacheWriter) -> None:
         for _ in range(rows):
             out.add("lines", "x", 1)
-        (scratch,) = home.glob(".kind-*")
+        (scratch,) = home.glob(".kind-*.part")
         assert sorted(os.listdir(scratch)) == ["letters.arrow", "lines.arrow"]
         raise problem
 
