@@ -153,9 +153,11 @@ def _authenticate(mode: str | None) -> None:
     else:
         os.environ[_AUTHENTICATION] = mode
     with suppress(ImportError, AttributeError):
-        from ray._raylet import Config  # type: ignore[attr-defined]
+        from ray import _raylet
 
-        Config.initialize("")
+        _raylet.Config.initialize("")  # type: ignore[attr-defined]
+        # A token that was read once would be asked of other nodes in any mode.
+        _raylet.AuthenticationTokenLoader.instance().reset_cache()  # type: ignore[attr-defined]
 
 
 @contextmanager

@@ -116,7 +116,7 @@ def test_other_versions_are_one_line(head: Any, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_ray_of_its_own_leaves_authentication_as_it_was(
-    head: Any, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A Ray that is started here takes tokens; the cluster that is joined next may have none."""
     from ray._raylet import AuthenticationMode, get_authentication_mode
@@ -124,18 +124,27 @@ def test_a_ray_of_its_own_leaves_authentication_as_it_was(
     def modes() -> tuple[str | None, object]:
         return os.environ.get("RAY_AUTH_MODE"), get_authentication_mode()
 
-    monkeypatch.setenv("HOME", "/nonexistent")
+    from ray.cluster_utils import Cluster
+
     monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 64)
-    monkeypatch.delenv("RAY_AUTH_MODE")
+    for name in ("RAY_AUTH_MODE", "RAY_ADDRESS"):
+        monkeypatch.delenv(name, raising=False)
     own = RayEngine(workers=1)
     assert modes() == ("token", AuthenticationMode.TOKEN)
     own.close()
     assert modes() == (None, AuthenticationMode.DISABLED)
-    joined = RayEngine(address=head.address)
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    small = {"num_cpus": 0, "object_store_memory": 80 << 20, "include_dashboard": False}
+    made = Cluster(initialize_head=True, head_node_args=small)
     try:
-        assert list(joined.map(str, [1])) == ["1"]
+        made.add_node(num_cpus=1, object_store_memory=80 << 20)  # it asks this process for the work
+        joined = RayEngine(address=made.address)
+        try:
+            assert list(joined.map(str, [1])) == ["1"]
+        finally:
+            joined.close()
     finally:
-        joined.close()
+        made.shutdown()
 
 
 def test_a_cluster_that_takes_tokens_refuses_who_has_none(
