@@ -188,7 +188,8 @@ def near_duplicates(
     sizes: dict[str, int] = {}
     found = []
     for query_id, words in texts.items():
-        own = {" ".join(words[at : at + _RUN]) for at in range(len(words) - _RUN + 1)}
+        # Not a set, whose order differs from process to process.
+        own = dict.fromkeys(" ".join(words[at : at + _RUN]) for at in range(len(words) - _RUN + 1))
         sizes[query_id] = len(own)
         shared = Counter(other for run in own for other in runs.get(run, ()))
         for other, count in shared.items():

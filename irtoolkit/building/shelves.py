@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath, on_disk
 from irtoolkit.datasets.novels import slug
 
 SUFFIXES = (".txt", ".md")
+# Bytes that are read at once.
+PIECE = 1 << 20
+# Of a hash, in hexadecimal.
+_DIGITS = 32
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,38 @@ class TextFile:
         if not data.strip():
             raise InputError("an empty file", file=self.path, remedy="remove it, or fill it")
         return data
+
+    def opened(self) -> BinaryIO:
+        """The file, open for reading."""
+        return open(self.path, "rb")
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yields its bytes, about `PIECE` at a time.
+
+        Raises:
+            InputError: it cannot be read.
+        """
+        try:
+            with self.opened() as raw:
+                while piece := raw.read(PIECE):
+                    yield piece
+        except OSError as error:
+            raise InputError(f"cannot read: {error.strerror or error}", file=self.path) from None
+
+    def digest(self, *before: bytes | str) -> str:
+        """What `digest` gives of some texts and its bytes.
+
+        Raises:
+            InputError: it cannot be read, or has no bytes but white space.
+        """
+        made, empty = _hash(before), True
+        made.update(b"%d:" % sum(map(len, self.pieces())))
+        for piece in self.pieces():
+            empty = empty and not piece.strip()
+            made.update(piece)
+        if empty:
+            raise InputError("an empty file", file=self.path, remedy="remove it, or fill it")
+        return made.hexdigest()[:_DIGITS]
 
 
 def text_files(paths: Sequence[StrPath], what: str) -> list[TextFile]:
@@ -76,8 +113,12 @@ def text_files(paths: Sequence[StrPath], what: str) -> list[TextFile]:
 
 def digest(*parts: bytes | str) -> str:
     """A hash of some texts."""
+    return _hash(parts).hexdigest()[:_DIGITS]
+
+
+def _hash(parts: Sequence[bytes | str]) -> hashlib._Hash:
     made = hashlib.sha256()
     for part in parts:
         data = part.encode(errors="surrogatepass") if isinstance(part, str) else part
         made.update(b"%d:" % len(data) + data)
-    return made.hexdigest()[:32]
+    return made

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from irtoolkit.base.errors import InputError
 from irtoolkit.base.sentences import EAST
+from irtoolkit.datasets.encodings import encoding_of
 
 # Raised when the same bytes give other headings or paragraphs.
 FORMAT = 1
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
-)  # fmt: skip
-_EASTERN = ("gb18030", "big5")
-# How files begin that are no plain text, whatever their names say.
-_OTHERS = {
-    b"%PDF-": "a PDF", b"{\\rtf": "an RTF file", b"PK\x03\x04": "a .zip, as EPUB and Word files are",
-    b"\x1f\x8b": "gzip data", b"\xd0\xcf\x11\xe0": "an old Word file",
-    b"<!doctype html": "a web page", b"<html": "a web page", b"<?xml": "XML",
-}  # fmt: skip
 # The lines of Project Gutenberg around the text, in their forms since 1991.
 _START = re.compile(r"^\*\*\*\s*START OF (?:THE|THIS) PROJECT GUTENBERG.{0,500}?\*\*\*[ \t]{0,99}$", re.I | re.M | re.S)  # fmt: skip
 _OLD_START = re.compile(r"^\*END[ *]*THE SMALL PRINT!.*$", re.I | re.M)
@@ -33,7 +23,7 @@ _FIELD = re.compile(r"^[#\s]{0,99}(title|author|language|year)\s*:\s*(.+)$", re.
 _CREDIT = re.compile(r"^(?:e-?text )?(?:produced|prepared|transcribed) by\b|^\[?transcriber", re.I)
 _LANGUAGES = {"english": "en", "german": "de", "chinese": "zh", "french": "fr", "spanish": "es",
               "italian": "it", "japanese": "ja"}  # fmt: skip
-_DROPPED = re.compile(
+DROPPED = re.compile(
     r"\[Illustration[^\[\]]*(?:\[(?!Illustration)[^\[\]]*){0,50}\]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u00ad\ufeff]",
     re.I,
 )
@@ -55,6 +45,8 @@ _CHAPTER = re.compile(
 # A heading is short: characters of its lines together, and lines.
 _HEADING_CHARACTERS, _HEADING_LINES = 120, 3
 _PAGE = re.compile(r"[^\W\d_]{2,}[ ,.]+\d{1,3}\.?$")
+# Characters in which a publisher's header ends.
+_HEAD = 60_000
 # A line that is longer is a whole paragraph: nobody wraps lines there.
 _WRAPPED = 120
 
@@ -71,6 +63,20 @@ class Block:
 
     text: str
     level: int | None = None
+
+
+class Header(NamedTuple):
+    """What the beginning of a book's file says of it.
+
+    Attributes:
+        begin: where the text begins.
+        title, author, lang: as `PlainText` has them.
+    """
+
+    begin: int
+    title: str
+    author: str
+    lang: str | None
 
 
 @dataclass(frozen=True)
@@ -99,15 +105,9 @@ class PlainText:
         """
         text, encoding = decoded(data)
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-        head, body = _cut(text)
-        said = {
-            match[1].lower(): match[2].strip() for match in reversed(list(_FIELD.finditer(head)))
-        }
-        named = said.get("language", "").lower().partition(" ")[0].strip(",;")
-        body = _ITALIC.sub(r"\1", _DROPPED.sub("", body))
-        return cls(
-            body, encoding, said.get("title", ""), said.get("author", ""), _LANGUAGES.get(named)
-        )
+        header = header_of(text)
+        body = cleared(text[header.begin : footer_of(text, header.begin + 1)])
+        return cls(body, encoding, header.title, header.author, header.lang)
 
     def blocks(self) -> Iterator[Block]:
         """Yields headings and paragraphs in order; tables of contents and credits are left out."""
@@ -126,46 +126,32 @@ class PlainText:
 def decoded(data: bytes) -> tuple[str, str]:
     """The text of some bytes, and how they were read.
 
-    UTF-8 and what a byte order mark names come first, then Chinese encodings where most of the text
-    is Chinese in them, then Windows-1252, in which Western texts of other encodings are written.
-
     Raises:
-        InputError: they begin as a file of another kind, or hold zero bytes, as no text does.
+        InputError: see `encoding_of`.
     """
-    first = data[:200].removeprefix(codecs.BOM_UTF8).lstrip().lower()
-    for mark, kind in _OTHERS.items():
-        if first.startswith(mark.lower()):
-            raise InputError(f"not a text but {kind}", remedy="save it as plain text, UTF-8")
-    for mark, name in _MARKS:
-        if data.startswith(mark):
-            try:
-                return data.decode(name), name.removesuffix("-sig")
-            except UnicodeDecodeError:
-                raise InputError(f"not {name}, as its first bytes say") from None
-    if b"\0" in data:
-        raise InputError("not a text: it holds zero bytes", remedy="save it as plain text, UTF-8")
-    try:
-        return data.decode("utf-8"), "utf-8"
-    except UnicodeDecodeError:
-        pass
-    for name in _EASTERN:
-        try:
-            text = data.decode(name)
-        except UnicodeDecodeError:
-            continue
-        eastern = sum(1 for _ in EAST.finditer(text))
-        if eastern > 0.5 * sum(1 for _ in re.finditer(r"\w", text)):
-            return text, name
-    return data.decode("cp1252", errors="replace"), "windows-1252"
+    encoding = encoding_of(lambda: iter([data]))
+    return data.decode(encoding.codec, encoding.errors), encoding.name
 
 
-def _cut(text: str) -> tuple[str, str]:
-    """The header of a text, and what is between header and footer."""
-    start = _START.search(text, 0, 60_000) or _OLD_START.search(text, 0, 60_000)
+def header_of(text: str) -> Header:
+    """What the beginning of a text says of it; the first 60,000 characters suffice."""
+    start = _START.search(text, 0, _HEAD) or _OLD_START.search(text, 0, _HEAD)
     begin = start.end() if start else 0
-    stop = next((m.start() for m in _STOP.finditer(text, begin) if m.start() > begin), len(text))
     head = text[:begin] if start else text[:2000]
-    return head, text[begin:stop]
+    said = {match[1].lower(): match[2].strip() for match in reversed(list(_FIELD.finditer(head)))}
+    named = said.get("language", "").lower().partition(" ")[0].strip(",;")
+    return Header(begin, said.get("title", ""), said.get("author", ""), _LANGUAGES.get(named))
+
+
+def footer_of(text: str, begin: int = 0) -> int | None:
+    """Where a publisher's footer begins; None where there is none."""
+    found = _STOP.search(text, begin)
+    return found.start() if found else None
+
+
+def cleared(text: str) -> str:
+    """A text without captions of pictures, control characters, and marks of italics."""
+    return _ITALIC.sub(r"\1", DROPPED.sub("", text))
 
 
 def _paragraphs(text: str) -> Iterator[list[str]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,12 @@ from irtoolkit.base.sentences import language_of
 from irtoolkit.building.relic import quotations as finding
 from irtoolkit.building.relic import scans, windows
 from irtoolkit.building.relic.books import sentences_of
-from irtoolkit.building.relic.marks import Document
+from irtoolkit.building.relic.portions import Portion, portions
 from irtoolkit.building.relic.quotations import Matching, Quotation, quotations
+from irtoolkit.building.relic.reading import Source
 from irtoolkit.building.relic.shelf import ShelvedBook
-from irtoolkit.building.shelves import TextFile, digest
+from irtoolkit.building.shelves import TextFile
 
-# Characters that are searched at once, in whole paragraphs.
-_PORTION = 2_000_000
 # Works that are not criticism by their titles (appendix A).
 _NOT_CRITICISM = re.compile(
     r"\b(dictionary|anthology|encyclop(?:a|\u00e6)?edia|concordance|catalogue)\b", re.I
@@ -54,27 +54,27 @@ class Finder:
         Raises:
             InputError: the work is empty, no text, or damaged.
         """
-        data = file.read()
-        key = digest(self.key, data)
+        key = file.digest(self.key)
         if _key_in(self.place(file)) == key:
             return False
         try:
-            scan = scans.read_scan(data)
+            scan = scans.Scan(Source.of(file.opened))
+            found = list(self._windows(scan.paragraphs()))
         except InputError as error:
             raise InputError(
                 error.found, file=file.path, line=error.line, remedy=error.remedy
             ) from None
-        found = [window for part in _portions(scan.paragraphs) for window in self._windows(part)]
+        header = scan.source.header
         record = {
             "key": key,
             "path": str(file.path),
-            "title": scan.title or file.name,
-            "author": scan.author,
-            "encoding": scan.encoding,
-            "sha256": digest(data),
-            "words": sum(len(p.text.split()) for p in scan.paragraphs),
-            "removed": dict(scan.removed),
-            "criticism": _NOT_CRITICISM.search(scan.title) is None,
+            "title": header.title or file.name,
+            "author": header.author,
+            "encoding": scan.source.encoding,
+            "sha256": file.digest(),
+            "words": scan.words,
+            "removed": {**scan.pages, **scan.removed},
+            "criticism": _NOT_CRITICISM.search(header.title) is None,
             "windows": found,
         }
         with atomic_text(self.place(file)) as out:
@@ -82,23 +82,34 @@ class Finder:
             out.write("\n")
         return True
 
-    def _windows(self, document: Document) -> Iterator[dict[str, Any]]:
-        lang = language_of(document.text)
+    def _windows(self, paragraphs: Iterable[scans.Paragraph]) -> Iterator[dict[str, Any]]:
         books = {book.name: book for book in self.books}
         texts: dict[str, list[str]] = {}
-        for quotation in quotations(document, self.books, self.matching):
-            if quotation.book not in texts:
-                texts[quotation.book] = sentences_of(books[quotation.book])
-            stop = quotation.start + quotation.length
-            quoted = texts[quotation.book][quotation.start : stop]
-            window = windows.window(document, quotation, quoted, lang)
-            yield {
-                **asdict(quotation),
-                "quoted": document.text[quotation.begin : quotation.end],
-                "left": window.left,
-                "right": window.right,
-                "leaks": window.leaks,
-            }
+        lang: str | None = None
+        find = partial(quotations, books=self.books, matching=self.matching)
+        for number, portion in enumerate(portions(paragraphs, find)):
+            lang = lang if number else language_of(portion.document.text)
+            for quotation in portion.quotations:
+                if quotation.book not in texts:
+                    texts[quotation.book] = sentences_of(books[quotation.book])
+                stop = quotation.start + quotation.length
+                quoted = texts[quotation.book][quotation.start : stop]
+                yield _record(
+                    portion, quotation, windows.window(portion.document, quotation, quoted, lang)
+                )
+
+
+def _record(portion: Portion, quotation: Quotation, window: windows.Window) -> dict[str, Any]:
+    """A window as the file of its work has it; places are those in the whole work."""
+    return {
+        **asdict(quotation),
+        "begin": portion.offset + quotation.begin,
+        "end": portion.offset + quotation.end,
+        "quoted": portion.document.text[quotation.begin : quotation.end],
+        "left": window.left,
+        "right": window.right,
+        "leaks": window.leaks,
+    }
 
 
 def _key_in(path: Path) -> str | None:
@@ -108,20 +119,6 @@ def _key_in(path: Path) -> str | None:
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return str(key)
-
-
-def _portions(paragraphs: Sequence[scans.Paragraph]) -> Iterator[Document]:
-    """Yields a work in parts of whole paragraphs, so that memory does not grow with it."""
-    part: list[scans.Paragraph] = []
-    size = 0
-    for paragraph in paragraphs:
-        part.append(paragraph)
-        size += len(paragraph.text)
-        if size > _PORTION:
-            yield Document.of(part)
-            part, size = [], 0
-    if part:
-        yield Document.of(part)
 
 
 def formats() -> str:

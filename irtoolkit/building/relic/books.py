@@ -14,10 +14,10 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
 from irtoolkit.base.progress import tqdm
-from irtoolkit.building.relic.scans import refuse_damaged
 from irtoolkit.building.relic.shelf import ShelvedBook
 from irtoolkit.building.relic.words import Words
 from irtoolkit.building.shelves import TextFile, digest
+from irtoolkit.datasets.encodings import refuse_damaged
 from irtoolkit.datasets.novels import novel_of
 
 # Two books that share so much of the smaller one's sentences are the same book.
@@ -99,7 +99,7 @@ def read_books(files: Sequence[TextFile], shelf: Path, clauses: bool) -> list[Re
 def _read(file: TextFile, shelf: Path, clauses: bool) -> tuple[ReadBook, Any]:
     data = file.read()
     try:
-        refuse_damaged(data)
+        refuse_damaged(lambda: iter([data]))
         novel = novel_of(data, file.path.stem, name=file.name)
     except InputError as error:
         raise InputError(

@@ -84,7 +84,7 @@ def build_relic(
         read = read_books(novels, shelf, recipe.clauses)
         key = digest(formats(), repr(recipe.matching), *(f"{b.name} {b.content}" for b in read))
         finder = Finder(place / FOUND, [book.shelved for book in read], recipe.matching, key)
-        whole = digest(key, repr(recipe), *(digest(file.read()) for file in articles))
+        whole = digest(key, repr(recipe), *(file.digest() for file in articles))
         refuse_other(place, whole, replace)
         done = _find(finder, articles)
         gathered = _gathered(finder, articles, read)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
+from itertools import chain
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.plain_text import PlainText
+from irtoolkit.building.relic.reading import LONGEST_LINE, Source
 
 # Raised when the same bytes give other paragraphs.
 FORMAT = 1
@@ -40,6 +41,9 @@ _CITATION = re.compile(
 _BROKEN = re.compile(r"(?<=[^\W\d_])[-\u00ac\u00ad\u2010]$")
 _RULE = re.compile(r"\s*(?:[*\u2022\u00b7.=_~#-]\s*){2,}$")
 _ENDED = re.compile(r"[.!?:;\u2014\"'\u201d\u2019)\]]$|--$")
+# Characters of a paragraph, about, at most; longer ones, as of a text without empty lines, are divided.
+LONGEST_PARAGRAPH = 2 * LONGEST_LINE
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 # A paragraph is set off where it is indented by so many characters more than most.
 _SET_OFF = 2
 
@@ -59,101 +63,106 @@ class Paragraph:
     heading: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass
 class Scan:
-    """A cleaned text.
+    """A text that is cleaned while it is read.
 
     Attributes:
-        title, author: as its header says; empty where it has none.
-        encoding: how its bytes were read.
-        paragraphs: in order.
-        removed: what was taken out, and how often.
+        source: the text.
+        pages, removed: what was taken out with pages and from paragraphs, and how often; full after
+            all paragraphs were read.
+        words: of the paragraphs; as many after all were read.
     """
 
-    title: str
-    author: str
-    encoding: str
-    paragraphs: tuple[Paragraph, ...]
+    source: Source
+    pages: Counter[str] = field(default_factory=Counter)
     removed: Counter[str] = field(default_factory=Counter)
+    words: int = 0
+
+    def paragraphs(self) -> Iterator[Paragraph]:
+        """Yields the paragraphs; to be called once.
+
+        Raises:
+            InputError: at the end, where there were none.
+        """
+        survey = Survey.of(self.source.lines())
+        lines = _without_pages(self.source.lines(), survey.heads, self.pages)
+        for paragraph in _paragraphs(lines, survey, self.removed):
+            self.words += len(paragraph.text.split())
+            yield paragraph
+        if not self.words:
+            raise InputError(
+                "there is no text in it", remedy="remove the file, or put a text into it"
+            )
 
 
-def read_scan(data: bytes) -> Scan:
-    """Cleans the bytes of a printed or scanned text.
+@dataclass(frozen=True)
+class Survey:
+    """What is known of all lines of a text before they are cleaned.
 
-    Raises:
-        InputError: they are no text, damaged UTF-8, or hold no words.
+    Attributes:
+        heads: shapes of running heads.
+        known: how often each word is in the other lines.
+        indent: the usual indentation of long lines, in characters.
     """
-    refuse_damaged(data)
-    text = PlainText.of(data.replace(b"\f", b"\n\n"))
-    removed: Counter[str] = Counter()
-    lines = [line.rstrip() for line in text.body.split("\n")]
-    paragraphs = tuple(_paragraphs(_without_pages(lines, removed), removed))
-    if not any(re.search(r"\w", paragraph.text) for paragraph in paragraphs):
-        raise InputError("there is no text in it", remedy="remove the file, or put a text into it")
-    return Scan(text.title, text.author, text.encoding, paragraphs, removed)
+
+    heads: frozenset[str]
+    known: Counter[str]
+    indent: int
+
+    @classmethod
+    def of(cls, lines: Iterable[str]) -> Survey:
+        """Looks at all lines of a text."""
+        heads: set[str] = set()
+        # Lines of a shape that is not there often enough so far.
+        rare: dict[str, list[str]] = {}
+        known: Counter[str] = Counter()
+        indents: Counter[int] = Counter()
+
+        def add(line: str) -> None:
+            known.update(_WORD.findall(line.casefold()))
+            if len(line.strip()) > 30:
+                indents[len(line) - len(line.lstrip())] += 1
+
+        for line in lines:
+            shape = _shape(line)
+            if shape in heads:
+                continue
+            bare = "" if _is_page(line) else _INLINE_PAGE.sub("", line)
+            if not shape:
+                add(bare)
+                continue
+            rare.setdefault(shape, []).append(bare)
+            if len(rare[shape]) == _OFTEN:
+                heads.add(shape)
+                del rare[shape]
+        for line in chain.from_iterable(rare.values()):
+            add(line)
+        return cls(frozenset(heads), known, indents.most_common(1)[0][0] if indents else 0)
 
 
-def refuse_damaged(data: bytes) -> None:
-    """Refuses text that is UTF-8 but for a few bytes, and text that Windows-1252 does not explain.
-
-    Raises:
-        InputError: with the byte and its line.
-    """
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return
-    try:
-        data.decode("utf-8")
-        return
-    except UnicodeDecodeError as error:
-        first = error.start
-    kept = len(data.decode("utf-8", errors="ignore").encode())
-    wide = len(re.findall(rb"[\xc2-\xf4][\x80-\xbf]+", data))
-    bad = len(data) - kept
-    if wide > bad:
-        raise _damaged(data, first, "UTF-8 but for")
-    strange = re.search(rb"[\x81\x8d\x8f\x90\x9d]", data)
-    if strange and not _is_eastern(data):
-        raise _damaged(data, strange.start(), "neither UTF-8 nor Windows-1252 at")
-
-
-def _is_eastern(data: bytes) -> bool:
-    for name in ("gb18030", "big5"):
-        try:
-            data.decode(name)
-            return True
-        except UnicodeDecodeError:
-            continue
-    return False
-
-
-def _damaged(data: bytes, at: int, said: str) -> InputError:
-    return InputError(
-        f"{said} byte 0x{data[at]:02x} at offset {at}",
-        line=data.count(b"\n", 0, at) + 1,
-        remedy="convert the file to UTF-8, for example with iconv",
-    )
+def _is_page(line: str) -> bool:
+    """Whether a line is the number of a page."""
+    return bool(line) and _PAGE.fullmatch(line) is not None and any(c.isalnum() for c in line)
 
 
 # A line in place of what was between two pages.
 _BREAK = "\f"
 
 
-def _without_pages(lines: list[str], removed: Counter[str]) -> list[str]:
-    """Lines without page numbers and running heads, in whose place is a mark."""
-    shapes = Counter(shape for line in lines if (shape := _shape(line)))
-    found = []
+def _without_pages(lines: Iterable[str], heads: Set[str], removed: Counter[str]) -> Iterator[str]:
+    """Yields lines without page numbers and running heads, in whose place is a mark."""
     for line in lines:
-        if line.strip() and _PAGE.fullmatch(line) and any(c.isalnum() for c in line):
+        if _is_page(line):
             removed["page numbers"] += 1
-            found.append(_BREAK)
-        elif shapes[_shape(line)] >= _OFTEN:
+            yield _BREAK
+        elif _shape(line) in heads:
             removed["running heads"] += 1
-            found.append(_BREAK)
+            yield _BREAK
         else:
             bare, count = _INLINE_PAGE.subn("", line)
             removed["page numbers"] += count
-            found.append(bare)
-    return found
+            yield bare
 
 
 def _shape(line: str) -> str:
@@ -168,9 +177,8 @@ def _shape(line: str) -> str:
     return letters.casefold()
 
 
-def _paragraphs(lines: list[str], removed: Counter[str]) -> Iterator[Paragraph]:
-    known = Counter(re.findall(r"[^\W\d_]+(?:-[^\W\d_]+)*", " ".join(lines).casefold()))
-    usual = _usual_indent(lines)
+def _paragraphs(lines: Iterable[str], survey: Survey, removed: Counter[str]) -> Iterator[Paragraph]:
+    known = survey.known
     last: Paragraph | None = None
     for block, after_break in _blocks(lines):
         indent = min(len(line) - len(line.lstrip()) for line in block)
@@ -186,7 +194,7 @@ def _paragraphs(lines: list[str], removed: Counter[str]) -> Iterator[Paragraph]:
         if not re.search(r"\w", text):
             continue
         heading = len(text) <= 80 and text.isupper()
-        here = Paragraph(text, indent >= usual + _SET_OFF and not heading, heading)
+        here = Paragraph(text, indent >= survey.indent + _SET_OFF and not heading, heading)
         if last is not None and after_break and _continues(last, here):
             last = Paragraph(_joined([last.text, here.text], known, removed), last.set_off)
             continue
@@ -197,22 +205,20 @@ def _paragraphs(lines: list[str], removed: Counter[str]) -> Iterator[Paragraph]:
         yield last
 
 
-def _usual_indent(lines: list[str]) -> int:
-    indents = Counter(len(line) - len(line.lstrip()) for line in lines if len(line.strip()) > 30)
-    return indents.most_common(1)[0][0] if indents else 0
-
-
-def _blocks(lines: list[str]) -> Iterator[tuple[list[str], bool]]:
+def _blocks(lines: Iterable[str]) -> Iterator[tuple[list[str], bool]]:
     """Yields the lines of each paragraph, and whether a page ended before it."""
     block: list[str] = []
-    broken = False
-    for line in [*lines, ""]:
-        if line.strip() and not _RULE.fullmatch(line):
+    size, broken = 0, False
+    for line in chain(lines, [""]):
+        inside = line.strip() and not _RULE.fullmatch(line)
+        if inside:
             block.append(line)
-            continue
+            size += len(line)
+            if size < LONGEST_PARAGRAPH:
+                continue
         if block:
             yield block, broken
-            block, broken = [], False
+            block, size, broken = [], 0, False
         broken = broken or line == _BREAK
 
 
@@ -237,5 +243,7 @@ def _joined(lines: list[str], known: Counter[str], removed: Counter[str]) -> str
 def _continues(before: Paragraph, after: Paragraph) -> bool:
     """Whether a paragraph goes on after the end of a page."""
     if before.heading or after.heading or before.set_off != after.set_off:
+        return False
+    if len(before.text) >= LONGEST_PARAGRAPH:
         return False
     return after.text[:1].islower() and not re.search(r"[.!?]$", before.text)

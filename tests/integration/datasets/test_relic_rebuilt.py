@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from irtoolkit.building.relic.build import build_relic
-from irtoolkit.building.relic.scans import read_scan
+from irtoolkit.building.relic.reading import Source
+from irtoolkit.building.relic.scans import Scan
 from irtoolkit.building.relic.words import Words
+from irtoolkit.building.shelves import TextFile
 
 DATA = Path(os.environ.get("IRTOOLKIT_DATA", "../shared/data"))
 BOOKS = ("hard_times", "oliver_twist", "a_christmas_carol")
@@ -37,7 +39,8 @@ def criticism() -> str:
     """The words of the works, as one line."""
     lines = []
     for name in ARTICLES:
-        paragraphs = read_scan((DATA / "raw" / "criticism" / name).read_bytes()).paragraphs
+        path = DATA / "raw" / "criticism" / name
+        paragraphs = Scan(Source.of(TextFile(path, name).opened)).paragraphs()
         lines.append(Words.of(" ".join(paragraph.text for paragraph in paragraphs)).line)
     return " | ".join(lines)
 

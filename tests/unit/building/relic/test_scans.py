@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+
 import pytest
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.building.relic.scans import read_scan
+from irtoolkit.building.relic.reading import Source
+from irtoolkit.building.relic.scans import Paragraph, Scan
+
+
+def read(data: bytes) -> tuple[Scan, list[Paragraph]]:
+    scan = Scan(Source.of(lambda: BytesIO(data)))
+    return scan, list(scan.paragraphs())
 
 
 def texts(text: str) -> list[str]:
-    return [paragraph.text for paragraph in read_scan(text.encode()).paragraphs]
+    return [paragraph.text for paragraph in read(text.encode())[1]]
 
 
 def test_words_that_are_divided_at_line_ends_are_joined() -> None:
@@ -53,23 +61,23 @@ def test_footnotes_and_their_marks_are_removed() -> None:
 
 def test_paragraphs_that_are_set_off_are_known() -> None:
     text = "He says of the house in which he lives:\n\n    It was a large house\n    of brick.\n\nAnd so on, he says, until the end."
-    assert [p.set_off for p in read_scan(text.encode()).paragraphs] == [False, True, False]
+    assert [p.set_off for p in read(text.encode())[1]] == [False, True, False]
 
 
 def test_a_publishers_header_line_ends_and_a_refrain() -> None:
     body = "A line of it.\r\n\r\nOh leave me here,\r\n\r\nOh leave me here,\r\n\r\nOh leave me here,\r\n"
     head = "Title: Essays\r\n*** START OF THE PROJECT GUTENBERG EBOOK ESSAYS ***\r\n"
-    scan = read_scan(
+    scan, paragraphs = read(
         (head + body + "*** END OF THE PROJECT GUTENBERG EBOOK ***\r\nLicence").encode()
     )
-    assert scan.title == "Essays"
-    assert [p.text for p in scan.paragraphs] == ["A line of it.", *["Oh leave me here,"] * 3]
+    assert scan.source.header.title == "Essays"
+    assert [p.text for p in paragraphs] == ["A line of it.", *["Oh leave me here,"] * 3]
 
 
 def test_latin_1_is_read() -> None:
-    scan = read_scan("Selma Lagerlöf's moonïness".encode("latin-1"))
-    assert scan.encoding == "windows-1252"
-    assert scan.paragraphs[0].text == "Selma Lagerlöf's moonïness"
+    scan, paragraphs = read("Selma Lagerlöf's moonïness".encode("latin-1"))
+    assert scan.source.encoding == "windows-1252"
+    assert paragraphs[0].text == "Selma Lagerlöf's moonïness"
 
 
 @pytest.mark.parametrize(
@@ -84,5 +92,5 @@ def test_latin_1_is_read() -> None:
 )
 def test_what_is_no_text_is_refused(data: bytes, said: str, line: int | None) -> None:
     with pytest.raises(InputError, match=said) as error:
-        read_scan(data)
+        read(data)
     assert error.value.line == line

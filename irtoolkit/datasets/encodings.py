@@ -1,0 +1,164 @@
+"""How the bytes of a text are read: byte order marks, UTF-8, Chinese encodings, Windows-1252.
+
+Bytes are given in pieces, which may be cut anywhere, and are gone through as often as needed: a large
+file is never in memory as a whole.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import NamedTuple
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.sentences import EAST
+
+Pieces = Callable[[], Iterator[bytes]]
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
+)  # fmt: skip
+_EASTERN = ("gb18030", "big5")
+# How files begin that are no plain text, whatever their names say.
+_OTHERS = {
+    b"%PDF-": "a PDF", b"{\\rtf": "an RTF file", b"PK\x03\x04": "a .zip, as EPUB and Word files are",
+    b"\x1f\x8b": "gzip data", b"\xd0\xcf\x11\xe0": "an old Word file",
+    b"<!doctype html": "a web page", b"<html": "a web page", b"<?xml": "XML",
+}  # fmt: skip
+
+
+class Encoding(NamedTuple):
+    """How bytes are decoded.
+
+    Attributes:
+        codec, errors: as Python's `open` takes them.
+        name: what the encoding is called.
+    """
+
+    codec: str
+    errors: str
+    name: str
+
+
+def encoding_of(pieces: Pieces) -> Encoding:
+    """The encoding of a text.
+
+    UTF-8 and what a byte order mark names come first, then Chinese encodings where most of the text
+    is Chinese in them, then Windows-1252, in which Western texts of other encodings are written.
+
+    Args:
+        pieces: yields the bytes from the beginning, each time that it is called.
+
+    Raises:
+        InputError: they begin as a file of another kind, or hold zero bytes, as no text does.
+    """
+    start = next(pieces(), b"")[:200]
+    first = start.removeprefix(codecs.BOM_UTF8).lstrip().lower()
+    for mark, kind in _OTHERS.items():
+        if first.startswith(mark.lower()):
+            raise InputError(f"not a text but {kind}", remedy="save it as plain text, UTF-8")
+    for mark, codec in _MARKS:
+        if start.startswith(mark):
+            if not _fits(codec, pieces()):
+                raise InputError(f"not {codec}, as its first bytes say")
+            return Encoding(codec, "strict", codec.removesuffix("-sig"))
+    if any(b"\0" in piece for piece in pieces()):
+        raise InputError("not a text: it holds zero bytes", remedy="save it as plain text, UTF-8")
+    if _fits("utf-8", pieces()):
+        return Encoding("utf-8", "strict", "utf-8")
+    for codec in _EASTERN:
+        if _is_mostly_eastern(codec, pieces()):
+            return Encoding(codec, "strict", codec)
+    return Encoding("cp1252", "replace", "windows-1252")
+
+
+def refuse_damaged(pieces: Pieces) -> None:
+    """Refuses text that is UTF-8 but for a few bytes, and text that Windows-1252 does not explain.
+
+    Raises:
+        InputError: with the byte and its line.
+    """
+    if next(pieces(), b"").startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return
+    first = _first_error(pieces())
+    if first is None:
+        return
+    wide, bad = 0, sum(map(len, pieces()))
+    for text in _texts("utf-8", pieces(), "ignore"):
+        bad -= len(text.encode())
+        wide += len(text) - len(text.encode("ascii", errors="ignore"))
+    if wide > bad:
+        raise _damaged(pieces(), first, "UTF-8 but for")
+    strange = _first_match(rb"[\x81\x8d\x8f\x90\x9d]", pieces())
+    if strange is not None and not any(_fits(codec, pieces()) for codec in _EASTERN):
+        raise _damaged(pieces(), strange, "neither UTF-8 nor Windows-1252 at")
+
+
+def _texts(codec: str, pieces: Iterator[bytes], errors: str = "strict") -> Iterator[str]:
+    """Yields decoded pieces.
+
+    Raises:
+        UnicodeDecodeError: they are not of this encoding.
+    """
+    decode = codecs.getincrementaldecoder(codec)(errors).decode
+    for piece in pieces:
+        yield decode(piece)
+    yield decode(b"", True)
+
+
+def _fits(codec: str, pieces: Iterator[bytes]) -> bool:
+    try:
+        for _ in _texts(codec, pieces):
+            pass
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _is_mostly_eastern(codec: str, pieces: Iterator[bytes]) -> bool:
+    eastern = letters = 0
+    try:
+        for text in _texts(codec, pieces):
+            eastern += sum(1 for _ in EAST.finditer(text))
+            letters += sum(1 for _ in re.finditer(r"\w", text))
+    except UnicodeDecodeError:
+        return False
+    return eastern > 0.5 * letters
+
+
+def _first_error(pieces: Iterator[bytes]) -> int | None:
+    """Where the first byte is that is not UTF-8."""
+    decoder, before = codecs.getincrementaldecoder("utf-8")(), 0
+    for piece in chain(pieces, [b""]):
+        held = len(decoder.getstate()[0])
+        try:
+            decoder.decode(piece, final=not piece)
+        except UnicodeDecodeError as error:
+            return before - held + error.start
+        before += len(piece)
+    return None
+
+
+def _first_match(pattern: bytes, pieces: Iterator[bytes]) -> int | None:
+    before = 0
+    for piece in pieces:
+        found = re.search(pattern, piece)
+        if found:
+            return before + found.start()
+        before += len(piece)
+    return None
+
+
+def _damaged(pieces: Iterator[bytes], at: int, said: str) -> InputError:
+    before, lines = 0, 0
+    for piece in pieces:
+        if at < before + len(piece):
+            lines += piece.count(b"\n", 0, at - before)
+            break
+        before, lines = before + len(piece), lines + piece.count(b"\n")
+    return InputError(
+        f"{said} byte 0x{piece[at - before]:02x} at offset {at}",
+        line=lines + 1,
+        remedy="convert the file to UTF-8, for example with iconv",
+    )

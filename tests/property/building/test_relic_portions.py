@@ -1,0 +1,132 @@
+"""A work that is read and searched in parts gives what it gives as a whole, wherever it is divided."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from io import BytesIO
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.building.relic.portions import portions
+from irtoolkit.building.relic.quotations import Matching, quotations
+from irtoolkit.building.relic.reading import Source
+from irtoolkit.building.relic.scans import Paragraph, Scan
+from irtoolkit.building.relic.shelf import ShelvedBook
+from irtoolkit.building.relic.windows import window
+from irtoolkit.datasets.encodings import encoding_of, refuse_damaged
+from irtoolkit.datasets.plain_text import PlainText
+from tests import critic
+
+BOOKS = {f"book{n}": critic.book(n, 80) for n in range(2)}
+LINES = st.sampled_from([
+    "A line of it.", "", "_a_ word and _one that goes", "on here_ to the end", "[Illustration: a ship]",
+    "[Illustration: a house", "[with a garden]", "and a gate]", "[Illustration, unclosed", "lone _mark",
+    "*** START OF THE PROJECT GUTENBERG EBOOK X ***", "*** END OF THE PROJECT GUTENBERG EBOOK X ***",
+    "12", "THE ART OF IT  13", "a\fb", "\u201cCaf\u00e9\u201d", "End of Project Gutenberg's X", "c\rd\r", "]",
+])  # fmt: skip
+
+
+def source(data: bytes, size: int) -> Source:
+    return Source.of(lambda: BytesIO(data), size)
+
+
+@given(st.lists(LINES, max_size=60), st.integers(60, 900))
+def test_lines_are_those_of_the_whole_text(lines: list[str], size: int) -> None:
+    data = "\n".join(lines).encode()
+    whole = PlainText.of(data.replace(b"\f", b"\n\n"))
+    read = source(data, size)
+    assert list(read.lines()) == [line.rstrip() for line in whole.body.split("\n")]
+    assert (read.header.title, read.encoding) == (whole.title, whole.encoding)
+
+
+@given(st.binary(max_size=40) | st.text(max_size=30).map(str.encode), st.integers(1, 8))
+def test_the_encoding_does_not_depend_on_the_pieces(data: bytes, size: int) -> None:
+    """Only the first piece, which tells a file's kind, must be long enough for that."""
+    start = b"plain, "
+    data = start + data
+    pieces = [
+        data[: len(start)],
+        *(data[at : at + size] for at in range(len(start), len(data), size)),
+    ]
+
+    def said(parts: list[bytes]) -> Any:
+        try:
+            return encoding_of(lambda: iter(parts))
+        except InputError as error:
+            return str(error)
+
+    assert said(pieces) == said([data])
+
+
+@given(st.text("abc\n\u00e9\u4e00", max_size=30), st.integers(0, 30), st.integers(1, 8))
+def test_a_damaged_byte_is_found_wherever_pieces_end(text: str, at: int, size: int) -> None:
+    before, after = ("\u00e9" * 9 + text[:at]).encode(), text[at:].encode()
+    data = before + b"\xff" + after
+    with pytest.raises(InputError, match=f"byte 0xff at offset {len(before)}") as error:
+        refuse_damaged(lambda: iter([data[at : at + size] for at in range(0, len(data), size)]))
+    assert error.value.line == before.count(b"\n") + 1
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> list[ShelvedBook]:
+    folder = tmp_path_factory.mktemp("shelf")
+    return [ShelvedBook.put(folder / name, name, text) for name, text in BOOKS.items()]
+
+
+TEXT = critic.article(BOOKS, 7, 42).text.encode()
+
+
+def paragraphs(block: int, short: bool) -> Iterator[Paragraph]:
+    """Those of the work; `short`: one for each sentence, so that quotations go across them."""
+    for paragraph in Scan(source(TEXT, block)).paragraphs():
+        parts = re.split(r"(?<=\.) ", paragraph.text) if short else [paragraph.text]
+        yield from (replace(paragraph, text=part) for part in parts)
+
+
+def windows(
+    shelf: list[ShelvedBook], block: int, short: bool, size: int, margin: int
+) -> list[tuple[Any, ...]]:
+    find = partial(quotations, books=shelf, matching=Matching())
+    found = []
+    for portion in portions(paragraphs(block, short), find, size, margin):
+        for one in portion.quotations:
+            quoted = BOOKS[one.book][one.start : one.start + one.length]
+            made = window(portion.document, one, quoted, "en")
+            at = replace(one, begin=one.begin + portion.offset, end=one.end + portion.offset)
+            found.append((at, made.left, made.right, made.leaks))
+    return found
+
+
+@pytest.fixture(scope="module")
+def whole(shelf: list[ShelvedBook]) -> dict[bool, list[tuple[Any, ...]]]:
+    large = 2 * len(TEXT)
+    return {short: windows(shelf, large, short, large, large) for short in (False, True)}
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=25, deadline=None)
+@given(st.integers(2_000, 30_000), st.booleans(), st.integers(2_500, 20_000))
+def test_windows_are_those_of_the_whole_work(
+    shelf: list[ShelvedBook], whole: dict[bool, Any], block: int, short: bool, size: int
+) -> None:
+    assert len(whole[short]) > 35
+    assert windows(shelf, block, short, size, 3_000) == whole[short]
+
+
+def test_a_long_quotation_is_divided_and_nothing_is_lost(shelf: list[ShelvedBook]) -> None:
+    """An edition of a book; memory must not grow with it."""
+    text = BOOKS["book0"]
+    edition = [Paragraph(" ".join(text[at : at + 4])) for at in range(0, len(text), 4)]
+    find = partial(quotations, books=shelf, matching=Matching())
+    parts = list(portions(edition, find, 1_000, 200))
+    found = [one for part in parts for one in part.quotations]
+    assert len(found) > 1
+    assert max(len(part.document.text) for part in parts) < 5_000
+    covered = {n for one in found for n in range(one.start, one.start + one.length)}
+    assert covered == set(range(len(text)))
