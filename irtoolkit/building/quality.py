@@ -58,14 +58,14 @@ class Quality:
     """What a benchmark is like.
 
     Attributes:
-        counts: figures by name.
+        counts: figures by name; None of one that only the paper has.
         paper: those of them that the paper reports for its own benchmark.
         tables: titled tables of counts, histograms among them.
         findings: titled numbers, or lists of what was found, such as near duplicates.
         sample: some queries.
     """
 
-    counts: Mapping[str, float]
+    counts: Mapping[str, float | None]
     paper: Mapping[str, float] = field(default_factory=dict)
     tables: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     findings: Mapping[str, int | Sequence[Any]] = field(default_factory=dict)
@@ -165,9 +165,13 @@ def histogram(values: Sequence[float], step: int, most: int | None = None) -> di
         step: the width of a step.
         most: the greatest value that there can be.
     """
-    counts = Counter(int(value // step) * step for value in values)
+    return steps(Counter(int(value // step) * step for value in values), step, most)
+
+
+def steps(counts: Mapping[int, int], step: int, most: int | None = None) -> dict[str, int]:
+    """Counts by the least value of a step, as `histogram` has them: by bounds, without gaps."""
     low, high = (min(counts), max(counts)) if counts else (0, -1)
-    return {_bounds(at, step, most): counts[at] for at in range(low, high + 1, step)}
+    return {_bounds(at, step, most): counts.get(at, 0) for at in range(low, high + 1, step)}
 
 
 def _bounds(low: int, step: int, most: int | None) -> str:

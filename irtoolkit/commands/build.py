@@ -16,6 +16,7 @@ HELP = "build a benchmark from your own texts"
 EXAMPLES = (
     "irtoolkit build relic --books novels/ --criticism articles/ -o mine",
     "irtoolkit build relic --books novels/ --criticism articles/ -o mine --clauses",
+    "irtoolkit build egret --books essays/ -o mine",
 )
 
 

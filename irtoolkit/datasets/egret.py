@@ -8,29 +8,25 @@ together.
 The release is KILT's ELI5: `eli5-train-kilt.jsonl` and `eli5-dev-kilt.jsonl`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import ir_datasets
-import pyarrow as pa
 from ir_datasets.formats import GenericDoc
 
-from irtoolkit.base.errors import InputError
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.benchmark import RELEASE, Benchmark, Statistic
-from irtoolkit.datasets.cache import CacheWriter, Tables, parsed
-from irtoolkit.datasets.columns import Records, TableRows
-from irtoolkit.datasets.examples import CONTEXT, extract_examples
+from irtoolkit.datasets.egret_release import SPLITS as SPLITS
+from irtoolkit.datasets.egret_release import EgretRelease, read_built, read_kilt
+from irtoolkit.datasets.egret_release import ExampleQuery as ExampleQuery
 from irtoolkit.datasets.handlers import DocsHandler, QrelsHandler, QueriesHandler
+from irtoolkit.datasets.own import OwnPlace
 from irtoolkit.datasets.source import ReleaseSource
-from irtoolkit.datasets.strictjson import TRUNCATED, read_jsonl
 from irtoolkit.datasets.web import download_files
 
 NAME = "egret"
-SPLITS = ("train", "dev")
 MEASURES = ("R@1", "R@3", "R@5", "R@10", "R@50", "R@100", "Rank")
 GRADES = {1: "the example that was in the answer"}
 URL = "https://github.com/facebookresearch/KILT"
@@ -64,133 +60,9 @@ FILES = {
 REPORTED = {"train": 65157, "dev": 1185}
 
 
-class ExampleQuery(NamedTuple):
-    """The context of an exemplifying unit; `right` is empty in the left-only datasets."""
-
-    query_id: str
-    question: str
-    left: str
-    right: str
-
-    @property
-    def context(self) -> str:
-        """Both sides, joined by a space."""
-        return f"{self.left} {self.right}".strip()
-
-    def with_mask(self, token: str) -> str:
-        """The context with a token in place of the example (§3.1)."""
-        return f"{self.left} {token} {self.right}".strip()
-
-    def default_text(self) -> str:
-        """The context."""
-        return self.context
-
-
-_SCHEMAS = {
-    "units": {
-        "unit_id": pa.string(),
-        "question": pa.string(),
-        "left": pa.string(),
-        "text": pa.string(),
-        "right": pa.string(),
-    },
-    "splits": {"units": pa.int64(), "questions": pa.int64()},
-}
-
-
-class EgretRelease:
-    """The exemplifying units of both splits, those of train first.
-
-    A unit's id is its question's id, the number of the answer, and its number in the answer.
-
-    Attributes:
-        key: the key of its columns, see `irtoolkit.datasets.cache.Tables`.
-    """
-
-    def __init__(self, tables: Tables) -> None:
-        self.key, self._units = tables.key, tables["units"]
-        counts = tables["splits"].to_pydict()
-        self.questions = dict(zip(SPLITS, counts["questions"], strict=True))
-        train = counts["units"][0]
-        self._parts = dict(zip(SPLITS, (range(train), range(train, len(self._units))), strict=True))
-        ids = self._units["unit_id"]
-        self.docs: Records[GenericDoc] = Records(
-            ids.to_pylist,
-            TableRows(
-                self._units.select(["unit_id", "text"]),
-                lambda _, unit_id, text: GenericDoc(unit_id, text),
-            ),
-        )
-
-    def queries(self, split: str, left_only: bool) -> TableRows[ExampleQuery]:
-        """The contexts of the units of a split."""
-
-        def make(_: int, unit_id: str, question: str, left: str, right: str) -> ExampleQuery:
-            return ExampleQuery(unit_id, question, left, "" if left_only else right)
-
-        columns = self._units.select(["unit_id", "question", "left", "right"])
-        return TableRows(columns, make, self._parts[split])
-
-    def examples(self, split: str) -> Sequence[GenericDoc]:
-        """The units of a split as documents."""
-        part = self._parts[split]
-        return self.docs.values()[part.start : part.stop]
-
-
 def read_egret(folder: Path) -> EgretRelease:
-    """Extracts the exemplifying units of both files, or maps their columns from the cache.
-
-    Raises:
-        InputError: a line is not a question with answers, or an id appears twice.
-    """
-    files = [folder / name for name in FILES]
-    return EgretRelease(parsed(NAME, files, _SCHEMAS, partial(_parse, files)))
-
-
-def _parse(files: list[Path], out: CacheWriter) -> None:
-    seen: dict[str, Path] = {}
-    for path in files:
-        units = questions = 0
-        for number, record in read_jsonl(path):
-            problem = _problem(record)
-            if problem is None and seen.get(record["id"], path) != path:
-                problem = f"train and dev share a question id: {record['id']}"
-            if problem is None and record["id"] in seen:
-                problem = f"question {record['id']} appears twice"
-            if problem is not None:
-                raise InputError(problem, file=path, line=number, remedy=TRUNCATED)
-            seen[record["id"]] = path
-            questions += 1
-            for unit in _units(record):
-                out.add("units", *unit)
-                units += 1
-        if not questions:
-            raise InputError("no questions", file=path, remedy=TRUNCATED)
-        out.add("splits", units, questions)
-
-
-def _units(record: Any) -> Iterator[tuple[str, str, str, str, str]]:
-    answers = [out["answer"] for out in record["output"] if out.get("answer") is not None]
-    for i, answer in enumerate(answers, 1):
-        for j, example in enumerate(extract_examples(answer), 1):
-            left, right = example.context(CONTEXT)
-            yield f"{record['id']}.{i}.{j}", record["input"], left, example.text, right
-
-
-def _problem(record: Any) -> str | None:
-    if not isinstance(record, dict) or not isinstance(record.get("id"), str):
-        return "not a question: it has no id"
-    if record["id"].split() != [record["id"]]:
-        return f"question id {record['id']!r} is not one word"
-    if not isinstance(record.get("input"), str):
-        return f"question {record['id']} has no input"
-    output = record.get("output")
-    if not isinstance(output, list) or not all(isinstance(item, dict) for item in output):
-        return f"question {record['id']} has no list of outputs"
-    # KILT's records also have outputs with nothing but provenance.
-    if not all(isinstance(item.get("answer", ""), str | None) for item in output):
-        return f"question {record['id']} has an answer that is not text"
-    return None
+    """The exemplifying units of the release in a folder; see `read_kilt`."""
+    return read_kilt([folder / name for name in FILES])
 
 
 def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
@@ -200,7 +72,7 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
         source = BENCHMARK.source(
             list(FILES), sample=sample, howto=howto, download=partial(download_files, FILES)
         )
-        examples = _Examples(source)
+        examples = _Examples(source, read_egret)
         add(prefix, ir_datasets.Dataset(examples.docs, examples.record()))
         for split in SPLITS:
             whole = f"{prefix}/{split}"
@@ -208,20 +80,30 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
             add(f"{whole}/left", _dataset(examples, split, view_of=whole))
 
 
-_read = cache(read_egret)
+def own(place: OwnPlace) -> ir_datasets.Dataset | None:
+    """A dataset of a folder that `irtoolkit build egret` has written; None where it has no such one."""
+    splits = tuple(place.about["splits"])
+    name, *view = place.parts or ("",)
+    if name not in splits or view not in ([], ["left"]):
+        return None
+    files = tuple(f"{split}.jsonl" for split in splits)
+    howto = "build the benchmark again"
+    source = ReleaseSource(NAME, files, howto, place.folder.absolute(), own=True)
+    examples = _Examples(source, partial(read_built, splits=splits))
+    return _dataset(examples, name, view_of=f"{place.given}/{name}" if view else "")
 
 
 class _Examples:
     """The files of the release, and the documents that all its datasets share."""
 
-    def __init__(self, source: ReleaseSource) -> None:
-        self.source = source
+    def __init__(self, source: ReleaseSource, read: Callable[[Path], EgretRelease]) -> None:
+        self.source, self._read = source, cache(read)
         self.docs = DocsHandler(
             lambda: self.load().docs, GenericDoc, NAME, "en", lambda: self.load().key
         )
 
     def load(self) -> EgretRelease:
-        return _read(self.source.folder())
+        return self._read(self.source.folder())
 
     def record(self) -> Benchmark:
         """The record of the dataset that has the examples alone."""

@@ -14,6 +14,8 @@ from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.files import StrPath, read_lines
 from irtoolkit.datasets.strictjson import read_jsonl
 
+# Raised when the same text gives other units.
+FORMAT = 2
 # "e. g." only with its second full stop; N.E.G. and http://e.g.com have no marker.
 MARKER = re.compile(
     r"\bfor(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)example\b|(?<![\w./])(?:e\.g\b\.?|e\.[^\S\n]g\.)",
@@ -28,6 +30,11 @@ _END = re.compile(
 _ABBREVIATION = re.compile(
     r"(?:\b(?i:e\.\s?g|i\.\s?e|etc|vs|cf|al|mr|mrs|ms|dr|prof|st|approx|u\.s|u\.k)|(?<!\S)[A-Z])\.$"
 )
+# A passage that is cited: "Gen. 31:11", "(ibid. 20)", "(Prop. XIV.)".
+_CITED = re.compile(r"\([^()]{0,32}?\b[\w-]{1,7}\.$")
+_WORK = re.compile(r"\b[A-Z][a-z]{1,7}\.$")
+_PLACE = re.compile(r"\s+(?:\d|[IVXLC]+\b)")
+_VERSE = re.compile(r"\s+\d{1,3}:\d")
 _BEFORE_NUMBER = re.compile(r"\b(?i:nos?|figs?|pp?|vol|ch)\.$")
 _MARKER_OR_PARENTHESIS = re.compile(rf"{MARKER.pattern}|[()]", re.IGNORECASE)
 # Longer than any abbreviation; it bounds the time of looking back.
@@ -113,6 +120,12 @@ def _abbreviated(text: str, start: int, match: re.Match[str]) -> bool:
     tail = text[max(start, match.start() + 1 - _LOOK_BACK) : match.start() + 1]
     if _BEFORE_NUMBER.search(tail):
         return text[match.end() : match.end() + 8].lstrip()[:1].isdigit()
+    if _VERSE.match(text, match.end()) and _WORK.search(tail):
+        return True
+    if _PLACE.match(text, match.end()) and _CITED.search(
+        text, max(start, match.start() - 40), match.start() + 1
+    ):
+        return True
     return _ABBREVIATION.search(tail) is not None
 
 

@@ -24,18 +24,19 @@ def read_json_file(path: Path) -> Any:
     return _parse(text, path, 1, TRUNCATED)
 
 
-def read_jsonl(path: Path, *, own: bool = False) -> Iterator[tuple[int, Any]]:
+def read_jsonl(path: Path, *, own: bool = False, skip: int = 0) -> Iterator[tuple[int, Any]]:
     """Yields (line number, value) of each line of a JSON lines file; skips blank lines.
 
     Args:
         path: the file.
         own: whether the user wrote it: a damaged line is to be edited then, not fetched again.
+        skip: how many lines are passed over, whatever they hold.
 
     Raises:
         InputError: not UTF-8; a line is not JSON, or an object has a key twice.
     """
     for number, line in read_lines(path):
-        if line.strip():
+        if number > skip and line.strip():
             remedy = f"edit line {number}: a line is one JSON object" if own else TRUNCATED
             yield number, _parse(line, path, number, remedy)
 

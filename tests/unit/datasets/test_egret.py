@@ -66,6 +66,11 @@ def assert_apart(text: str) -> None:
         ("Animals are big.", "A whale weighs a lot, for example.", "Ants do not."),
         ("", "For example, whales weigh a lot.", ""),
         ("Is it so?", "For example, yes!", "Or no."),
+        # Passages that are cited.
+        ("God is one.", 'E.g., "Hear" (Deut. 6:4), and "I am" (ibid. 20).', "Go."),
+        ("It moves.", "All is, e.g., caused (Prop. XIV.), and thus ends.", "Go."),
+        ("See Gen. 31:11 there.", "This, for example, is Isa. 4:12 and so on.", "Go."),
+        ("Hear (ibid. 3).", "(e.g. this)", "Go."),
         # Forms of the marker.
         ("Fish swim.", "Some, e.g. the cod, are cold.", "Cats purr."),
         ("Fish swim.", "Some, e.g., the cod, are cold.", "Cats purr."),

@@ -1,0 +1,165 @@
+"""EgRet's benchmark of one's own texts, from files to a folder that every command can use."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import atomic_text
+from irtoolkit.base.near import did_you_mean
+from irtoolkit.base.paths import StrPath
+from irtoolkit.base.progress import tqdm
+from irtoolkit.building.egret.gather import DEV, SPLITS, TRAIN, Gathered, Plan
+from irtoolkit.building.egret.pieces import Contexts, Finder, formats
+from irtoolkit.building.egret.quality import Tally
+from irtoolkit.building.egret.sources import BOOKS, Source, sources
+from irtoolkit.building.egret.twins import near_duplicates
+from irtoolkit.building.place import describe, refuse_other, refuse_taken, write_sources
+from irtoolkit.building.quality import Quality
+from irtoolkit.building.shelves import digest
+from irtoolkit.datasets.cache import content_hash
+from irtoolkit.engines.engine import current
+
+# The folder of what is found in each file; it stays, and a later build continues from it.
+PIECES = "pieces"
+_FIELDS = ("id", "question", "left", "text", "right", "marker", "line")
+_INTRO = (
+    "Texts that this benchmark was built from. Their licences are theirs: the benchmark holds",
+    "examples of them, and the text around each.",
+)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a benchmark is built.
+
+    Attributes:
+        share: the share of the examples that dev has, about; ELI5 has 2 %, Books3 20 %.
+        dev: names of files or books that are wanted in dev, in place of a share.
+        contexts: what is kept around an example.
+    """
+
+    share: float = 0.1
+    dev: tuple[str, ...] = ()
+    contexts: Contexts = field(default_factory=Contexts)
+
+
+def build_egret(
+    kind: str,
+    paths: Sequence[StrPath],
+    out: StrPath,
+    recipe: Recipe | None = None,
+    *,
+    replace: bool = False,
+) -> tuple[Gathered, Quality]:
+    """Builds a benchmark in EgRet's form; a build that was interrupted continues.
+
+    Args:
+        kind: what the files are: "answers", "nq" or "books".
+        paths: .jsonl files, or for books .txt and .md files; and folders of them.
+        out: the folder to write.
+        recipe: how.
+        replace: whether a benchmark that was built of other texts, or in another way, is replaced.
+
+    Returns:
+        what was found, and the report on it.
+
+    Raises:
+        InputError: a file cannot be used; a question or book is there twice; the folder holds
+            something else; or there is no example.
+    """
+    recipe = recipe or Recipe()
+    if not 0 < recipe.share < 1:
+        raise InputError(f"a share of {recipe.share:g} for dev is not between 0 and 1")
+    place = Path(out)
+    files = sources(kind, paths)
+    dev = _named(files, recipe.dev)
+    refuse_taken(place, (PIECES,))
+    _refuse_twice(files)
+    key = digest(
+        formats(), kind, repr(recipe), *(f"{f.name} {content_hash(f.path)}" for f in files)
+    )
+    refuse_other(place, key, replace)
+    finder = Finder(place / PIECES, recipe.contexts)
+    bar = tqdm(current().map(finder, files), total=len(files), desc=kind, unit="file", leave=False)
+    made = list(bar)
+    plan = Plan(finder, files, recipe.share, dev)
+    gathered = Gathered(files, {file.name: finder.seen(file) for file in files})
+    gathered.continued = sum(done for done, _ in made)
+    gathered.pieces = sum(count for _, count in made)
+    return gathered, _write(place, gathered, plan, recipe, key)
+
+
+def _named(files: Sequence[Source], wanted: Sequence[str]) -> list[str]:
+    """The names of the files that are wanted in dev, given as names or paths."""
+    known = {file.name: file for file in files}
+    by_path = {str(spelled): file.name for file in files for spelled in (file.path, file.path.name)}
+    found = []
+    for name in wanted:
+        if name not in known and name not in by_path:
+            near = did_you_mean(name, list(known))
+            listed = ", ".join(list(known)[:8]) + (", ..." if len(known) > 8 else "")
+            raise InputError(f"--dev {name} is none of the files", remedy=f"{near}given: {listed}")
+        found.append(name if name in known else by_path[name])
+    return found
+
+
+def _refuse_twice(files: Sequence[Source]) -> None:
+    seen: dict[str, Source] = {}
+    for file in files:
+        other = seen.setdefault(content_hash(file.path), file)
+        if other is not file and file.path.stat().st_size:
+            what = "book" if file.kind == BOOKS else "file"
+            raise InputError(
+                f"the same {what} as {other.path}, byte for byte",
+                file=file.path, remedy="leave one of the two out",
+            )  # fmt: skip
+
+
+def _write(place: Path, gathered: Gathered, plan: Plan, recipe: Recipe, key: str) -> Quality:
+    """Writes the splits, their report and their sources, and last what makes it a benchmark."""
+    for seen in gathered.seen.values():
+        gathered.left_out.update(seen.left_out)
+    tally = Tally()
+    with ExitStack() as stack:
+        outs = {split: stack.enter_context(atomic_text(_file(place, split))) for split in SPLITS}
+        for split, source, unit in plan.units():
+            if split not in outs:
+                gathered.left_out[split] += 1
+                continue
+            gathered.examples[split] += 1
+            tally.add(unit, source.name, split)
+            record = {name: unit[name] for name in _FIELDS} | {"source": source.name}
+            outs[split].write(json.dumps(record, ensure_ascii=False) + "\n")
+    _refuse_empty(gathered)
+    near = near_duplicates(_file(place, TRAIN), _file(place, DEV))
+    for split in set(SPLITS) - set(gathered.splits):
+        _file(place, split).unlink()
+    report = tally.quality(gathered, near)
+    report.write(place)
+    write_sources(place, _INTRO, {gathered.sources[0].kind: _sources(gathered)})
+    describe(place, "egret", gathered.splits, key, asdict(recipe))
+    return report
+
+
+def _file(place: Path, split: str) -> Path:
+    return place / f"{split}.jsonl"
+
+
+def _refuse_empty(gathered: Gathered) -> None:
+    if not gathered.examples[DEV]:
+        raise InputError(
+            "no example for dev: all of its examples are in the other files, too"
+            if gathered.examples[TRAIN] else "no example is left"
+        )  # fmt: skip
+
+
+def _sources(gathered: Gathered) -> Iterator[str]:
+    for source in gathered.sources:
+        seen = gathered.seen[source.name]
+        title = f"{seen.title}{', ' + seen.author if seen.author else ''}; " if seen.title else ""
+        yield f"{source.name}: {title}{source.path}"

@@ -1,0 +1,164 @@
+"""Passages that may hold examples: an answer, a long answer of Natural Questions, a chapter of a book."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.building.relic.scans import refuse_damaged
+from irtoolkit.building.shelves import TextFile
+from irtoolkit.datasets.plain_text import PlainText
+
+# Raised when the same files give other passages.
+FORMAT = 1
+_GOES_ON = (",", ";", "\u2014", "--")
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A text in which examples are looked for.
+
+    Attributes:
+        key: what the ids of its examples begin with; one word.
+        question: what it answers; of a book, its title and the chapter.
+        text: the text; blank lines divide its paragraphs.
+        line: where it is in its file; of a book, the number of the chapter.
+        groups: texts that no two splits may share.
+    """
+
+    key: str
+    question: str
+    text: str
+    line: int
+    groups: tuple[str, ...]
+
+
+@dataclass
+class Seen:
+    """What was read of a file.
+
+    Attributes:
+        questions: records of the file, or 1 of a book.
+        left_out: those without a passage, by the reason.
+        title, author, encoding: of a book.
+    """
+
+    questions: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    title: str = ""
+    author: str = ""
+    encoding: str = "utf-8"
+
+    def add(self, other: Mapping[str, Any]) -> None:
+        """Adds what was read of another part of the file."""
+        self.questions += other["questions"]
+        self.left_out.update(other["left_out"])
+        self.title, self.author = other["title"], other["author"]
+        self.encoding = other["encoding"]
+
+    def as_json(self) -> dict[str, Any]:
+        """The values by name."""
+        return {**vars(self), "left_out": dict(self.left_out)}
+
+
+def answered(record: Any, name: str, line: int) -> Iterator[Passage]:
+    """Yields the answers of a record: of KILT or ELI5, or with the fields question and answer.
+
+    Args:
+        record: the parsed line.
+        name: the name of its file, for records without an id.
+        line: its line there.
+
+    Raises:
+        ValueError: it is of another form; says how.
+    """
+    if not isinstance(record, dict):
+        raise ValueError("not a question with answers")
+    if "annotations" in record or "document_text" in record:
+        raise ValueError("a record of Natural Questions, which go to --nq")
+    question = _first(record, ("input", "question", "title"))
+    if not isinstance(question, str):
+        raise ValueError("no field question")
+    given = _first(record, ("id", "q_id"))
+    key = f"{name}-{line}" if given is None else str(given)
+    if key.split() != [key]:
+        raise ValueError(f"question id {key!r} is not one word")
+    for number, answer in enumerate(_answers(record), 1):
+        yield Passage(f"{key}.{number}", question, answer, line, (question, answer))
+
+
+def _first(record: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    return next((record[name] for name in names if record.get(name) is not None), None)
+
+
+def _answers(record: Mapping[str, Any]) -> list[str]:
+    found = _first(record, ("output", "answers", "answer", "text"))
+    if isinstance(found, dict):  # ELI5 has columns of texts and scores
+        found = found.get("text")
+    if isinstance(found, str):
+        found = [found]
+    if not isinstance(found, list):
+        raise ValueError("no field answer, answers or output")
+    # KILT's records also have outputs with nothing but provenance.
+    texts = [one.get("answer") if isinstance(one, dict) else one for one in found]
+    kept = [text for text in texts if text is not None]
+    if not all(isinstance(text, str) for text in kept):
+        raise ValueError("an answer that is not text")
+    return kept
+
+
+def chapters(source: TextFile, seen: Seen) -> Iterator[Passage]:
+    """Yields the parts of a book between headings.
+
+    Args:
+        source: the book.
+        seen: what is said of it is put there.
+
+    Raises:
+        InputError: it is empty, no text, or damaged.
+    """
+    data = source.read()
+    try:
+        refuse_damaged(data)
+        book = PlainText.of(data)
+    except InputError as error:
+        raise InputError(
+            error.found, file=source.path, line=error.line, remedy=error.remedy
+        ) from None
+    seen.title, seen.author = book.title or source.name, book.author
+    seen.encoding, seen.questions = book.encoding, 1
+    heads: dict[int, str] = {}
+    paragraphs: list[str] = []
+    number = 0
+    for block in book.blocks():
+        if block.level is None:
+            paragraphs.append(block.text)
+            continue
+        if paragraphs:
+            number += 1
+            yield _chapter(source.name, seen.title, heads, paragraphs, number)
+            paragraphs = []
+        heads = {level: text for level, text in heads.items() if level < block.level}
+        heads[block.level] = block.text
+    if paragraphs:
+        yield _chapter(source.name, seen.title, heads, paragraphs, number + 1)
+    elif not number:
+        raise InputError("there is no text in it", file=source.path, remedy="leave the file out")
+
+
+def _chapter(
+    name: str, title: str, heads: Mapping[int, str], paragraphs: list[str], number: int
+) -> Passage:
+    place = ", ".join(heads.values())
+    text = paragraphs[0]
+    for before, after in pairwise(paragraphs):
+        # A sentence may go on after verses or an illustration.
+        text += f" {after}" if before.endswith(_GOES_ON) else f"\n\n{after}"
+    return Passage(
+        f"{name}.{number}", f"{title}: {place}" if place else title, text, number,
+        (f"book {name}",),
+    )  # fmt: skip

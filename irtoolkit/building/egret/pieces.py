@@ -1,0 +1,193 @@
+"""The examples of one file, found once and kept in pieces, from which a later build continues."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import atomic_text
+from irtoolkit.base.progress import tqdm
+from irtoolkit.building.egret import natural, passages
+from irtoolkit.building.egret.natural import long_answer
+from irtoolkit.building.egret.passages import Passage, Seen, answered, chapters
+from irtoolkit.building.egret.sources import BOOKS, NQ, Source
+from irtoolkit.building.shelves import TextFile, digest
+from irtoolkit.datasets import examples, plain_text
+from irtoolkit.datasets.cache import content_hash
+from irtoolkit.datasets.examples import MARKER, Clipper, extract_examples
+from irtoolkit.datasets.strictjson import read_jsonl
+
+# Lines of JSON in a piece.
+LINES = 2000
+_FORM = 'a line is an object such as {"id": "q1", "question": "...", "answer": "..."}'
+_NQ_FORM = "a line is an object of simplified-nq or of the original Natural Questions"
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """How much text is kept on each side of an example.
+
+    Attributes:
+        tokens: at most so many.
+        tokenizer: words between white space, or the name of a Hugging Face tokenizer.
+    """
+
+    tokens: int = examples.CONTEXT
+    tokenizer: str = examples.WHITESPACE
+
+
+@dataclass(frozen=True)
+class Finder:
+    """Finds the examples of a file and writes them in pieces; workers call it.
+
+    A piece is a file of JSON lines. Its first line says what was read, the others are examples.
+
+    Attributes:
+        folder: where the pieces of all files go.
+        contexts: what is kept around an example.
+    """
+
+    folder: Path
+    contexts: Contexts
+
+    @cached_property
+    def _clip(self) -> Clipper:
+        return Clipper(self.contexts.tokenizer, self.contexts.tokens)
+
+    def key(self, source: Source) -> str:
+        """A hash of a file and of all that decides what is found in it."""
+        return digest(formats(), source.kind, source.name, repr(self.contexts), content_hash(source.path))  # fmt: skip
+
+    def __call__(self, source: Source) -> tuple[int, int]:
+        """Writes the pieces of a file that are not there; how many were there, and how many it has.
+
+        Raises:
+            InputError: the file is empty, damaged, or of another form.
+        """
+        key = self.key(source)
+        done = list(self._heads(source, key))
+        if done and done[-1]["last"]:
+            return len(done), len(done)
+        if source.kind == BOOKS:
+            self._write_book(source, key)
+            return 0, 1
+        made = self._write_lines(source, key, len(done), done[-1]["lines"] if done else 0)
+        return len(done), len(done) + made
+
+    def seen(self, source: Source) -> Seen:
+        """What was read of a file whose pieces are all there."""
+        found = Seen()
+        for head in self._heads(source, self.key(source)):
+            found.add(head)
+        return found
+
+    def _heads(self, source: Source, key: str) -> Iterator[dict[str, Any]]:
+        """Yields the first lines of the pieces that are there, up to one that is not."""
+        number = 0
+        while (head := _head(self._place(source, number))) is not None and head["key"] == key:
+            yield head
+            if head["last"]:
+                return
+            number += 1
+
+    def units(self, source: Source) -> Iterator[dict[str, Any]]:
+        """Yields the examples of a file whose pieces are all there."""
+        number, last = 0, False
+        while not last:
+            with open(self._place(source, number), encoding="utf-8") as piece:
+                last = json.loads(piece.readline())["last"]
+                for line in piece:
+                    yield json.loads(line)
+            number += 1
+
+    def _place(self, source: Source, number: int) -> Path:
+        return self.folder / f"{source.name}.{number:05d}.jsonl"
+
+    def _write_book(self, source: Source, key: str) -> None:
+        seen = Seen()
+        found = list(chapters(TextFile(source.path, source.name), seen))
+        self._write(source, 0, {"key": key, "last": True, "lines": 1}, seen, found)
+
+    def _write_lines(self, source: Source, key: str, number: int, skip: int) -> int:
+        """Writes pieces from one number on, the last of which holds nothing; how many."""
+        records = tqdm(
+            read_jsonl(source.path, own=True, skip=skip),
+            desc=source.name, unit=" records", leave=False, initial=skip,
+        )  # fmt: skip
+        first = number
+        for block, lines in groupby(records, lambda item: (item[0] - 1) // LINES):
+            seen, found = Seen(), list[Passage]()
+            for line, record in lines:
+                seen.questions += 1
+                found += _passages(source, record, line, seen)
+            head = {"key": key, "last": False, "lines": (block + 1) * LINES}
+            self._write(source, number, head, seen, found)
+            number += 1
+        if not number:
+            raise InputError("no record in it", file=source.path, remedy="leave the file out")
+        self._write(source, number, {"key": key, "last": True, "lines": 0}, Seen(), [])
+        return number + 1 - first
+
+    def _write(
+        self, source: Source, number: int, head: dict[str, Any], seen: Seen, found: list[Passage]
+    ) -> None:
+        with atomic_text(self._place(source, number)) as out:
+            out.write(json.dumps({**head, **seen.as_json()}, ensure_ascii=False) + "\n")
+            for passage in found:
+                self._write_units(out, passage)
+
+    def _write_units(self, out: Any, passage: Passage) -> None:
+        groups = [digest(" ".join(group.casefold().split())) for group in passage.groups]
+        for number, example in enumerate(extract_examples(passage.text), 1):
+            left, right = self._clip.around(example)
+            unit = {
+                "id": f"{passage.key}.{number}",
+                "question": passage.question,
+                "left": left,
+                "text": " ".join(example.text.split()),
+                "right": right,
+                "marker": example.marker,
+                "line": passage.line,
+                "groups": groups,
+            }
+            out.write(json.dumps(unit, ensure_ascii=False) + "\n")
+
+
+def _passages(source: Source, record: Any, line: int, seen: Seen) -> list[Passage]:
+    """The passages of a record that have a marker."""
+    try:
+        if source.kind == NQ:
+            answer = long_answer(record, line)
+            if isinstance(answer, str):
+                seen.left_out[answer] += 1
+                return []
+            found = [answer]
+        else:
+            found = list(answered(record, source.name, line))
+    except ValueError as error:
+        raise InputError(
+            str(error), file=source.path, line=line, remedy=_NQ_FORM if source.kind == NQ else _FORM
+        ) from None
+    # What has none need not be held until the piece is written.
+    return [passage for passage in found if MARKER.search(passage.text)]
+
+
+def _head(path: Path) -> dict[str, Any] | None:
+    """The first line of a piece; None where it is no piece."""
+    try:
+        with open(path, encoding="utf-8") as piece:
+            head = json.loads(piece.readline())
+    except (OSError, ValueError):
+        return None
+    return head if isinstance(head, dict) and {"key", "last", "lines"} <= head.keys() else None
+
+
+def formats() -> str:
+    """The format numbers of what makes examples."""
+    return f"{passages.FORMAT}.{natural.FORMAT}.{plain_text.FORMAT}.{examples.FORMAT}"

@@ -1,0 +1,114 @@
+"""What a benchmark in EgRet's form is like; examples are read one by one."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from irtoolkit.building.egret.gather import DEV, TRAIN, Gathered
+from irtoolkit.building.egret.sources import ANSWERS, BOOKS, NQ
+from irtoolkit.building.quality import Quality, Sample, steps
+from irtoolkit.building.relic.words import Words
+from irtoolkit.building.shelves import digest
+
+_SAMPLE = 20
+# Rows of a table of files.
+_FILES = 30
+# Tables 1 and 2 of the paper, by the kind of the files.
+_PAPER: dict[str, tuple[float, ...]] = {
+    ANSWERS: (65157, 1185, 123.7, 23.3, 135.3, 94),
+    NQ: (1209, 52, 74.0, 33.1, 54.8, 94),
+    BOOKS: (2848171, 712043, 155.7, 27.1, 107.5, 90),
+}
+_NAMES = (
+    "examples for training", "examples for validation", "words of the left context, mean",
+    "words of an example, mean", "words of the right context, mean",
+    "true examples, %, as people judge (egret-annotation)",
+)  # fmt: skip
+
+
+class Tally:
+    """Counts examples as they are written.
+
+    Attributes:
+        repeated: examples whose text another one has.
+        first: examples without a word before them.
+    """
+
+    def __init__(self) -> None:
+        self._words: Counter[str] = Counter()
+        self._files: Counter[str] = Counter()
+        self._markers: Counter[str] = Counter()
+        self._lengths: Counter[int] = Counter()
+        self._shared: Counter[int] = Counter()
+        self._texts: set[int] = set()
+        self._sample: list[tuple[str, int, Sample]] = []
+        self.repeated = self.first = 0
+        self._count = 0
+
+    def add(self, unit: Mapping[str, Any], name: str, split: str) -> None:
+        """Counts an example of a file."""
+        self._count += 1
+        lengths = {side: len(unit[side].split()) for side in ("left", "text", "right")}
+        self._words.update(lengths)
+        self._files[name] += 1
+        form = "in parentheses" if unit["text"].startswith("(") else "a sentence"
+        marker = "for example" if "x" in unit["marker"].casefold() else "e.g."
+        self._markers[f"{marker}, {form}"] += 1
+        self._lengths[lengths["text"] // 10 * 10] += 1
+        own = {word for word in Words.of(unit["text"]).line.split() if len(word) > 3}
+        before = set(Words.of(unit["left"]).line.split())
+        self._shared[10 * min(9, 10 * len(own & before) // max(1, len(own)))] += 1
+        text = int(digest(unit["text"])[:15], 16)
+        self.repeated += text in self._texts
+        self._texts.add(text)
+        self.first += not unit["left"]
+        self._keep(unit, name, split)
+
+    def _keep(self, unit: Mapping[str, Any], name: str, split: str) -> None:
+        """Keeps the examples with the least hashes: always the same ones, whatever comes first."""
+        about = {"split": split, "file": name, "question": unit["question"]}
+        left, right = " ".join(unit["left"].split()[-40:]), " ".join(unit["right"].split()[:20])
+        shown = Sample(unit["id"], about, left, unit["text"], right)
+        heapq.heappush(self._sample, (_downward(digest(unit["id"])), -self._count, shown))
+        if len(self._sample) > _SAMPLE:
+            heapq.heappop(self._sample)
+
+    def quality(self, gathered: Gathered, near: Iterable[list[str]]) -> Quality:
+        """The report."""
+        kind = gathered.sources[0].kind
+        paper = dict(zip(_NAMES, _PAPER[kind], strict=True))
+        means = [round(self._words[side] / self._count, 1) for side in ("left", "text", "right")]
+        values = [gathered.examples[TRAIN], gathered.examples[DEV], *means, None]
+        counts: dict[str, float | None] = dict(zip(_NAMES, values, strict=True))
+        what = "books" if kind == BOOKS else "questions"
+        counts[what] = sum(seen.questions for seen in gathered.seen.values())
+        files = dict(self._files.most_common(_FILES))
+        if len(self._files) > len(files):
+            files["others"] = self._files.total() - sum(files.values())
+        return Quality(
+            counts=counts,
+            paper=paper,
+            tables={
+                "files" if kind != BOOKS else "books": files,
+                "left out": dict(gathered.left_out.most_common()),
+                "markers": dict(self._markers.most_common()),
+                "words of an example": steps(self._lengths, 10),
+                "percent of the example's longer words in its left context": steps(
+                    self._shared, 10, most=100
+                ),
+            },
+            findings={
+                "examples without a word before them": self.first,
+                "examples whose text another one has, with other words before it": self.repeated,
+                "near duplicates across splits": list(near),
+            },
+            sample=[shown for *_, shown in sorted(self._sample, reverse=True)],
+        )
+
+
+def _downward(name: str) -> str:
+    """A text whose order is the reverse of another's, both of hexadecimal digits."""
+    return name.translate(str.maketrans("0123456789abcdef", "fedcba9876543210"))

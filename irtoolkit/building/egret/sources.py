@@ -1,0 +1,85 @@
+"""The files that examples are taken from: answers, Natural Questions, or books."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.paths import StrPath, on_disk
+from irtoolkit.building.shelves import text_files
+from irtoolkit.datasets.novels import slug
+
+ANSWERS, NQ, BOOKS = KINDS = ("answers", "nq", "books")
+_JSON = (".jsonl", ".jsonl.gz", ".json.gz")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file, and what it holds.
+
+    Attributes:
+        kind: one of `KINDS`.
+        path: the file.
+        name: its name in the benchmark, without white space.
+    """
+
+    kind: str
+    path: Path
+    name: str
+
+
+def sources(kind: str, paths: Sequence[StrPath]) -> list[Source]:
+    """The files of some paths, those of a folder in order of their names.
+
+    Args:
+        kind: one of `KINDS`; books are .txt and .md files, others JSON lines, which may be .gz.
+        paths: files and folders.
+
+    Raises:
+        InputError: no such file, none of that kind, or two of one name.
+    """
+    if kind != BOOKS:
+        return _named([Source(kind, path, _name(path)) for path in _json_files(paths)])
+    found = [Source(kind, file.path, file.name) for file in text_files(paths, "books")]
+    for source in found:
+        if source.path.suffix in (".jsonl", ".json", ".gz"):
+            raise InputError(
+                "not a book by its name", file=source.path,
+                remedy="give .txt and .md files; JSON lines go to --answers or --nq",
+            )  # fmt: skip
+    return found
+
+
+def _json_files(paths: Sequence[StrPath]) -> list[Path]:
+    found: list[Path] = []
+    for given in paths:
+        place = on_disk(given)
+        if place.is_dir():
+            inside = sorted(p for p in place.rglob("*") if p.name.endswith(_JSON) and p.is_file())
+            if not inside:
+                raise InputError(f"no file in it ends in {' or '.join(_JSON[:2])}", file=given)
+            found += inside
+        elif place.is_file():
+            found.append(place)
+        else:
+            raise InputError("no such file or folder", file=given)
+    return list(dict.fromkeys(found))
+
+
+def _name(path: Path) -> str:
+    return slug(path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json"))
+
+
+def _named(found: list[Source]) -> list[Source]:
+    """The sources, none of which has the name of another."""
+    names: dict[str, Source] = {}
+    for source in found:
+        other = names.setdefault(source.name, source)
+        if other is not source:
+            raise InputError(
+                f"files of one name: {source.name} is the name of {other.path}, too",
+                file=source.path, remedy="rename one of the two files",
+            )  # fmt: skip
+    return found

@@ -1,0 +1,70 @@
+"""Build a benchmark in EgRet's form: examples, masked out of the texts that they explain.
+
+Examples are the clauses in parentheses and the sentences with "for example" or "e.g.". Answers are JSON
+lines of KILT or ELI5, or with the fields question and answer; Natural Questions are the published
+files, simplified or not, of which paragraphs count that answer a question without a short answer;
+books are .txt and .md files. JSON lines may be .gz, and files of any length are read line by line. No
+two splits share a question, an answer, or a book. The folder also gets quality.txt and quality.html,
+a report; and SOURCES.txt.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from irtoolkit.commands import local_folder, note
+from irtoolkit.commands._engines import add_engine
+from irtoolkit.commands._parsing import AtLeastOne
+
+HELP = "EgRet: examples masked out of answers or books"
+EXAMPLES = (
+    "irtoolkit build egret --books essays/ -o mine",
+    "irtoolkit build egret --nq nq-train.jsonl.gz nq-dev.jsonl.gz -o mine --dev nq-dev.jsonl.gz",
+    "irtoolkit build egret --answers answers.jsonl -o mine --share 0.05",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_mutually_exclusive_group(required=True)
+    group.add_argument(
+        "--answers", nargs="+", metavar="PATH", help="JSON lines of questions and answers"
+    )
+    group.add_argument("--nq", nargs="+", metavar="PATH", help="Natural Questions as JSON lines")
+    group.add_argument("--books", nargs="+", metavar="PATH", help=".txt and .md files")
+    parser.add_argument(
+        "-o", "--output", type=local_folder, required=True, metavar="FOLDER",
+        help="folder of the benchmark; its ids begin with it",
+    )  # fmt: skip
+    parser.add_argument(
+        "--share", type=float, default=0.1, metavar="S",
+        help="share of the examples that dev has, about; default: 0.1",
+    )  # fmt: skip
+    parser.add_argument(
+        "--dev", nargs="+", default=[], metavar="FILE", help="files or books of dev, in place of a share"
+    )  # fmt: skip
+    parser.add_argument(
+        "--tokens", type=int, default=256, action=AtLeastOne, metavar="N",
+        help="most tokens of context on each side; default: 256, as in the paper",
+    )  # fmt: skip
+    parser.add_argument("--tokenizer", default="whitespace", metavar="NAME", help="default: words")
+    parser.add_argument(
+        "--replace", action="store_true", help="replace a benchmark of other texts or settings"
+    )
+    add_engine(parser)
+
+
+def execute(args: argparse.Namespace) -> None:
+    from irtoolkit.building.egret.build import Recipe, build_egret
+    from irtoolkit.building.egret.pieces import Contexts
+    from irtoolkit.building.egret.sources import KINDS
+
+    kind = next(kind for kind in KINDS if getattr(args, kind))
+    recipe = Recipe(args.share, tuple(args.dev), Contexts(args.tokens, args.tokenizer))
+    made, report = build_egret(kind, getattr(args, kind), args.output, recipe, replace=args.replace)
+    for line in made.notes():
+        note(line)
+    if made.continued:
+        note(f"{made.continued} of {made.pieces} pieces were done before")
+    print("\n".join(report.as_text(sample=False)))
+    ids = ", ".join(f"{args.output}/{split}" for split in made.splits)
+    note(f"{made.examples.total():,} examples: {ids}")
