@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.building.relic.scans import refuse_damaged
 from irtoolkit.building.shelves import TextFile
+from irtoolkit.datasets.encodings import refuse_damaged
 from irtoolkit.datasets.plain_text import PlainText
 
 # Raised when the same files give other passages.
@@ -123,7 +123,7 @@ def chapters(source: TextFile, seen: Seen) -> Iterator[Passage]:
     """
     data = source.read()
     try:
-        refuse_damaged(data)
+        refuse_damaged(lambda: iter([data]))
         book = PlainText.of(data)
     except InputError as error:
         raise InputError(
