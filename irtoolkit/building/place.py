@@ -33,8 +33,8 @@ def is_whole(place: Path) -> bool:
     return (place / ABOUT).exists()
 
 
-def refuse_other(place: Path, key: str, replace: bool) -> None:
-    """Refuses to replace a whole benchmark of other texts or settings; any other is one no more.
+def refuse_changed(place: Path, key: str, replace: bool) -> None:
+    """Refuses to replace a whole benchmark of other texts or settings.
 
     Args:
         place: the folder.
@@ -44,15 +44,29 @@ def refuse_other(place: Path, key: str, replace: bool) -> None:
     Raises:
         InputError: it is a benchmark of others.
     """
-    if not is_whole(place):
+    if replace or not is_whole(place):
         return
-    if json.loads((place / ABOUT).read_text("utf-8")).get("key") != key and not replace:
+    if json.loads((place / ABOUT).read_text("utf-8")).get("key") != key:
         raise InputError(
             "a benchmark of other texts or settings",
             file=place,
             remedy="add --replace, or name another",
         )
-    (place / ABOUT).unlink()  # it is no benchmark until it is whole again
+
+
+def refuse_other(place: Path, key: str, replace: bool) -> None:
+    """Refuses as `refuse_changed` does, and else makes a benchmark that is there no whole one.
+
+    Args:
+        place: the folder.
+        key: a hash of texts and settings.
+        replace: whether a benchmark of others is replaced.
+
+    Raises:
+        InputError: it is a benchmark of others.
+    """
+    refuse_changed(place, key, replace)
+    (place / ABOUT).unlink(missing_ok=True)  # it is no benchmark until it is whole again
 
 
 def describe(

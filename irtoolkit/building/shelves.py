@@ -74,12 +74,15 @@ class TextFile:
         return made.hexdigest()[:_DIGITS]
 
 
-def text_files(paths: Sequence[StrPath], what: str) -> list[TextFile]:
-    """The .txt and .md files of some paths, those of a folder and its folders in order of their names.
+def text_files(
+    paths: Sequence[StrPath], what: str, suffixes: Sequence[str] = SUFFIXES
+) -> list[TextFile]:
+    """The text files of some paths, those of a folder and its folders in order of their names.
 
     Args:
         paths: files and folders.
         what: what they are, for messages.
+        suffixes: the endings of files in folders.
 
     Raises:
         InputError: no such file, no text file, or two files of one name.
@@ -89,10 +92,10 @@ def text_files(paths: Sequence[StrPath], what: str) -> list[TextFile]:
         place = on_disk(given)
         if place.is_dir():
             inside = sorted(
-                p for p in place.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file()
+                p for p in place.rglob("*") if p.suffix.lower() in suffixes and p.is_file()
             )
             if not inside:
-                raise InputError(f"no {what} in it: no .txt or .md file", file=given)
+                raise InputError(f"no {what} in it: no {' or '.join(suffixes)} file", file=given)
             found += inside
         elif place.is_file():
             found.append(place)

@@ -112,9 +112,9 @@ def _gathered(finder: Finder, articles: Sequence[TextFile], books: Sequence[Read
         record = json.loads(finder.place(file).read_text("utf-8"))
         windows = record.pop("windows")
         found.articles[file.name] = record
-        editions = _editions(record, windows)
+        quoted = editions(record, windows)
         for window in windows:
-            reason = _left_out(record, window, editions, finder.matching, seen)
+            reason = _left_out(record, window, quoted, finder.matching, seen)
             if reason:
                 found.left_out[reason] += 1
             else:
@@ -127,7 +127,7 @@ def _gathered(finder: Finder, articles: Sequence[TextFile], books: Sequence[Read
     return found
 
 
-def _editions(record: dict[str, Any], windows: Sequence[dict[str, Any]]) -> set[str]:
+def editions(record: dict[str, Any], windows: Sequence[dict[str, Any]]) -> set[str]:
     """The books that a work is an edition of, by the share of its words that are theirs."""
     words: Counter[str] = Counter()
     for window in windows:

@@ -52,8 +52,8 @@ def window(
         sentences: those of the book that are quoted.
         lang: the language of the work, as a code.
     """
-    quoted = set(_runs(" ".join(sentences)))
-    quoted |= set(_runs(document.text[quotation.begin : quotation.end]))
+    quoted = set(runs(" ".join(sentences)))
+    quoted |= set(runs(document.text[quotation.begin : quotation.end]))
     sides, leaks = [], 0
     for side in (-1, 1):
         kept: list[str] = []
@@ -68,7 +68,8 @@ def window(
     return Window(quotation, sides[0], sides[1], leaks)
 
 
-def _runs(text: str) -> list[str]:
+def runs(text: str) -> list[str]:
+    """The runs of `_LEAK` words of a text."""
     words = Words.of(text).line.split()
     return [" ".join(words[at : at + _LEAK]) for at in range(len(words) - _LEAK + 1)]
 
