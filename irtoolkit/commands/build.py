@@ -17,6 +17,8 @@ EXAMPLES = (
     "irtoolkit build relic --books novels/ --criticism articles/ -o mine",
     "irtoolkit build relic --books novels/ --criticism articles/ -o mine --clauses",
     "irtoolkit build egret --books essays/ -o mine",
+    "irtoolkit build plotretrieval --books novels/ --comments comments/ -o mine",
+    "irtoolkit build plotretrieval --books novels/ --comments comments/ -o mine --checked mine/check.tsv",
 )
 
 

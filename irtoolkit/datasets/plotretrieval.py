@@ -10,6 +10,7 @@ The authors have not published their files; `irtoolkit.datasets.plotretrieval_re
 files that irtoolkit reads.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
@@ -29,12 +30,14 @@ from irtoolkit.datasets.handlers import (
     QueriesHandler,
     SharedCandidatesHandler,
 )
+from irtoolkit.datasets.own import OwnPlace
 from irtoolkit.datasets.plotretrieval_release import (
     CHUNK,
     PlotQuery,
     PlotRelease,
     read_plotretrieval,
 )
+from irtoolkit.datasets.source import ReleaseSource
 from irtoolkit.datasets.word_overlap import WordSource, missing_words, word_overlap, word_sets
 
 NAME = "plotretrieval"
@@ -76,12 +79,28 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
     for prefix, sample in BENCHMARK.variants():
         for split in SPLITS:
             name = f"{prefix}/{split}"
-            for dataset_id, dataset in _datasets(name, _Chunks(split, CHUNK, sample)).items():
+            for dataset_id, dataset in _datasets(
+                name, _Chunks(split, CHUNK, _source(split, sample))
+            ).items():
                 add(dataset_id, dataset)
             ir_datasets.registry.register_pattern(
                 rf"^{name}/m([1-9][0-9]?)(?:/book)?$",
                 partial(_chunked_otherwise, name, split, sample),
             )
+
+
+def own(place: OwnPlace) -> ir_datasets.Dataset | None:
+    """A dataset of a folder that `irtoolkit build plotretrieval` has written, or None."""
+    split, *rest = (*place.parts, "")
+    how = re.fullmatch(r"(?:m([1-9][0-9]?))?/?(book)?/?", "/".join(rest))
+    if split not in place.about["splits"] or how is None:
+        return None
+    size = int(how[1] or CHUNK)
+    files = (f"queries-{split}.jsonl",)
+    source = ReleaseSource(
+        NAME, files, "build the benchmark again", place.folder.absolute(), own=True
+    )
+    return _dataset(_Chunks(split, size, source), own_book=how[2] is not None)
 
 
 _read = cache(read_plotretrieval)
@@ -90,21 +109,23 @@ _read = cache(read_plotretrieval)
 class _Chunks:
     """One split at one size of chunks: its files, and the documents that its datasets share."""
 
-    def __init__(self, split: str, size: int, sample: bool) -> None:
-        self.split, self.size = split, size
-        files = [f"queries-{split}.jsonl"]
-        howto = (
-            "the authors have not published their files: write books/*.json and"
-            " queries-<split>.jsonl as docs/benchmarks/plotretrieval.md describes them, and put"
-            " them into"
-        )
-        self.source = BENCHMARK.source(files, sample=sample, howto=howto)
+    def __init__(self, split: str, size: int, source: ReleaseSource) -> None:
+        self.split, self.size, self.source = split, size, source
         self.docs = DocsHandler(
             lambda: self.load().passages, Passage, NAME, "en", lambda: self.load().key
         )
 
     def load(self) -> PlotRelease:
         return _read(self.source.folder(), self.split, self.size)
+
+
+def _source(split: str, sample: bool) -> ReleaseSource:
+    howto = (
+        "the authors have not published their files: write books/*.json and"
+        " queries-<split>.jsonl as docs/benchmarks/plotretrieval.md describes them, and put"
+        " them into"
+    )
+    return BENCHMARK.source([f"queries-{split}.jsonl"], sample=sample, howto=howto)
 
 
 def _datasets(name: str, chunks: _Chunks) -> dict[str, ir_datasets.Dataset]:
@@ -119,7 +140,7 @@ def _datasets(name: str, chunks: _Chunks) -> dict[str, ir_datasets.Dataset]:
 def _datasets_of_size(
     name: str, split: str, size: int, sample: bool
 ) -> Mapping[str, ir_datasets.Dataset]:
-    return _datasets(f"{name}/m{size}", _Chunks(split, size, sample))
+    return _datasets(f"{name}/m{size}", _Chunks(split, size, _source(split, sample)))
 
 
 def _chunked_otherwise(

@@ -1,0 +1,176 @@
+"""Aligning a comment with the passage of its book that it is about, by any retriever of one text.
+
+The paper's comments are marked in the text (§4.2, step 1), so that alignment is only needed there
+across translations. Here it finds the place of a comment that nobody has marked, or marked roughly.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log1p, sqrt
+from typing import Any
+
+import numpy as np
+
+from irtoolkit.base.analysis import ANALYZERS, analyzer, analyzer_for
+from irtoolkit.base.ids import Floats, Ints, id_array
+from irtoolkit.indexes.writer import Segments
+from irtoolkit.retrievers.base import Ask, Retriever
+from irtoolkit.retrievers.task import Group, Task
+from irtoolkit.retrievers.texts import GivenTexts
+
+# Raised when the same texts are aligned otherwise.
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far a passage is looked for and extended.
+
+    Attributes:
+        near: sentences on each side of the place that a comment names.
+        longest: sentences of a passage at most.
+    """
+
+    near: int = 10
+    longest: int = 5
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Where a comment belongs.
+
+    Attributes:
+        start, stop: its sentences, the first and one past the last.
+        score: of its best sentence, about 0 to 1.
+        margin: by which that is above the best sentence elsewhere.
+    """
+
+    start: int
+    stop: int
+    score: float
+    margin: float
+
+
+class _Rows(Sequence[Segments]):
+    """Texts that arrays of numbers may be taken from."""
+
+    def __init__(self, texts: Sequence[str], places: Ints) -> None:
+        self._texts, self._places = texts, places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice | np.ndarray):
+            return _Rows(self._texts, self._places[key])
+        return (self._texts[int(self._places[key])],)
+
+
+class BookScores:
+    """The sentences of a book, prepared to be compared with comments.
+
+    Args:
+        retriever: what compares; see `aligner`.
+        sentences: those of the book.
+        lang: the language of the book.
+    """
+
+    def __init__(self, retriever: Retriever, sentences: Sequence[str], lang: str | None) -> None:
+        self._count = len(sentences)
+        self._rows = _Rows(sentences, np.arange(self._count))
+        self._bound = _Bound(sentences, lang) if retriever.name == "bm25" else None
+        self._ask: Ask = retriever.on(lang).prepare(self._task([]))
+
+    def of(self, comments: Sequence[str]) -> Floats:
+        """(comments, sentences) scores, about 0 to 1, to four decimals."""
+        everything = np.arange(self._count)
+        block = self._ask(self._task(comments))(everything)
+        scores = np.asarray(block(np.arange(len(comments))), np.float64)
+        if self._bound is not None:
+            scores = scores / np.array([[self._bound(comment)] for comment in comments])
+        # Further digits differ from machine to machine.
+        return np.round(scores, 4)
+
+    def _task(self, comments: Sequence[str]) -> Task:
+        numbers = np.arange(len(comments))
+        everything = np.arange(self._count)
+        return Task(
+            "the comments", id_array([str(n) for n in numbers]), id_array([str(n) for n in everything]),
+            (Group(numbers, everything),), texts=GivenTexts([(text,) for text in comments], self._rows),
+        )  # fmt: skip
+
+
+class _Bound:
+    """What BM25 gives a text at most: each of its terms as often as it can count."""
+
+    def __init__(self, sentences: Sequence[str], lang: str | None) -> None:
+        self._terms = analyzer(*ANALYZERS[analyzer_for(lang)])
+        self._size = len(sentences)
+        self._found = Counter(term for s in sentences for term in set(self._terms(s)))
+
+    def __call__(self, text: str) -> float:
+        found = [self._found[term] for term in self._terms(text)]
+        return sum(log1p((self._size - n + 0.5) / (n + 0.5)) for n in found) or 1.0
+
+
+def window_of(near: int | None, share: float | None, count: int, reach: Reach) -> tuple[int, int]:
+    """Where the passage of a comment is looked for, from the place that it names if any.
+
+    Args:
+        near: the number of a sentence.
+        share: a share of the book; a hundredth of the book on each side counts as near.
+        count: sentences of the book.
+        reach: how far.
+    """
+    if near is None and share is None:
+        return 0, count
+    far = reach.near
+    if near is None and share is not None:
+        near, far = min(count - 1, int(share * count)), max(far, count // 100)
+    assert near is not None
+    return max(0, near - far), min(count, near + far + 1)
+
+
+def passage_of(scores: Floats, within: tuple[int, int], reach: Reach) -> Passage:
+    """The passage of a comment: its best sentence, and the neighbours that are also meant.
+
+    A neighbour joins as long as the comment is then more like the passage as a whole: were sentences
+    independent, the cosine with the sum of n of them would be the sum of their scores by √n. Scores
+    count above the median of the book, which sentences have that are about something else.
+
+    Args:
+        scores: (sentences,) those of the book.
+        within: where it is looked for.
+        reach: how far it extends.
+    """
+    first, end = within
+    best = first + int(np.argmax(scores[first:end]))
+    start, stop = best, best + 1
+    above = scores - np.median(scores)
+    total = above[best]
+    while stop - start < reach.longest:
+        left = above[start - 1] if start > first else -np.inf
+        right = above[stop] if stop < end else -np.inf
+        longer = total + max(left, right)
+        if longer / sqrt(stop - start + 1) <= total / sqrt(stop - start):
+            break
+        total = longer
+        start, stop = (start - 1, stop) if left > right else (start, stop + 1)
+    score = float(scores[best])
+    return Passage(start, stop, score, _margin(scores, start, stop, score, within))
+
+
+def score_of(scores: Floats, start: int, stop: int) -> Passage:
+    """A passage that is known, with the score of its best sentence."""
+    score = float(scores[start:stop].max())
+    return Passage(start, stop, score, _margin(scores, start, stop, score, (0, len(scores))))
+
+
+def _margin(scores: Floats, start: int, stop: int, score: float, within: tuple[int, int]) -> float:
+    # A sentence beside the passage is no other place.
+    others = (scores[within[0] : max(within[0], start - 1)], scores[stop + 1 : within[1]])
+    best = max((float(part.max()) for part in others if len(part)), default=0.0)
+    return round(score - best, 4)

@@ -1,0 +1,56 @@
+"""What is decided without a reader: which pairs are kept, which a reader is asked for, which are dropped.
+
+In the place of the paper's classifier of pairs (§4.2, step 5), which is trained on annotated pairs,
+there are thresholds; `quality` reports how they agree with what readers say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from irtoolkit.building.plotretrieval.alignment import Passage
+
+KEEP, ASK, DROP = DECISIONS = ("keep", "ask", "drop")
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Bounds of what is decided without a reader.
+
+    Attributes:
+        keep: the least score of a pair that is kept.
+        ask: the least score of a pair that a reader is asked for.
+        plot: the least probability that a kept comment describes a plot.
+        doubt: the least probability of one that a reader is asked for.
+        margin: the least margin of a pair that is kept.
+    """
+
+    keep: float
+    ask: float
+    plot: float = 0.5
+    doubt: float = 0.3
+    margin: float = 0.02
+
+
+# By the retriever: a cosine, and a share of the highest BM25.
+USUAL = {"dense": Thresholds(0.5, 0.35), "bm25": Thresholds(0.3, 0.15)}
+
+
+def decide(found: Passage, plot: float, exact: bool, bounds: Thresholds) -> str:
+    """What becomes of a pair.
+
+    Args:
+        found: the passage and its score.
+        plot: the probability that the comment describes a plot.
+        exact: whether the comment itself says which passage it is about. Then a low score does not
+            speak against it: the less alike two such texts are, the more abstract is their association.
+        bounds: the thresholds.
+    """
+    if plot < bounds.doubt:
+        return DROP
+    if exact:
+        return KEEP if plot >= bounds.plot else ASK
+    if found.score < bounds.ask:
+        return DROP
+    sure = found.score >= bounds.keep and found.margin >= bounds.margin and plot >= bounds.plot
+    return KEEP if sure else ASK

@@ -1,0 +1,298 @@
+"""PlotRetrieval's benchmark of one's own texts, from files to a folder that every command can use."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.paths import StrPath
+from irtoolkit.base.progress import tqdm
+from irtoolkit.building.place import (
+    describe,
+    is_whole,
+    refuse_changed,
+    refuse_other,
+    refuse_taken,
+    write_sources,
+)
+from irtoolkit.building.plotretrieval.alignment import Reach
+from irtoolkit.building.plotretrieval.annotation import ASK, KEEP, Thresholds
+from irtoolkit.building.plotretrieval.comments import SUFFIX, Catalogue, Comment, read_comments
+from irtoolkit.building.plotretrieval.criticism import CONTEXT, comments_of, find_quotations
+from irtoolkit.building.plotretrieval.filters import Filter, length_of
+from irtoolkit.building.plotretrieval.pieces import Piecework, Steps, blocks_of, read_piece
+from irtoolkit.building.plotretrieval.plots import Judge, Rule, Trained, read_labelled
+from irtoolkit.building.plotretrieval.quality import Gathered, quality
+from irtoolkit.building.plotretrieval.release import Pair, write_provenance, write_release
+from irtoolkit.building.plotretrieval.sheet import NAME as SHEET
+from irtoolkit.building.plotretrieval.sheet import YES, Row, read_sheet, write_sheet
+from irtoolkit.building.relic.articles import Finder, formats
+from irtoolkit.building.relic.books import read_books
+from irtoolkit.building.shelves import SUFFIXES, TextFile, digest, text_files
+from irtoolkit.building.splits import TEST, split_books
+from irtoolkit.engines.engine import current
+from irtoolkit.retrievers.base import Retriever
+
+# Folders of what is done already; a later build continues from them.
+PIECES, FOUND, SHELF = "pieces", "quotations", ".shelf"
+_INTRO = (
+    "Texts that this benchmark was built from. Their licences are theirs: the benchmark holds",
+    "all sentences of the books that comments are about, and the comments.",
+)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a benchmark is built.
+
+    Attributes:
+        retriever: compares comments with sentences: `BM25`, or `Dense` with an encoder.
+        thresholds: what is decided without a reader.
+        filter: which comments are left out.
+        reach: how far passages are looked for.
+        context: sentences before a quotation that are the comment, in criticism.
+        labelled: a file of texts that are labelled as describing a plot or not; without one, a rule
+            decides.
+        val, test: names of books that are wanted in a split.
+    """
+
+    retriever: Retriever
+    thresholds: Thresholds
+    filter: Filter = field(default_factory=Filter)
+    reach: Reach = field(default_factory=Reach)
+    context: int = CONTEXT
+    labelled: StrPath | None = None
+    val: tuple[str, ...] = ()
+    test: tuple[str, ...] = ()
+
+
+def build_plotretrieval(
+    books: Sequence[StrPath],
+    comments: Sequence[StrPath],
+    out: StrPath,
+    recipe: Recipe,
+    *,
+    checked: StrPath | None = None,
+    replace: bool = False,
+) -> Gathered:
+    """Builds a benchmark in PlotRetrieval's form; a build that was interrupted continues.
+
+    Args:
+        books: .txt and .md files, and folders of them.
+        comments: .jsonl files of comments, .txt and .md files of criticism, and folders of them.
+        out: the folder to write.
+        recipe: how.
+        checked: the sheet with verdicts; then only pairs that it confirms make the benchmark.
+        replace: whether a benchmark that was built of other texts, or in another way, is replaced.
+
+    Returns:
+        what was found, and why some of it was left out.
+
+    Raises:
+        InputError: a file cannot be used; two books are the same; the folder holds something else;
+            no pair is left; or what the retriever needs is not here.
+    """
+    place = Path(out)
+    novels = text_files(books, "books")
+    files = text_files(comments, "comments", (SUFFIX, *SUFFIXES))
+    refuse_taken(place, (PIECES, FOUND, SHELF, SHEET))
+    steps = _steps(recipe)
+    if checked is not None:
+        read_sheet(Path(checked))  # before the work, not after it
+    shelf = place / SHELF
+    try:
+        read = read_books(novels, shelf, False)
+        texts = digest(*(f"{book.name} {book.content}" for book in read))
+        key = digest(steps.key, texts, repr(_plain(recipe)), *(f.digest() for f in files))
+        refuse_changed(place, key, replace)
+        gathered = Gathered(read, recipe.filter.limits.words, classifier=steps.judge.report)
+        found = _comments(place, files, recipe, gathered)
+        work = _pieces(place, found, steps, gathered, key=digest(steps.key, texts))
+        _candidates(work, found, gathered, checked)
+        refuse_other(place, key, replace)
+        _write(place, gathered, files, recipe, key)
+        _tidy(place, work, found)
+    finally:
+        if is_whole(place):
+            shutil.rmtree(shelf, ignore_errors=True)
+    return gathered
+
+
+def _steps(recipe: Recipe) -> Steps:
+    lacking = recipe.retriever.missing()
+    if lacking is not None:
+        raise InputError(lacking, remedy="or give --align bm25, which needs no model")
+    judge: Judge = Rule()
+    if recipe.labelled is not None:
+        judge = Trained(read_labelled(Path(recipe.labelled)))
+    retriever = recipe.retriever.pinned()
+    return Steps(judge, retriever, recipe.thresholds, recipe.filter, recipe.reach)
+
+
+def _plain(recipe: Recipe) -> dict[str, object]:
+    """What else decides the result; `Steps.key` has the rest."""
+    return {"context": recipe.context, "val": recipe.val, "test": recipe.test}
+
+
+def _comments(
+    place: Path, files: Sequence[TextFile], recipe: Recipe, gathered: Gathered
+) -> list[Comment]:
+    """The comments of all files, in their order; of several that are the same, the first."""
+    books = gathered.books
+    catalogue = Catalogue(
+        {book.name: book.count for book in books}, {book.name: book.title for book in books}
+    )
+    listed = [file for file in files if file.path.suffix.lower() == SUFFIX]
+    works = [file for file in files if file not in listed]
+    found: dict[str, Comment] = {}
+    for file in listed:
+        _add(found, list(read_comments(file.path, catalogue)), gathered)
+    if works:
+        key = digest(
+            formats(), repr(recipe.filter.matching), *(f"{b.name} {b.content}" for b in books)
+        )
+        shelved = [book.shelved for book in books]
+        finder = Finder(place / FOUND, shelved, recipe.filter.matching, key)
+        find_quotations(finder, works)
+        made = list(comments_of(finder, works, recipe.context, gathered.left_out))
+        gathered.comments += sum(gathered.left_out.values())
+        _add(found, made, gathered)
+    return list(found.values())
+
+
+def _add(found: dict[str, Comment], comments: Sequence[Comment], gathered: Gathered) -> None:
+    gathered.comments += len(comments)
+    for comment in comments:
+        if comment.id in found:
+            gathered.left_out["a comment that is there already"] += 1
+        else:
+            found[comment.id] = comment
+
+
+def _pieces(
+    place: Path, comments: Sequence[Comment], steps: Steps, gathered: Gathered, key: str
+) -> Piecework:
+    """Does all pieces of the work that are not done yet."""
+    books = {book.name: book for book in gathered.books}
+    shelved = {name: book.shelved for name, book in books.items()}
+    langs = {name: book.lang for name, book in books.items()}
+    work = Piecework(place / PIECES, shelved, langs, steps, key)
+    blocks = blocks_of(comments)
+    left = [block for block in blocks if not work.place(block).exists()]
+    gathered.pieces, gathered.continued = len(blocks), len(blocks) - len(left)
+    asked = list(dict.fromkeys(block.book for block in left))
+    steps.retriever.encode_ahead([(s,) for s in books[name].sentences()] for name in asked)
+    made = current().map(work, left)
+    for _ in tqdm(made, total=len(left), desc="comments", unit="piece", leave=False):
+        pass
+    return work
+
+
+def _candidates(
+    work: Piecework, comments: Sequence[Comment], gathered: Gathered, checked: StrPath | None
+) -> None:
+    """Gathers the pairs that readers may confirm, and those of them that make the benchmark."""
+    books = {book.name: book for book in gathered.books}
+    for block in blocks_of(comments):
+        sentences = books[block.book].sentences()
+        for comment, record in zip(block.comments, read_piece(work.place(block)), strict=True):
+            if record["left_out"]:
+                gathered.left_out[record["left_out"]] += 1
+            else:
+                passage = " ".join(sentences[record["start"] : record["stop"]])
+                pair = Pair(comment, comment.text, passage, record)
+                gathered.candidates.append(pair)
+    if checked is not None:
+        _confirm(gathered, Path(checked))
+        gathered.pairs = [pair for pair in gathered.candidates if pair.verdict == YES]
+    else:
+        gathered.pairs = [p for p in gathered.candidates if p.record["decision"] == KEEP]
+    write_sheet(work.folder.parent / SHEET, _rows(gathered.candidates))
+    if not gathered.pairs:
+        raise _nothing(work, gathered, checked)
+
+
+def _confirm(gathered: Gathered, sheet: Path) -> None:
+    """Gives each pair its verdict, and the query as the reader has left it."""
+    said = read_sheet(sheet, {pair.comment.id for pair in gathered.candidates})
+    gathered.candidates = [
+        dataclasses.replace(pair, verdict=one.said, query=one.query or pair.query)
+        if (one := said.get(pair.comment.id))
+        else pair
+        for pair in gathered.candidates
+    ]
+
+
+def _nothing(work: Piecework, gathered: Gathered, checked: StrPath | None) -> InputError:
+    if checked is not None:
+        return InputError("no pair has the verdict yes", file=checked, remedy="check more pairs")
+    asked = len(gathered.candidates)
+    if asked:
+        return InputError(
+            f"no pair is sure without a reader, and {asked} are to be checked",
+            file=work.folder.parent / SHEET,
+            remedy="write verdicts into it and give it with --checked, or lower --keep",
+        )
+    reasons = ", ".join(f"{count} {why}" for why, count in gathered.left_out.most_common(3))
+    return InputError(
+        f"none of {gathered.comments} comments makes a pair: {reasons or 'no quotation is found'}",
+        remedy="are these comments about these books, in the same language?",
+    )
+
+
+def _rows(pairs: Sequence[Pair]) -> list[Row]:
+    """The sheet: pairs that a reader is asked for first, then those that are kept."""
+    rows = [
+        Row(
+            pair.comment.id, pair.query, pair.passage, pair.book, f"{pair.span[0]}-{pair.span[1]}",
+            pair.record["decision"], pair.record["score"], pair.verdict,
+        )
+        for pair in pairs
+    ]  # fmt: skip
+    return sorted(rows, key=lambda row: row.decision != ASK)
+
+
+def _write(
+    place: Path, gathered: Gathered, files: Sequence[TextFile], recipe: Recipe, key: str
+) -> None:
+    """Writes the release, its report and its sources, and last what makes it a benchmark."""
+    counts = Counter(pair.book for pair in gathered.pairs)
+    splits = split_books(counts, recipe.val, recipe.test)
+    gathered.splits = splits
+    gathered.test_words = {
+        book.name: sum(map(length_of, book.sentences()))
+        for book in gathered.books
+        if book.name in splits.get(TEST, ())
+    }
+    write_release(place, gathered.books, gathered.pairs, splits)
+    split_of = {book: split for split, names in splits.items() for book in names}
+    write_provenance(place / "pairs.jsonl", gathered.pairs, split_of)
+    quality(gathered).write(place)
+    sources = {
+        "Books": [
+            f"{book.name}: {book.title}{', ' + book.author if book.author else ''}; {book.path}"
+            for book in gathered.books
+        ],
+        "Comments": [f"{file.name}: {file.path}" for file in files],
+    }
+    write_sources(place, _INTRO, sources)
+    how = {
+        **_plain(recipe), "align": recipe.retriever.name, "settings": recipe.retriever.settings(),
+        "thresholds": asdict(recipe.thresholds), "filter": asdict(recipe.filter),
+        "reach": asdict(recipe.reach), "labelled": recipe.labelled and str(recipe.labelled),
+        "checked": gathered.checked,
+    }  # fmt: skip
+    describe(place, "plotretrieval", list(splits), key, how)
+
+
+def _tidy(place: Path, work: Piecework, comments: Sequence[Comment]) -> None:
+    """Removes pieces of other texts or settings."""
+    used = {work.place(block) for block in blocks_of(comments)}
+    for path in (place / PIECES).glob("*.json"):
+        if path not in used:
+            path.unlink()

@@ -1,0 +1,151 @@
+"""Comments of readers: read from JSON lines, each with what it says of its place in the book.
+
+A line is an object with `book` and `text`, and at most one of
+
+- `sentences`: [first, one past the last] of the passage, counted from 0, or `marked`, its text: the
+  passage that the comment is about (§4.2: "the original text t in the book marked by the comment c");
+- `sentence`: the number of a sentence near it;
+- `position`: the share of the book before it, from 0 to 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.near import did_you_mean
+from irtoolkit.building.shelves import digest
+from irtoolkit.datasets.novels import slug
+from irtoolkit.datasets.strictjson import read_jsonl
+
+SUFFIX = ".jsonl"
+_PLACES = ("sentences", "marked", "sentence", "position")
+
+
+@dataclass(frozen=True)
+class Comment:
+    """A comment, and what it says of its place in the book.
+
+    Attributes:
+        book: the name of the book.
+        text: on one line.
+        source: the file that it is from.
+        at: the line there; or the number of a quotation.
+        span: the passage that it is about, [first, one past the last] sentence.
+        marked: the text of that passage.
+        near: the number of a sentence near it.
+        share: the share of the book before it, from 0 to 1.
+    """
+
+    book: str
+    text: str
+    source: str
+    at: int
+    span: tuple[int, int] | None = None
+    marked: str = ""
+    near: int | None = None
+    share: float | None = None
+
+    @property
+    def id(self) -> str:
+        """An id that its texts and its place alone decide, so that it is the same in every build."""
+        # With a letter first, no spreadsheet takes it for a number.
+        place = (self.span, self.marked, self.near, self.share)
+        return f"c{digest(self.book, self.text, repr(place))[:11]}"
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it says which passage it is about."""
+        return self.span is not None or bool(self.marked)
+
+
+class Catalogue:
+    """The books that comments may name, by file name or title.
+
+    Args:
+        counts: sentences of each book by its name.
+        titles: the title of each book by its name.
+    """
+
+    def __init__(self, counts: Mapping[str, int], titles: Mapping[str, str]) -> None:
+        self.counts = counts
+        self._names = {slug(title): name for name, title in titles.items()}
+        self._names |= {slug(name): name for name in counts}
+
+    def find(self, said: str) -> str:
+        """The name of the book that a comment names.
+
+        Raises:
+            InputError: there is no such book.
+        """
+        name = self._names.get(slug(said))
+        if name is None:
+            near = did_you_mean(said, list(self.counts))
+            listed = ", ".join(list(self.counts)[:8]) + (", ..." if len(self.counts) > 8 else "")
+            raise InputError(f"no book {said!r}", remedy=f"{near}the books are {listed}")
+        return name
+
+
+def read_comments(path: Path, books: Catalogue) -> Iterator[Comment]:
+    """Yields the comments of a file of JSON lines.
+
+    Raises:
+        InputError: a line is not JSON, not UTF-8 or no comment, or names a book or a place that is
+            not there; the file has no comments.
+    """
+    found = False
+    for line, record in read_jsonl(path, own=True):
+        try:
+            yield _comment(record, books, path, line)
+        except InputError as error:
+            raise InputError(error.found, file=path, line=line, remedy=error.remedy) from None
+        found = True
+    if not found:
+        raise InputError("an empty file", file=path, remedy="remove it, or fill it")
+
+
+def _comment(record: Any, books: Catalogue, path: Path, line: int) -> Comment:
+    form = 'a line is {"book": ..., "text": ...}'
+    if not isinstance(record, dict):
+        raise InputError("not a comment", remedy=form)
+    for name in ("book", "text"):
+        if not isinstance(record.get(name), str) or not record[name].strip():
+            raise InputError(f"a comment without {name}", remedy=form)
+    places = [name for name in _PLACES if record.get(name) is not None]
+    if len(places) > 1:
+        raise InputError(f"both {places[0]} and {places[1]}", remedy="give one place")
+    book = books.find(record["book"])
+    text = " ".join(record["text"].split())
+    return Comment(book, text, str(path), line, **_place(record, books.counts[book]))
+
+
+def _place(record: Mapping[str, Any], count: int) -> dict[str, Any]:
+    """The fields of a comment that say where it is."""
+    span, marked = record.get("sentences"), record.get("marked")
+    near, share = record.get("sentence"), record.get("position")
+    if span is not None:
+        pair = isinstance(span, list) and len(span) == 2 and all(type(n) is int for n in span)
+        if not pair or not 0 <= span[0] < span[1] <= count:
+            raise InputError(
+                f"sentences {span!r} of a book with {count}",
+                remedy="give [first, one past the last], counted from 0",
+            )
+        return {"span": tuple(span)}
+    if marked is not None:
+        if not isinstance(marked, str) or not marked.strip():
+            raise InputError(f"marked is {marked!r}", remedy="give the text of the passage")
+        return {"marked": " ".join(marked.split())}
+    if near is not None:
+        if type(near) is not int or not 0 <= near < count:
+            raise InputError(
+                f"sentence {near!r} of a book with {count}", remedy="sentences count from 0"
+            )
+        return {"near": near}
+    if share is not None:
+        if type(share) not in (int, float) or not 0 <= share <= 1:
+            raise InputError(f"position {share!r}", remedy="give a share of the book, 0 to 1")
+        return {"share": float(share)}
+    return {}

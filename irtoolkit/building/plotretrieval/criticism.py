@@ -1,0 +1,62 @@
+"""Comments in works of criticism: the sentences that lead up to a quotation are about what it quotes."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from irtoolkit.base.progress import tqdm
+from irtoolkit.building.plotretrieval.comments import Comment
+from irtoolkit.building.relic.articles import Finder
+from irtoolkit.building.relic.build import editions
+from irtoolkit.building.shelves import TextFile
+from irtoolkit.engines.engine import current
+
+# Sentences before a quotation that are the comment.
+CONTEXT = 1
+
+
+def find_quotations(finder: Finder, works: Sequence[TextFile]) -> int:
+    """Finds the quotations of all works; how many works were done before."""
+    made = current().map(finder, works)
+    bar = tqdm(made, total=len(works), desc="criticism", unit="work", leave=False)
+    return sum(not written for written in bar)
+
+
+def comments_of(
+    finder: Finder, works: Sequence[TextFile], context: int, left_out: Counter[str]
+) -> Iterator[Comment]:
+    """Yields a comment for each quotation of a clear place of a book.
+
+    Args:
+        finder: which has found the quotations.
+        works: the works of criticism.
+        context: sentences before a quotation that are the comment.
+        left_out: gets the number of quotations that make no comment, by the reason.
+    """
+    for file in works:
+        record = json.loads(finder.place(file).read_text("utf-8"))
+        same = editions(record, record["windows"])
+        for number, window in enumerate(record["windows"]):
+            reason = _left_out(record, window, same, finder.matching.longest)
+            if reason:
+                left_out[reason] += 1
+                continue
+            text = " ".join(window["left"][-context:])
+            start = window["start"]
+            span = (start, start + window["length"])
+            yield Comment(window["book"], text, str(file.path), number, span=span)
+
+
+def _left_out(record: dict[str, Any], window: dict[str, Any], same: set[str], longest: int) -> str:
+    if not record["criticism"]:
+        return "in a work that is no criticism by its title"
+    if window["book"] in same:
+        return "in a work that is an edition of the book"
+    if window["places"] > 1:
+        return "a quotation of several places of the books"
+    if window["length"] > longest:
+        return f"a quotation of more than {longest} sentences"
+    return "" if window["left"] else "a quotation that nothing leads up to"

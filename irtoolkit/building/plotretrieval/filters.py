@@ -1,0 +1,96 @@
+"""Which comments are worth aligning, and which repeat the book instead of describing it (§4.2, step 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from irtoolkit.base.analysis import ANALYZERS, analyzer, analyzer_for
+from irtoolkit.base.sentences import EAST, language_of
+from irtoolkit.building.relic import windows
+from irtoolkit.building.relic.marks import Document
+from irtoolkit.building.relic.quotations import Matching, quotations
+from irtoolkit.building.relic.scans import Paragraph
+from irtoolkit.building.relic.shelf import ShelvedBook
+from irtoolkit.datasets.word_overlap import WordSets, WordSource, word_overlap, word_sets
+
+# Raised when the same comments give others.
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of comments.
+
+    Attributes:
+        least, most: words of a comment; in Chinese and Japanese, characters.
+        overlap: the greatest share of a comment's distinct words that the passage may have (Eq. 5).
+        words: where the words of Eq. 5 are from, for English: "nltk" as in the paper, or "sklearn".
+    """
+
+    least: int = 4
+    most: int = 150
+    overlap: float = 0.5
+    words: WordSource = "sklearn"
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What leaves comments out.
+
+    Attributes:
+        limits: bounds.
+        matching: what counts as a quotation of the book.
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    matching: Matching = field(default_factory=Matching)
+
+    def before(self, text: str, book: ShelvedBook, lang: str | None) -> str:
+        """Why a comment is left out before its passage is known; empty where it is not.
+
+        Args:
+            text: the comment.
+            book: the book that it is about.
+            lang: the language of the book.
+        """
+        count = length_of(text)
+        if count < self.limits.least:
+            return f"shorter than {self.limits.least} words"
+        if count > self.limits.most:
+            return f"longer than {self.limits.most} words"
+        spoken = language_of(text)
+        if spoken and lang and spoken != lang:
+            return "in another language than the book"
+        if quotations(Document.of([Paragraph(text)]), [book], self.matching):
+            return "quotes the book"
+        return ""
+
+    def after(self, text: str, passage: Sequence[str], lang: str | None) -> tuple[str, float]:
+        """Why a comment is left out for what it shares with its passage, and its overlap (Eq. 5)."""
+        shared = overlap(text, " ".join(passage), lang, self.limits.words)
+        if shared > self.limits.overlap:
+            return "shares its words with the passage", shared
+        if windows.without(text, set(windows.runs(" ".join(passage))))[1]:
+            return "repeats a run of words of the passage", shared
+        return "", shared
+
+
+def length_of(text: str) -> int:
+    """Words of a text, and characters of Chinese and Japanese."""
+    return len(EAST.findall(text)) + len(EAST.sub(" ", text).split())
+
+
+def overlap(text: str, passage: str, lang: str | None, source: WordSource) -> float:
+    """The share of a comment's distinct words that a passage has (Eq. 5), without stop words."""
+    words = _words(lang, source)
+    return word_overlap(words(text), words(passage))
+
+
+@lru_cache
+def _words(lang: str | None, source: WordSource) -> WordSets:
+    if lang in (None, "en"):
+        return word_sets(source)  # as `irtoolkit overlap` counts
+    terms = analyzer(*ANALYZERS[analyzer_for(lang)])
+    return lambda text: set(terms(text))

@@ -1,0 +1,204 @@
+"""A piece of the work: some comments on one book, filtered, judged, aligned and decided on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import atomic_text
+from irtoolkit.building.plotretrieval import alignment, filters, plots
+from irtoolkit.building.plotretrieval.alignment import (
+    BookScores,
+    Passage,
+    Reach,
+    passage_of,
+    score_of,
+    window_of,
+)
+from irtoolkit.building.plotretrieval.annotation import DROP, Thresholds, decide
+from irtoolkit.building.plotretrieval.comments import Comment
+from irtoolkit.building.plotretrieval.filters import Filter
+from irtoolkit.building.plotretrieval.plots import Judge, names_of
+from irtoolkit.building.relic.books import sentences_of
+from irtoolkit.building.relic.marks import Document
+from irtoolkit.building.relic.quotations import Matching, quotations
+from irtoolkit.building.relic.scans import Paragraph
+from irtoolkit.building.relic.shelf import ShelvedBook
+from irtoolkit.building.shelves import digest
+from irtoolkit.retrievers.base import Retriever
+
+# Comments in a piece: what a kill may cost.
+PIECE = 256
+# A marked passage is found with fewer words than a quotation that somebody may have written himself.
+_MARKED = Matching(words=4, unmarked=4, ratio=80.0)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What is done with a comment.
+
+    Attributes:
+        judge: says whether it describes a plot.
+        retriever: compares it with the sentences of its book.
+        filter: leaves it out before or after.
+        reach: how far its passage is looked for.
+        thresholds: what is decided without a reader.
+    """
+
+    judge: Judge
+    retriever: Retriever
+    thresholds: Thresholds
+    filter: Filter = field(default_factory=Filter)
+    reach: Reach = field(default_factory=Reach)
+
+    @property
+    def key(self) -> str:
+        """A hash of all that decides the result."""
+        formats = f"{filters.FORMAT}.{plots.FORMAT}.{alignment.FORMAT}"
+        settings = {k: v for k, v in self.retriever.settings().items() if k not in _MOVES_NOTHING}
+        parts = (self.filter, self.reach, self.thresholds, self.retriever.name, settings)
+        files = self.retriever.fingerprint() or ""
+        return digest(formats, self.judge.key, files, *map(repr, parts))
+
+
+_MOVES_NOTHING = ("device", "batch_tokens")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Comments of one piece, all on one book."""
+
+    book: str
+    comments: tuple[Comment, ...]
+
+
+def blocks_of(comments: Sequence[Comment]) -> list[Block]:
+    """The comments in pieces, book by book, in their order."""
+    by_book: dict[str, list[Comment]] = {}
+    for comment in comments:
+        by_book.setdefault(comment.book, []).append(comment)
+    return [
+        Block(book, tuple(own[at : at + PIECE]))
+        for book, own in sorted(by_book.items())
+        for at in range(0, len(own), PIECE)
+    ]
+
+
+@dataclass
+class Piecework:
+    """Does a piece of the work and writes it to a file; workers call it.
+
+    Attributes:
+        folder: where the files of all pieces go.
+        books: the books by name.
+        langs: their languages.
+        steps: what is done with each comment.
+        key: a hash of the books and all settings.
+    """
+
+    folder: Path
+    books: Mapping[str, ShelvedBook]
+    langs: Mapping[str, str | None]
+    steps: Steps
+    key: str
+    _open: Any = None
+
+    def place(self, block: Block) -> Path:
+        """The file of a piece."""
+        content = digest(self.key, *(comment.id for comment in block.comments))
+        return self.folder / f"{block.book}-{content[:16]}.json"
+
+    def __call__(self, block: Block) -> bool:
+        """Writes the file of a piece, unless it is there; whether it was written."""
+        place = self.place(block)
+        if place.exists():
+            return False
+        records = self._records(block)
+        with atomic_text(place) as out:
+            json.dump(records, out, ensure_ascii=False, indent=0)
+            out.write("\n")
+        return True
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_open": None}  # workers open the books that they need
+
+    def _book(self, name: str) -> tuple[list[str], frozenset[str], BookScores]:
+        """The sentences of a book, its names, and what compares comments with it."""
+        if self._open is None or self._open[0] != name:
+            sentences = sentences_of(self.books[name])
+            scores = BookScores(self.steps.retriever, sentences, self.langs[name])
+            self._open = name, (sentences, names_of(sentences), scores)
+        opened: tuple[list[str], frozenset[str], BookScores] = self._open[1]
+        return opened
+
+    def _records(self, block: Block) -> list[dict[str, Any]]:
+        """What became of each comment, in order."""
+        book, lang, steps = self.books[block.book], self.langs[block.book], self.steps
+        sentences, names, compare = self._book(block.book)
+        plot = steps.judge([comment.text for comment in block.comments], names)
+        records: list[dict[str, Any]] = []
+        rest: list[tuple[int, tuple[int, int] | None]] = []
+        for number, comment in enumerate(block.comments):
+            reason, span = steps.filter.before(comment.text, book, lang), comment.span
+            if not reason and plot[number] < steps.thresholds.doubt:
+                reason = "not about the plot"
+            if not reason and comment.marked:
+                span = _marked(comment, book)
+                reason = "" if span else "a marked passage that is not in the book"
+            records.append({"id": comment.id, "plot": plot[number], "left_out": reason})
+            if not reason:
+                rest.append((number, span))
+        if rest:
+            scores = compare.of([block.comments[number].text for number, _ in rest])
+            for (number, span), row in zip(rest, scores, strict=True):
+                comment = block.comments[number]
+                if span:
+                    found = score_of(row, *span)
+                else:
+                    near = window_of(comment.near, comment.share, len(sentences), steps.reach)
+                    found = passage_of(row, near, steps.reach)
+                records[number] |= self._decided(comment, found, plot[number], sentences)
+        return records
+
+    def _decided(
+        self, comment: Comment, found: Passage, plot: float, sentences: Sequence[str]
+    ) -> dict[str, Any]:
+        """A comment with its passage, and what becomes of the two."""
+        lang = self.langs[comment.book]
+        text = sentences[found.start : found.stop]
+        reason, shared = self.steps.filter.after(comment.text, text, lang)
+        decision = decide(found, plot, comment.is_exact, self.steps.thresholds)
+        if not reason and decision == DROP:
+            reason = "no passage is near enough"
+        return {
+            **asdict(found),
+            "overlap": round(shared, 4),
+            "decision": decision,
+            "left_out": reason,
+        }
+
+
+def _marked(comment: Comment, book: ShelvedBook) -> tuple[int, int] | None:
+    """Where a marked passage is in its book."""
+    found = quotations(Document.of([Paragraph(comment.marked, set_off=True)]), [book], _MARKED)
+    if not found:
+        return None
+    longest = max(found, key=lambda quotation: quotation.words)
+    return longest.start, longest.start + longest.length
+
+
+def read_piece(path: Path) -> list[dict[str, Any]]:
+    """The records of a piece.
+
+    Raises:
+        InputError: the file is damaged.
+    """
+    try:
+        records: list[dict[str, Any]] = json.loads(path.read_text("utf-8"))
+        return records
+    except (OSError, ValueError):
+        raise InputError("a damaged piece of the build", file=path, remedy="delete it") from None

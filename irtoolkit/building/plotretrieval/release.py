@@ -1,0 +1,107 @@
+"""The files of a benchmark in PlotRetrieval's form."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.base.files import atomic_text
+from irtoolkit.building.plotretrieval.comments import Comment
+from irtoolkit.building.relic.books import ReadBook
+from irtoolkit.building.splits import SPLITS
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A comment and the passage that it is about.
+
+    Attributes:
+        comment: the comment.
+        query: its text, as a reader may have shortened it.
+        passage: the text of the passage.
+        record: what the pieces of the build say of it.
+        verdict: what a reader says of it; empty where nobody was asked.
+    """
+
+    comment: Comment
+    query: str
+    passage: str
+    record: Mapping[str, Any]
+    verdict: str = ""
+
+    @property
+    def book(self) -> str:
+        """The book."""
+        return self.comment.book
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The sentences of the passage, the first and one past the last."""
+        return self.record["start"], self.record["stop"]
+
+    @property
+    def gold(self) -> str:
+        """The id of the passage."""
+        start, stop = self.span
+        return f"{self.book}:{start}+{stop - start}"
+
+
+def write_release(
+    place: Path,
+    books: Sequence[ReadBook],
+    pairs: Sequence[Pair],
+    splits: Mapping[str, Sequence[str]],
+) -> None:
+    """Writes the queries of each split, and the books that have any.
+
+    Args:
+        place: the folder of the benchmark.
+        books: all books.
+        pairs: those of the benchmark.
+        splits: the books of each split.
+    """
+    used = {name for names in splits.values() for name in names}
+    shutil.rmtree(place / "books", ignore_errors=True)
+    for book in books:
+        if book.name in used:
+            with atomic_text(place / "books" / f"{book.name}.json") as out:
+                record = {"book": book.name, "sentences": book.sentences()}
+                json.dump(record, out, ensure_ascii=False)
+                out.write("\n")
+    for split in SPLITS:
+        path = place / f"queries-{split}.jsonl"
+        path.unlink(missing_ok=True)
+        if split in splits:
+            with atomic_text(path) as out:
+                own = [pair for pair in pairs if pair.book in splits[split]]
+                for query in _queries(own):
+                    out.write(json.dumps(query, ensure_ascii=False) + "\n")
+
+
+def _queries(pairs: Sequence[Pair]) -> Iterable[dict[str, Any]]:
+    """The queries of a split; what is said of several passages is one query."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for pair in pairs:
+        new = {"query_id": pair.comment.id, "book": pair.book, "query": pair.query, "spans": []}
+        query = found.setdefault((pair.book, pair.query), new)
+        if list(pair.span) not in query["spans"]:
+            query["spans"].append(list(pair.span))
+    return found.values()
+
+
+def write_provenance(path: Path, pairs: Sequence[Pair], split_of: Mapping[str, str]) -> None:
+    """Writes where each pair is from and how it was decided on, as JSON lines."""
+    fields = ("plot", "score", "margin", "overlap", "decision")
+    with atomic_text(path) as out:
+        for pair in pairs:
+            line = {
+                "query_id": pair.comment.id, "split": split_of.get(pair.book, ""), "passage": pair.gold,
+                "source": pair.comment.source, "at": pair.comment.at, "exact": pair.comment.is_exact,
+                **{name: pair.record[name] for name in fields}, "verdict": pair.verdict,
+                "comment": pair.comment.text,
+            }  # fmt: skip
+            out.write(json.dumps(line, ensure_ascii=False) + "\n")

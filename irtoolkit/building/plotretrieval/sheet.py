@@ -1,0 +1,133 @@
+"""The sheet on which readers confirm pairs, and may shorten comments to what is about the plot.
+
+The two tasks of the paper's annotators (§4.2, step 3). Columns are separated by tabs in a .tsv file, and
+by commas or semicolons in a .csv file; `id`, `verdict` and `query` are read back.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import atomic_text, read_lines
+from irtoolkit.base.near import did_you_mean
+
+NAME = "check.tsv"
+YES, NO, UNSURE = VERDICTS = ("yes", "no", "unsure")
+COLUMNS = ("id", "verdict", "query", "passage", "book", "sentences", "decision", "score")
+_REQUIRED = COLUMNS[:3]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A pair on the sheet.
+
+    Attributes:
+        id: of the comment.
+        query, passage: texts.
+        book, sentences, decision, score: what else a reader may want to know.
+        verdict: "yes", "no", "unsure", or empty.
+    """
+
+    id: str
+    query: str
+    passage: str
+    book: str
+    sentences: str
+    decision: str
+    score: float
+    verdict: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a reader says of a pair: whether it is right, and the text of the query."""
+
+    said: str
+    query: str
+
+
+def write_sheet(path: Path, rows: Sequence[Row]) -> None:
+    """Writes the sheet; it appears whole.
+
+    Raises:
+        InputError: a sheet with other verdicts is there, which would be lost.
+    """
+    if path.is_file():
+        there = read_sheet(path)
+        ours = {row.id: Verdict(row.verdict, row.query) for row in rows}
+        lost = [key for key, one in there.items() if one.said and ours.get(key) != one]
+        if lost:
+            raise InputError(
+                f"the sheet has {len(lost)} verdicts that would be lost", file=path,
+                remedy=f"give it: --checked {path}, or move it away",
+            )  # fmt: skip
+    with atomic_text(path) as out:
+        sheet = csv.writer(out, delimiter="\t", lineterminator="\n")
+        sheet.writerow(COLUMNS)
+        for row in rows:
+            score = f"{row.score:.4f}"
+            sheet.writerow(
+                (
+                    row.id,
+                    row.verdict,
+                    row.query,
+                    row.passage,
+                    row.book,
+                    row.sentences,
+                    row.decision,
+                    score,
+                )
+            )
+
+
+def read_sheet(path: Path, known: Collection[str] | None = None) -> dict[str, Verdict]:
+    """Reads the verdicts of a sheet, by id.
+
+    Args:
+        path: the sheet.
+        known: the ids of the pairs that there are to be checked; None takes any.
+
+    Raises:
+        InputError: no such file, not a sheet, an id that is not known or twice, or another verdict.
+    """
+    found: dict[str, Verdict] = {}
+    for line, row in _rows(path):
+        key, said, query = (" ".join((row.get(name) or "").split()) for name in _REQUIRED)
+        said = said.lower()
+        problem, remedy = "", None
+        if said and said not in VERDICTS:
+            problem, remedy = f"verdict {said!r}", f"write {', '.join(VERDICTS)}, or nothing"
+        elif key in found:
+            problem, remedy = f"id {key} appears twice", "leave one row of the two"
+        elif known is not None and key not in known:
+            problem = f"id {key!r} is not among the {len(known)} pairs of this build"
+            near = did_you_mean(key, known)
+            remedy = f"{near}ids must not be edited; build with the texts and settings of the sheet"
+        elif said == YES and not query:
+            problem, remedy = f"the query of {key} is empty", "keep what describes the plot"
+        if problem:
+            raise InputError(problem, file=path, line=line, remedy=remedy)
+        found[key] = Verdict(said, query)
+    return found
+
+
+def _rows(path: Path) -> list[tuple[int, Mapping[str, str | None]]]:
+    """The rows with the lines that they end on."""
+    text = "\n".join(line for _, line in read_lines(path)).removeprefix("\ufeff")
+    head = text.partition("\n")[0]
+    delimiter = max("\t,;", key=head.count)
+    read = csv.DictReader(io.StringIO(text), delimiter=delimiter)
+    names = [name.strip() for name in read.fieldnames or ()]
+    lacking = [name for name in _REQUIRED if name not in names]
+    if lacking:
+        raise InputError(
+            f"no column {lacking[0]!r}", file=path, line=1,
+            remedy=f"keep the first line of the sheet: {', '.join(COLUMNS)}",
+        )  # fmt: skip
+    read.fieldnames = names
+    return [(read.line_num, row) for row in read]
