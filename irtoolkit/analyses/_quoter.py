@@ -5,7 +5,7 @@ from __future__ import annotations
 from irtoolkit.analyses.base import records
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.datasets.quoter import QuoteQuery
+from irtoolkit.datasets.quoter_release import QuoteQuery
 
 # In place of the quote in a context that is shown.
 MASK = "[Quote]"

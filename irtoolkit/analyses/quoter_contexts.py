@@ -19,7 +19,7 @@ from irtoolkit.analyses.base import (
     Printed,
 )
 from irtoolkit.analyses.charts import Bars
-from irtoolkit.datasets.quoter import FILES, SPLITS
+from irtoolkit.datasets.quoter_release import FILES, SPLITS
 
 # The most contexts of a quote in each range but the last.
 BOUNDS = (10, 20, 50, 100)

@@ -18,7 +18,7 @@ from irtoolkit.analyses.base import (
     complete,
 )
 from irtoolkit.analyses.charts import Bars
-from irtoolkit.datasets.quoter import band_names
+from irtoolkit.datasets.quoter_release import band_names
 
 MEASURES = ("RR", "nDCG@5")
 

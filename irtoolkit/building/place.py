@@ -71,7 +71,7 @@ def refuse_other(place: Path, key: str, replace: bool) -> None:
 
 def describe(
     place: Path, benchmark: str, splits: Sequence[str], key: str, recipe: Mapping[str, Any],
-    *, hidden: Sequence[str] = (),
+    *, hidden: Sequence[str] = (), more: Mapping[str, Any] | None = None,
 ) -> None:  # fmt: skip
     """Writes benchmark.json, which makes the folder a benchmark; the last file of a build.
 
@@ -82,10 +82,11 @@ def describe(
         key: a hash of texts and settings.
         recipe: the settings.
         hidden: splits whose judgments are not in the release's own files.
+        more: what else the benchmark's module needs to know.
     """
     about = {
         "benchmark": benchmark, "format": FORMAT, "splits": list(splits), "hidden": list(hidden),
-        "recipe": dict(recipe), "key": key,
+        **(more or {}), "recipe": dict(recipe), "key": key,
     }  # fmt: skip
     with atomic_text(place / ABOUT) as out:
         json.dump(about, out, indent=1, ensure_ascii=False)

@@ -19,6 +19,7 @@ EXAMPLES = (
     "irtoolkit build egret --books essays/ -o mine",
     "irtoolkit build plotretrieval --books novels/ --comments comments/ -o mine",
     "irtoolkit build plotretrieval --books novels/ --comments comments/ -o mine --checked mine/check.tsv",
+    "irtoolkit build quoter --quotes quotes.txt --corpus books/ -o mine",
 )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from ir_datasets.formats import GenericDoc
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.datasets.quoter import QuoteQuery as Context
+from irtoolkit.datasets.quoter_release import QuoteQuery as Context
 from irtoolkit.training.ragged import Ragged
 from irtoolkit.training.recipes import Stage
 from irtoolkit.training.sources.base import Links, RowSource, TextSink, required

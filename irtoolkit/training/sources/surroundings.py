@@ -14,7 +14,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.books import Passage
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.datasets.quoter import QuoteQuery as Context
+from irtoolkit.datasets.quoter_release import QuoteQuery as Context
 from irtoolkit.training.duplicates import words_of
 from irtoolkit.training.ragged import Ragged
 from irtoolkit.training.recipes import Stage

@@ -17,7 +17,7 @@ from irtoolkit.datasets.egret import read_egret
 from irtoolkit.datasets.local.registered import docs_tables
 from irtoolkit.datasets.memory import dataset_of_texts
 from irtoolkit.datasets.plotretrieval_release import read_plotretrieval
-from irtoolkit.datasets.quoter import read_quoter
+from irtoolkit.datasets.quoter_release import read_quoter
 from irtoolkit.datasets.relic_release import read_relic
 from tests.conftest import ROOT
 from tests.datasets import register, register_parts

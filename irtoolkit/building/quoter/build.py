@@ -1,0 +1,141 @@
+"""QuoteR's benchmark of one's own texts, from files to a folder that every command can use."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.paths import StrPath
+from irtoolkit.base.progress import tqdm
+from irtoolkit.building.place import describe, refuse_other, refuse_taken, write_sources
+from irtoolkit.building.quoter.corpus import Text, look_at
+from irtoolkit.building.quoter.finder import Patterns
+from irtoolkit.building.quoter.quality import Gathered, quality
+from irtoolkit.building.quoter.quotes import QuoteList, read_quotes
+from irtoolkit.building.quoter.recipe import Recipe, Settings
+from irtoolkit.building.quoter.release import write_release
+from irtoolkit.building.quoter.selection import divided, is_collection, pairs, selected
+from irtoolkit.building.quoter.texts import Finder, Found, formats
+from irtoolkit.building.shelves import digest, text_files
+from irtoolkit.building.splits import SPLITS
+from irtoolkit.datasets.quoter_release import FILES, file_of
+from irtoolkit.engines.engine import current
+
+# The folder of what is found in each text; it stays, and a later build continues from it.
+FOUND = "occurrences"
+# What SOURCES.txt says first.
+_INTRO = (
+    "Texts that this benchmark was built from. Their licences are theirs: the benchmark holds the",
+    "quotes, and some words of the texts before and after each of them.",
+)
+
+
+def build_quoter(
+    quotes: Sequence[StrPath],
+    corpus: Sequence[StrPath],
+    out: StrPath,
+    recipe: Recipe | None = None,
+    *,
+    replace: bool = False,
+) -> Gathered:
+    """Builds a benchmark in QuoteR's form; a build that was interrupted continues.
+
+    Args:
+        quotes: files with a quote on each line, which its author and source may follow after tabs.
+        corpus: .txt and .md files, and folders of them.
+        out: the folder to write.
+        recipe: how.
+        replace: whether a benchmark that was built of other texts, or in another way, is replaced.
+
+    Returns:
+        what was found, and why some of it was left out.
+
+    Raises:
+        InputError: a file cannot be used; the folder holds something else; or no quote is found often
+            enough.
+    """
+    recipe = recipe or Recipe()
+    place = Path(out)
+    lists, files = text_files(quotes, "lists of quotes"), text_files(corpus, "texts")
+    refuse_taken(place, (FOUND,))
+    listed = read_quotes(lists, recipe.words, recipe.lang, recipe.unit)
+    engine = current()
+    looked = engine.map(look_at, files)
+    texts = list(tqdm(looked, total=len(files), desc="reading", unit="text", leave=False))
+    settings = recipe.of(listed.unit, listed.lang or _usual(texts))
+    key = digest(formats(), listed.content, f"{settings.unit} {settings.context} {settings.alone}")
+    patterns = Patterns(listed.quotes, settings.alone)
+    finder = Finder(place / FOUND, patterns, settings.unit, settings.context, key)
+    whole = digest(key, repr(settings), *(f"{text.file.name} {text.sha}" for text in texts))
+    refuse_other(place, whole, replace)
+    made = engine.map(finder, texts)
+    bar = tqdm(made, total=len(texts), desc="corpus", unit="text", leave=False)
+    done = sum(not written for written in bar)
+    gathered = _gathered(finder, texts, listed, settings)
+    gathered.continued = done
+    _write(place, gathered, whole)
+    return gathered
+
+
+def _usual(texts: Sequence[Text]) -> str | None:
+    """The language that most headers name."""
+    counts = Counter(text.header.lang for text in texts if text.header.lang)
+    return counts.most_common(1)[0][0] if counts else None
+
+
+def _gathered(
+    finder: Finder, texts: Sequence[Text], listed: QuoteList, settings: Settings
+) -> Gathered:
+    """The pairs that are kept, divided into splits."""
+    made = Gathered(listed, settings)
+    found = {text.file.name: Found.read(finder.place(text)) for text in texts}
+    for name, each in found.items():
+        made.texts[name] = {**each.about, **each.totals}
+        if is_collection(each):
+            made.collections.append(each.about["path"])
+        else:
+            made.found.update(row["quote"] for row in each.occurrences)
+    every = pairs(found, made.left_out)
+    made.pairs = selected(every, listed.quotes, settings, made.left_out)
+    if not made.pairs:
+        raise _nothing(made)
+    golds = [pair.quote for pair in made.pairs]
+    made.splits = divided(golds, settings.unseen, settings.seed)
+    return made
+
+
+def _nothing(made: Gathered) -> InputError:
+    """Says why there is no benchmark."""
+    most = max(made.found.values(), default=0)
+    where = f"{len(made.texts) - len(made.collections):,} texts"
+    if made.collections:
+        where += f" ({made.collections[0]} is a collection of quotations)"
+    return InputError(
+        f"no quote has {made.settings.least} contexts: {len(made.found):,} of"
+        f" {len(made.listed.quotes):,} quotes are found in {where}, the most frequent {most} times",
+        remedy="add texts, or lower --least",
+    )
+
+
+def _write(place: Path, gathered: Gathered, key: str) -> None:
+    """Writes the release, its report and its sources, and last what makes it a benchmark."""
+    lang = gathered.settings.lang
+    for name in FILES.values():  # of an earlier build in another language
+        (place / name).unlink(missing_ok=True)
+    bounds = write_release(
+        place / file_of(lang), place / "contexts.jsonl", gathered.listed.quotes, gathered.pairs,
+        gathered.splits, lang,
+    )  # fmt: skip
+    quality(gathered).write(place)
+    write_sources(place, _INTRO, {"Texts": [_source(n, t) for n, t in gathered.texts.items()]})
+    splits = [split for split in SPLITS if gathered.splits[split]]
+    more = {"lang": lang, "bounds": list(bounds)}
+    describe(place, "quoter", splits, key, asdict(gathered.settings), more=more)
+
+
+def _source(name: str, text: dict[str, str]) -> str:
+    author = f", {text['author']}" if text["author"] else ""
+    return f"{name}: {text['title'] or name}{author}; {text['path']}"

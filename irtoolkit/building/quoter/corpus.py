@@ -1,0 +1,127 @@
+"""The texts of a corpus, read in pieces, so that memory does not grow with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.building.quoter.letters import Letters
+from irtoolkit.building.relic.reading import Source
+from irtoolkit.building.shelves import TextFile
+from irtoolkit.datasets.plain_text import Header, footer_of, header_of
+
+# Raised when the same bytes give other pieces.
+FORMAT = 1
+# Characters that are read at once.
+PIECE = 1 << 20
+# Characters in which a publisher's header ends.
+HEADER = 60_000
+# What an edition puts into the text: marks of pages, footnotes and pictures, and lines of a number alone.
+_MARK = re.compile(
+    r"[\[{](?:(?:(?:pg|page|p\.)\s*\w{1,6}|\d{1,3}(?:-\d{1,3})?|Illustration[^\[\]]{0,500})\]"
+    r"|(?<=\{)\d{1,4}\}|(?<=[\w.,;:!?\"'\u201d\u2019]\[)[A-Z*]\](?!\w))",
+    re.I,
+)
+_NUMBER = re.compile(r"\n[ \t]*[\[(-]?[ \t]*\d{1,4}[ \t]*[\])-]?[ \t]*(?=\n)")
+# It is put in the place of each of their characters; no text holds it.
+FILL = "\0"
+
+
+@dataclass(frozen=True)
+class Text:
+    """A file of the corpus and what is known of it before it is searched.
+
+    Attributes:
+        file: the file.
+        sha: a hash of its bytes.
+        codec, errors: how it is decoded.
+        encoding: what the encoding is called.
+        header: what its beginning says of it.
+    """
+
+    file: TextFile
+    sha: str
+    codec: str
+    errors: str
+    encoding: str
+    header: Header
+
+
+def look_at(file: TextFile) -> Text:
+    """Reads a file, block by block, to see whether it is text and in which encoding.
+
+    Raises:
+        InputError: it cannot be read, is empty, no text, or damaged.
+    """
+    sha = file.digest()
+    try:
+        source = Source.of(file.opened)
+    except InputError as error:
+        raise InputError(
+            error.found, file=file.path, line=error.line, remedy=error.remedy
+        ) from None
+    return Text(file, sha, source.codec, source.errors, source.encoding, source.header)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a text.
+
+    Attributes:
+        text: the part, with what comes before and after it as far as contexts may need it.
+        letters: of `text`.
+        offset: where `text` begins in the whole.
+        done, safe: what ends in `text` after `done`, and not after `safe`, belongs to this piece.
+    """
+
+    text: str
+    letters: Letters
+    offset: int
+    done: int
+    safe: int
+
+
+def pieces(text: Text, longest: int, around: int, size: int = PIECE) -> Iterator[Piece]:
+    """Yields the pieces of a text in order.
+
+    Args:
+        text: the text.
+        longest: letters of the longest thing that is looked for.
+        around: characters of its surroundings that are needed.
+        size: characters that are read at once.
+    """
+    held, offset, done = "", 0, 0
+    with open(text.file.path, encoding=text.codec, errors=text.errors) as source:
+        while True:
+            wanted = size if held else max(size, HEADER)
+            held += (new := source.read(wanted))
+            begin = header_of(held).begin if not done else 0
+            held = FILL * begin + held[begin:]
+            stop = footer_of(held, begin + 1)
+            final = len(new) < wanted or stop is not None
+            held = _NUMBER.sub(_filled, _MARK.sub(_filled, held[:stop]))
+            letters = Letters.of(held)
+            safe = len(held) if final else max(done - offset, len(held) - around)
+            yield Piece(held, letters, offset, done - offset, safe)
+            if final:
+                return
+            keep = _needed(letters, safe, longest, around)
+            keep = max(keep, len(held) - max(8 * size, 4 * around))
+            done = offset + safe
+            offset, held = offset + keep, held[keep:]
+
+
+def _filled(match: re.Match[str]) -> str:
+    # The line end stays, so that a paragraph does.
+    return "\n" * match[0].startswith("\n") + FILL * (len(match[0].lstrip("\n")))
+
+
+def _needed(letters: Letters, safe: int, longest: int, around: int) -> int:
+    """From where on a text is needed for what ends after a place."""
+    first = int(np.searchsorted(letters.at, safe)) - longest
+    begin = int(letters.at[max(0, first)]) if len(letters) else safe
+    return max(0, min(begin, safe) - around)

@@ -1,0 +1,161 @@
+"""The list of quotes: read from text files, without duplicates and what is too short or too common."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.sentences import common_words, language_of, split_sentences
+from irtoolkit.building.quoter.letters import Unit, letters, tokens, unit_of
+from irtoolkit.building.shelves import TextFile, digest
+from irtoolkit.datasets.encodings import refuse_damaged
+from irtoolkit.datasets.plain_text import decoded
+
+# Columns of a line: the quote, its author, its source.
+_COLUMNS = 3
+
+
+@dataclass(frozen=True)
+class Quote:
+    """A quote of the list.
+
+    Attributes:
+        text: on one line.
+        parts: the letters of its sentences.
+        sizes: the words or characters of each sentence.
+        author, source: as the list has them; may be empty.
+    """
+
+    text: str
+    parts: tuple[str, ...]
+    sizes: tuple[int, ...]
+    author: str = ""
+    source: str = ""
+
+    @cached_property
+    def letters(self) -> str:
+        """The letters of all sentences."""
+        return "".join(self.parts)
+
+
+@dataclass
+class QuoteList:
+    """The quotes that are looked for.
+
+    Attributes:
+        lang: their language as a code.
+        unit: what quotes and contexts are counted in.
+        quotes: distinct by their letters, in the order of the list.
+        left_out: lines of the list that are not looked for, by the reason.
+        encodings: how each file was read that is not UTF-8.
+    """
+
+    lang: str | None
+    unit: Unit
+    quotes: list[Quote] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    encodings: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def content(self) -> str:
+        """A hash of the quotes."""
+        return digest(*(text for quote in self.quotes for text in (quote.text, *quote.parts)))
+
+
+def read_quotes(
+    files: Sequence[TextFile], least: int | None, lang: str | None, unit: Unit | None
+) -> QuoteList:
+    """Reads lists of quotes.
+
+    Args:
+        files: a line is a quote, and may have its author and its source after tabs.
+        least: words or characters of a quote at least; None takes 4 or 5.
+        lang: the language as a code; None guesses it.
+        unit: None takes that of the script.
+
+    Raises:
+        InputError: a file is no text, damaged, or has other columns; or no quote is left.
+    """
+    encodings: dict[str, str] = {}
+    rows = [row for file in files for row in _rows(file, encodings)]
+    everything = "\n".join(row[0] for row in rows)
+    unit = unit or unit_of(everything)
+    found = QuoteList(lang or language_of(everything), unit, encodings=encodings)
+    least = least or {"words": 4, "characters": 5}[unit]
+    known: set[str] = set()
+    for text, author, source in rows:
+        quote = _quote(text, author, source, found.lang, unit)
+        reason = _left_out(quote, least, found, known)
+        if reason:
+            found.left_out[reason] += 1
+        else:
+            found.quotes.append(quote)
+        known.add(quote.letters)
+    if not found.quotes:
+        raise InputError(
+            f"none of {len(rows)} quotes has {least} {unit} and is no common phrase",
+            file=files[0].path,
+            remedy="a line is a quote; see --words",
+        )
+    return found
+
+
+def _rows(file: TextFile, encodings: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+    data = file.read()
+    try:
+        refuse_damaged(lambda: iter([data]))
+        text, encoding = decoded(data)
+    except InputError as error:
+        raise InputError(
+            error.found, file=file.path, line=error.line, remedy=error.remedy
+        ) from None
+    if encoding != "utf-8":
+        encodings[str(file.path)] = encoding
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        columns = [" ".join(column.split()) for column in line.split("\t")]
+        while len(columns) > 1 and not columns[-1]:
+            columns.pop()
+        problem = ""
+        if len(columns) > _COLUMNS:
+            problem = f"{len(columns)} columns: a line is a quote, its author and its source"
+        elif not letters(columns[0]):
+            problem = "no quote: a line begins with it"
+        if problem:
+            remedy = "separate at most three columns by tabs"
+            raise InputError(problem, file=file.path, line=number, remedy=remedy)
+        quote, author, source = (*columns, "", "")[:_COLUMNS]
+        yield quote, author, source
+
+
+def _quote(text: str, author: str, source: str, lang: str | None, unit: Unit) -> Quote:
+    sentences = split_sentences(text, lang)
+    parts = [(letters(sentence), len(tokens(sentence, unit))) for sentence in sentences]
+    parts = [part for part in parts if part[0]]
+    return Quote(text, tuple(p[0] for p in parts), tuple(p[1] for p in parts), author, source)
+
+
+def _left_out(quote: Quote, least: int, found: QuoteList, known: set[str]) -> str:
+    """Why a quote is not looked for; empty where it is."""
+    if quote.letters in known:
+        return "there already"
+    if sum(quote.sizes) < least:
+        return f"shorter than {least} {found.unit}"
+    words = [word for word, *_ in tokens(quote.text, "words")]
+    if found.unit == "words" and phrase_words(found.lang).issuperset(words):
+        return "a common phrase: of the commonest words alone"
+    return ""
+
+
+@lru_cache(maxsize=8)
+def phrase_words(lang: str | None) -> frozenset[str]:
+    """The words of a language that make no quote by themselves."""
+    if lang == "en":
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        return common_words("en").union(ENGLISH_STOP_WORDS)
+    return common_words(lang)

@@ -1,0 +1,86 @@
+"""The settings of a build in QuoteR's form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.building.quoter.letters import Unit
+
+# The settings that differ: English of the paper (§4.1), and Chinese (§4.2). Those of quotes are ours.
+DEFAULTS: dict[Unit, dict[str, int]] = {
+    "words": {"context": 40, "least": 5, "most": 200, "words": 4, "alone": 7},
+    "characters": {"context": 50, "least": 3, "most": 150, "words": 5, "alone": 8},
+}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a benchmark is built; None takes the default of the unit.
+
+    Attributes:
+        lang: the language as a code; None guesses it.
+        unit: what quotes and contexts are counted in; None takes that of the script.
+        context: words or characters of each side.
+        least, most: contexts of a quote.
+        words: words or characters of a quote, at least.
+        alone: words or characters of a sentence that counts without the rest of its quote, at least.
+        short: words or characters of both sides together, at least.
+        unseen: quotes that train lacks, at most; no more than a tenth of all.
+        seed: of what is drawn at random.
+    """
+
+    lang: str | None = None
+    unit: Unit | None = None
+    context: int | None = None
+    least: int | None = None
+    most: int | None = None
+    words: int | None = None
+    alone: int | None = None
+    short: int = 10
+    unseen: int = 100
+    seed: int = 0
+
+    def of(self, unit: Unit, lang: str | None) -> Settings:
+        """The settings for texts in a unit and language.
+
+        Raises:
+            InputError: settings that contradict each other, or leave no context.
+        """
+        given = {name: getattr(self, name) or value for name, value in DEFAULTS[unit].items()}
+        made = Settings(
+            lang=lang or "und",
+            unit=unit,
+            short=self.short,
+            unseen=self.unseen,
+            seed=self.seed,
+            **given,
+        )
+        if made.least < 2:
+            raise InputError(
+                "--least 1: a quote with one context cannot be in val and in test",
+                remedy="give 2 or more",
+            )
+        if made.most < made.least:
+            raise InputError(f"--most {made.most} is below --least {made.least}")
+        if made.short > 2 * made.context:
+            raise InputError(
+                f"--short {made.short} is more than both sides have with --context {made.context}"
+            )
+        return made
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A recipe without anything left open; attributes as in `Recipe`."""
+
+    lang: str
+    unit: Unit
+    context: int
+    least: int
+    most: int
+    words: int
+    alone: int
+    short: int
+    unseen: int
+    seed: int

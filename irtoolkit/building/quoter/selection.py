@@ -1,0 +1,182 @@
+"""Which occurrences make contexts of the benchmark, and why the others do not (§4.1)."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.building.quoter.contexts import Hyphens, runs
+from irtoolkit.building.quoter.letters import letters, tokens
+from irtoolkit.building.quoter.quotes import Quote
+from irtoolkit.building.quoter.recipe import Settings
+from irtoolkit.building.quoter.texts import Found
+from irtoolkit.building.splits import TEST, TRAIN, VAL
+
+# A text of which so much is quotes is a collection of quotations, and so is one with such a title.
+_COLLECTION = 0.2
+_TITLE = re.compile(r"\b(?:quotations|quotes|proverbs|aphorisms|maxims)\b", re.I)
+# Contexts of one quote that share so much of the smaller one's runs of words are near duplicates.
+_NEAR = 0.5
+# Quotes that train lacks are at most this share of all.
+_UNSEEN = 0.1
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A context and its quote.
+
+    Attributes:
+        quote: the number of the quote.
+        text: the name of the text it is in.
+        left, right: the context.
+        record: the occurrence as the file of the text has it.
+    """
+
+    quote: int
+    text: str
+    left: str
+    right: str
+    record: Mapping[str, Any]
+
+    @property
+    def context(self) -> str:
+        """Both sides, joined by a space."""
+        return f"{self.left} {self.right}".strip()
+
+
+def is_collection(found: Found) -> bool:
+    """Whether a text is a collection of quotations, by its title or by how much of it is quotes."""
+    share = found.totals["quoted"] / max(1, found.totals["letters"])
+    names = f"{found.about['title']} {Path(found.about['path']).stem}".replace("_", " ")
+    return share > _COLLECTION or _TITLE.search(names) is not None
+
+
+def pairs(texts: Mapping[str, Found], left_out: Counter[str]) -> Iterator[Pair]:
+    """Yields the pairs of all texts in order, those of collections and of texts seen before left out.
+
+    Args:
+        texts: what was found, by the name of the text.
+        left_out: counts what is left out, by the reason.
+    """
+    seen: set[str] = set()
+    kept: list[tuple[str, Found]] = []
+    for name, found in texts.items():
+        reason = "in a text that is there already" if found.about["sha256"] in seen else ""
+        seen.add(found.about["sha256"])
+        if not reason and is_collection(found):
+            reason = "in a collection of quotations"
+        if reason:
+            left_out[reason] += len(found.occurrences)
+        else:
+            left_out.update(found.totals["left out"])
+            kept.append((name, found))
+    every = (row for _, found in kept for row in found.occurrences)
+    hyphens = Hyphens(row[side] for row in every for side in ("left", "right"))
+    for name, found in kept:
+        for row in found.occurrences:
+            left, right = hyphens.mended(row["left"]), hyphens.mended(row["right"])
+            record = {**row, "printed": hyphens.mended(row["printed"])}
+            yield Pair(row["quote"], name, left, right, record)
+
+
+def selected(
+    found: Iterator[Pair], quotes: Sequence[Quote], settings: Settings, left_out: Counter[str]
+) -> list[Pair]:
+    """The pairs of the benchmark, in the order of the texts.
+
+    Short contexts, pairs that are there already and near duplicates are left out, then quotes with too
+    few contexts; of those with too many, some are drawn at random.
+    """
+    by_quote: dict[int, list[tuple[int, Pair]]] = defaultdict(list)
+    for number, pair in enumerate(found):
+        by_quote[pair.quote].append((number, pair))
+    kept: list[tuple[int, Pair]] = []
+    for quote, members in by_quote.items():
+        distinct = list(_distinct(members, settings, left_out))
+        if len(distinct) < settings.least:
+            left_out[f"of a quote with fewer than {settings.least} contexts"] += len(distinct)
+            continue
+        if len(distinct) > settings.most:
+            left_out[f"more than {settings.most} contexts of a quote"] += (
+                len(distinct) - settings.most
+            )
+            # The quote itself seeds the choice, so that other quotes of the list do not change it.
+            draw = random.Random(f"{settings.seed} {quotes[quote].letters}")
+            distinct = draw.sample(distinct, settings.most)
+        kept += distinct
+    return [pair for _, pair in sorted(kept, key=lambda item: item[0])]
+
+
+def _distinct(
+    members: Sequence[tuple[int, Pair]], settings: Settings, left_out: Counter[str]
+) -> Iterator[tuple[int, Pair]]:
+    """Yields the contexts of one quote that are long enough and differ."""
+    known: set[str] = set()
+    sizes: list[int] = []
+    holders: dict[str, list[int]] = {}
+    for number, pair in members:
+        content = letters(f"{pair.left} | {pair.right}")
+        if len(tokens(pair.context, settings.unit)) < settings.short:
+            left_out[f"a context of fewer than {settings.short} {settings.unit}"] += 1
+        elif content in known:
+            left_out["a pair that is there already"] += 1
+        else:
+            known.add(content)
+            own = runs(pair.context, settings.unit)
+            shared = Counter(other for run in own for other in holders.get(run, ()))
+            if any(n > _NEAR * min(len(own), sizes[other]) for other, n in shared.items()):
+                left_out["a near duplicate of another context of the quote"] += 1
+                continue
+            for run in own:
+                holders.setdefault(run, []).append(len(sizes))
+            sizes.append(len(own))
+            yield number, pair
+
+
+def divided(golds: Sequence[int], unseen: int, seed: int) -> dict[str, list[int]]:
+    """The pairs of each split, by their numbers.
+
+    Val and test have about a tenth of the pairs each, and every quote; train lacks some quotes (§4.1),
+    and those with fewer than three contexts.
+
+    Args:
+        golds: (P,) the quote of each pair.
+        unseen: quotes that train lacks, at most; no more than a tenth of all, unless contexts are few.
+        seed: of what is drawn at random.
+    """
+    draw = random.Random(seed)
+    groups: dict[int, list[int]] = defaultdict(list)
+    for number, gold in enumerate(golds):
+        groups[gold].append(number)
+    few = [gold for gold, members in groups.items() if len(members) < 3]
+    rest = [gold for gold in groups if len(groups[gold]) >= 3]
+    wanted = min(unseen, int(_UNSEEN * len(groups))) - len(few)
+    hidden = {*few, *draw.sample(rest, min(max(0, wanted), len(rest)))}
+    parts: dict[str, list[int]] = {TRAIN: [], VAL: [], TEST: []}
+    pool: list[int] = []
+    for gold, members in groups.items():
+        draw.shuffle(members)
+        if gold in hidden:
+            half = (len(members) + draw.randrange(2)) // 2
+            parts[VAL] += members[:half]
+            parts[TEST] += members[half:]
+        else:
+            for split, number in zip((VAL, TEST, TRAIN), members, strict=False):
+                parts[split].append(number)
+            pool += members[3:]
+    draw.shuffle(pool)
+    count = len(golds)
+    for split, target in (
+        (VAL, count * 9 // 10 - count * 8 // 10),
+        (TEST, count - count * 9 // 10),
+    ):
+        more = max(0, target - len(parts[split]))
+        parts[split] += pool[:more]
+        pool = pool[more:]
+    parts[TRAIN] += pool
+    return {split: sorted(numbers) for split, numbers in parts.items()}

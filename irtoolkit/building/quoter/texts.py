@@ -1,0 +1,137 @@
+"""One text of the corpus: its occurrences found, with their contexts, and written to a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import atomic_text
+from irtoolkit.building.quoter import contexts, corpus, finder, letters
+from irtoolkit.building.quoter.contexts import side, without
+from irtoolkit.building.quoter.corpus import Piece, Text, pieces
+from irtoolkit.building.quoter.finder import Occurrence, Patterns, Search
+from irtoolkit.building.quoter.letters import Unit, tokens
+from irtoolkit.building.shelves import digest
+
+# Characters of the surroundings of an occurrence, for each word or character of its context; and at least.
+_EACH, _AROUND = 100, 4000
+
+
+@dataclass(frozen=True)
+class Finder:
+    """Finds the quotes of a text and writes them to a file; workers call it.
+
+    Attributes:
+        folder: where the files of all texts go.
+        patterns: what is looked for.
+        unit: what contexts are counted in.
+        context: words or characters of each side.
+        key: a hash of the quotes and all settings.
+    """
+
+    folder: Path
+    patterns: Patterns
+    unit: Unit
+    context: int
+    key: str
+
+    def place(self, text: Text) -> Path:
+        """The file of a text."""
+        return self.folder / f"{text.file.name}.jsonl"
+
+    def __call__(self, text: Text) -> bool:
+        """Writes the file of a text, unless it is there; whether it was written.
+
+        The first line says what the text is, the last one how much there is of it; each line between
+        them is an occurrence.
+
+        Raises:
+            InputError: the text cannot be read, or holds no letters.
+        """
+        key = digest(self.key, text.sha)
+        if _key_in(self.place(text)) == key:
+            return False
+        about = {
+            "key": key, "path": str(text.file.path), "sha256": text.sha, "encoding": text.encoding,
+            "title": text.header.title, "author": text.header.author, "lang": text.header.lang,
+        }  # fmt: skip
+        search, total, quoted = Search(self.patterns), 0, 0
+        with atomic_text(self.place(text)) as out:
+            _put(out, about)
+            for piece in self._pieces(text):
+                begin, end = piece.letters.at.searchsorted([piece.done, piece.safe])
+                total += int(end - begin)
+                for found in search.occurrences(piece):
+                    quoted += sum(map(len, self._parts(found)))
+                    _put(out, self._record(piece, found))
+            if not total:
+                raise InputError("there is no text in it", file=text.file.path)
+            _put(out, {"letters": total, "quoted": quoted, "left out": dict(search.left_out)})
+        return True
+
+    def _pieces(self, text: Text) -> Iterator[Piece]:
+        longest = self.patterns.longest
+        around = max(_AROUND, _EACH * self.context, 4 * longest)
+        return pieces(text, longest, around)
+
+    def _parts(self, found: Occurrence) -> tuple[str, ...]:
+        return self.patterns.quotes[found.quote].parts[found.first : found.last]
+
+    def _record(self, piece: Piece, found: Occurrence) -> dict[str, Any]:
+        quote = self.patterns.quotes[found.quote]
+        quoted = [token[0] for token in tokens(quote.text, self.unit)]
+        around = max(_AROUND, _EACH * self.context)
+        before = piece.text[max(0, found.begin - around) : found.begin]
+        after = piece.text[found.end : found.end + around]
+        left, leaks = without(side(before, self.context, self.unit, left=True), quoted, self.unit)
+        right, more = without(side(after, self.context, self.unit, left=False), quoted, self.unit)
+        printed = side(piece.text[found.begin : found.end], 1 << 30, self.unit, left=False)
+        return {
+            "quote": found.quote, "first": found.first, "last": found.last,
+            "begin": piece.offset + found.begin, "end": piece.offset + found.end,
+            "left": left, "printed": printed, "right": right, "leaks": leaks + more,
+        }  # fmt: skip
+
+
+def _put(out: Any, record: dict[str, Any]) -> None:
+    out.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def _key_in(path: Path) -> str | None:
+    """The key of a file that a text has already."""
+    try:
+        with open(path, encoding="utf-8") as source:
+            return str(json.loads(source.readline())["key"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found in a text: its file, read again.
+
+    Attributes:
+        about: the text.
+        occurrences: in order.
+        totals: the letters of the text and of its quotes, and what was left out.
+    """
+
+    about: dict[str, Any]
+    occurrences: list[dict[str, Any]]
+    totals: dict[str, Any]
+
+    @classmethod
+    def read(cls, path: Path) -> Found:
+        """Reads the file of a text."""
+        with open(path, encoding="utf-8") as source:
+            first, *between, last = map(json.loads, source)
+        return cls(first, between, last)
+
+
+def formats() -> str:
+    """The format numbers of what makes contexts."""
+    return f"{letters.FORMAT}.{corpus.FORMAT}.{finder.FORMAT}.{contexts.FORMAT}"

@@ -1,0 +1,92 @@
+"""Build a benchmark in QuoteR's form: quotes of a list, masked out of the texts that have them.
+
+A list is text, a quote on each line; its author and source may follow after tabs. The corpus is .txt and
+.md files, or folders of them. Case, accents, white space, line ends and punctuation do not count when a
+quote is looked for. Sentences of a quote that follow each other are one occurrence. Contexts are so many
+words before and after it, or characters in Chinese, Japanese and other scripts without spaces. Val and
+test have every quote, and train lacks some. The folder also gets quality.txt and quality.html, a report;
+contexts.jsonl, which says where each context is from; and SOURCES.txt.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from irtoolkit.commands import local_folder, note
+from irtoolkit.commands._engines import add_engine
+from irtoolkit.commands._parsing import AtLeastOne
+
+HELP = "QuoteR: famous quotes masked out of the texts that have them"
+EXAMPLES = (
+    "irtoolkit build quoter --quotes quotes.txt --corpus books/ -o mine",
+    "irtoolkit build quoter --quotes quotes.txt --corpus books/ -o mine --least 3 --workers 2",
+    "irtoolkit build quoter --quotes poems.txt --corpus books/ -o mine --lang lzh",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--quotes", nargs="+", required=True, metavar="LIST", help="files or folders"
+    )
+    parser.add_argument(
+        "--corpus", nargs="+", required=True, metavar="PATH", help="files or folders"
+    )
+    parser.add_argument(
+        "-o", "--output", type=local_folder, required=True, metavar="FOLDER",
+        help="folder of the benchmark; its ids begin with it",
+    )  # fmt: skip
+    parser.add_argument(
+        "--lang", metavar="CODE",
+        help="language, such as en, zh, lzh (classical Chinese); default: that of the quotes",
+    )  # fmt: skip
+    parser.add_argument(
+        "--unit", choices=("words", "characters"),
+        help="what contexts and quotes are counted in; default: that of the script",
+    )  # fmt: skip
+    numbers = (
+        ("--context", "words or characters on each side; default: 40 words, 50 characters"),
+        ("--least", "least contexts of a quote; default: 5, in characters 3"),
+        ("--most", "most contexts of a quote; of more, some are drawn; default: 200, or 150"),
+        ("--words", "least words or characters of a quote; default: 4 words, 5 characters"),
+        ("--alone", "least words or characters of a sentence of a quote that counts without the"
+                    " others; default: 7 words, 8 characters"),
+    )  # fmt: skip
+    for name, said in numbers:
+        parser.add_argument(name, type=int, action=AtLeastOne, metavar="N", help=said)
+    parser.add_argument(
+        "--short", type=int, default=10, action=AtLeastOne, metavar="N",
+        help="least words or characters of both sides together; default: 10",
+    )  # fmt: skip
+    parser.add_argument(
+        "--unseen", type=int, default=100, metavar="N",
+        help="quotes that train lacks, at most a tenth of all; default: 100",
+    )  # fmt: skip
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="of random choices; default: 0"
+    )
+    parser.add_argument(
+        "--replace", action="store_true", help="replace a benchmark of other texts or settings"
+    )
+    add_engine(parser)
+
+
+def execute(args: argparse.Namespace) -> None:
+    from irtoolkit.base.errors import InputError
+    from irtoolkit.building.quoter.build import build_quoter
+    from irtoolkit.building.quoter.quality import quality
+    from irtoolkit.building.quoter.recipe import Recipe
+
+    if args.unseen < 0:
+        raise InputError(f"--unseen {args.unseen} is below 0")
+    recipe = Recipe(
+        args.lang, args.unit, args.context, args.least, args.most, args.words, args.alone,
+        args.short, args.unseen, args.seed,
+    )  # fmt: skip
+    made = build_quoter(args.quotes, args.corpus, args.output, recipe, replace=args.replace)
+    for line in made.notes():
+        note(line)
+    if made.continued:
+        note(f"{made.continued} of {len(made.texts)} texts were done before")
+    print("\n".join(quality(made).as_text(sample=False)))
+    ids = ", ".join(f"{args.output}/{split}" for split, own in made.splits.items() if own)
+    note(f"{len(made.pairs):,} contexts of {len({p.quote for p in made.pairs}):,} quotes: {ids}")
