@@ -16,13 +16,18 @@ Singles = NDArray[np.float32]
 Ids = NDArray[np.object_]
 
 
-# What separates the fields of TREC text. An id may hold any other character, a no-break space too.
+# What separates the fields of TREC text.
 SPACE = re.compile(r"[ \t\f\v\r\n]+")
+# What nobody sees, and other tools cut or split a field at: control characters, and the byte order
+# mark that is within a file where two were joined. An id may hold any other character, a no-break
+# space too.
+UNFIT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ufeff]")
+_NO_WORD = re.compile(r"[\x00-\x20\x7f\ufeff]")
 
 
 def is_word(text: str) -> bool:
     """Whether a text can stand as one field of TREC text."""
-    return bool(text) and SPACE.search(text) is None
+    return bool(text) and _NO_WORD.search(text) is None
 
 
 def id_array(ids: Sequence[str] | Ids) -> Ids:

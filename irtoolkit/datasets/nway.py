@@ -82,12 +82,18 @@ def write_nway(dataset_id: str, picked: list[NWayCandidates], made: Mapping[str,
         The file.
     """
     path = nway_path(dataset_id)
-    made = {"dataset": dataset_id, "data": _judged(parse_nway_id(dataset_id)[0]), **made}
+    lines = "".join(json.dumps(query._asdict(), ensure_ascii=False) + "\n" for query in picked)
+    made = {
+        "dataset": dataset_id, "data": _judged(parse_nway_id(dataset_id)[0]),
+        "lines": _hashed(lines.encode()), **made,
+    }  # fmt: skip
     with atomic_text(path) as out:
-        out.write(json.dumps(made) + "\n")
-        for query in picked:
-            out.write(json.dumps(query._asdict(), ensure_ascii=False) + "\n")
+        out.write(json.dumps(made) + "\n" + lines)
     return path
+
+
+def _hashed(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def read_nway(dataset_id: str) -> list[NWayCandidates]:
@@ -124,6 +130,9 @@ def read_nway(dataset_id: str) -> list[NWayCandidates]:
                 remedy=f"run again: {command}",
             )
         picked.append(NWayCandidates(**row))
+    # Files of older versions do not name their lines.
+    if head.get("lines", same := _hashed(path.read_bytes().partition(b"\n")[2])) != same:
+        raise InputError("lines were lost or changed", file=path, remedy=f"run again: {command}")
     return picked
 
 
@@ -147,7 +156,7 @@ def _judged(base_id: str) -> str:
     """A hash of a dataset's relevant documents, which says what the candidates were picked for."""
     rows = _base(base_id).qrels_iter()
     relevant = sorted((row.query_id, row.doc_id) for row in rows if row.relevance > 0)
-    return hashlib.sha256(str(relevant).encode()).hexdigest()
+    return _hashed(str(relevant).encode())
 
 
 def _base(base_id: str) -> Any:

@@ -5,6 +5,7 @@ with {"book", "sentences"}, and `queries-<split>.jsonl` with {"query_id", "book"
 [[first sentence, one past the last], ...]}.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -29,6 +30,8 @@ from irtoolkit.datasets.strictjson import TRUNCATED, read_json_file, read_jsonl
 
 # Sentences in a chunk (§3.2).
 CHUNK = 3
+# The name of a book's file in the folder, which no other folder is part of.
+_BOOK = re.compile(r"[^\s:/\\\x00-\x1f\x7f]+")
 
 
 class PlotQuery(NamedTuple):
@@ -208,8 +211,8 @@ def _problem(record: Any) -> str | None:
         return "not a query: it needs query_id, book and query, all text"
     if record["query_id"].split() != [record["query_id"]]:
         return f"query id {record['query_id']!r} is not one word"
-    if record["book"].split() != [record["book"]] or ":" in record["book"]:
-        return f"book name {record['book']!r} has white space or a colon"
+    if not _BOOK.fullmatch(record["book"]):
+        return f"book name {record['book']!r} has white space or a colon, or a slash"
     if not record["query"].strip():
         return f"query {record['query_id']} has no text"
     spans = record.get("spans")

@@ -20,9 +20,11 @@ from irtoolkit.base.files import (
     text_into,
 )
 from irtoolkit.base.ids import Floats, Ids, Ints, id_array, is_word
+from irtoolkit.runs.trec import ORDER_REMEDY, contradictions
 
 # The forms of a run in text.
 RunForm = Literal["trec", "msmarco"]
+_COLUMNS = ("query_id", "doc_id", "rank", "score")
 # Lines that are made at once.
 _LINES = 1 << 20
 
@@ -138,11 +140,12 @@ def read_parquet(path: StrPath, tag: str) -> tuple[Ids, Ints, Ids, Ints, Floats,
     """The query ids, query indices, document ids, document indices, scores and tag of a file.
 
     Args:
-        path: a file with the columns query_id, doc_id and score.
+        path: a file with the columns query_id, doc_id and score, and perhaps rank.
         tag: what the run is called where the file does not say.
 
     Raises:
-        InputError: the file cannot be read, lacks a column or a value, or has no rows.
+        InputError: the file cannot be read, lacks a column or a value, has no rows, or ranks that
+            contradict the scores.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -154,20 +157,29 @@ def read_parquet(path: StrPath, tag: str) -> tuple[Ids, Ints, Ids, Ints, Floats,
         return InputError(f"not a Parquet run: {found}", file=path, remedy=remedy)
 
     try:
-        table = pq.read_table(local(path), columns=["query_id", "doc_id", "score"])
+        file = local(path)
+        named = [name for name in pq.read_schema(file).names if name in _COLUMNS]
+        table = pq.read_table(file, columns=named)
         text = pa.dictionary(pa.int32(), pa.string())
         coded = [table[name].cast(text).unify_dictionaries() for name in ("query_id", "doc_id")]
         scores = table["score"].cast(pa.float64())
+        ranks = table["rank"].cast(pa.int64()) if "rank" in table.column_names else None
     except (pa.ArrowException, OSError, KeyError) as error:
         raise refuse(str(error).splitlines()[0]) from None
     if not len(table):
         raise InputError("no rows", file=path, remedy="a run needs at least one row")
-    if any(column.null_count for column in (*coded, scores)):
+    if any(column.null_count for column in (*coded, scores, *([ranks] if ranks else []))):
         raise refuse("a value is missing")
     query_ids, queries = _decoded(coded[0].combine_chunks())
     doc_ids, docs = _decoded(coded[1].combine_chunks())
     tag = (table.schema.metadata or {}).get(b"tag", tag.encode()).decode()
     values = arrow.to_numpy(scores.combine_chunks())
+    if ranks is not None:
+        with np.errstate(over="ignore"):
+            single = values.astype(np.float32)
+        places = arrow.to_numpy(ranks.combine_chunks())
+        for row, found in contradictions(query_ids, queries, places, single):
+            raise InputError(f"row {row + 1}: {found}", file=path, remedy=ORDER_REMEDY)
     return query_ids, queries, doc_ids, docs, values, tag
 
 

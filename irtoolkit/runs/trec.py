@@ -6,13 +6,14 @@ line-by-line parser, which accepts every valid file and names what is wrong in t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, read_lines
-from irtoolkit.base.ids import SPACE, encode
+from irtoolkit.base.ids import SPACE, UNFIT, Ids, Ints, Singles, encode
 from irtoolkit.runs.columns import (
     QREL_FIELDS,
     RUN_FIELDS,
@@ -30,6 +31,11 @@ ProblemHandler = Callable[[InputError], None]
 HEADER_START, HEADER_END = "# ir_metadata.start", "# ir_metadata.end"
 # trec_eval allocates an array as long as the largest grade, and hangs on 10^9.
 MAX_GRADE = 1000
+# What to do where ranks and scores contradict each other.
+ORDER_REMEDY = (
+    "trec_eval orders by score, highest first, and ignores ranks: negate distances, or renumber"
+)
+_ITERATION = re.compile(r"Q?[0-9]+", re.IGNORECASE)
 
 
 def raise_error(error: InputError) -> None:
@@ -100,18 +106,25 @@ def _fields(
     lines = read_lines(path)
     for number, line in _after_header(lines, path, report) if names is RUN_FIELDS else lines:
         fields = [field for field in SPACE.split(line) if field]
-        if len(fields) == len(names):
+        unfit = UNFIT.search(line)
+        if unfit is not None:
+            found = f"the line holds the character U+{ord(unfit[0]):04X}"
+            remedy = "it is invisible, and ends the field for other tools: remove it"
+        elif not fields:
+            continue
+        elif len(fields) != len(names) or (names is QREL_FIELDS and _is_comment(fields)):
+            right = len(fields) == len(names)
+            found = "a comment" if right else f"{len(fields)} fields instead of {len(names)}"
+            remedy = f"a line is: {' '.join(names)}"
+        else:
             yield number, fields
-        elif fields:
-            report(
-                InputError(
-                    f"{len(fields)} fields instead of {len(names)}",
-                    file=path,
-                    line=number,
-                    remedy=f"a line is: {' '.join(names)}",
-                )
-            )
-        # Blank lines are skipped.
+            continue
+        report(InputError(found, file=path, line=number, remedy=remedy))
+
+
+def _is_comment(fields: list[str]) -> bool:
+    """Whether a line of four words is no judgment: it begins with #, and has no iteration."""
+    return fields[0].startswith("#") and not _ITERATION.fullmatch(fields[1])
 
 
 def _after_header(
@@ -199,26 +212,28 @@ def _report_duplicates(
 
 def _report_contradictions(path: StrPath, columns: RunColumns, report: ProblemHandler) -> None:
     """Reports rows that have a lower rank and a higher score than another row of their query."""
-    if _in_order(columns):
+    for row, found in contradictions(
+        columns.query_ids, columns.queries, columns.ranks, columns.scores
+    ):
+        line = int(columns.lines[row])
+        report(InputError(found, file=path, line=line, remedy=ORDER_REMEDY))
+
+
+def contradictions(
+    query_ids: Ids, queries: Ints, ranks: Ints, scores: Singles
+) -> Iterator[tuple[int, str]]:
+    """Yields rows, and what is wrong: a lower rank and a higher score than another of the query."""
+    if _in_order(queries, ranks, scores):
         return
-    order = np.lexsort((-columns.scores, columns.ranks, columns.queries))
-    query, rank, score = (a[order] for a in (columns.queries, columns.ranks, columns.scores))
+    order = np.lexsort((-scores, ranks, queries))
+    query, rank, score = (a[order] for a in (queries, ranks, scores))
     wrong = (query[1:] == query[:-1]) & (rank[1:] != rank[:-1]) & (score[1:] > score[:-1])
     for at in np.flatnonzero(wrong):
-        report(
-            InputError(
-                f"rank {rank[at + 1]} has a higher score than rank {rank[at]}"
-                f" in query {columns.query_ids[query[at]]}",
-                file=path,
-                line=int(columns.lines[order[at + 1]]),
-                remedy="trec_eval orders by score, highest first, and ignores ranks:"
-                " negate distances, or renumber",
-            )
-        )
+        found = f"rank {rank[at + 1]} has a higher score than rank {rank[at]}"
+        yield int(order[at + 1]), f"{found} in query {query_ids[query[at]]}"
 
 
-def _in_order(columns: RunColumns) -> bool:
+def _in_order(query: Ints, rank: Ints, score: Singles) -> bool:
     """Whether ranks rise and scores fall from line to line of each query, as in most files."""
-    query, rank, score = columns.queries, columns.ranks, columns.scores
     within = (rank[1:] >= rank[:-1]) & (score[1:] <= score[:-1])
     return bool(np.where(query[1:] == query[:-1], within, query[1:] > query[:-1]).all())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import ir_measures
@@ -189,6 +189,9 @@ def _by_ir_measures(
             " trec_eval crashes or hangs",
             remedy="leave the query out of the qrels, or judge one of its documents 0",
         )
+    for one in chain(qrels.query_ids, qrels.doc_ids, run.doc_ids):
+        if "\0" in one:
+            raise InputError(f"the id {one!r} has a zero byte, at which trec_eval cuts it")
     position = {query_id: i for i, query_id in enumerate(qrels.query_ids)}
     found: dict[Any, NDArray[np.float64]] = {
         measure: np.full(len(position), measure.DEFAULT, dtype=np.float64)

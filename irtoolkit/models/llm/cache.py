@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, Any
 
+from irtoolkit.base.files import atomic_path
 from irtoolkit.base.locks import locked
 from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.cache import cache_home
+
+_log = logging.getLogger(__name__)
+_KEY = re.compile(r"[0-9a-f]{32}")
 
 
 class Answers:
@@ -96,25 +101,41 @@ class Answers:
     @contextmanager
     def _opened(self) -> Iterator[IO[str]]:
         """The file to append to, read so far, and kept from other processes meanwhile."""
-        lock = self.path.with_suffix(".lock")
-        with locked(lock, remove=True), open(self.path, "a+", encoding="utf-8") as file:
-            self._read(file)
-            yield file
+        with locked(self.path.with_suffix(".lock"), remove=True):
+            self._read()
+            with open(self.path, "a", encoding="utf-8") as file:
+                yield file
 
-    def _read(self, file: IO[str]) -> None:
-        whole = 0
+    def _read(self) -> None:
+        """Reads the answers; a line that is damaged or cut is removed, and asked about again."""
+        if not self.path.is_file():
+            return
+        kept, damaged = [], 0
         with open(self.path, "rb") as raw:
             for line in raw:
-                try:
-                    key, answer = json.loads(line)
-                except (ValueError, TypeError):
-                    break
-                if not line.endswith(b"\n"):
-                    break  # cut off by what interrupted its writing
-                self._known[key] = answer
-                whole += len(line)
-        if whole < Path(self.path).stat().st_size:
-            file.truncate(whole)
+                item = _answer(line)
+                if item is not None:
+                    kept.append(line)
+                    self._known[item[0]] = item[1]
+                elif line.endswith(b"\n"):  # else it was cut off as it was written
+                    damaged += 1
+        if sum(map(len, kept)) == self.path.stat().st_size:
+            return
+        if damaged:
+            count = "a line is" if damaged == 1 else f"{damaged} lines are"
+            _log.warning("%s: %s damaged: these answers are asked for again", self.path, count)
+        with atomic_path(self.path) as half:
+            half.write_bytes(b"".join(kept))
+
+
+def _answer(line: bytes) -> tuple[str, Any] | None:
+    """The key and the answer of a line; None of a line that is not whole."""
+    try:
+        key, answer = json.loads(line)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    whole = line.endswith(b"\n") and isinstance(key, str) and _KEY.fullmatch(key)
+    return (key, answer) if whole else None
 
 
 def _key(text: str) -> str:

@@ -528,5 +528,11 @@ def test_neighbours_of_a_huge_run_do_not_tie() -> None:
     assert found.figures() == {"RR": 0.5, "IPrec@0.1": 0.5, "infAP": 0.5}
 
 
+def test_ids_that_trec_eval_would_cut_are_refused() -> None:
+    run = Run.of({"q": {"d\0a": 2.0, "d\0b": 1.0}})
+    with pytest.raises(InputError, match="zero byte"):
+        evaluate(run, Qrels.from_rows([("q", "d\0b", 1)]), parse_measures("infAP"))
+
+
 def ids(count: int, letter: str) -> Ids:
     return id_array([f"{letter}{i}" for i in range(count)])

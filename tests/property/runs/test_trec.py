@@ -71,8 +71,16 @@ def single(text: str) -> float:
         return float(np.float32(float(text)))
 
 
+def unfit(data: bytes) -> bool:
+    """Whether a file holds what other tools cut or split a field at."""
+    text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    return any(c in "\x7f\ufeff" or (c < " " and c not in "\t\n\v\f\r") for c in text)
+
+
 def restated(data: bytes) -> list[Row] | None:
     """What a run file says, read as slowly and plainly as can be; None when it must be refused."""
+    if unfit(data):
+        return None
     lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     rows: list[Row] = []
     for number, line in enumerate(lines, 1):
@@ -197,6 +205,8 @@ def test_qrels_say_what_the_file_says(tmp_path: Path, rows: list[tuple[str, str,
 
 def restated_qrels(data: bytes) -> list[tuple[int, str, str, int]] | None:
     """What a qrels file says, read plainly; None when it must be refused."""
+    if unfit(data):
+        return None
     rows: list[tuple[int, str, str, int]] = []
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         fields = line.split()

@@ -249,6 +249,16 @@ def test_every_example_runs_as_it_is_printed(
     assert all(nway.read_nway(name) for name in names)
 
 
+def test_a_file_cut_at_the_end_of_a_line_is_refused(
+    home: Path, irtoolkit: Callable[..., Any]
+) -> None:
+    assert irtoolkit("nway", PROXY).status == 0
+    path = nway.nway_path(PROXY)
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    with pytest.raises(InputError, match="lines were lost or changed"):
+        nway.read_nway(PROXY)
+
+
 def test_a_damaged_file_is_named(home: Path, irtoolkit: Callable[..., Any]) -> None:
     assert irtoolkit("nway", PROXY).status == 0
     path = nway.nway_path(PROXY)

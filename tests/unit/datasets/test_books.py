@@ -733,6 +733,9 @@ PLOT_DAMAGE: list[tuple[str, Change, str]] = [
     ("unknown book", lambda q: q.update(book="cellar"), "book 'cellar' is not in the folder"),
     ("book with a space", lambda q: q.update(book="the tavern"), "white space or a colon"),
     ("book with a colon", lambda q: q.update(book="tavern:1"), "white space or a colon"),
+    ("book of a folder outside the key", lambda q: q.update(book="sub/a"), "a slash"),
+    ("book outside the release", lambda q: q.update(book="../../../secret"), "a slash"),
+    ("book with a zero byte", lambda q: q.update(book="a\0b"), "white space or a colon"),
 ]  # fmt: skip
 
 

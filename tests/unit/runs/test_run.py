@@ -461,6 +461,21 @@ def test_parquet_columns_of_other_kinds(tmp_path: Path, kind: Any, score: Any) -
     assert run.tag == DEFAULT_TAG
 
 
+def test_parquet_whose_ranks_contradict_its_scores_is_refused(tmp_path: Path) -> None:
+    """As TREC text is: they may be distances, which rank the other way."""
+    columns = {"query_id": ["q", "q", "q"], "doc_id": ["a", "b", "c"], "score": [0.1, 0.5, 0.5]}
+    path = parquet(tmp_path / "x.parquet", {**columns, "rank": [1, 2, 3]})
+    with pytest.raises(
+        InputError, match=r"x\.parquet: row 2: rank 2 has a higher score than rank 1"
+    ):
+        Run.read(path)
+    parquet(path, {**columns, "rank": [3, 2, 1]})
+    assert [row.doc_id for row in Run.read(path)] == ["c", "b", "a"]
+    parquet(path, {**columns, "rank": ["best", "next", "last"]})
+    with pytest.raises(InputError, match="not a Parquet run"):
+        Run.read(path)
+
+
 def test_parquet_by_pandas(tmp_path: Path) -> None:
     frame = pd.DataFrame(GIVEN, columns=["query_id", "doc_id", "score"])
     frame.to_parquet(tmp_path / "x.parquet")

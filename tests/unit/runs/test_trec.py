@@ -162,12 +162,34 @@ def test_ids_are_text_and_nothing_else(write: Write, name: str, gap: str) -> Non
     assert {type(value) for value in [*columns.query_ids, *columns.doc_ids]} == {str}
 
 
-@pytest.mark.parametrize("control", ["\x1c", "\x1d", "\x1e", "\x1f"])
+@pytest.mark.parametrize(
+    "control", ["\x00", "\x1b", "\x1c", "\x1d", "\x1e", "\x1f", "\x7f", "\ufeff"]
+)
 @pytest.mark.parametrize("rest", ["", "\u00e9"], ids=["ascii", "not-ascii"])
-def test_separator_controls_are_no_white_space(write: Write, control: str, rest: str) -> None:
-    """C's isspace, and so trec_eval, knows six white space characters; Python's str ten in ASCII."""
-    columns = trec.parse_run(write("x.run", f"q1 Q0 d{control}1{rest} 1 0.5 t\n"))
-    assert columns.doc_ids.tolist() == [f"d{control}1{rest}"]
+def test_what_other_tools_cut_or_split_at_is_refused(write: Write, control: str, rest: str) -> None:
+    """C's strings end at a NUL; Python's str takes separator controls for white space."""
+    found = f"the line holds the character U+{ord(control):04X}"
+    rows = f"q1 Q0 c 1 0.7 t\nq1 Q0 d{control}1{rest} 2 0.5 t\n"
+    assert refused(write("x.run", rows), 2).found == found
+    with pytest.raises(InputError) as caught:
+        trec.parse_qrels(write("x.qrels", f"q1 0 c 1\nq1 0 {control}d{rest} 1\n"))
+    assert (caught.value.found, caught.value.line) == (found, 2)
+
+
+def test_two_files_with_byte_order_marks_are_not_joined_silently(write: Write) -> None:
+    one = "\ufeffq1 Q0 d1 1 0.5 t\n"
+    assert "U+FEFF" in refused(write("x.run", one + one.replace("q1", "q2")), 2).found
+
+
+@pytest.mark.parametrize("line", ["# judged in 2019", "#judged by them 1", "# # # 1"])
+def test_a_comment_of_four_words_is_no_judgment(write: Write, line: str) -> None:
+    with pytest.raises(InputError, match=r"x\.qrels:2: a comment"):
+        trec.parse_qrels(write("x.qrels", f"q1 0 d1 1\n{line}\n"))
+
+
+@pytest.mark.parametrize("line", ["#1 0 d1 1", "# Q0 d1 1"])
+def test_a_query_may_begin_with_the_mark_of_a_comment(write: Write, line: str) -> None:
+    assert trec.parse_qrels(write("x.qrels", f"{line}\n")).query_ids.tolist() == [line.split()[0]]
 
 
 @pytest.mark.parametrize("document", ["d\r1", "d\r\u00e9"], ids=ascii)

@@ -188,6 +188,19 @@ def test_junk_at_the_end_is_dropped(junk: bytes) -> None:
     assert len(path.read_bytes().splitlines()) == len(TEXTS) + 1
 
 
+@pytest.mark.parametrize("junk", [b"\x00\x00\x00", b"\xff\xfe", b"{", b"[[1], 2]", b'["key", 2]', b"[" * 100_000])  # fmt: skip
+def test_a_damaged_line_costs_no_other_answer(
+    junk: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = filled(TEXTS).path
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([lines[0], junk + b"\n", *lines[2:]]))
+    filled(TEXTS, again := Model())
+    assert len(again.asked) == 1
+    assert sorted(path.read_bytes().splitlines(keepends=True)) == sorted(lines)
+    assert "a line is damaged" in caplog.text
+
+
 def test_a_model_that_gives_too_few_answers_is_no_model() -> None:
     with pytest.raises(ValueError, match="shorter"):
         filled(TEXTS, lambda texts: [["x", 0]] * (len(texts) - 1))
