@@ -12,6 +12,7 @@ from irtoolkit.base.missing import no_such_file
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.paths import is_url
 from irtoolkit.datasets import dataset_ids
+from irtoolkit.datasets.nway import own_nway
 from irtoolkit.datasets.own import own_dataset
 
 
@@ -25,7 +26,7 @@ def source_named(dataset_id: str) -> Any:
     try:
         return ir_datasets.load(dataset_id)
     except KeyError:
-        own = own_dataset(dataset_id)
+        own = own_nway(dataset_id) or own_dataset(dataset_id)
         if own is not None:
             return own
         guess = did_you_mean(dataset_id, sorted({*ours, *ir_datasets.registry}))

@@ -24,10 +24,13 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
 from irtoolkit.datasets.benchmark import Statistic
 from irtoolkit.datasets.handlers import PoolsHandler, QrelsHandler, QueriesHandler
+from irtoolkit.datasets.own import own_dataset, own_place
 from irtoolkit.datasets.strictjson import read_jsonl
 
 _ID = re.compile(r"^(.+)/(?:([2-9]|[1-9][0-9]{1,2})-way|proxy)(?:-[a-z][a-z0-9]*)?$")
 PROXY_WAYS = 3
+# The folder of picked candidates in a folder that was built.
+OWN = "choices"
 # With one gold document, the share of queries that rank it first is the accuracy.
 MEASURES = ("Success@1",)
 
@@ -55,7 +58,10 @@ def parse_nway_id(dataset_id: str) -> tuple[str, int]:
 
 
 def nway_path(dataset_id: str) -> Path:
-    """The file with the picked candidates of a dataset."""
+    """The file with the picked candidates of a dataset; of a folder that was built, in the folder."""
+    own = own_place(dataset_id)
+    if own is not None:
+        return own.folder.joinpath(OWN, *own.parts).with_suffix(".jsonl")
     home: Path = ir_datasets.util.home_path()
     # The folder keeps its first name so that candidates picked by earlier versions are found.
     return home / "irtoolkit" / "choices" / f"{dataset_id}.jsonl"
@@ -161,8 +167,31 @@ def _judged(base_id: str) -> str:
 
 def _base(base_id: str) -> Any:
     """The dataset that an N-way dataset is derived from; KeyError if there is none."""
-    # Not Dataset.load: ir_datasets expects a KeyError of a pattern that does not fit.
-    return ir_datasets.load(base_id)
+    try:
+        return ir_datasets.load(base_id)
+    except KeyError:
+        own = own_dataset(base_id)
+        if own is None:
+            raise
+        return own
+
+
+def own_nway(dataset_id: str) -> Any:
+    """The N-way dataset of an id with a folder that was built; None of any other id.
+
+    Raises:
+        InputError: the folder has no such dataset, or its quotations are hidden.
+    """
+    match = _ID.match(dataset_id)
+    if match is None or own_place(dataset_id) is None:
+        return None
+    base = own_dataset(match[1])
+    if not base.has_qrels():
+        raise InputError(
+            f"{match[1]} has no judgments, and {dataset_id} needs them",
+            remedy="name a split that has, or build it without --hide-test",
+        )
+    return _of(base, dataset_id)
 
 
 def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
@@ -171,11 +200,16 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
 
 
 def _derived(dataset_id: str, groups: tuple[str, str | None]) -> ir_datasets.Dataset:
-    base_id, ways = parse_nway_id(dataset_id)
-    base = _base(base_id)
+    # Not Dataset.load: ir_datasets expects a KeyError of a pattern that does not fit. Nor datasets of
+    # folders, which it would keep when they are built again.
+    base = ir_datasets.load(parse_nway_id(dataset_id)[0])
     if not hasattr(base, "irtoolkit") or not base.has_qrels():
         raise KeyError(dataset_id)
-    about = base.irtoolkit()
+    return _of(base, dataset_id)
+
+
+def _of(base: Any, dataset_id: str) -> ir_datasets.Dataset:
+    about, ways = base.irtoolkit(), parse_nway_id(dataset_id)[1]
 
     def queries() -> list[Any]:
         chosen = {query.query_id for query in read_nway(dataset_id)}

@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import product
+from pathlib import Path
 
 import ir_datasets
 import numpy as np
 
 from irtoolkit.base.records import Qrel
+from irtoolkit.base.stamps import stamp
 from irtoolkit.datasets.benchmark import RELEASE, Benchmark, Statistic
 from irtoolkit.datasets.books import Passage
 from irtoolkit.datasets.handlers import (
@@ -101,7 +103,10 @@ def own(place: OwnPlace) -> ir_datasets.Dataset | None:
     return _dataset(split, left, right, view_of=f"{place.given}/{name}") if left or right else None
 
 
-_read = cache(read_relic)
+@cache
+def _read(path: Path, hidden: bool, state: object) -> RelicRelease:
+    """A file in the state that its stamp tells: a folder may be built again in this process."""
+    return read_relic(path, hidden)
 
 
 class _Split:
@@ -114,7 +119,8 @@ class _Split:
         )
 
     def load(self) -> RelicRelease:
-        return _read(self.source.folder() / f"{self.name}.json", self.hidden)
+        path = self.source.folder() / f"{self.name}.json"
+        return _read(path, self.hidden, stamp(path))
 
 
 def _dataset(split: _Split, left: int, right: int, view_of: str = "") -> ir_datasets.Dataset:

@@ -57,6 +57,46 @@ def test_the_whole_path(texts: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "texts" in capsys.readouterr().out
 
 
+def test_n_way_tasks_of_a_folder(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(BUILD) == 0
+    for dataset in ("mine/val/proxy", "mine/val/1-1/proxy", "mine/val/5-way"):
+        assert main(["retrieve", dataset, "bm25", "-o", "x.run"]) == 2
+        assert f"irtoolkit nway {dataset.replace('/1-1', '')} RUN" in capsys.readouterr().err
+    assert main(["retrieve", "mine/val", "bm25", "-o", "val.run"]) == 0
+    assert main(["nway", "mine/val/proxy", "val.run"]) == 0
+    assert main(["nway", "mine/val/5-way-drawn", "--seed", "1"]) == 0
+    assert "mine/choices/val/5-way-drawn.jsonl" in capsys.readouterr().err
+    for dataset, ways in (
+        ("mine/val/proxy", 3),
+        ("mine/val/1-1/proxy", 3),
+        ("mine/val/5-way-drawn", 5),
+    ):
+        assert main(["retrieve", dataset, "bm25", "-o", "x.run"]) == 0
+        assert main(["eval", dataset, "x.run"]) == 0
+        assert "Success@1" in capsys.readouterr().out
+        pools = Dataset.load(dataset).pools()
+        assert set(pools) == set(Dataset.load("mine/val").query_ids())
+        assert {len(pool) for pool in pools.values()} == {ways}
+    # Another benchmark in the folder, built in this process, has other judgments.
+    (other, *_) = json.loads(Path("mine/train.json").read_text("utf-8"))
+    assert main([*BUILD, "--val", other, "--replace"]) == 0
+    assert main(["retrieve", "mine/val/proxy", "bm25", "-o", "x.run"]) == 2
+    assert "picked for other judgments than mine/val has now" in capsys.readouterr().err
+
+
+def test_n_way_tasks_without_judgments(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*BUILD, "--hide-test"]) == 0
+    capsys.readouterr()
+    for command in (
+        ["nway", "mine/test/proxy"],
+        ["retrieve", "mine/test/proxy", "bm25", "-o", "x.run"],
+    ):
+        assert main(command) == 2
+        lines = capsys.readouterr().err.splitlines()
+        assert len(lines) == 1
+        assert "mine/test has no " in lines[0]
+
+
 def test_the_published_form(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever reads the release reads the folder in its place."""
     build_relic(["novels"], ["articles"], "data/relic", Recipe(hide_test=True))
