@@ -17,12 +17,11 @@ from typing import Any, TypeVar
 from irtoolkit.base import html
 from irtoolkit.base.files import atomic_text
 from irtoolkit.base.tables import TextTable
+from irtoolkit.building.near import near_duplicates as near_duplicates
 
 T = TypeVar("T")
 
 _SAMPLE = 20
-# Texts are near duplicates where they share so much of the smaller one's runs of five words.
-_NEAR, _RUN = 0.5, 5
 _BAR = 40
 
 
@@ -177,32 +176,6 @@ def steps(counts: Mapping[int, int], step: int, most: int | None = None) -> dict
 def _bounds(low: int, step: int, most: int | None) -> str:
     high = low + step - 1 if most is None else min(low + step - 1, most)
     return str(low) if low == high else f"{low}-{high}"
-
-
-def near_duplicates(
-    texts: Mapping[str, Sequence[str]], split_of: Mapping[str, str]
-) -> list[list[str]]:
-    """Pairs of queries of different splits whose texts share most of their runs of words.
-
-    Args:
-        texts: the words of each query, in lower case.
-        split_of: the split of each query.
-    """
-    runs: dict[str, list[str]] = {}
-    sizes: dict[str, int] = {}
-    found = []
-    for query_id, words in texts.items():
-        # Not a set, whose order differs from process to process.
-        own = dict.fromkeys(" ".join(words[at : at + _RUN]) for at in range(len(words) - _RUN + 1))
-        sizes[query_id] = len(own)
-        shared = Counter(other for run in own for other in runs.get(run, ()))
-        for other, count in shared.items():
-            apart = split_of[other] != split_of[query_id]
-            if apart and count > _NEAR * min(len(own), sizes[other]):
-                found.append([other, query_id])
-        for run in own:
-            runs.setdefault(run, []).append(query_id)
-    return found
 
 
 def sampled(items: Sequence[T]) -> list[T]:

@@ -61,8 +61,9 @@ class Gathered:
             if encoding != "utf-8":
                 yield f"{path}: not UTF-8, read as {encoding}"
         used = {window.article for window in self.windows}
-        for name in self.articles.keys() - used:
-            yield f"{self.articles[name]['path']}: no quotation of these books is kept"
+        for name in self.articles:
+            if name not in used:
+                yield f"{self.articles[name]['path']}: no quotation of these books is kept"
 
 
 def quality(gathered: Gathered) -> Quality:
@@ -89,7 +90,7 @@ def quality(gathered: Gathered) -> Quality:
         findings={
             "runs of quoted words cut out of contexts": sum(w.record["leaks"] for w in windows),
             "near duplicates across splits": near_duplicates(
-                {window.query_id: _context_words(window) for window in windows},
+                ((window.query_id, _context_words(window)) for window in windows),
                 {window.query_id: split_of[window.book] for window in windows},
             ),
         },
