@@ -1,10 +1,11 @@
-"""Sheets that people fill in: CSV files with texts to read and columns to write a judgment into."""
+"""Sheets that people fill in: CSV or TSV files with texts to read and columns to write a judgment into."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
@@ -21,7 +22,7 @@ class Sheet:
     Attributes:
         keys: the columns that name what is judged; together they are there once.
         shown: the columns to read.
-        asked: column to fill in to the words that may be written there.
+        asked: column to fill in to the words that may be written there; none for any text.
     """
 
     keys: tuple[str, ...]
@@ -29,11 +30,12 @@ class Sheet:
     asked: Mapping[str, Sequence[str]]
 
     def write(self, path: Path, rows: Sequence[Mapping[str, str]]) -> None:
-        """Writes a sheet to fill in; the columns to fill in are empty."""
+        """Writes a sheet to fill in, with tabs for a .tsv; the columns to fill in are empty."""
         with atomic_text(path) as out:
             # With a byte order mark, spreadsheets read it as UTF-8.
             out.write("\ufeff")
-            writer = csv.writer(out, lineterminator="\n")
+            mark = "\t" if path.suffix == ".tsv" else ","
+            writer = csv.writer(out, delimiter=mark, lineterminator="\n")
             writer.writerow([*self.keys, *self.shown, *self.asked])
             for row in rows:
                 # One row is one line, so that an error can name it.
@@ -46,21 +48,35 @@ class Sheet:
         Raises:
             InputError: no sheets, a file that is no such sheet, or a word that was not asked for.
         """
-        if not paths:
-            words = "; ".join(f"{name}: {', '.join(known)}" for name, known in self.asked.items())
-            raise InputError(
-                "this is an analysis of what people judged",
-                remedy=f"--sheet FILE writes a sheet to fill in ({words}), --sheets FILE reads it",
-            )
+        self.refuse_none(paths)
         found = {path.name: self._read(path) for path in paths}
         if len(found) < len(paths):
             raise InputError("two sheets have one name", remedy="rename one of the files")
         return found
 
+    def refuse_none(self, paths: Sequence[Path]) -> None:
+        """Refuses an analysis without sheets.
+
+        Raises:
+            InputError: there are none; says what they are.
+        """
+        if not paths:
+            words = "; ".join(
+                f"{name}: {', '.join(known) or 'words of the text'}"
+                for name, known in self.asked.items()
+            )
+            raise InputError(
+                "this is an analysis of what people judged",
+                remedy=f"--sheet FILE writes a sheet to fill in ({words}), --sheets FILE reads it",
+            )
+
     def _read(self, path: Path) -> dict[tuple[str, ...], Filled]:
         found: dict[tuple[str, ...], Filled] = {}
         lines = ((number, line.removeprefix("\ufeff")) for number, line in read_lines(path))
-        reader = csv.DictReader(line for _, line in lines)
+        head = next(lines, (1, ""))
+        # Spreadsheets write what the country has for a comma.
+        mark = max(",\t;", key=head[1].count)
+        reader = csv.DictReader((line for _, line in chain([head], lines)), delimiter=mark)
         wanted = [*self.keys, *self.asked]
         lacking = [name for name in wanted if name not in (reader.fieldnames or ())]
         if lacking:

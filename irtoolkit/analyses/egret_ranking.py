@@ -1,10 +1,11 @@
-"""EgRet, §4.2 and Appendix A: people rank and rate the example that was there and retrieved ones."""
+"""EgRet, §4.2 and Appendix A: people rank and rate true, retrieved and generated examples."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -23,6 +24,8 @@ from irtoolkit.analyses.base import (
 )
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.tables import TableCell
+from irtoolkit.datasets.strictjson import read_jsonl
+from irtoolkit.runs import Run
 
 GOLD, RANK, RATING = "that was there", "rank", "rating"
 RATINGS = ("1", "2", "3", "4", "5")
@@ -35,13 +38,16 @@ Sheets = Mapping[str, Mapping[tuple[str, ...], Filled]]
 class EgretRanking(Analysis):
     """What people think of examples that systems retrieve, beside the one that was there.
 
-    Each context has the example that was there and the best one of each system, which are not told
-    apart and are in random order. Contexts whose example a system finds first are left out, as in the
-    paper. People give equal ranks to equally good examples.
+    Each context has the example that was there, the best one of each system, and what a model has
+    generated; they are not told apart and are in random order. Contexts whose example a system finds
+    first are left out, as in the paper. People give equal ranks to equally good examples.
 
     Attributes:
         queries: contexts in the sample.
         seed: the seed of the draw.
+        generated: files of JSON lines with a query and a text, one for each model, separated by
+            commas; contexts without a text are left out.
+        begins: how examples begin whose contexts are drawn; "For example" in the paper.
     """
 
     name: ClassVar[str] = "egret-ranking"
@@ -53,23 +59,27 @@ class EgretRanking(Analysis):
 
     queries: int = 100
     seed: int = 0
+    generated: str = ""
+    begins: str = ""
 
     def find(self, given: Given) -> Findings:
-        if self.queries < 1 or len(given.runs) >= len(LETTERS):
-            raise InputError(f"{self.queries} queries of {len(given.runs)} systems")
-        shown = self._shown(given)
-        ranks = tuple(str(n) for n in range(1, len(given.runs) + 2))
+        made = _generated(self.generated, given.runs)
+        systems = [*given.runs, *made]
+        if self.queries < 1 or len(systems) >= len(LETTERS):
+            raise InputError(f"{self.queries} queries of {len(systems)} systems")
+        shown = self._shown(given, made)
+        ranks = tuple(str(n) for n in range(1, len(systems) + 2))
         sheet = Sheet(
             ("query", "example"), ("question", "before", "text"), {RANK: ranks, RATING: RATINGS}
         )
         if given.sheet is None:
             filled = sheet.read(given.sheets)
-            return _counted(filled, shown, [GOLD, *given.runs], ranks)
-        contexts, docs = contexts_of(given.datasets[0]), given.datasets[0].docs_store()
+            return _counted(filled, shown, [GOLD, *systems], ranks)
+        contexts = contexts_of(given.datasets[0])
         rows = [
             {"query": query, "example": letter, "question": contexts[query].question,
-             "before": contexts[query].left, "text": docs.get(doc).default_text()}
-            for query, letters in shown.items() for letter, (_, doc) in letters.items()
+             "before": contexts[query].left, "text": text}
+            for query, letters in shown.items() for letter, (_, text) in letters.items()
         ]  # fmt: skip
         sheet.write(given.sheet, rows)
         return Findings(
@@ -80,31 +90,88 @@ class EgretRanking(Analysis):
             ),
         )
 
-    def _shown(self, given: Given) -> dict[str, dict[str, tuple[str, str]]]:
-        """Query id to letter to (who gives the example, its id), in random order."""
+    def _shown(
+        self, given: Given, made: Mapping[str, Mapping[str, str]]
+    ) -> dict[str, dict[str, tuple[str, str]]]:
+        """Query id to letter to (who gives the example, the example), in random order."""
         dataset = given.datasets[0]
-        golds = dataset.relevant()
-        kept = [query for query in contexts_of(dataset) if query in golds]
-        found = {}
-        for name, run in given.runs.items():
-            complete(run, name, kept)
-            found[name] = best_others(run, kept, golds)
-            kept = [
-                query for query in kept
-                if query in found[name] and run.ranking(query)[0].doc_id == found[name][query]
-            ]  # fmt: skip
+        golds, docs = dataset.relevant(), dataset.docs_store()
+
+        def text(doc: str) -> str:
+            return str(docs.get(doc).default_text())
+
+        kept = _generated_for(made, [q for q in contexts_of(dataset) if q in golds], dataset.id)
+        if self.begins:
+            kept = [q for q in kept if text(golds[q][0]).lower().startswith(self.begins.lower())]
+        kept, found = _not_first(given.runs, kept, golds)
         draw = random.Random(self.seed)
         shown = {}
         for query in draw.sample(kept, min(self.queries, len(kept))):
             given_by = [
-                (GOLD, golds[query][0]),
-                *((name, one[query]) for name, one in found.items()),
+                (GOLD, text(golds[query][0])),
+                *((name, text(one[query])) for name, one in found.items()),
+                *((name, texts[query]) for name, texts in made.items()),
             ]
             draw.shuffle(given_by)
             shown[query] = dict(zip(LETTERS, given_by, strict=False))
         if not shown:
-            raise InputError("no context is left", remedy="its example is found first in each")
+            why = "its example is found first in each"
+            if made or self.begins:
+                why += ", has no generated text, or begins with other words"
+            raise InputError("no context is left", remedy=why)
         return shown
+
+
+def _generated_for(
+    made: Mapping[str, Mapping[str, str]], queries: Sequence[str], dataset: str
+) -> list[str]:
+    """The queries that every model has a text for."""
+    known = frozenset(queries)
+    for name, texts in made.items():
+        strange = next((query for query in texts if query not in known), None)
+        if strange is not None:
+            raise InputError(f"{name} has a text for {strange}, which is no query of {dataset}")
+    return [query for query in queries if all(query in texts for texts in made.values())]
+
+
+def _not_first(
+    runs: Mapping[str, Run], queries: Sequence[str], golds: Mapping[str, Sequence[str]]
+) -> tuple[list[str], dict[str, dict[str, str]]]:
+    """The queries whose example no system finds first, and what each finds in its place."""
+    kept, found = list(queries), {}
+    for name, run in runs.items():
+        complete(run, name, kept)
+        found[name] = best_others(run, kept, golds)
+        kept = [
+            query for query in kept
+            if query in found[name] and run.ranking(query)[0].doc_id == found[name][query]
+        ]  # fmt: skip
+    return kept, found
+
+
+def _generated(files: str, runs: Mapping[str, Run]) -> dict[str, dict[str, str]]:
+    """Name of a file to query id to the text that a model has generated.
+
+    Raises:
+        InputError: a line is no query with a text, or a query or name is there twice.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for path in map(Path, filter(None, files.split(","))):
+        if path.name in found or path.name in runs:
+            raise InputError(f"two systems are named {path.name}", remedy="rename one of the files")
+        texts = found[path.name] = {}
+        for line, record in read_jsonl(path, own=True):
+            one = record if isinstance(record, dict) else {}
+            query, text = one.get("query"), one.get("text")
+            if not isinstance(query, str) or not isinstance(text, str) or not text.strip():
+                raise InputError(
+                    "no query with a text", file=path, line=line,
+                    remedy='a line is an object such as {"query": "q1.1.1", "text": "..."}',
+                )  # fmt: skip
+            if query in texts:
+                raise InputError(f"query {query} is there twice", file=path, line=line)
+            texts[query] = text
+    return found
 
 
 def _counted(
@@ -135,18 +202,24 @@ def _counted(
                 agreement_of(filled, keys, column, words, "ordinal")
                 for column, words in ((RANK, ranks), (RATING, RATINGS))
             ]
-        figures = (_mean(filled, keys, RANK), alphas[0], _mean(filled, keys, RATING), alphas[1])
+        ranked = _values(filled, keys, RANK)
+        first = 100 * ranked.count(1) / len(ranked) if ranked else float("nan")
+        rated = _values(filled, keys, RATING)
+        figures = (_mean(ranked), first, alphas[0], _mean(rated), alphas[1])
         rows.append(FigureRow((system,), figures))
-    columns = (Column("mean rank"), Column("α of ranks", 3), Column("mean rating"),
+    columns = (Column("mean rank"), Column("ranked best, %", 1), Column("α of ranks", 3), Column("mean rating"),
                Column("α of ratings", 3))  # fmt: skip
     title = f"{len(shown)} contexts, judged by {len(filled)}"
     return Findings((FigureTable("ranking", title, ("example",), columns, tuple(rows)),))
 
 
-def _mean(filled: Sheets, keys: Sequence[tuple[str, str]], column: str) -> float:
-    """The mean of what was written, NaN where nothing was."""
-    values = [
+def _values(filled: Sheets, keys: Sequence[tuple[str, str]], column: str) -> list[int]:
+    """What people wrote in a column."""
+    return [
         int(one[key][column]) for one in filled.values() for key in keys
         if key in one and one[key][column]
     ]  # fmt: skip
+
+
+def _mean(values: Sequence[int]) -> float:
     return float(np.mean(values)) if values else float("nan")

@@ -5,8 +5,8 @@ DATASET is by default what the paper analysed; --sample takes the invented sampl
 same form can be analysed. Where an analysis is about rankings, RUN is a file that `irtoolkit retrieve`
 wrote, and without one the analysis ranks with its own system, or with --system. Where the data are
 the paper's, its figures are shown below the measured ones. With -o each table is written as CSV,
-each figure as SVG, and a page with both. Where people judge, --sheet writes a sheet for them, and --sheets reads what they
-filled in.
+each figure as SVG, and a page with both. Where people judge, --sheet writes a sheet for them (.csv or .tsv), and --sheets
+reads what they filled in; where no ranking is needed, sheets may be named like datasets.
 """
 
 from __future__ import annotations
@@ -79,8 +79,11 @@ def execute(args: argparse.Namespace) -> None:
     chosen = find_analysis(args.analysis).with_settings(parse_pairs(args.settings))
     runs = [name for name in args.inputs if is_file(name)]
     datasets = [name for name in args.inputs if name not in runs]
+    sheets = list(args.sheets)
+    if chosen.people and not chosen.system:  # no file can be a ranking
+        sheets, runs = [*sheets, *runs], []
     result = analyse(
-        chosen, datasets, runs, sample=args.sample, system=args.system, sheets=args.sheets,
+        chosen, datasets, runs, sample=args.sample, system=args.system, sheets=sheets,
         sheet=args.sheet,
     )  # fmt: skip
     if args.sheet is not None:

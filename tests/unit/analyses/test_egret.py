@@ -136,3 +136,48 @@ def test_people_rank_and_rate(irtoolkit: Callable[..., Answer], tmp_path: Path) 
     assert "is not in the sample" in irtoolkit(*command, "--seed", "9", "--sheets", *done).err
     with pytest.raises(InputError, match="0 queries"):
         analyse(EgretRanking(queries=0), [DEV])
+
+
+def test_people_rank_generated_examples(irtoolkit: Callable[..., Answer], tmp_path: Path) -> None:
+    golds = {doc.doc_id: doc.text for doc in Dataset.load(DEV).docs_iter()}
+    queries = [q for q in Dataset.load(DEV).query_ids() if golds[q].lower().startswith("for ex")]
+    made = tmp_path / "model.jsonl"
+    lines = [{"query": query, "text": f"For example, text {query}."} for query in queries[1:]]
+    made.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    command = ("analyse", "egret-ranking", DEV, "--generated", made, "--begins", "for example")
+    sheet = tmp_path / "sheet.tsv"
+    assert irtoolkit(*command, "--sheet", sheet).status == 0
+    with sheet.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    contexts = {row["query"] for row in rows}
+    assert contexts
+    assert contexts <= {line["query"] for line in lines}
+    assert len(rows) == 3 * len(contexts)
+    for row in rows:
+        generated = row["text"] == f"For example, text {row['query']}."
+        row["rank"], row["rating"] = ("1", "4") if generated else ("2", "2")
+    with (tmp_path / "done.tsv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), delimiter="\t")
+        writer.writeheader()
+        writer.writerows(rows)
+    said = irtoolkit(*command, "--sheets", tmp_path / "done.tsv", "--format", "json")
+    (table,) = json.loads(said.out)["tables"]
+    by = {row["example"]: row["measured"] for row in table["rows"]}
+    assert (by["model.jsonl"]["mean rank"], by["model.jsonl"]["ranked best, %"]) == (1, 100)
+    assert (by[GOLD]["mean rank"], by["bm25"]["mean rating"], by[GOLD]["ranked best, %"]) == (2, 2, 0)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"query": "x1", "text": "a"}', "model.jsonl has a text for x1, which is no query of"),
+        ('{"query": "x1"}', r"model.jsonl:1: no query with a text"),
+        ('{"query": "x1", "text": " "}', r"model.jsonl:1: no query with a text"),
+        ('{"query": "q", "text": "a"}\n{"query": "q", "text": "b"}', "model.jsonl:2: query q is"),
+        ("{", r"model.jsonl:1: not JSON"),
+    ],
+)
+def test_damaged_generated_texts_are_refused(content: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "model.jsonl").write_text(content, "utf-8")
+    with pytest.raises(InputError, match=message):
+        analyse(EgretRanking(generated=str(tmp_path / "model.jsonl")), [DEV], sheet=tmp_path / "s")
