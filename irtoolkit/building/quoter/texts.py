@@ -15,7 +15,9 @@ from irtoolkit.building.quoter.contexts import side, without
 from irtoolkit.building.quoter.corpus import Piece, Text, pieces
 from irtoolkit.building.quoter.finder import Occurrence, Patterns, Search
 from irtoolkit.building.quoter.letters import Unit, tokens
+from irtoolkit.building.quoter.letters import letters as plain
 from irtoolkit.building.shelves import digest
+from irtoolkit.datasets import plain_text
 
 # Characters of the surroundings of an occurrence, for each word or character of its context; and at least.
 _EACH, _AROUND = 100, 4000
@@ -85,16 +87,25 @@ class Finder:
         quote = self.patterns.quotes[found.quote]
         quoted = [token[0] for token in tokens(quote.text, self.unit)]
         around = max(_AROUND, _EACH * self.context)
-        before = piece.text[max(0, found.begin - around) : found.begin]
+        begin = _with_marks(quote.text, piece.text, found)
+        before = piece.text[max(0, begin - around) : begin]
         after = piece.text[found.end : found.end + around]
         left, leaks = without(side(before, self.context, self.unit, left=True), quoted, self.unit)
         right, more = without(side(after, self.context, self.unit, left=False), quoted, self.unit)
-        printed = side(piece.text[found.begin : found.end], 1 << 30, self.unit, left=False)
+        printed = side(piece.text[begin : found.end], 1 << 30, self.unit, left=False)
         return {
             "quote": found.quote, "first": found.first, "last": found.last,
-            "begin": piece.offset + found.begin, "end": piece.offset + found.end,
+            "begin": piece.offset + begin, "end": piece.offset + found.end,
             "left": left, "printed": printed, "right": right, "leaks": leaks + more,
         }  # fmt: skip
+
+
+def _with_marks(quote: str, text: str, found: Occurrence) -> int:
+    """Where an occurrence begins with the marks that the quote begins with, such as a bracket."""
+    marks = quote[: next(at for at, character in enumerate(quote) if plain(character))]
+    if found.first == 0 and text.endswith(marks, 0, found.begin):
+        return found.begin - len(marks)
+    return found.begin
 
 
 def _put(out: Any, record: dict[str, Any]) -> None:
@@ -134,4 +145,5 @@ class Found:
 
 def formats() -> str:
     """The format numbers of what makes contexts."""
-    return f"{letters.FORMAT}.{corpus.FORMAT}.{finder.FORMAT}.{contexts.FORMAT}"
+    own = (letters.FORMAT, corpus.FORMAT, finder.FORMAT, contexts.FORMAT)
+    return ".".join(map(str, (*own, plain_text.FORMAT)))
