@@ -19,11 +19,11 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.missing import no_such_file
 from irtoolkit.base.paths import StrPath as StrPath
 from irtoolkit.base.paths import on_disk, url_of
+from irtoolkit.base.streams import into_stream, is_special, stream_of
+from irtoolkit.base.zips import opened_zip
 
 # UTF-8's byte order mark.
 _MARK = b"\xef\xbb\xbf"
-# Flag of a member of a .zip that a password protects.
-_ENCRYPTED = 1
 
 
 def is_gzip(path: StrPath) -> bool:
@@ -81,8 +81,15 @@ def atomic_path(path: StrPath) -> Iterator[Path]:
             yield files[0]
         return
     target = on_disk(path)
-    if os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target):
-        yield target  # a device or pipe is written to, not replaced
+    if (number := stream_of(path)) is not None:
+        try:
+            with into_stream(number) as half:
+                yield half
+        except OSError as error:
+            raise InputError(f"cannot write: {error.strerror or error}", file=target) from error
+        return
+    if is_special(target):
+        yield target  # it is written to, not replaced
         return
     if os.path.islink(target):
         target = target.resolve()
@@ -144,6 +151,8 @@ def refuse_unwritable(path: StrPath, *, folder: bool = False) -> None:
         from irtoolkit.base import remote
 
         remote.refuse_unreachable(url, folder=folder)
+        return
+    if not folder and stream_of(path) is not None:
         return
     target, name = on_disk(path), os.fspath(path)
     if not folder and (name.endswith(("/", os.sep)) or target.is_dir()):
@@ -247,31 +256,12 @@ def _reading(path: StrPath) -> Iterator[_Place]:
 
 def _opened(path: StrPath) -> IO[bytes]:
     if _is_zip(path):
-        return _opened_zip(path)
+        return opened_zip(path)
     return cast(IO[bytes], gzip.open(path, "rb") if is_gzip(path) else open(path, "rb"))
 
 
 def _is_zip(path: StrPath) -> bool:
     return os.fspath(path).endswith(".zip")
-
-
-def _opened_zip(path: StrPath) -> IO[bytes]:
-    """The one file of an archive; what macOS adds to archives is not counted."""
-    with zipfile.ZipFile(path) as archive:
-        names = [name for name in archive.namelist() if not name.endswith(("/", ".DS_Store"))]
-        names = [name for name in names if not name.startswith("__MACOSX/")]
-        if len(names) != 1:
-            raise InputError(
-                f"the archive has {len(names)} files, not one",
-                file=path,
-                remedy="unpack it, and give the file that is meant",
-            )
-        if archive.getinfo(names[0]).flag_bits & _ENCRYPTED:
-            raise InputError(
-                "the archive has a password", file=path, remedy="unpack it, and give the file"
-            )
-        # The member keeps the archive open for itself.
-        return cast(IO[bytes], io.BufferedReader(cast(io.RawIOBase, archive.open(names[0]))))
 
 
 def _utf8(data: bytes, path: StrPath, line: int, into: int = 0) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
+from irtoolkit.base.locks import locked
 from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.github import TIMEOUT_SECONDS
 
@@ -20,6 +21,7 @@ def download_files(files: Mapping[str, tuple[str, str]], folder: Path) -> None:
     """Downloads files into a new folder, all or none.
 
     An interrupted download leaves its files beside the folder, and the next one resumes there.
+    Of several processes one downloads, and the others wait for it.
 
     Args:
         files: file name to address and SHA-256.
@@ -29,6 +31,12 @@ def download_files(files: Mapping[str, tuple[str, str]], folder: Path) -> None:
         OSError: the network or the disk failed.
         InputError: a file's content does not have the expected hash.
     """
+    with locked(folder.with_name(f".{folder.name}.lock"), remove=True):
+        if not folder.is_dir():  # another process has just made it
+            _download(files, folder)
+
+
+def _download(files: Mapping[str, tuple[str, str]], folder: Path) -> None:
     staging = folder.with_name(f".{folder.name}.part")
     staging.mkdir(parents=True, exist_ok=True)
     for name, (url, wanted) in files.items():

@@ -12,6 +12,7 @@ import numpy as np
 
 from irtoolkit.base.files import StrPath, is_gzip, local
 from irtoolkit.base.ids import is_word
+from irtoolkit.base.streams import stream_of
 from irtoolkit.runs.columns import RUN_FIELDS, RunColumns, whole_number
 
 # Smaller files are read on the calling thread.
@@ -92,8 +93,10 @@ def _fields(path: StrPath) -> dict[str, Any] | None:
 
 
 def _plain_bytes(path: StrPath) -> bytes | mmap.mmap | None:
-    """The unpacked content of a file; None when it is empty or has a CR inside a line."""
+    """The unpacked content of a file; None of a pipe, and where it is empty or a line has a CR."""
     path = local(path)
+    if not path.is_file() or stream_of(path) is not None:
+        return None  # a pipe can be opened only once
     if is_gzip(path):
         with gzip.open(path, "rb") as packed:
             return _lines_only(packed.read())

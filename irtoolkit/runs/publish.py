@@ -12,6 +12,7 @@ from irtoolkit.base.files import StrPath
 from irtoolkit.base.launch import launch
 from irtoolkit.base.locks import locked
 from irtoolkit.base.paths import on_disk, url_of
+from irtoolkit.base.streams import is_special
 from irtoolkit.runs import provenance
 from irtoolkit.runs.exact_ranks import RANKS_END, Ranks, ranks_path, write_ranks
 from irtoolkit.runs.run import Run
@@ -54,7 +55,7 @@ def publish(
             publish(run, files[0], made, seconds, ranks, form=form)
         return
     target = on_disk(path)
-    if target.exists() and not target.is_file():  # a pipe or device, or a folder, which is refused
+    if is_special(target) or target.is_dir():  # a folder is refused
         run.write(target, form)
         return
     with _alone(target):

@@ -20,6 +20,7 @@ from irtoolkit.base.files import (
     text_into,
 )
 from irtoolkit.base.ids import Floats, Ids, Ints, id_array, is_word
+from irtoolkit.base.streams import is_special
 from irtoolkit.runs.trec import ORDER_REMEDY, contradictions
 
 # The forms of a run in text.
@@ -68,7 +69,7 @@ def write(path: StrPath, table: RunTable, form: RunForm = "trec") -> str | None:
         else:
             with text_into(half, packed=is_gzip(path)) as out:
                 _write_text(out, table, form)
-        return sha256(half) if half.is_file() else None
+        return None if is_special(path) else sha256(half)
 
 
 def refuse_other_form(path: StrPath, form: RunForm) -> None:

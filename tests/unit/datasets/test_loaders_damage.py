@@ -13,6 +13,7 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -663,6 +664,15 @@ def test_a_broken_connection_is_the_networks_failing(site: Site, tmp_path: Path)
     (part,) = (tmp_path / ".bench.part").iterdir()
     assert 0 < part.stat().st_size <= 2_000_000
     assert CONTENT["a.jsonl"].startswith(part.read_bytes())
+
+
+def test_of_several_downloads_at_once_one_fetches(site: Site, tmp_path: Path) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        done = [pool.submit(web.download_files, site.files(), tmp_path / "bench") for _ in range(4)]
+        assert [one.result() for one in done] == [None] * 4
+    assert held(tmp_path / "bench") == CONTENT
+    assert names(tmp_path) == ["bench"]
+    assert [name for name, _ in site.asked] == ["a.jsonl", "b.jsonl"]
 
 
 def test_files_that_are_whole_are_not_fetched_again(site: Site, tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -65,6 +67,19 @@ def test_a_run_in_columns(write: Write) -> None:
     assert columns.iterations.tolist() == ["Q0"]
     assert columns.tags.tolist() == ["t"]
     assert columns.tag.tolist() == [0, 0, 0]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_a_pipe_is_opened_once(tmp_path: Path) -> None:
+    """A second opening would wait for a second writer."""
+    pipe = tmp_path / "x.run"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_text(GOOD * 2000), daemon=True)
+    writer.start()
+    report: list[InputError] = []
+    columns = trec.parse_run(pipe, report.append)
+    assert len(columns.lines) == 2000
+    assert len(report) == 1999  # all but the first are twins
 
 
 def test_rows_stay_in_file_order(write: Write) -> None:

@@ -1,0 +1,50 @@
+"""Names of this process's open files, such as /dev/stdout: they are appended to, not replaced."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from irtoolkit.base.paths import StrPath, is_url, on_disk
+
+_NUMBERED = re.compile(r"/(?:dev|proc/(?:self|thread-self))/fd/([0-9]+)")
+_STANDARD = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
+
+
+def stream_of(path: StrPath) -> int | None:
+    """The number of the open file that a path names, or None for any other path."""
+    if is_url(path):
+        return None
+    name = os.path.normpath(on_disk(path))
+    numbered = _NUMBERED.fullmatch(name)
+    return int(numbered[1]) if numbered else _STANDARD.get(name)
+
+
+def is_special(path: StrPath) -> bool:
+    """Whether a path is a device, a pipe, or an open file of this process, such as /dev/stdout."""
+    if stream_of(path) is not None:
+        return True
+    target = on_disk(path)
+    return os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target)
+
+
+@contextmanager
+def into_stream(number: int) -> Iterator[Path]:
+    """Yields a temporary file, whose content goes to an open file when the block succeeds.
+
+    Opened again by its name, a file would be written from its beginning.
+    """
+    with tempfile.TemporaryDirectory(prefix="irtoolkit-") as folder:
+        half = Path(folder) / "whole"
+        yield half
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None and not stream.closed:
+                stream.flush()
+        with open(half, "rb") as whole, open(os.dup(number), "wb") as out:
+            shutil.copyfileobj(whole, out, 1 << 20)

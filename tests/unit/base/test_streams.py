@@ -1,0 +1,57 @@
+"""Open files by their names: what goes there is added to what is there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from irtoolkit.base.streams import stream_of
+
+ROOT = Path(__file__).parents[3]
+WRITE = """
+import sys
+from irtoolkit.base.files import refuse_unwritable
+from irtoolkit.runs import Run
+from irtoolkit.runs.publish import publish
+
+print("before")
+refuse_unwritable(sys.argv[1])
+made = {"system": "s", "retriever": "s", "settings": {}, "dataset": "d"}
+publish(Run.from_rows([("q", "d", 1.0)]), sys.argv[1], made, 0.0, {"q": {"d": 1}})
+"""
+ROW = "q Q0 d 1 1 irtoolkit\n"
+unix = pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="no /dev/stdout")
+
+
+@pytest.mark.parametrize(
+    ("path", "number"),
+    [
+        ("/dev/stdout", 1), ("/dev/stderr", 2), ("/dev/fd/63", 63), ("/proc/self/fd/1", 1),
+        ("/dev//stdout", 1), ("stdout", None), ("/dev/null", None), ("s3://dev/stdout", None),
+    ],
+)  # fmt: skip
+def test_open_files_have_numbers(path: str, number: int | None) -> None:
+    assert stream_of(path) == number
+
+
+@unix
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1"])
+def test_a_run_is_added_to_the_file_that_the_output_goes_to(tmp_path: Path, name: str) -> None:
+    log = tmp_path / "log"
+    log.write_text("old\n")
+    with log.open("a") as out:
+        subprocess.run([sys.executable, "-c", WRITE, name], cwd=ROOT, stdout=out, check=True)
+    assert log.read_text() == f"old\nbefore\n{ROW}"
+    assert os.listdir(tmp_path) == ["log"]  # no ranks and no record beside a stream
+
+
+@unix
+def test_a_run_goes_through_a_pipe() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WRITE, "/dev/stdout"], cwd=ROOT, capture_output=True, check=True
+    )
+    assert done.stdout.decode() == f"before\n{ROW}"
