@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from irtoolkit.building.relic.words import Words
 
 # Two examples with their nearest contexts are near duplicates where they share so many runs of words.
 _NEAR = 0.5
+# Runs that more examples of dev have are common phrases, and do not count.
+_COMMON = 50
 # Words of context on each side.
 _AROUND = 30
 # Examples of dev that are compared; of more, this many at equal distances.
@@ -26,28 +29,30 @@ def near_duplicates(train: Path, dev: Path) -> list[list[str]]:
     Args:
         train, dev: their files.
     """
-    runs: dict[int, list[int]] = {}
-    ids: list[str] = []
-    sizes: list[int] = []
-    count = sum(1 for _ in _records(dev))
-    step = max(1, -(-count // _MOST))
-    for place, unit in enumerate(_records(dev)):
-        if place % step == 0:
-            own = _runs(unit)
-            for run in own:
-                runs.setdefault(run, []).append(len(ids))
-            ids.append(unit["id"])
-            sizes.append(len(own))
+    ids, runs = _indexed(dev)
+    sizes = Counter(place for places in runs.values() for place in places)
     found = []
     for unit in _records(train):
         own = _runs(unit)
-        shared = Counter(other for run in own for other in runs.get(run, ()))
+        shared = Counter(place for run in own for place in runs.get(run, ()))
         found += [
-            [unit["id"], ids[other]]
-            for other, count in sorted(shared.items())
-            if count > _NEAR * min(len(own), sizes[other])
+            [unit["id"], ids[place]]
+            for place, count in sorted(shared.items())
+            if count > _NEAR * min(len(own), sizes[place])
         ]
     return found
+
+
+def _indexed(dev: Path) -> tuple[list[str], dict[int, list[int]]]:
+    """Ids of examples of dev, and run to the places of those that have it."""
+    step = max(1, -(-sum(1 for _ in _records(dev)) // _MOST))
+    ids: list[str] = []
+    runs: dict[int, list[int]] = {}
+    for unit in islice(_records(dev), 0, None, step):
+        for run in _runs(unit):
+            runs.setdefault(run, []).append(len(ids))
+        ids.append(unit["id"])
+    return ids, {run: places for run, places in runs.items() if len(places) <= _COMMON}
 
 
 def _records(path: Path) -> Iterator[dict[str, Any]]:

@@ -15,6 +15,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.building.egret import pieces
 from irtoolkit.building.egret.build import Recipe, build_egret
 from irtoolkit.cli import main
+from irtoolkit.datasets import egret
 from irtoolkit.datasets.dataset import Dataset
 from tests import explainer
 
@@ -421,6 +422,19 @@ def test_forms_of_answers(texts: Path) -> None:
     build_egret("answers", [path], "mine", Recipe(share=0.3))
     ids = sorted(unit["id"] for unit in [*units("train"), *units("dev")])
     assert ids == ["7.1.1", "e.1.1", "forms-3.1.1", "k.1.1"]
+
+
+def test_answers_of_kilt_are_those_of_the_release(texts: Path) -> None:
+    """The sample of the release, built anew, is the same benchmark."""
+    sample = Path(egret.__file__).parent / "samples" / "egret"
+    build_egret("answers", [sample], "mine", Recipe(dev=("eli5-dev-kilt.jsonl",)))
+    for split in ("train", "dev"):
+        theirs, ours = Dataset.load(f"egret/sample/{split}"), Dataset.load(f"mine/{split}")
+        both = {query.query_id: query for query in theirs.queries()}
+        kept = [query for query in both.values() if query.left or query.right]
+        assert kept == ours.queries()
+    docs = {doc.doc_id: " ".join(doc.text.split()) for doc in theirs.docs_iter()}
+    assert all(docs[doc.doc_id] == doc.text for doc in ours.docs_iter())
 
 
 def test_other_encodings_are_said(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:

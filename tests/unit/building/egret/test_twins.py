@@ -32,3 +32,12 @@ def test_of_many_some_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert len(twins.near_duplicates(*both)) == 9
     monkeypatch.setattr(twins, "_MOST", 3)
     assert twins.near_duplicates(*both) == [["0", "0"], ["3", "3"], ["6", "6"]]
+
+
+def test_common_phrases_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    phrase, *texts = critic.book(3, 9)
+    dev = {str(n): f"{text} {phrase} {phrase}" for n, text in enumerate(texts)}
+    both = (put(tmp_path / "train.jsonl", {"t": phrase}), put(tmp_path / "dev.jsonl", dev))
+    assert len(twins.near_duplicates(*both)) == 8
+    monkeypatch.setattr(twins, "_COMMON", 7)
+    assert twins.near_duplicates(*both) == []
