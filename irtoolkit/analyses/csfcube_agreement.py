@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from irtoolkit.analyses._csfcube import facets_of
 from irtoolkit.analyses.base import (
     Analysis,
@@ -20,10 +18,8 @@ from irtoolkit.analyses.base import (
 )
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats
-from irtoolkit.datasets.csfcube_records import CSFCubeQrel
+from irtoolkit.datasets.csfcube_records import AFTER, AGREEMENT, BEFORE, CSFCubeQrel
 from irtoolkit.datasets.dataset import Dataset
-
-BEFORE, AFTER = "before", "after"
 
 
 @dataclass(frozen=True)
@@ -44,16 +40,7 @@ class CSFCubeAgreement(Analysis):
     )
     datasets: ClassVar[tuple[str, ...]] = ("csfcube",)
     judgments: ClassVar[int | None] = 6244
-    reported: ClassVar[Mapping[str, Printed]] = {
-        "agreement": {
-            ("background", BEFORE): (0.45, 0.43, 0.28, 57.07),
-            ("method", BEFORE): (0.31, 0.26, 0.20, 69.60),
-            ("result", BEFORE): (0.42, 0.35, 0.26, 67.46),
-            ("background", AFTER): (0.73, 0.72, 0.62, 77.68),
-            ("method", AFTER): (0.63, 0.61, 0.54, 84.47),
-            ("result", AFTER): (0.70, 0.67, 0.59, 83.53),
-        }
-    }
+    reported: ClassVar[Mapping[str, Printed]] = {"agreement": AGREEMENT}
 
     remarks: ClassVar[tuple[str, ...]] = (
         "background before, ρ: the median of 16 queries is the mean of the middle two. The lower of"
@@ -65,16 +52,15 @@ class CSFCubeAgreement(Analysis):
     missing: Literal["zero", "drop"] = "zero"
 
     def find(self, given: Given) -> Findings:
-        from irtoolkit.scoring.agreement import STATISTICS
+        from irtoolkit.scoring.agreement import STATISTICS, medians
 
         (dataset,) = given.datasets[:1]
         grades = judged(dataset)
         rows = []
         for stage in (BEFORE, AFTER):
             for facet, queries in facets_of(dataset).items():
-                found = np.array([self.of_query(grades[query], stage) for query in queries])
-                medians = np.array([_median(column) for column in found.T])
-                rows.append(FigureRow((facet, stage), tuple(medians.tolist())))
+                found = [self.of_query(grades[query], stage) for query in queries]
+                rows.append(FigureRow((facet, stage), tuple(medians(found))))
         columns = tuple(Column(name) for name in STATISTICS)
         title = "Agreement of the annotators: medians over queries"
         table = FigureTable("agreement", title, ("facet", "adjudication"), columns, tuple(rows))
@@ -82,14 +68,13 @@ class CSFCubeAgreement(Analysis):
 
     def of_query(self, rows: Sequence[CSFCubeQrel], stage: str) -> Floats:
         """(4,) ρ, α, κ and the percentage of equal grades of one query's candidates."""
-        from irtoolkit.scoring.agreement import agreement
+        from irtoolkit.scoring.agreement import agreement, agreement_with
 
         kept = [row for row in rows if self.missing == "zero" or min(row.ratings) >= 0]
         first, second = ([max(row.ratings[i], 0) for row in kept] for i in (0, 1))
         if stage == BEFORE:
             return agreement(first, second)
-        grades = [row.relevance for row in kept]
-        return (agreement(first, grades) + agreement(second, grades)) / 2
+        return agreement_with(first, second, [row.relevance for row in kept])
 
     def _about_missing(self, grades: Mapping[str, Sequence[CSFCubeQrel]]) -> str:
         count = sum(
@@ -116,9 +101,3 @@ def judged(dataset: Dataset) -> dict[str, list[CSFCubeQrel]]:
     if not found:
         raise InputError(f"dataset {dataset.id} has no judgments")
     return found
-
-
-def _median(values: Floats) -> float:
-    """The median of what is known; a query whose grades are all alike has no correlation."""
-    known = values[~np.isnan(values)]
-    return float(np.median(known)) if len(known) else float("nan")

@@ -148,7 +148,9 @@ class Quality:
 def _number(value: float | None) -> str:
     if value is None:
         return ""
-    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
+    if not isinstance(value, float):
+        return f"{value:,}"
+    return f"{value:,.1f}" if abs(value) >= 1 else f"{value:.2f}"
 
 
 def mean(values: Sequence[float]) -> float:

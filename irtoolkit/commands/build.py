@@ -20,6 +20,7 @@ EXAMPLES = (
     "irtoolkit build plotretrieval --books novels/ --comments comments/ -o mine",
     "irtoolkit build plotretrieval --books novels/ --comments comments/ -o mine --checked mine/check.tsv",
     "irtoolkit build quoter --quotes quotes.txt --corpus books/ -o mine",
+    "irtoolkit build csfcube --documents docs.jsonl --queries queries.csv -o mine",
 )
 
 

@@ -36,6 +36,7 @@ from irtoolkit.datasets.handlers import (
     QrelsHandler,
     QueriesHandler,
 )
+from irtoolkit.datasets.own import OwnPlace
 from irtoolkit.datasets.source import ReleaseSource
 
 NAME = "csfcube"
@@ -73,7 +74,7 @@ BENCHMARK = Benchmark(
 )
 
 
-def _statistics(release: CSFCubeRelease) -> list[Statistic]:
+def statistics(release: CSFCubeRelease) -> list[Statistic]:
     """The paper's Table 1, computed and as printed."""
     pairs = [len(release.qrels[query.query_id]) for query in release.queries]
     grades = [[q.relevance for q in release.qrels[query.query_id]] for query in release.queries]
@@ -111,8 +112,20 @@ def register(add: Callable[[str, ir_datasets.Dataset], None]) -> None:
             add(dataset_id, _dataset(load, docs, source, facet))
 
 
+def own(place: OwnPlace) -> ir_datasets.Dataset | None:
+    """A dataset of a folder that `irtoolkit build csfcube` has written: all queries, or a facet's."""
+    if len(place.parts) > 1 or not {*place.parts} <= {*place.about["splits"]}:
+        return None
+    source = ReleaseSource(
+        NAME, tuple(BLOBS), "build the benchmark again", place.folder.absolute(), own=True
+    )
+    load = partial(_load, source)
+    docs = DocsHandler(partial(_docs, load), CSFCubeDoc, NAME, "en", partial(_docs_key, source))
+    return _dataset(load, docs, source, place.parts[0] if place.parts else None)
+
+
 def _load(source: ReleaseSource) -> CSFCubeRelease:
-    return read_csfcube(source.folder())
+    return read_csfcube(source.folder(), source.own)
 
 
 def _docs(load: Callable[[], CSFCubeRelease]) -> dict[str, CSFCubeDoc]:
@@ -142,13 +155,14 @@ def _dataset(
 
     def table() -> list[Statistic]:
         release = load()
-        found = _statistics(release._replace(queries=release.of(facet)))
+        found = statistics(release._replace(queries=release.of(facet)))
         # The paper's figures are for all facets together.
         return found if facet is None else [row.unreported() for row in found]
 
     def by_facet() -> dict[str, list[str]]:
         release = load()
-        return {name: [query.query_id for query in release.of(name)] for name in FACETS}
+        parts = {name: [query.query_id for query in release.of(name)] for name in FACETS}
+        return {name: queries for name, queries in parts.items() if queries}
 
     return ir_datasets.Dataset(
         docs,

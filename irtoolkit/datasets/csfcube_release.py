@@ -44,8 +44,12 @@ class CSFCubeRelease(NamedTuple):
 
 
 @cache
-def read_csfcube(folder: Path) -> CSFCubeRelease:
+def read_csfcube(folder: Path, own: bool = False) -> CSFCubeRelease:
     """Parses and checks a release folder.
+
+    Args:
+        folder: of the release.
+        own: whether these are data of one's own, which may lack years, facets, and a second fold.
 
     Raises:
         InputError: a file is truncated, mis-encoded or contradicts another; with file and line.
@@ -57,8 +61,8 @@ def read_csfcube(folder: Path) -> CSFCubeRelease:
         for facet in FACETS
         for query_id, rows in _read_grades(folder, facet, docs, sources).items()
     }
-    queries = _read_queries(folder / QUERIES, docs, qrels)
-    folds = _read_folds(folder / SPLITS, {query.query_id for query in queries})
+    queries = _read_queries(folder / QUERIES, docs, qrels, own)
+    folds = _read_folds(folder / SPLITS, {query.query_id for query in queries}, own)
     return CSFCubeRelease(docs, queries, qrels, folds)
 
 
@@ -178,12 +182,12 @@ def _is_grade(value: Any, least: int) -> bool:
 
 
 def _read_queries(
-    path: Path, docs: dict[str, CSFCubeDoc], qrels: dict[str, list[CSFCubeQrel]]
+    path: Path, docs: dict[str, CSFCubeDoc], qrels: dict[str, list[CSFCubeQrel]], own: bool
 ) -> list[CSFCubeQuery]:
     queries: dict[str, CSFCubeQuery] = {}
     for line, row in list(_query_rows(path)):
         query_id = f"{row['pid']}_{row['facet']}"
-        problem = _query_problem(row, docs)
+        problem = _query_problem(row, docs, own)
         if problem is None and query_id not in qrels:
             problem = f"query {query_id} has no judgments"
         if problem is None and query_id in queries:
@@ -203,7 +207,7 @@ def _read_queries(
             )
         queries[query_id] = CSFCubeQuery(
             query_id, doc.doc_id, row["facet"], doc.title, doc.sentences, doc.labels, chosen,
-            int(row["year"]), row["paper type"],
+            int(row["year"]) if row["year"] else None, row["paper type"],
         )  # fmt: skip
     unlisted = qrels.keys() - queries.keys()
     if unlisted:
@@ -230,29 +234,29 @@ def _query_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         ) from None
 
 
-def _query_problem(row: dict[str, str], docs: dict[str, CSFCubeDoc]) -> str | None:
+def _query_problem(row: dict[str, str], docs: dict[str, CSFCubeDoc], own: bool) -> str | None:
     complete = all(row[column] is not None for column in _QUERY_COLUMNS) and row["paper type"]
-    if not complete or not _YEAR.fullmatch(row["year"]):
+    if not complete or not (_YEAR.fullmatch(row["year"]) or (own and not row["year"])):
         return "the row is incomplete, or its year is not a number"
     if row["pid"] not in docs:
         return f"query paper {row['pid']} has no text in {ABSTRACTS}"
     return None
 
 
-def _read_folds(path: Path, queries: set[str]) -> dict[str, tuple[tuple[str, ...], ...]]:
+def _read_folds(path: Path, queries: set[str], own: bool) -> dict[str, tuple[tuple[str, ...], ...]]:
     folds: dict[str, tuple[tuple[str, ...], ...]] = {}
     splits = _object(path)
     for facet in (*FACETS, "all"):
         tests = [splits.get(facet, {}).get(f"fold{i}_test") for i in (1, 2)]
         expected = {q for q in queries if facet == "all" or q.endswith(f"_{facet}")}
         listed = [q for fold in tests if isinstance(fold, list) for q in fold]
-        if sorted(map(str, listed)) != sorted(expected) or not all(tests):
+        if sorted(map(str, listed)) != sorted(expected) or not (own or all(tests)):
             raise _damaged(
                 path,
                 f"fold1_test and fold2_test of {facet} do not split its {len(expected)} queries in two",
                 f'"{facet}"',
             )
-        folds[facet] = tuple(tuple(fold) for fold in tests)
+        folds[facet] = tuple(tuple(fold) for fold in tests if fold)
     return folds
 
 

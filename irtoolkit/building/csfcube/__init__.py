@@ -1,0 +1,1 @@
+"""Building a benchmark in the form of CSFCube: pools, sheets for annotators, graded judgments."""

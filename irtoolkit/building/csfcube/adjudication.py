@@ -1,0 +1,124 @@
+"""What an adjudicator decides: the pairs to which two annotators gave different grades (§4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import local
+from irtoolkit.base.paths import StrPath
+from irtoolkit.building.csfcube.labels import Ratings
+from irtoolkit.building.csfcube.sheets import COLUMNS, row_of
+from irtoolkit.building.csfcube.tsv import (
+    GRADE,
+    KEYS,
+    Pair,
+    read_grades,
+    read_sheet,
+    write_sheet,
+)
+from irtoolkit.datasets.csfcube_records import CSFCubeDoc, CSFCubeQuery
+
+FILE = "adjudication.tsv"
+_RATINGS = "ratings"
+
+
+def adjudicated(
+    path: Path,
+    ratings: Ratings,
+    queries: Sequence[CSFCubeQuery],
+    docs: Mapping[str, CSFCubeDoc],
+) -> dict[Pair, int | None]:
+    """The grades of the sheet, which is written where it is not there; None is not decided yet.
+
+    A sheet without a grade is written again where ratings have changed.
+
+    Raises:
+        InputError: see `read_grades`; a pair that is missing, or whose ratings have changed since.
+    """
+    wanted = {pair: _said(ratings, pair) for pair in ratings.disputed()}
+    if path.exists():
+        rows = {(row[KEYS[0]], row[KEYS[1]]): row for _, row in read_sheet(path, (_RATINGS,))}
+        if {pair: row[_RATINGS] for pair, row in rows.items()} == wanted or any(
+            row[GRADE].strip() for row in rows.values()
+        ):
+            return _read(path, ratings, wanted)
+    if not wanted:
+        path.unlink(missing_ok=True)
+        return {}
+    by_id = {query.query_id: query for query in queries}
+    write_sheet(
+        path,
+        (*COLUMNS[:3], _RATINGS, *COLUMNS[3:]),
+        [
+            {**row_of(by_id[query_id], docs[doc_id]), _RATINGS: wanted[query_id, doc_id]}
+            for query_id, doc_id in wanted
+        ],
+    )
+    return dict.fromkeys(wanted)
+
+
+def _said(ratings: Ratings, pair: Pair) -> str:
+    names = ratings.of_query[pair[0]]
+    return ", ".join(
+        f"{name} {grade}" for name, grade in zip(names, ratings.grades[pair], strict=True)
+    )
+
+
+def _read(path: Path, ratings: Ratings, wanted: Mapping[Pair, str]) -> dict[Pair, int | None]:
+    found = read_grades(path, lambda pair: _strange(pair, ratings, wanted), least=0)
+    for line, row in read_sheet(path, (_RATINGS,)):
+        pair = (row[KEYS[0]].strip(), row[KEYS[1]].strip())
+        if row[_RATINGS].strip() != wanted[pair]:
+            raise _changed(f"the ratings of {pair[1]} for {pair[0]} are {wanted[pair]}", path, line)
+    _refuse_missing(found, wanted, path)
+    return {pair: found[pair] for pair in wanted}
+
+
+def _strange(pair: Pair, ratings: Ratings, wanted: Mapping[Pair, str]) -> str:
+    if pair in wanted:
+        return ""
+    if pair in ratings.grades:
+        return f"the annotators agree on {pair[1]} for {pair[0]}: their grade stays"
+    return f"{pair[1]!r} for {pair[0]!r} is no pair of this benchmark"
+
+
+def _changed(found: str, path: Path, line: int) -> InputError:
+    return InputError(
+        f"{found} now", file=path, line=line,
+        remedy=f"labels have changed since this was written: rename it, and a new {FILE} is written",
+    )  # fmt: skip
+
+
+def _refuse_missing(
+    found: Mapping[Pair, int | None], wanted: Mapping[Pair, str], path: StrPath
+) -> None:
+    for query_id, doc_id in wanted:
+        if (query_id, doc_id) not in found:
+            raise InputError(
+                f"no row of document {doc_id} for query {query_id}, on which annotators differ",
+                file=path,
+                remedy=f"restore the row, or rename the file: then a new {FILE} is written",
+            )
+
+
+def read_adjudicated(path: StrPath, ratings: Ratings) -> dict[Pair, int | None]:
+    """The adjudicator's grades from another file: a sheet, or TREC qrels.
+
+    Pairs on which the annotators agree may be there with the grade that they gave.
+
+    Raises:
+        InputError: see `read_grades`; another grade of a pair on which they agree; a missing pair.
+    """
+    wanted = dict.fromkeys(ratings.disputed(), "")
+    found = read_grades(local(path), lambda pair: "" if pair in ratings.grades else
+                        _strange(pair, ratings, wanted), least=0)  # fmt: skip
+    for pair, grade in found.items():
+        if pair not in wanted and grade != ratings.grades[pair][0]:
+            raise InputError(
+                f"the annotators agree on grade {ratings.grades[pair][0]} of {pair[1]} for"
+                f" {pair[0]}, and here it is {grade}", file=path, remedy="their grade stays",
+            )  # fmt: skip
+    _refuse_missing(found, wanted, path)
+    return {pair: found[pair] for pair in wanted}

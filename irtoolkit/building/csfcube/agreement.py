@@ -1,0 +1,78 @@
+"""How far annotators agree, before an adjudicator decides and after, as in the paper's Table 2."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.base.files import atomic_text
+from irtoolkit.base.tables import TextTable
+from irtoolkit.building.csfcube.labels import Ratings
+from irtoolkit.building.csfcube.tsv import Pair
+from irtoolkit.datasets.csfcube_records import AFTER, AGREEMENT, BEFORE, FACETS
+from irtoolkit.scoring.agreement import STATISTICS, agreement, agreement_with, medians
+
+# Facet and stage to ρ, α, κ and the percentage of equal grades.
+Agreement = dict[tuple[str, str], list[float]]
+_PLACES = 2
+
+
+def agreement_of(ratings: Ratings, grades: Mapping[Pair, int] | None = None) -> Agreement:
+    """Medians over the queries of each facet; a pair that was not judged counts as grade 0, as there.
+
+    Args:
+        ratings: of two annotators.
+        grades: the adjudicated ones; without them there is the stage before only.
+    """
+    found: Agreement = {}
+    for stage in (BEFORE, AFTER) if grades is not None else (BEFORE,):
+        for facet in FACETS:
+            rows = []
+            for query in (query for query in ratings.of_query if query.endswith(f"_{facet}")):
+                pairs = [pair for pair in ratings.grades if pair[0] == query]
+                one, two = ([max(ratings.grades[pair][n], 0) for pair in pairs] for n in (0, 1))
+                rows.append(
+                    agreement(one, two)
+                    if stage == BEFORE or grades is None
+                    else agreement_with(one, two, [grades[pair] for pair in pairs])
+                )
+            if rows:
+                found[facet, stage] = medians(rows)
+    return found
+
+
+def table_of(found: Agreement) -> TextTable:
+    """The agreement beside the paper's."""
+    rows = [
+        (facet, stage, *(cell for pair in zip(map(_known, values), AGREEMENT[facet, stage], strict=True)
+                         for cell in pair))
+        for (facet, stage), values in found.items()
+    ]  # fmt: skip
+    headers = [name for statistic in STATISTICS for name in (statistic, f"paper's {statistic}")]
+    return TextTable(
+        ["facet", "adjudication", *headers], rows, title="Agreement: medians over queries",
+        places=_PLACES,
+    )  # fmt: skip
+
+
+def _known(value: float) -> float | None:
+    """A figure; None where it is not defined, as where all grades are alike."""
+    return None if math.isnan(value) else value
+
+
+def write_agreement(place: Path, found: Agreement) -> None:
+    """Writes agreement.txt and agreement.json."""
+    with atomic_text(place / "agreement.txt") as out:
+        out.write(table_of(found).to_text(100).rstrip() + "\n")
+    records: list[dict[str, Any]] = [
+        {"facet": facet, "adjudication": stage,
+         **dict(zip(STATISTICS, map(_known, values), strict=True)),
+         "paper": dict(zip(STATISTICS, AGREEMENT[facet, stage], strict=True))}
+        for (facet, stage), values in found.items()
+    ]  # fmt: skip
+    with atomic_text(place / "agreement.json") as out:
+        json.dump(records, out, indent=1, ensure_ascii=False)
+        out.write("\n")

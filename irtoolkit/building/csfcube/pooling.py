@@ -1,0 +1,249 @@
+"""The first step of a build: pools of candidates, kept so that the second step has the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import atomic_text, local, read_lines, sha256
+from irtoolkit.base.paths import StrPath
+from irtoolkit.base.plurals import number_of
+from irtoolkit.building.csfcube.pools import Pool, Pools, draw_pool, read_pools, write_pools
+from irtoolkit.building.csfcube.queries import Asked
+from irtoolkit.building.csfcube.systems import (
+    PAPER,
+    Proposer,
+    proposers,
+    rank_all,
+    read_runs,
+    run_name,
+    write_abstracts,
+)
+from irtoolkit.building.shelves import digest
+from irtoolkit.datasets.csfcube_records import CSFCubeDoc
+from irtoolkit.datasets.csfcube_release import POOLS
+from irtoolkit.datasets.strictjson import read_json_file
+
+# The folder of the rankings of the systems, and what says whose pools are in the folder.
+RUNS, STATE = "runs", "pooled.json"
+_ABSTRACTS = "abstracts.txt"
+# Documents of each system in a pool of about 100, as the paper prints it (§3).
+DEPTH = 13
+# A system is named as a source of a candidate that is among so many of its best.
+LISTED = 100
+
+
+@dataclass(frozen=True)
+class Pooling:
+    """How pools are made.
+
+    Attributes:
+        systems: names of systems, each perhaps with settings.
+        runs: files of rankings that were made elsewhere.
+        pools: a file of pools that were made elsewhere, in place of systems and runs.
+        citations: a file of a citing and a cited paper in each line.
+        depth: documents that each system adds to a pool.
+        listed: see `LISTED`.
+    """
+
+    systems: tuple[str, ...] = ()
+    runs: tuple[StrPath, ...] = ()
+    pools: StrPath | None = None
+    citations: StrPath | None = None
+    depth: int = DEPTH
+    listed: int = LISTED
+
+    def chosen(self) -> tuple[str, ...]:
+        """The systems: by default the paper's, but for SPECTER."""
+        return self.systems or (() if self.runs or self.pools is not None else tuple(PAPER))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What pools are made of.
+
+    Attributes:
+        place: the folder.
+        docs: all documents.
+        asked: the queries.
+        pooling: how.
+        seed: of the order of systems.
+        systems: those that are to be run.
+        texts: a hash of documents and queries.
+        key: a hash of all that decides the pools.
+    """
+
+    place: Path
+    docs: dict[str, CSFCubeDoc]
+    asked: Sequence[Asked]
+    pooling: Pooling
+    seed: int
+    systems: Sequence[Proposer]
+    texts: str
+    key: str
+
+
+def plan(
+    place: Path, docs: dict[str, CSFCubeDoc], asked: Sequence[Asked], pooling: Pooling, seed: int
+) -> Plan:
+    """What pools are to be made of; runs nothing.
+
+    Raises:
+        InputError: pools and systems together; or see `proposers`.
+    """
+    if pooling.pools is not None and (pooling.systems or pooling.runs or pooling.citations):
+        raise InputError(
+            "pools are given, and what pools are made of", remedy="leave one of the two out"
+        )
+    texts = digest(*(repr(doc) for doc in docs.values()), *(repr(each.query) for each in asked))
+    systems = proposers(pooling.chosen(), place / RUNS / _ABSTRACTS)
+    files = [*pooling.runs, *(f for f in (pooling.pools, pooling.citations) if f is not None)]
+    key = digest(
+        texts, repr([each.depth for each in asked]), str((pooling.depth, pooling.listed, seed)),
+        *(run_name(each, texts, 0) for each in systems),
+        *(f"{Path(path).name} {sha256(path)}" for path in files),
+    )  # fmt: skip
+    return Plan(place, docs, asked, pooling, seed, systems, texts, key)
+
+
+def make_pools(made: Plan) -> Pools:
+    """The pools of all query papers; those of the folder are read, where they are of this plan.
+
+    Raises:
+        InputError: see `read_runs` and `read_pools`; or a paper without a candidate.
+    """
+    kept = marked(made.place)
+    if kept is not None and kept.key == made.key:
+        return Pools(_read(made.place / POOLS), kept.notes)
+    pooling = made.pooling
+    cited, notes = _cited(pooling.citations, made.docs)
+    if pooling.pools is not None:
+        papers = list(dict.fromkeys(each.query.doc_id for each in made.asked))
+        pools = read_pools(pooling.pools, papers, made.docs)
+    else:
+        pools = Pools(_drawn(made, _rankings(made, cited), cited))
+    pools.notes = [*notes, *pools.notes]
+    write_pools(made.place / POOLS, pools.by_paper)
+    return pools
+
+
+def _rankings(made: Plan, cited: Mapping[str, Sequence[str]]) -> dict[str, dict[str, list[str]]]:
+    """System to paper to the documents that it ranks, deep enough for every pool."""
+    pooling, queries = made.pooling, [each.query for each in made.asked]
+    given = read_runs(pooling.runs, made.docs, queries)
+    twice = next((each.name for each in made.systems if each.name in given), None)
+    if twice is not None:
+        raise InputError(f"two systems are called {twice}", remedy="rename the run")
+    most = max(each.depth or pooling.depth for each in made.asked)
+    deepest = max((len(cited.get(query.doc_id, ())) for query in queries), default=0)
+    deepest += (len(made.systems) + len(given)) * most + 1
+    folder = made.place / RUNS
+    if made.systems:
+        write_abstracts(folder / _ABSTRACTS, made.docs)
+    depth = min(len(made.docs), max(deepest, pooling.listed))
+    ranked = rank_all(made.systems, made.docs, queries, folder, depth, made.texts)
+    (folder / _ABSTRACTS).unlink(missing_ok=True)
+    return {**ranked, **given}
+
+
+@dataclass(frozen=True)
+class Mark:
+    """That the first step of a build is done.
+
+    Attributes:
+        key: of the plan.
+        notes: what to know of the pools.
+        names: all annotators; none where no sheets were written.
+        annotators: the two of each query.
+    """
+
+    key: str
+    notes: list[str]
+    names: list[str] = field(default_factory=list)
+    annotators: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def write(self, place: Path) -> None:
+        """Writes it into the folder."""
+        with atomic_text(place / STATE) as out:
+            json.dump(asdict(self), out, indent=1, ensure_ascii=False)
+            out.write("\n")
+
+
+def marked(place: Path) -> Mark | None:
+    """The mark of a folder; None where the first step is not done.
+
+    Raises:
+        InputError: it is damaged.
+    """
+    path = place / STATE
+    if not path.is_file() or not (place / POOLS).is_file():
+        return None
+    state = read_json_file(path)
+    try:
+        of_query = {str(q): (str(one), str(two)) for q, (one, two) in state["annotators"].items()}
+        notes, names = ([str(each) for each in state[part]] for part in ("notes", "names"))
+        return Mark(str(state["key"]), notes, names, of_query)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise InputError("not what a build has written", file=path, remedy="restore it") from None
+
+
+def _read(path: Path) -> dict[str, Pool]:
+    return {
+        paper: {doc: tuple(names) for doc, names in zip(p["cands"], p["cand_source"], strict=True)}
+        for paper, p in read_json_file(path).items()
+    }
+
+
+def _content(path: StrPath) -> str:
+    return f"{Path(path).name} {sha256(path)}"
+
+
+def _drawn(
+    made: Plan,
+    rankings: Mapping[str, Mapping[str, Sequence[str]]],
+    cited: Mapping[str, Sequence[str]],
+) -> dict[str, Pool]:
+    found: dict[str, Pool] = {}
+    for each in made.asked:
+        paper = each.query.doc_id
+        if paper in found:
+            continue
+        found[paper] = draw_pool(
+            paper, {name: ranked[paper] for name, ranked in rankings.items()},
+            cited.get(paper, ()), depth=each.depth or made.pooling.depth,
+            listed=made.pooling.listed, seed=made.seed,
+        )  # fmt: skip
+        if not found[paper]:
+            raise InputError(f"no system proposes a candidate for paper {paper}")
+    return found
+
+
+def _cited(
+    path: StrPath | None, docs: Mapping[str, CSFCubeDoc]
+) -> tuple[dict[str, list[str]], list[str]]:
+    """Paper to the documents that it cites, and a note on those that are none.
+
+    Raises:
+        InputError: a line of other than two ids, or none that cites a document.
+    """
+    if path is None:
+        return {}, []
+    found: dict[str, dict[str, None]] = {}
+    outside = 0
+    for number, line in read_lines(local(path)):
+        words = line.split()
+        if len(words) not in (0, 2):
+            raise InputError(
+                f"{len(words)} words", file=path, line=number,
+                remedy="a line is the id of a paper and the id of one that it cites",
+            )  # fmt: skip
+        if words and words[1] in docs:
+            found.setdefault(words[0], {})[words[1]] = None
+        outside += bool(words) and words[1] not in docs
+    if not found:
+        raise InputError("no citation of a document", file=path, remedy="are the ids the same?")
+    note = f"{number_of(outside, 'citations', ',')} of papers that are no documents, in {path}"
+    return {paper: list(own) for paper, own in found.items()}, [note] if outside else []

@@ -1,0 +1,104 @@
+"""The files of a benchmark in the form of CSFCube's release."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.base.files import atomic_text
+from irtoolkit.building.csfcube.documents import write_documents
+from irtoolkit.building.csfcube.labels import Ratings
+from irtoolkit.building.csfcube.pools import Pool
+from irtoolkit.building.csfcube.queries import Asked, write_queries
+from irtoolkit.building.csfcube.tsv import Pair
+from irtoolkit.datasets.csfcube_records import FACETS, CSFCubeDoc, CSFCubeQuery
+from irtoolkit.datasets.csfcube_release import ABSTRACTS, ANNOTATIONS, QUERIES, SPLITS
+
+RATINGS = "ratings.tsv"
+
+
+def write_release(
+    place: Path,
+    docs: Mapping[str, CSFCubeDoc],
+    asked: Sequence[Asked],
+    pools: Mapping[str, Pool],
+    ratings: Ratings,
+    grades: Mapping[Pair, int],
+    seed: int,
+) -> None:
+    """Writes documents of pools and queries, queries, judgments with both ratings, and folds."""
+    used = {*pools, *(doc for pool in pools.values() for doc in pool)}
+    write_documents(place / ABSTRACTS, (docs[doc] for doc in docs if doc in used))
+    write_queries(place / QUERIES, asked)
+    queries = [each.query for each in asked]
+    for facet in FACETS:
+        own = [query for query in queries if query.facet == facet]
+        _write_json(place / ANNOTATIONS.format(facet), _judged(own, pools, ratings, grades, seed))
+    _write_json(place / SPLITS, folds(queries, seed), indent=1)
+    with atomic_text(place / RATINGS) as out:
+        out.write("query_id\tdoc_id\tgrade\tratings\n")
+        for pair, values in ratings.grades.items():
+            names = ratings.of_query[pair[0]]
+            said = ", ".join(f"{name} {value}" for name, value in zip(names, values, strict=True))
+            out.write(f"{pair[0]}\t{pair[1]}\t{grades[pair]}\t{said}\n")
+
+
+def _judged(
+    queries: Sequence[CSFCubeQuery],
+    pools: Mapping[str, Pool],
+    ratings: Ratings,
+    grades: Mapping[Pair, int],
+    seed: int,
+) -> dict[str, dict[str, list[Any]]]:
+    """Paper to its candidates, in an order that says nothing of systems, and their grades."""
+    names = ratings.annotators
+    # Readers sort the names of the lists.
+    numbers = {name: f"{n:0{len(str(len(names)))}}" for n, name in enumerate(names, 1)}
+    found: dict[str, dict[str, list[Any]]] = {}
+    for query in queries:
+        cands = list(pools[query.doc_id])
+        random.Random(f"candidates {seed} {query.query_id}").shuffle(cands)
+        both = [ratings.grades[query.query_id, doc] for doc in cands]
+        one, two = ratings.of_query[query.query_id]
+        found[query.doc_id] = {
+            "cands": cands,
+            "relevance_max": [max(each) for each in both],
+            "relevance_min": [min(each) for each in both],
+            f"relevance_ann{numbers[one]}": [each[0] for each in both],
+            f"relevance_ann{numbers[two]}": [each[1] for each in both],
+            "relevance_adju": [grades[query.query_id, doc] for doc in cands],
+        }
+    return found
+
+
+def folds(queries: Sequence[CSFCubeQuery], seed: int) -> dict[str, dict[str, list[str]]]:
+    """Two folds of each facet at random, the first no smaller; those of all are these together.
+
+    What one fold develops on is what the other tests on, as in the release.
+    """
+    draw = random.Random(f"folds {seed}")
+    tests: dict[str, tuple[list[str], list[str]]] = {}
+    for facet in FACETS:
+        own = [query.query_id for query in queries if query.facet == facet]
+        draw.shuffle(own)
+        half = (len(own) + 1) // 2
+        tests[facet] = own[:half], own[half:]
+    tests["all"] = (
+        [query for facet in FACETS for query in tests[facet][0]],
+        [query for facet in FACETS for query in tests[facet][1]],
+    )
+    return {
+        name: {
+            "fold1_dev": second, "fold2_dev": first, "fold1_test": first, "fold2_test": second,
+        }
+        for name, (first, second) in tests.items()
+    }  # fmt: skip
+
+
+def _write_json(path: Path, value: Any, indent: int | None = None) -> None:
+    with atomic_text(path) as out:
+        json.dump(value, out, ensure_ascii=False, indent=indent)
+        out.write("\n")

@@ -1,0 +1,150 @@
+"""The sheets of annotators: whom a query is given to, and what they read."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import is_word
+from irtoolkit.base.near import did_you_mean
+from irtoolkit.building.csfcube.documents import facet_sentences
+from irtoolkit.building.csfcube.pools import Pool
+from irtoolkit.building.csfcube.tsv import GRADE, KEYS, Pair, Row, read_grades, write_sheet
+from irtoolkit.datasets.csfcube_records import CSFCubeDoc, CSFCubeQuery
+
+# What a reader of a sheet sees of the query and of a candidate: as in the paper, no names or years.
+SHOWN = ("facet", "query_title", "query_facet", "query_abstract", "title", "text", "abstract")
+COLUMNS = (*KEYS, GRADE, *SHOWN)
+SUFFIX = ".tsv"
+# Annotator to pair to grade; None is not graded yet.
+Given = dict[str, dict[Pair, int | None]]
+
+
+def refuse_names(names: Sequence[str]) -> None:
+    """Refuses annotators who cannot be told apart or be names of files.
+
+    Raises:
+        InputError: one name twice, fewer than two, or a name that is no word.
+    """
+    for name in names:
+        if not is_word(name) or "/" in name or name.startswith("."):
+            raise InputError(f"{name!r} is no name of an annotator", remedy="give one word")
+        if [other.lower() for other in names].count(name.lower()) > 1:
+            raise InputError(f"two annotators are called {name}", remedy="give each one a name")
+    if len(names) < 2:
+        raise InputError(f"{len(names)} annotators", remedy="each pair is graded by two")
+
+
+def assigned(
+    queries: Sequence[CSFCubeQuery], annotators: Sequence[str], seed: int
+) -> dict[str, tuple[str, str]]:
+    """The two annotators of each query; all pairs of annotators get about equally many.
+
+    The names of the annotators change nothing: a pair of places in their list is drawn.
+    """
+    draw = random.Random(f"annotators {seed}")
+    couples = list(combinations(annotators, 2))
+    found: dict[str, tuple[str, str]] = {}
+    for place, query in enumerate(queries):
+        if place % len(couples) == 0:
+            draw.shuffle(couples)
+        found[query.query_id] = couples[place % len(couples)]
+    return found
+
+
+def write_sheets(
+    folder: Path,
+    of_query: Mapping[str, Sequence[str]],
+    queries: Sequence[CSFCubeQuery],
+    pools: Mapping[str, Pool],
+    docs: Mapping[str, CSFCubeDoc],
+    seed: int,
+) -> None:
+    """Writes the sheet of each annotator that is not there, to be graded.
+
+    Queries follow each other in an order of the annotator's own, and so do the candidates of each.
+    """
+    for name in sorted({name for names in of_query.values() for name in names}):
+        path = folder / f"{name}{SUFFIX}"
+        if path.exists():
+            continue
+        draw = random.Random(f"sheet {seed} {name}")
+        own = [query for query in queries if name in of_query[query.query_id]]
+        draw.shuffle(own)
+        rows: list[Row] = []
+        for query in own:
+            candidates = list(pools[query.doc_id])
+            draw.shuffle(candidates)
+            rows += [row_of(query, docs[doc]) for doc in candidates]
+        write_sheet(path, COLUMNS, rows)
+
+
+def row_of(query: CSFCubeQuery, doc: CSFCubeDoc) -> dict[str, str]:
+    """What is read of a pair."""
+    return {
+        "query_id": query.query_id, "doc_id": doc.doc_id, "facet": query.facet,
+        "query_title": query.title, "query_facet": " ".join(query.facet_sentences),
+        "query_abstract": query.abstract, "title": doc.title,
+        "text": " ".join(facet_sentences(doc, query.facet)), "abstract": doc.abstract,
+    }  # fmt: skip
+
+
+def pairs_of(queries: Sequence[CSFCubeQuery], pools: Mapping[str, Pool]) -> dict[str, list[Pair]]:
+    """Query id to the pairs that are judged, in the order of the pool."""
+    return {q.query_id: [(q.query_id, doc) for doc in pools[q.doc_id]] for q in queries}
+
+
+def read_sheets(
+    folder: Path, of_query: Mapping[str, Sequence[str]], pairs: Mapping[str, Sequence[Pair]]
+) -> Given:
+    """What is written in the sheets.
+
+    Raises:
+        InputError: a sheet of nobody; a row of another pool, or of another annotator; a row that is
+            missing; or see `read_grades`.
+    """
+    names = sorted({name for of in of_query.values() for name in of})
+    for path in sorted(folder.glob(f"[!.]*{SUFFIX}")):
+        if path.stem not in names:
+            near = did_you_mean(path.stem, names)
+            raise InputError(
+                f"there is no annotator {path.stem}", file=path,
+                remedy=f"{near}remove the file, or rename it; annotators are {', '.join(names)}",
+            )  # fmt: skip
+    found: Given = {}
+    for name in names:
+        path = folder / f"{name}{SUFFIX}"
+        own = {pair for query, of in of_query.items() if name in of for pair in pairs[query]}
+        found[name] = read_grades(path, lambda pair, own=own: _strange(pair, own, pairs))  # type: ignore[misc]
+        missing = next((pair for query in pairs for pair in pairs[query]
+                        if pair in own and pair not in found[name]), None)  # fmt: skip
+        if missing is not None:
+            raise InputError(
+                f"no row of document {missing[1]} for query {missing[0]}", file=path,
+                remedy="restore the row; a grade may be empty, a row may not be missing",
+            )  # fmt: skip
+    return found
+
+
+def _strange(pair: Pair, own: set[Pair], pairs: Mapping[str, Sequence[Pair]]) -> str:
+    """What is wrong with a pair of a sheet."""
+    if pair in own:
+        return ""
+    if pair in pairs.get(pair[0], ()):
+        return f"query {pair[0]} is given to other annotators"
+    return strange(pair, pairs)
+
+
+def strange(pair: Pair, pairs: Mapping[str, Sequence[Pair]]) -> str:
+    """What is wrong with a pair that is not of the pools."""
+    query_id, doc_id = pair
+    if query_id not in pairs:
+        return f"{query_id!r} is no query of this benchmark: another one's file, or an edited id"
+    if pair not in pairs[query_id]:
+        return (
+            f"document {doc_id!r} is not in the pool of {query_id}: another pool, or an edited id"
+        )
+    return ""

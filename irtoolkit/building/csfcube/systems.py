@@ -1,0 +1,202 @@
+"""The systems that propose candidates: by name, with settings, or as runs that were made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import atomic_text, local
+from irtoolkit.base.paths import StrPath
+from irtoolkit.base.progress import tqdm
+from irtoolkit.building.csfcube.documents import corpus_of
+from irtoolkit.building.csfcube.pools import CITED, interleaved
+from irtoolkit.building.shelves import digest
+from irtoolkit.datasets.csfcube_records import CSFCubeDoc, CSFCubeQuery
+from irtoolkit.datasets.identity import DatasetId
+from irtoolkit.ranking.produce import rank_dataset, refuse_missing
+from irtoolkit.ranking.systems import System, find_system
+from irtoolkit.runs import Run
+from irtoolkit.runs.columns import RunColumns
+from irtoolkit.runs.trec import parse_run
+
+# A file of all abstracts, on which word embeddings are trained, in place of this word.
+_ABSTRACTS = "{abstracts}"
+_MEAN: dict[str, Any] = {"train": _ABSTRACTS}
+_WEIGHTED: dict[str, Any] = {"weighting": "tfidf", "train": _ABSTRACTS}
+# The paper's own systems (§3), which compare titles or abstracts as wholes. Its seventh is SPECTER.
+PAPER: dict[str, tuple[str, dict[str, Any]]] = {
+    f"{name}_{system}": (retriever, {"query": view, "doc": view, **settings})
+    for name, view in (("title", "title"), ("abs", "abstract"))
+    for system, retriever, settings in (
+        ("tfidf", "tfidf", {}),
+        ("cbow200", "word2vec", _MEAN),
+        ("tfidfcbow200", "word2vec", _WEIGHTED),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Proposer:
+    """A system that proposes candidates.
+
+    Attributes:
+        name: as pools call it.
+        system: what ranks.
+        trained: whether it is trained on the abstracts first.
+    """
+
+    name: str
+    system: System
+    trained: bool = False
+
+
+def proposers(given: Sequence[str], abstracts: Path) -> list[Proposer]:
+    """Systems as a command line has them: a name, and perhaps settings, in one argument.
+
+    Args:
+        given: such as "bm25" and "bm25 k1=1.2 query=title".
+        abstracts: the file that embeddings are trained on.
+
+    Raises:
+        InputError: no such system or setting, or one twice.
+    """
+    found: dict[str, Proposer] = {}
+    for words in given:
+        name, *pairs = words.split() or [""]
+        label = ",".join([name, *pairs])
+        if label in found or label == CITED:
+            raise InputError(f"two systems are called {label}", remedy="name each one once")
+        settings = dict(_pair(pair, words) for pair in pairs)
+        system = _system(name, settings, abstracts)
+        trained = system.retriever.settings().get("train") == str(abstracts)
+        found[label] = Proposer(label, system, trained)
+    return list(found.values())
+
+
+def _pair(pair: str, words: str) -> tuple[str, str]:
+    key, equals, value = pair.partition("=")
+    if not key or not equals:
+        raise InputError(
+            f"{pair!r} of the system {words!r} is not KEY=VALUE", remedy='such as "bm25 k1=1.2"'
+        )
+    return key, value
+
+
+def _system(name: str, settings: Mapping[str, Any], abstracts: Path) -> System:
+    if name not in PAPER:
+        try:
+            return find_system(name, settings, DatasetId(("csfcube",)))
+        except InputError as error:
+            if not error.found.startswith("no system"):
+                raise
+            remedy = f"{error.remedy}; or the paper's {', '.join(PAPER)}"
+            raise InputError(error.found, remedy=remedy) from None
+    retriever, usual = PAPER[name]
+    own = {
+        key: str(abstracts) if value == _ABSTRACTS else value
+        for key, value in {**usual, **settings}.items()
+    }
+    return System.make(name, retriever, own)
+
+
+def rank_all(
+    systems: Sequence[Proposer],
+    docs: dict[str, CSFCubeDoc],
+    queries: Sequence[CSFCubeQuery],
+    folder: Path,
+    depth: int,
+    key: str,
+) -> dict[str, dict[str, list[str]]]:
+    """System to paper to the documents that it ranks; a ranking that is there is not made again.
+
+    A system that reads the facet ranks for each query of a paper; its rankings are interleaved.
+
+    Raises:
+        InputError: what a system lacks to run here.
+
+    Args:
+        systems: what ranks.
+        docs, queries: what is ranked.
+        folder: keeps a run of each system.
+        depth: documents kept of each query.
+        key: a hash of documents and queries.
+    """
+    for each in systems:
+        refuse_missing(each.system)
+    found = {}
+    for each in tqdm(systems, desc="systems", unit="system", leave=False):
+        path = folder / f"{run_name(each, key, depth)}.run"
+        if not path.is_file():
+            made = rank_dataset(corpus_of(docs, queries), each.system, depth=depth).run
+            made.named(each.name).write(path)
+        found[each.name] = _of_papers(Run.read(path), queries)
+    return found
+
+
+def run_name(each: Proposer, key: str, depth: int) -> str:
+    """The name of a system's run: what decides it is in the hash, and no name of a folder."""
+    settings = dict(each.system.settings())
+    if each.trained:
+        settings["train"] = _ABSTRACTS
+    files = "" if each.trained else each.system.retriever.fingerprint() or ""
+    short = digest(key, str(depth), repr(sorted(settings.items())), files)[:8]
+    return f"{each.name.replace('/', '_')}.{short}"
+
+
+def write_abstracts(path: Path, docs: Mapping[str, CSFCubeDoc]) -> None:
+    """Writes all abstracts, one in a line."""
+    with atomic_text(path) as out:
+        out.writelines(" ".join(doc.abstract.split()) + "\n" for doc in docs.values())
+
+
+def read_runs(
+    paths: Sequence[StrPath], docs: Mapping[str, CSFCubeDoc], queries: Sequence[CSFCubeQuery]
+) -> dict[str, dict[str, list[str]]]:
+    """Runs that were made elsewhere: file name to paper to the documents that it ranks.
+
+    A run has query ids such as 7_method, or papers; what it has of others is not read.
+
+    Raises:
+        InputError: no run; two of one name; a document that is none; or a query without a row.
+    """
+    found: dict[str, dict[str, list[str]]] = {}
+    for path in paths:
+        name = Path(path).name.removesuffix(".gz").rpartition(".")[0] or Path(path).name
+        if name in found or name == CITED:
+            raise InputError(f"two systems are called {name}", file=path, remedy="rename the file")
+        columns = parse_run(local(path))
+        _refuse_strange(columns, docs, path)
+        found[name] = _of_papers(Run.from_trec(columns), queries, path)
+    return found
+
+
+def _refuse_strange(columns: RunColumns, docs: Mapping[str, CSFCubeDoc], path: StrPath) -> None:
+    strange = np.array([doc not in docs for doc in columns.doc_ids], dtype=bool)
+    rows = np.flatnonzero(strange[columns.docs])
+    if len(rows):
+        doc = columns.doc_ids[columns.docs[rows[0]]]
+        raise InputError(
+            f"document {doc} is not among the documents",
+            file=path,
+            line=int(columns.lines[rows[0]]),
+        )
+
+
+def _of_papers(
+    run: Run, queries: Sequence[CSFCubeQuery], path: StrPath | None = None
+) -> dict[str, list[str]]:
+    """Paper to the documents that a run has for it, best first."""
+    there = set(run.query_ids.tolist())
+    lists: dict[str, list[list[str]]] = {}
+    for query in queries:
+        own = next((name for name in (query.query_id, query.doc_id) if name in there), None)
+        if own is None and path is not None:
+            raise InputError(f"no row of query {query.query_id}, nor of {query.doc_id}", file=path)
+        ranked = [] if own is None else [row.doc_id for row in run.ranking(own)]
+        lists.setdefault(query.doc_id, []).append(ranked)
+    return {paper: interleaved(several) for paper, several in lists.items()}

@@ -1,0 +1,125 @@
+"""Build a benchmark in CSFCube's form: papers and facets as queries, pools that two people grade.
+
+Documents are JSON lines: id, title, abstract as a list of sentences, labels with one of background,
+objective, method, result and other for each sentence. Queries are papers and facets, in a file with the
+columns pid and facet, or a sample. All facets of a paper share a pool: what it cites, and of each system
+in turn the best documents that are not there yet.
+
+The first call writes sheets/NAME.tsv for each annotator, and guidelines.md. Give the same command again
+when the sheets are filled in: it writes agreement.txt and adjudication.tsv, the pairs on which annotators
+differ. When that is filled in, the same command writes the benchmark.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from irtoolkit.commands import local_folder, note
+from irtoolkit.commands._engines import add_engine
+from irtoolkit.commands._parsing import AtLeastOne
+
+if TYPE_CHECKING:
+    from irtoolkit.building.csfcube.build import Gathered
+
+HELP = "CSFCube: papers and facets, pools of several systems, two annotators"
+EXAMPLES = (
+    "irtoolkit build csfcube --documents docs.jsonl --queries queries.csv -o mine",
+    'irtoolkit build csfcube --documents docs.jsonl --sample 50 -o mine --systems bm25 "tfidf query=title"',
+    "irtoolkit build csfcube --documents docs.jsonl --queries queries.csv -o mine --labels ann.qrels bob.qrels",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--documents", nargs="+", required=True, metavar="FILE", help="JSON lines")
+    parser.add_argument("--queries", metavar="FILE", help="columns pid and facet; see above")
+    parser.add_argument(
+        "--sample", type=int, action=AtLeastOne, metavar="N",
+        help="draw N queries, over all years and facets; look through them",
+    )  # fmt: skip
+    parser.add_argument(
+        "-o", "--output", type=local_folder, required=True, metavar="FOLDER",
+        help="folder of the benchmark; its ids begin with it",
+    )  # fmt: skip
+    pools = parser.add_argument_group("pools")
+    pools.add_argument(
+        "--systems", nargs="+", default=[], metavar="SYSTEM",
+        help='as of retrieve; settings in quotes: "bm25 k1=1.2 query=title"; default: the paper\'s'
+        " title_tfidf, title_cbow200, title_tfidfcbow200, abs_tfidf, abs_cbow200 and"
+        " abs_tfidfcbow200; specter is the paper's seventh",
+    )  # fmt: skip
+    pools.add_argument(
+        "--runs", nargs="+", default=[], metavar="FILE", help="rankings that were made elsewhere"
+    )
+    pools.add_argument(
+        "--citations", metavar="FILE", help="a paper and one that it cites in each line"
+    )
+    pools.add_argument(
+        "--depth", type=int, default=13, action=AtLeastOne, metavar="N",
+        help="documents that each system adds; default: 13, as in the paper; a column depth of the"
+        " queries gives another, such as its 33 for large pools",
+    )  # fmt: skip
+    pools.add_argument(
+        "--listed", type=int, default=100, action=AtLeastOne, metavar="N",
+        help="a system is a source of candidates among so many of its best; default: 100",
+    )  # fmt: skip
+    pools.add_argument(
+        "--pools", metavar="FILE", help="pools that were made elsewhere, as the release has them"
+    )
+    people = parser.add_argument_group("people")
+    people.add_argument(
+        "--annotators", nargs="+", default=[], metavar="NAME",
+        help="at least two; each query is given to two; default: annotator1 annotator2",
+    )  # fmt: skip
+    people.add_argument(
+        "--labels", nargs="+", default=[], metavar="FILE",
+        help="sheets or TREC qrels called after annotators, in place of sheets/",
+    )  # fmt: skip
+    people.add_argument(
+        "--adjudicated", metavar="FILE", help="a sheet or TREC qrels, in place of adjudication.tsv"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="of everything drawn; default: 0"
+    )
+    parser.add_argument(
+        "--replace", action="store_true",
+        help="replace what is there of other texts or settings; grades are never replaced",
+    )  # fmt: skip
+    add_engine(parser)
+
+
+def execute(args: argparse.Namespace) -> None:
+    from irtoolkit.building.csfcube.build import Recipe, build_csfcube
+    from irtoolkit.building.csfcube.pooling import Pooling
+
+    pooling = Pooling(
+        tuple(args.systems), tuple(args.runs), args.pools, args.citations, args.depth, args.listed
+    )
+    recipe = Recipe(pooling, tuple(args.annotators), args.sample, args.seed)
+    made = build_csfcube(
+        args.documents, args.output, args.queries, recipe,
+        labels=args.labels, adjudicated=args.adjudicated, replace=args.replace,
+    )  # fmt: skip
+    for line in made.notes:
+        note(f"note: {line}")
+    _tell(made)
+
+
+def _tell(made: Gathered) -> None:
+    from irtoolkit.base.plurals import number_of
+    from irtoolkit.building.csfcube.agreement import table_of
+
+    if made.quality is not None:
+        print("\n".join(made.quality.as_text(sample=False)))
+        print()
+    if made.agreement is not None:
+        print(table_of(made.agreement).to_text().rstrip())
+    ids = [str(made.place), *(f"{made.place}/{facet}" for facet in made.facets)]
+    said = f"{number_of(len(made.asked), 'queries')}, {number_of(made.pairs, 'pairs', ',')}"
+    if made.quality is not None:
+        note(f"{said}: {', '.join(ids)}")
+        return
+    note(f"{said} of a query and a candidate to be graded")
+    for line in made.waits_for():
+        note(line)
+    note("give the same command again when they are filled in")

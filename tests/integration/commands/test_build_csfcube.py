@@ -1,0 +1,428 @@
+"""irtoolkit build csfcube: pools, sheets, adjudication, a benchmark; and what users get wrong."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import irtoolkit as ir
+from irtoolkit.base.errors import InputError
+from irtoolkit.building.csfcube.build import Recipe, build_csfcube
+from irtoolkit.building.csfcube.pooling import Pooling
+from irtoolkit.cli import main
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.scoring.agreement import STATISTICS
+from tests.conftest import SAMPLE
+
+DOCS = SAMPLE / "abstracts-csfcube-preds.jsonl"
+BUILD = [
+    "build", "csfcube", "--documents", str(DOCS), "--queries", "queries.csv", "-o", "mine",
+    "--depth", "4", "--systems", "bm25", "tfidf query=title doc=title", "fabs_tfidf",
+    "--citations", "cites.tsv", "--annotators", "ann", "bob", "cara",
+]  # fmt: skip
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with queries.csv and cites.tsv."""
+    shutil.copy(SAMPLE / "queries-release.csv", tmp_path / "queries.csv")
+    cites = "910000057 910000001\n910000057 910000057\n910000057 elsewhere\n"
+    (tmp_path / "cites.tsv").write_text(cites, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def grade(query_id: str, doc_id: str, name: str = "") -> int:
+    """A planted grade: what both annotators see, but for some pairs where bob is one off."""
+    true = (int(doc_id) * 7 + len(query_id)) % 4
+    return min(3, true + 1) if name == "bob" and int(doc_id) % 3 == 0 else true
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with open(path, encoding="utf-8-sig", newline="") as lines:
+        return list(csv.DictReader(lines, delimiter="\t"))
+
+
+def write(path: Path, rows: list[dict[str, str]]) -> None:
+    with open(path, "w", encoding="utf-8", newline="") as out:
+        writer = csv.DictWriter(out, list(rows[0]), delimiter="\t", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def fill(path: Path, name: str = "") -> None:
+    """Writes planted grades into a sheet, as a person does."""
+    rows = read(path)
+    for row in rows:
+        row["grade"] = str(grade(row["query_id"], row["doc_id"], name))
+    write(path, rows)
+
+
+def fill_sheets() -> None:
+    for path in Path("mine/sheets").iterdir():
+        fill(path, path.stem)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_the_whole_path(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(BUILD) == 0
+    assert "0 of" in capsys.readouterr().err
+    pools = json.loads(Path("mine/test-pid2pool-csfcube.json").read_text("utf-8"))
+    assert pools["910000057"]["cand_source"][0][0] == "cited"
+    assert {len(pool["cands"]) for pool in pools.values()} == {12, 13}
+    assert all(paper not in pool["cands"] for paper, pool in pools.items())
+    fill_sheets()
+    assert main(BUILD) == 0
+    said = capsys.readouterr()
+    assert "paper's ρ" in said.out
+    assert "mine/adjudication.tsv: 0 of" in said.err
+    disputed = read(Path("mine/adjudication.tsv"))
+    assert disputed
+    assert all(int(row["doc_id"]) % 3 == 0 and "bob" in row["ratings"] for row in disputed)
+    fill(Path("mine/adjudication.tsv"))
+    assert main(BUILD) == 0
+    said = capsys.readouterr()
+    assert "Query-candidate pairs" in said.out
+    assert "mine, mine/background, mine/method, mine/result" in said.err
+    data = Dataset.load("mine")
+    for row in data.qrels_iter():
+        assert row.relevance == grade(row.query_id, row.doc_id)
+    assert sum(1 for _ in data.qrels_iter()) == sum(
+        len(pools[query.doc_id]["cands"]) for query in data.queries_iter()
+    )
+    for run in ("fabs_bm25", "random"):
+        assert main(["retrieve", "mine", run, "-o", f"{run}.run"]) == 0
+        assert main(["retrieve", "mine/method", run, "-o", f"{run}-method.run"]) == 0
+    assert main(["eval", "mine", "fabs_bm25.run", "random.run"]) == 0
+    assert main(["compare", "mine", "fabs_bm25.run", "random.run"]) == 0
+    assert main(["report", "mine/method", "fabs_bm25-method.run", "-o", "report.html"]) == 0
+    assert main(["datasets", "mine"]) == 0
+    assert main(["analyse", "csfcube-agreement", "mine"]) == 0
+    with pytest.raises(InputError, match="no dataset"):
+        Dataset.load("mine/aim")
+
+
+def done(here: Path, build: list[str] = BUILD) -> Path:
+    """A folder with a whole benchmark."""
+    assert main(build) == 0
+    fill_sheets()
+    assert main(build) == 0
+    if Path("mine/adjudication.tsv").exists():  # somebody differs
+        fill(Path("mine/adjudication.tsv"))
+        assert main(build) == 0
+    return here / "mine"
+
+
+def test_the_published_form(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever reads the release reads the folder in its place."""
+    shutil.copytree(done(here), here / "data" / "csfcube")
+    monkeypatch.setenv("IRTOOLKIT_DATA", str(here / "data"))
+    theirs, ours = Dataset.load("csfcube"), Dataset.load("mine")
+    assert theirs.queries() == ours.queries()
+    assert list(theirs.qrels_iter()) == list(ours.qrels_iter())
+    assert theirs.protocol.folds == ours.protocol.folds
+    assert len(ours.protocol.folds) == 2
+
+
+def test_the_same_again_and_elsewhere(here: Path) -> None:
+    place = done(here)
+    before = contents(place)
+    assert main(BUILD) == 0
+    assert contents(place) == before
+    shutil.move("mine", "first")
+    assert main([*BUILD, "--workers", "2"]) == 0
+    for path in Path("mine").rglob("*.run"):
+        assert path.read_bytes() == before[str(path.relative_to("mine"))]
+    assert (
+        Path("mine/test-pid2pool-csfcube.json").read_bytes() == before["test-pid2pool-csfcube.json"]
+    )
+
+
+def test_labels_of_a_browser(here: Path) -> None:
+    """TREC qrels of annotators in place of the sheets: the same benchmark, but for their names."""
+    place = done(here)
+    sheets = sorted(place.glob("sheets/*.tsv"))
+    for path in [*sheets, place / "adjudication.tsv"]:
+        rows = [f"{row['query_id']} 0 {row['doc_id']} {row['grade']}\n" for row in read(path)]
+        Path(f"{path.stem}.qrels").write_text("".join(rows), "utf-8")
+    more = ["--labels", *(f"{path.stem}.qrels" for path in sheets)]
+    build = [*BUILD[:-4], *more, "--adjudicated", "adjudication.qrels"]
+    build[build.index("mine")] = "other"
+    assert main(build) == 0
+    assert not Path("other/sheets").exists()
+    for name in ("test-pid2anns-csfcube-method.json", "evaluation_splits.json", "ratings.tsv"):
+        assert (place / name).read_bytes() == Path("other", name).read_bytes()
+
+
+def test_runs_in_place_of_systems(here: Path) -> None:
+    assert main(["retrieve", str(DOCS), "bm25", "--topics", "topics.tsv", "-o", "x.run"]) != 0
+    rows = [f"{q} Q0 91000000{d} {d} {9 - d} x\n" for q in ("910000057", "910000348_background",
+            "910000291", "910000466") for d in (1, 6)]  # fmt: skip
+    Path("mine.run").write_text("".join(rows), "utf-8")
+    made = build_csfcube(
+        [DOCS], "runs", "queries.csv", Recipe(Pooling(runs=("mine.run",), depth=2))
+    )
+    assert [*made.pools["910000057"].items()] == [
+        ("910000001", ("mine",)),
+        ("910000006", ("mine",)),
+    ]
+    Path("mine.run").write_text("910000057 Q0 12 1 2 x\n", "utf-8")
+    with pytest.raises(InputError, match="document 12 is not among") as caught:
+        build_csfcube([DOCS], "other", "queries.csv", Recipe(Pooling(runs=("mine.run",))))
+    assert caught.value.line == 1
+    Path("mine.run").write_text("910000057 Q0 910000001 1 2 x\n", "utf-8")
+    with pytest.raises(InputError, match="no row of query"):
+        build_csfcube([DOCS], "other", "queries.csv", Recipe(Pooling(runs=("mine.run",))))
+
+
+def test_one_query_has_one_fold(here: Path) -> None:
+    """A facet may have one query, and a document no year."""
+    docs = [json.loads(line) for line in DOCS.read_text("utf-8").splitlines()]
+    for doc in docs:
+        del doc["metadata"]
+    Path("docs.jsonl").write_text("\n".join(map(json.dumps, docs)), "utf-8")
+    Path("queries.csv").write_text("pid,facet\n910000057,method\n", "utf-8")
+    build = [*BUILD[:2], "--documents", "docs.jsonl", *BUILD[4:]]
+    done(here, build)
+    data = Dataset.load("mine/method")
+    assert data.protocol.folds == (("910000057_method",),)
+    assert data.queries()[0].year is None
+    with pytest.raises(InputError, match="has no dataset background"):
+        Dataset.load("mine/background")
+    scores = ir.evaluate("mine", ir.retrieve("mine", "bm25", progress=False))
+    assert list(scores.query_ids) == ["910000057_method"]
+
+
+def test_an_interrupted_build_continues(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from irtoolkit.building.csfcube import systems
+
+    made: list[str] = []
+    rank = systems.rank_dataset
+
+    def once(data: Any, system: Any, **more: Any) -> Any:
+        if len(made) == 1:
+            made.append("interrupted")
+            raise KeyboardInterrupt
+        made.append(system.name)
+        return rank(data, system, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(systems, "rank_dataset", once)
+        assert main(BUILD) == 130
+        assert made == ["bm25", "interrupted"]
+        assert main(BUILD) == 0
+        assert made == ["bm25", "interrupted", "tfidf", "fabs_tfidf"]
+    here_now = contents(Path("mine"))
+    shutil.rmtree("mine")
+    assert main(BUILD) == 0
+    assert contents(Path("mine")) == here_now
+
+
+def test_grades_are_never_replaced(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(BUILD) == 0
+    before = contents(Path("mine"))
+    for more in (["--seed", "1"], ["--depth", "5"]):
+        assert main([*BUILD, *more]) == 2
+        assert "--replace" in capsys.readouterr().err
+    assert contents(Path("mine")) == before
+    assert main([*BUILD, "--depth", "5", "--replace"]) == 0
+    fill_sheets()
+    before = contents(Path("mine"))
+    assert main([*BUILD, "--replace"]) == 2
+    assert "grades of other pools" in capsys.readouterr().err
+    assert main([*BUILD[:-1], "dora", "--depth", "5", "--replace"]) == 2
+    assert "grades of other annotators" in capsys.readouterr().err
+    assert contents(Path("mine")) == before
+
+
+def changed(path: str, change: Callable[[list[dict[str, str]]], object]) -> None:
+    rows = read(Path(path))
+    change(rows)
+    write(Path(path), rows)
+
+
+def other_pool() -> None:
+    build = [*BUILD, "--seed", "5"]
+    build[build.index("mine")] = "other"
+    assert main(build) == 0
+    shutil.copy("other/sheets/ann.tsv", "mine/sheets/ann.tsv")
+
+
+def broken() -> None:
+    path = Path("mine/sheets/bob.tsv")
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    path.write_text("".join([*lines[:3], lines[3][:40] + "\n", *lines[4:]]), "utf-8")
+
+
+SHEET = "mine/sheets/bob.tsv"
+# What is done to the filled sheets, the line that is named, and what is said.
+FAULTS: dict[str, tuple[Callable[[], object], int | None, str]] = {
+    "grade 4": (lambda: changed(SHEET, lambda r: r[1].update(grade="4")), 3, "grade.* is '4'"),
+    "a word": (lambda: changed(SHEET, lambda r: r[1].update(grade="x")), 3, "grade.* is 'x'"),
+    "a row is gone": (lambda: changed(SHEET, lambda r: r.pop(2)), None, "no row of document"),
+    "a row twice": (lambda: changed(SHEET, lambda r: r.append(r[0])), None, "graded twice"),
+    "an edited document": (
+        lambda: changed(SHEET, lambda r: r[0].update(doc_id="91")), 2, "not in the pool"),
+    "an edited query": (
+        lambda: changed(SHEET, lambda r: r[0].update(query_id="91_method")), 2, "no query of this"),
+    "a sheet of another pool": (other_pool, None, "other annotators|another pool"),
+    "a broken line": (broken, 4, "fields, and 10 columns"),
+    "a column is gone": (
+        lambda: changed(SHEET, lambda r: [row.pop("grade") for row in r]), 1, "no column grade"),
+    "somebody else": (
+        lambda: shutil.copy(SHEET, "mine/sheets/bib.tsv"), None, "no annotator bib .did you mean bob"),
+    "not UTF-8": (lambda: Path(SHEET).write_bytes(b"query_id\tdoc_id\xff"), 1, "not UTF-8"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_of_sheets(here: Path, fault: str, capsys: pytest.CaptureFixture[str]) -> None:
+    import re
+
+    assert main(BUILD) == 0
+    fill_sheets()
+    change, line, said = FAULTS[fault]
+    change()
+    before = contents(Path("mine"))
+    capsys.readouterr()
+    assert main(BUILD) == 2
+    error = capsys.readouterr().err.strip()
+    assert re.search(said, error.splitlines()[-1]), error
+    assert line is None or f".tsv:{line}:" in error
+    assert contents(Path("mine")) == before
+
+
+def test_faults_of_the_adjudicator(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(BUILD) == 0
+    fill_sheets()
+    assert main(BUILD) == 0
+    fill(Path("mine/adjudication.tsv"))
+    whole = Path("mine/adjudication.tsv").read_bytes()
+
+    def refused(change: Callable[[list[dict[str, str]]], object]) -> str:
+        changed("mine/adjudication.tsv", change)
+        assert main(BUILD) == 2
+        Path("mine/adjudication.tsv").write_bytes(whole)
+        return capsys.readouterr().err
+
+    assert "is '-1'" in refused(lambda rows: rows[0].update(grade="-1"))
+    assert "on which annotators differ" in refused(lambda rows: rows.pop())
+    assert "no pair of this" in refused(lambda rows: rows[0].update(doc_id="91"))
+    changed(SHEET, lambda rows: rows[next(i for i, r in enumerate(rows) if int(r["doc_id"]) % 3 == 0)]
+            .update(grade="-1"))  # fmt: skip
+    assert main(BUILD) == 2
+    assert "labels have changed" in capsys.readouterr().err
+    assert not Path("mine/benchmark.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"ann": "910000057_method 0 910000001 1\n"}, "the labels of 1 annotator"),
+        ({"ann": "910000057_method 0 910000001 1\n", "bob": "910000057_method 0 910000001 7\n"},
+         r"bob.qrels:1: the grade of 910000001 for 910000057_method is '7'"),
+        ({"ann": "910000057_method 0 910000001 1\n", "bob": "910000057_method 0 12 1\n"},
+         "'12' is not in the pool"),
+        ({"ann": "910000057_background 0 910000001 1\n", "bob": "910000057_background 0 910000001 1\n"},
+         "ann has graded 1 of 13 candidates"),
+        ({"ann": "910000057_background 0 910000001 1\n", "bob": "910000057_method 0 910000001 1\n"},
+         "graded by 1 annotators: ann"),
+        ({"ann": "910000057_method 0 910000001\n", "bob": ""}, "3 fields instead of 4"),
+        ({"ann": "910000057_method 0 910000001 1\n", "x/ann": "910000057_method 0 910000001 1\n"},
+         "two annotators are called ann"),
+    ],
+)  # fmt: skip
+def test_faults_of_labels(
+    here: Path, files: dict[str, str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import re
+
+    Path("x").mkdir()
+    for name, rows in files.items():
+        Path(f"{name}.qrels").write_text(rows, "utf-8")
+    assert main([*BUILD[:-4], "--labels", *(f"{name}.qrels" for name in files)]) == 2
+    error = capsys.readouterr().err
+    assert re.search(said, error), error
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--annotators", "ann", "ann"], "two annotators are called ann"),
+        (["--systems", "bm52"], "no system 'bm52'"),
+        (["--systems", "bm25", "bm25"], "two systems are called bm25"),
+        (["--systems", "bm25 k1"], "'k1' of the system 'bm25 k1' is not KEY=VALUE"),
+        (["--systems", "bm25 k9=1"], "k9"),
+        (["--pools", "queries.csv"], "leave one of the two out"),
+        (["--sample", "3"], "a file or a sample"),
+        (["--queries", "nowhere.csv"], "no such file"),
+    ],
+)
+def test_faults_of_the_command(
+    here: Path, more: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*BUILD, *more]) == 2
+    error = capsys.readouterr().err.strip()
+    assert said in error
+    assert "\n" not in error
+    assert not Path("mine").exists()
+
+
+def test_the_release_is_built_again(real_csfcube: Path, tmp_path: Path) -> None:
+    """Of the release's documents, pools and single ratings come its judgments, and its agreement."""
+    labels: dict[str, list[str]] = {"adjudicated": []}
+    released = {}
+    for facet in ("background", "method", "result"):
+        name = f"test-pid2anns-csfcube-{facet}.json"
+        released[name] = json.loads((real_csfcube / name).read_text("utf-8"))
+        for paper, lists in released[name].items():
+            for key, grades in lists.items():
+                who = {"relevance_adju": "adjudicated"}.get(key, key.removeprefix("relevance_"))
+                if who.startswith(("ann", "adju")):
+                    labels.setdefault(who, []).extend(
+                        f"{paper}_{facet} 0 {doc} {grade}\n"
+                        for doc, grade in zip(lists["cands"], grades, strict=True)
+                    )
+    for who, rows in labels.items():
+        (tmp_path / f"{who}.qrels").write_text("".join(rows), "utf-8")
+    made = build_csfcube(
+        [real_csfcube / "abstracts-csfcube-preds.jsonl"], tmp_path / "again",
+        real_csfcube / "queries-release.csv",
+        Recipe(Pooling(pools=real_csfcube / "test-pid2pool-csfcube.json")),
+        labels=[tmp_path / f"ann{n}.qrels" for n in (1, 2, 3, 4)],
+        adjudicated=tmp_path / "adjudicated.qrels",
+    )  # fmt: skip
+    assert made.quality is not None
+    assert len(made.notes) == 2  # a paper in its own pool, and two candidates without a text
+    for name, papers in released.items():
+        ours = json.loads((tmp_path / "again" / name).read_text("utf-8"))
+        assert {p: by_candidate(lists) for p, lists in ours.items()} == {
+            p: by_candidate(lists) for p, lists in papers.items()
+        }
+    theirs, ours = Dataset.load("csfcube"), Dataset.load(str(tmp_path / "again"))
+    assert theirs.queries() == ours.queries()
+    assert {(r.query_id, r.doc_id): r for r in theirs.qrels_iter()} == {
+        (r.query_id, r.doc_id): r for r in ours.qrels_iter()
+    }
+    agreement = json.loads((tmp_path / "again" / "agreement.json").read_text("utf-8"))
+    off = [
+        (row["facet"], row["adjudication"], name)
+        for row in agreement
+        for name in STATISTICS
+        if abs(row[name] - row["paper"][name]) > 0.005
+    ]
+    assert off == [("background", "before", "ρ")]
+
+
+def by_candidate(lists: dict[str, list[Any]]) -> dict[str, dict[str, Any]]:
+    names = [name for name in lists if name != "cands"]
+    return {doc: {name: lists[name][at] for name in names} for at, doc in enumerate(lists["cands"])}
