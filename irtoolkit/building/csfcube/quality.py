@@ -11,7 +11,8 @@ from irtoolkit.building.csfcube.documents import facet_sentences
 from irtoolkit.building.csfcube.labels import Ratings
 from irtoolkit.building.csfcube.pools import Pool
 from irtoolkit.building.csfcube.tsv import Pair
-from irtoolkit.building.quality import Quality, Sample, histogram, near_duplicates, sampled
+from irtoolkit.building.near import near_duplicates
+from irtoolkit.building.quality import Quality, Sample, histogram, sampled
 from irtoolkit.datasets.benchmark import Statistic
 from irtoolkit.datasets.csfcube_records import GRADES, CSFCubeDoc, CSFCubeQuery
 
