@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import asdict
 from pathlib import Path
 
@@ -74,10 +74,18 @@ def build_quoter(
     made = engine.map(finder, texts)
     bar = tqdm(made, total=len(texts), desc="corpus", unit="text", leave=False)
     done = sum(not written for written in bar)
+    _keep_only(finder.folder, {finder.place(text) for text in texts})
     gathered = _gathered(finder, texts, listed, settings)
     gathered.continued = done
     _write(place, gathered, whole)
     return gathered
+
+
+def _keep_only(folder: Path, made: Set[Path]) -> None:
+    """Removes what builds of other texts, or killed ones, have left."""
+    for path in sorted(set(folder.iterdir()) - made):
+        if path.is_file():
+            path.unlink()
 
 
 def _usual(texts: Sequence[Text]) -> str | None:
@@ -123,8 +131,8 @@ def _nothing(made: Gathered) -> InputError:
 def _write(place: Path, gathered: Gathered, key: str) -> None:
     """Writes the release, its report and its sources, and last what makes it a benchmark."""
     lang = gathered.settings.lang
-    for name in FILES.values():  # of an earlier build in another language
-        (place / name).unlink(missing_ok=True)
+    for name in FILES.values():
+        (place / name).unlink(missing_ok=True)  # of an earlier build in another language
     bounds = write_release(
         place / file_of(lang), place / "contexts.jsonl", gathered.listed.quotes, gathered.pairs,
         gathered.splits, lang,

@@ -17,7 +17,7 @@ from irtoolkit.building.quality import (
 )
 from irtoolkit.building.quoter.letters import tokens
 from irtoolkit.building.quoter.quotes import QuoteList
-from irtoolkit.building.quoter.recipe import Settings
+from irtoolkit.building.quoter.recipe import UNKNOWN, Settings
 from irtoolkit.building.quoter.selection import Pair
 from irtoolkit.building.splits import SPLITS, TRAIN
 from irtoolkit.datasets.quoter import REPORTED
@@ -60,7 +60,8 @@ class Gathered:
     def notes(self) -> Iterator[str]:
         """What a user should know: guesses, other encodings than UTF-8, and texts that are left out."""
         made = self.settings
-        yield f"language {made.lang}; {made.context} {made.unit} on each side"
+        lang = f"language {made.lang}" if made.lang != UNKNOWN else "no known language: see --lang"
+        yield f"{lang}; {made.context} {made.unit} on each side"
         read = [*self.listed.encodings.items()]
         read += [(text["path"], text["encoding"]) for text in self.texts.values()]
         for path, encoding in read:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from irtoolkit.base.errors import InputError
 from irtoolkit.building.quoter.letters import Unit
 
+# The code of a language that is not known, as in ISO 639.
+UNKNOWN = "und"
 # The settings that differ: English of the paper (§4.1), and Chinese (§4.2). Those of quotes are ours.
 DEFAULTS: dict[Unit, dict[str, int]] = {
     "words": {"context": 40, "least": 5, "most": 200, "words": 4, "alone": 7},
@@ -49,7 +51,7 @@ class Recipe:
         """
         given = {name: getattr(self, name) or value for name, value in DEFAULTS[unit].items()}
         made = Settings(
-            lang=lang or "und",
+            lang=lang or UNKNOWN,
             unit=unit,
             short=self.short,
             unseen=self.unseen,

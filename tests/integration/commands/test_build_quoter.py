@@ -114,6 +114,16 @@ def test_other_settings_need_replace(texts: Path, capsys: pytest.CaptureFixture[
     assert contents(texts / "mine") != before
 
 
+def test_nothing_stays_of_other_texts_and_of_killed_builds(texts: Path) -> None:
+    assert main(BUILD) == 0
+    whole = contents(texts / "mine")
+    Path("mine/occurrences/.essay1.jsonl.0123.tmp").write_text("{", "utf-8")
+    Path("mine/occurrences/essay7.jsonl").write_text("{", "utf-8")
+    Path("mine/occurrences/essay1.jsonl").write_text('{"key": "cut', "utf-8")
+    assert main([*BUILD, "--least", "5"]) == 0
+    assert contents(texts / "mine") == whole
+
+
 def test_a_collection_and_a_copy_are_left_out(
     texts: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -246,6 +256,23 @@ def test_bad_arguments(
 ) -> None:
     assert main([*BUILD, *words]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_language_that_is_not_known_is_said(
+    texts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    quotes = ["Znanie sila bez uma mogila", "Tikhaya voda berega podmyvaet vsegda"]
+    Path("quotes.txt").write_text("\n".join(quotes), "utf-8")
+    prose = "mnogo slov skazal {} raz potom {} zamolchal kak vsegda {} znal i. " * 3
+    text = "".join(
+        prose.format(*(n * k for k in range(7, 16))) + quotes[n % 2] + ". " for n in range(40)
+    )
+    Path("books/essay0.txt").write_text(text, "utf-8")
+    assert main([*BUILD, "--context", "8"]) == 0
+    assert "no known language: see --lang; 8 words on each side" in capsys.readouterr().err
+    assert Dataset.load("mine/val").query_ids()[0].startswith("und-")
+    assert main([*BUILD, "--context", "8", "--lang", "ru", "--replace"]) == 0
+    assert Path("mine/ru.txt").is_file()
 
 
 def test_other_encodings_are_said(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
