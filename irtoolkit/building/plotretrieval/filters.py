@@ -16,7 +16,9 @@ from irtoolkit.building.relic.shelf import ShelvedBook
 from irtoolkit.datasets.word_overlap import WordSets, WordSource, word_overlap, word_sets
 
 # Raised when the same comments give others.
-FORMAT = 1
+FORMAT = 2
+# Words that a comment has at least for its language to be told.
+_TELLING = 10
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,8 @@ class Filter:
             return f"shorter than {self.limits.least} words"
         if count > self.limits.most:
             return f"longer than {self.limits.most} words"
-        spoken = language_of(text)
+        # The commonest words of a few say little of their language; a script says it of each.
+        spoken = language_of(text) if count >= _TELLING or EAST.search(text) else None
         if spoken and lang and spoken != lang:
             return "in another language than the book"
         if quotations(Document.of([Paragraph(text)]), [book], self.matching):

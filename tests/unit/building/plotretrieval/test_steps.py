@@ -18,7 +18,7 @@ from irtoolkit.building.plotretrieval.alignment import (
 )
 from irtoolkit.building.plotretrieval.annotation import ASK, DROP, KEEP, USUAL, Thresholds, decide
 from irtoolkit.building.plotretrieval.comments import Comment
-from irtoolkit.building.plotretrieval.filters import length_of, overlap
+from irtoolkit.building.plotretrieval.filters import Filter, length_of, overlap
 from irtoolkit.building.plotretrieval.plots import (
     NOT,
     PLOT,
@@ -29,6 +29,7 @@ from irtoolkit.building.plotretrieval.plots import (
     read_labelled,
 )
 from irtoolkit.building.plotretrieval.release import Pair, _queries
+from irtoolkit.building.relic.shelf import ShelvedBook
 from irtoolkit.retrievers.lexical import BM25
 
 BOOK = ["Then, said Pip, old Joe came."] * 6 + [
@@ -172,6 +173,35 @@ def test_equation_5() -> None:
     assert overlap("The Lamp of the widow", "A lamp, a boat and a house", "en", "sklearn") == 0.5
     assert overlap("the of", "the of", "en", "sklearn") == 0
     assert overlap("油灯", "油灯亮了", "zh", "sklearn") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("One night, in their study den,", ""),  # "den" is also German
+        ("油灯在他的家里", "in another language than the book"),
+        ("Sie hat es ihm nicht gesagt, und er ist mit der Lampe nicht zu ihr gegangen.",
+         "in another language than the book"),
+        ("She cries.", "shorter than 4 words"),
+        ("She cries. " * 80, "longer than 150 words"),
+        ("So it is said: the widow carried nine brass lamps down to the frozen harbour, he says",
+         "quotes the book"),
+    ],
+)  # fmt: skip
+def test_the_filter(text: str, reason: str, tmp_path: Path) -> None:
+    sentences = ["The widow carried nine brass lamps down to the frozen harbour.", "It was dark."]
+    book = ShelvedBook.put(tmp_path / "book", "book", sentences)
+    assert Filter().before(text, book, "en") == reason
+
+
+def test_runs_of_the_passage_are_seen() -> None:
+    passage = ["The widow carried nine brass lamps down to the frozen harbour."]
+    reason, shared = Filter().after(
+        "How brave of her, once the ship is lost, that the widow carried nine brass things", passage,
+        "en",
+    )  # fmt: skip
+    assert reason == "repeats a run of words of the passage"
+    assert 0 < shared < 0.5
 
 
 def test_words_and_characters() -> None:
