@@ -15,7 +15,7 @@ from irtoolkit.base.files import StrPath, read_lines
 from irtoolkit.datasets.strictjson import read_jsonl
 
 # Raised when the same text gives other units.
-FORMAT = 2
+FORMAT = 3
 # "e. g." only with its second full stop; N.E.G. and http://e.g.com have no marker.
 MARKER = re.compile(
     r"\bfor(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)example\b|(?<![\w./])(?:e\.g\b\.?|e\.[^\S\n]g\.)",
@@ -24,7 +24,7 @@ MARKER = re.compile(
 # A sentence ends at . ! ? or an ellipsis with closing marks, if what follows can begin a sentence;
 # or at a blank line; or before a list item.
 _END = re.compile(
-    r"(?<![.!?\u2026])[.!?\u2026]++[\"'”’)\]]*+(?=\s+[\"'“‘(\[]*[A-Z0-9À-Þ])|\n\s*\n|\n(?=\s*[-*•–])"
+    r"(?<![.!?\u2026])[.!?\u2026]++[\"'”’)\]]*+(?=\s+(?:[\"'“‘(\[]*[A-Z0-9À-Þ]|\([a-z]\)\s+[A-Z]))|\n\s*\n|\n(?=\s*[-*•–])"
 )
 # A full stop after these does not end a sentence: abbreviations, and a capital as an initial.
 _ABBREVIATION = re.compile(

@@ -71,6 +71,8 @@ def assert_apart(text: str) -> None:
         ("It moves.", "All is, e.g., caused (Prop. XIV.), and thus ends.", "Go."),
         ("See Gen. 31:11 there.", "This, for example, is Isa. 4:12 and so on.", "Go."),
         ("Hear (ibid. 3).", "(e.g. this)", "Go."),
+        ("So it is.", "(b) A thing is, e.g., soft.", "(c) No."),
+        ("", "It is e.g. so (b) and thus.", ""),
         # Forms of the marker.
         ("Fish swim.", "Some, e.g. the cod, are cold.", "Cats purr."),
         ("Fish swim.", "Some, e.g., the cod, are cold.", "Cats purr."),
