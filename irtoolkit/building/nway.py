@@ -137,8 +137,10 @@ def sample_queries(picked: list[NWayCandidates], count: int, seed: int) -> list[
     """A random sample of the queries, in their order.
 
     Raises:
-        InputError: there are fewer queries than asked for.
+        InputError: there are fewer queries than asked for, or none is asked for.
     """
+    if count < 1:
+        raise InputError(f"{count} queries are asked for", remedy="ask for 1 or more")
     if count > len(picked):
         raise InputError(f"{count} queries are asked for, and there are {len(picked)}")
     kept = set(random.Random(seed).sample(range(len(picked)), count))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from hashlib import sha256
@@ -15,6 +16,8 @@ from ir_measures import Measure
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text
+from irtoolkit.base.locks import locked
+from irtoolkit.base.paths import is_url, on_disk
 from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.engines.engine import current
@@ -110,19 +113,20 @@ def tune(
         "dataset": dataset_id, "system": system, "fixed": dict(fixed or {}), "depth": depth,
         "measures": list(parsed),
     }  # fmt: skip
-    known = _read(log, about)
     bench = _Bench(dataset, parsed, depth, systems)
     keys = [
         f"{json.dumps(point, sort_keys=True)} {bench.key(made)}"
         for point, made in zip(points, systems, strict=True)
     ]
-    pending = {key: made for key, made in zip(keys, systems, strict=True) if key not in known}
-    with tqdm(total=len(points), desc="grid", disable=None, unit="point") as bar:
-        bar.update(len(points) - len(pending))
-        for key, figures in zip(pending, bench.measured(list(pending.values())), strict=True):
-            known[key] = figures
-            _write(log, about, known)
-            bar.update()
+    with _alone(log):
+        known = _read(log, about)
+        pending = {key: made for key, made in zip(keys, systems, strict=True) if key not in known}
+        with tqdm(total=len(points), desc="grid", disable=None, unit="point") as bar:
+            bar.update(len(points) - len(pending))
+            for key, figures in zip(pending, bench.measured(list(pending.values())), strict=True):
+                known[key] = figures
+                _write(log, about, known)
+                bar.update()
     found = [Point(point, known[key]) for point, key in zip(points, keys, strict=True)]
     name = next(iter(parsed))
     sign = 1 if traits(parsed[name]).lower_is_better else -1
@@ -186,6 +190,20 @@ def _read(log: StrPath | None, about: dict[str, Any]) -> dict[str, dict[str, flo
     except (ValueError, KeyError, TypeError):
         raise InputError("no log of a grid search", file=log, remedy="name another file") from None
     return kept
+
+
+@contextmanager
+def _alone(log: StrPath | None) -> Iterator[None]:
+    """Refuses a log that another process writes: each would lose the other's points."""
+    if log is None or is_url(log):
+        yield
+        return
+    path = on_disk(log)
+    with locked(path.with_name(f".{path.name}.lock"), wait=False, remove=True) as mine:
+        if not mine:
+            remedy = "wait until it has ended, or name another log"
+            raise InputError("another process writes this log", file=log, remedy=remedy)
+        yield
 
 
 def _write(log: StrPath | None, about: dict[str, Any], points: dict[str, dict[str, float]]) -> None:

@@ -19,6 +19,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, is_file, local
 from irtoolkit.base.memory import peak_memory
 from irtoolkit.base.paths import beside, is_url, without_credentials
+from irtoolkit.base.yamls import load_yaml
 from irtoolkit.engines.engine import current
 
 LIBRARIES = (
@@ -91,7 +92,7 @@ def read_metadata(run_path: StrPath) -> dict[str, Any] | None:
     try:
         if is_url(path) and not is_file(path):
             return None
-        content = yaml.safe_load(local(path).read_text("utf-8"))
+        content = load_yaml(local(path).read_text("utf-8"))
     except (InputError, OSError, ValueError, yaml.YAMLError):
         return None
     return content if isinstance(content, dict) else None

@@ -8,6 +8,7 @@ import yaml
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, read_lines
+from irtoolkit.base.yamls import load_yaml
 from irtoolkit.runs import provenance
 from irtoolkit.runs.trec import HEADER_END, HEADER_START
 
@@ -41,7 +42,7 @@ def _about(path: StrPath) -> dict[str, Any]:
     text = "\n".join(line for _, line in read_lines(path))
     remedy = f"it holds parts of ir_metadata: {', '.join(COMPONENTS)}"
     try:
-        content = yaml.safe_load(text)
+        content = load_yaml(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark is not None else 1
@@ -74,7 +75,7 @@ def read_header(path: StrPath) -> dict[str, Any] | None:
             break
         found.append(line)
     try:
-        content = yaml.safe_load("\n".join(line[1:] for line in found[1:]))
+        content = load_yaml("\n".join(line[1:] for line in found[1:]))
     except yaml.YAMLError:
         content = None
     if not isinstance(content, dict):

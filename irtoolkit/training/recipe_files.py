@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 from irtoolkit.base.errors import InputError
@@ -91,7 +92,7 @@ def _read(path: Path) -> dict[str, Any]:
     text = "\n".join(line for _, line in read_lines(path))
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"not TOML: {error}", file=path) from None
     found = data.get("variables", {})
     stages = data.get("stage", [])
@@ -134,6 +135,10 @@ def _fill(path: Path, values: dict[str, Any], filled: Mapping[str, str]) -> dict
         if not isinstance(value, str):
             return value
         try:
+            if any(spec or kind for _, _, spec, kind in Formatter().parse(value)):
+                raise InputError(
+                    f"a format in {value!r}", file=path, remedy="write a variable as {name}"
+                )
             return value.format_map(filled)
         except (KeyError, ValueError, IndexError) as error:
             raise InputError(f"no variable gives {error} in {value!r}", file=path) from None

@@ -24,6 +24,8 @@ from irtoolkit.models.llm.generator import FILTERED, STOP, Completion
 LONGEST_PAUSE, PATIENCE = 60.0, 300.0
 # Statuses that say: later. Any of the server's own faults (5xx) does too.
 _LATER = (408, 409, 425, 429)
+# A completion has some kB; what has more is no answer, and may have no end.
+_MOST_BYTES = 64 << 20
 
 
 class _PassingError(Exception):
@@ -120,7 +122,7 @@ class ChatClient:
         request = urllib.request.Request(self._url, data, headers, method="POST")
         try:
             with self._open(request, timeout=self._server.timeout) as answer:
-                return self._read(answer.read())
+                return self._read(self._whole(answer))
         except urllib.error.HTTPError as error:
             with error:
                 return self._refused(error)
@@ -133,6 +135,15 @@ class ChatClient:
             raise InputError(
                 f"{self._url} cannot be reached: {said}", remedy="is the endpoint right, and up?"
             ) from None
+
+    def _whole(self, answer: Any) -> bytes:
+        """The bytes of an answer, which may have no end."""
+        data: bytes = answer.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise InputError(f"{self._url} answers with more than {_MOST_BYTES >> 20} MiB")
+        if answer.length:  # what is still to come, when only some bytes are asked for
+            raise http.client.IncompleteRead(data, answer.length)
+        return data
 
     def _read(self, data: bytes) -> Completion:
         try:
@@ -173,7 +184,7 @@ class ChatClient:
         """
         status, data = error.code, b""
         try:
-            data = error.read()
+            data = error.read(_MOST_BYTES)
             answer = json.loads(data)
         except (OSError, http.client.HTTPException, ValueError):
             answer = None

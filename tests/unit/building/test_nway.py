@@ -177,6 +177,9 @@ def test_a_sample_keeps_the_order() -> None:
     assert [choice for choice in whole if choice in some] == some
     with pytest.raises(InputError, match="76 queries are asked for, and there are 75"):
         picking.sample_queries(whole, 76, 0)
+    for count in (0, -3):
+        with pytest.raises(InputError, match="queries are asked for"):
+            picking.sample_queries(whole, count, 0)
 
 
 def test_a_run_that_is_too_shallow(bm25: Run, tmp_path: Path) -> None:

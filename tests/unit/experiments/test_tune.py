@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.locks import locked
 from irtoolkit.experiments import tune as tuning
 from irtoolkit.experiments.tune import Point, parse_grid, tune
 from irtoolkit.measures.traits import traits
@@ -145,6 +146,15 @@ def test_what_is_no_log_is_refused_and_left_alone(content: str) -> None:
     with pytest.raises(InputError, match=r"log\.json"):
         tune(DATASET, "bm25", GRID, log="log.json")
     assert Path("log.json").read_text() == content
+
+
+def test_a_log_that_another_process_writes_is_refused() -> None:
+    with (
+        locked(Path(".log.json.lock")),
+        pytest.raises(InputError, match="another process writes this log"),
+    ):
+        tune(DATASET, "bm25", GRID, log="log.json")
+    assert not Path("log.json").exists()
 
 
 def test_bytes_that_are_no_text_are_no_log() -> None:

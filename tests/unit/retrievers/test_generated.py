@@ -587,6 +587,15 @@ def test_answers_that_are_none(stub: Stub, endpoint: Endpoint, reply: Any, found
     assert len(stub.bodies) == 1
 
 
+def test_an_answer_without_an_end_is_refused(stub: Stub, endpoint: Endpoint) -> None:
+    stub.always = lambda handler: handler.send(200, bytes(1 << 16))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("irtoolkit.models.llm.chat_client._MOST_BYTES", 1 << 15)
+        with pytest.raises(InputError, match="answers with more than"):
+            written(endpoint, ["tell me"])
+    assert len(stub.bodies) == 1
+
+
 def test_nobody_listens(endpoint: Endpoint) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

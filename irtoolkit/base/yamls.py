@@ -1,0 +1,38 @@
+"""YAML of files that anybody may have written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+# Values of a text, where each alias counts as what it stands for.
+_MOST = 1_000_000
+
+
+def load_yaml(text: str) -> Any:
+    """The content of a YAML text.
+
+    Raises:
+        yaml.YAMLError: the text is no YAML, it is nested too deeply, or its aliases stand for more
+            than can be shown.
+    """
+    try:
+        content = yaml.safe_load(text)
+        _size(content, {})
+    except RecursionError:
+        raise yaml.YAMLError("nested too deeply") from None
+    return content
+
+
+def _size(value: Any, known: dict[int, int]) -> int:
+    """The values in a value, itself among them; `known` has those of values by their identity."""
+    if not isinstance(value, dict | list | tuple | set):
+        return 1
+    if id(value) not in known:
+        known[id(value)] = _MOST  # while it is counted: a value within itself has no end
+        inside = [*value, *value.values()] if isinstance(value, dict) else value
+        known[id(value)] = 1 + sum(_size(one, known) for one in inside)
+        if known[id(value)] > _MOST:
+            raise yaml.YAMLError("aliases that stand for too much")
+    return known[id(value)]
