@@ -7,6 +7,7 @@ import hashlib
 import io
 import os
 import secrets
+import stat
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -97,6 +98,8 @@ def atomic_path(path: StrPath) -> Iterator[Path]:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
+        with suppress(OSError):  # a file that only its owner may read stays so
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         os.replace(temporary, target)
     except OSError as error:
         raise InputError(f"cannot write: {error.strerror or error}", file=target) from error
