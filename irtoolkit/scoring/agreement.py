@@ -11,6 +11,7 @@ from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.ids import Floats
 
 Level = Literal["nominal", "ordinal", "interval"]
+Weights = Literal["linear", "quadratic"]
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> float:
@@ -43,13 +44,27 @@ def alpha(raters: Sequence[Sequence[float]], level: Level = "ordinal") -> float:
     return float(krippendorff.alpha(reliability_data=shared, level_of_measurement=level))
 
 
-def kappa(first: Sequence[float], second: Sequence[float]) -> float:
-    """Cohen's κ of two raters; NaN where both give every judgment the same grade."""
+def kappa(
+    first: Sequence[float], second: Sequence[float], *, weights: Weights | None = None
+) -> float:
+    """Cohen's κ of two raters; NaN where both give every judgment the same grade.
+
+    Args:
+        first: (N,) judgments.
+        second: (N,) judgments.
+        weights: how a difference of whole grades counts, linear or quadratic; by default any
+            difference counts the same.
+    """
     from sklearn.metrics import cohen_kappa_score
 
-    if len({*first, *second}) < 2:
+    given = {*first, *second}
+    if len(given) < 2:
         return float("nan")
-    return float(cohen_kappa_score(np.asarray(first), np.asarray(second)))
+    # A grade that nobody gave separates its neighbours, too.
+    labels = None if weights is None else np.arange(int(min(given)), int(max(given)) + 1)
+    return float(
+        cohen_kappa_score(np.asarray(first), np.asarray(second), labels=labels, weights=weights)
+    )
 
 
 def percent_equal(first: Sequence[float], second: Sequence[float]) -> float:

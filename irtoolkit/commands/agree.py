@@ -1,0 +1,112 @@
+"""Compare the judgments of annotators, and merge them into one qrels file.
+
+Agreement is on the pairs of a query and a document that both have judged: equal grades in percent,
+Cohen's kappa, plain and with quadratic weights, Krippendorff's alpha of nominal and of ordinal grades,
+and Spearman's rho. Of three annotators or more, the last row has alpha of all. A figure that is not
+defined, since one grade was given throughout, is -. Then come the pairs that differ.
+
+With -o, the judgments are merged: by the majority of those who judged a pair, or by their mean grade,
+rounded, and .5 upwards. Grades in the file of --adjudicator hold in any case. Pairs that not everybody
+has judged, or that have no majority, are refused unless a flag says what becomes of them. --differ
+writes the pairs that differ as a run, which irtoolkit annotate takes as the pool of an adjudicator.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from irtoolkit.commands import add_format, add_output, note, output_file, print_json
+
+if TYPE_CHECKING:
+    from irtoolkit.scoring.annotators import Annotators
+
+HELP = "compare and merge the judgments of annotators"
+EXAMPLES = (
+    "irtoolkit agree judged/ann.qrels judged/ben.qrels",
+    "irtoolkit agree judged/ann.qrels judged/ben.qrels judged/cho.qrels -o merged.qrels",
+    "irtoolkit agree judged/ann.qrels judged/ben.qrels --differ differ.run",
+    "irtoolkit agree judged/ann.qrels judged/ben.qrels --adjudicator again/dee.qrels -o merged.qrels",
+)
+# Pairs that are printed.
+SHOWN = 10
+_HEADERS = ("annotators", "pairs", "%", "κ", "κ quadratic", "α nominal", "α ordinal", "ρ")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("qrels", nargs="+", metavar="QRELS")
+    add_output(parser, "merged judgments, as TREC qrels", required=False)
+    parser.add_argument(
+        "--rule", choices=("majority", "mean"), default="majority", help="default: majority"
+    )
+    parser.add_argument(
+        "--adjudicator", metavar="FILE", help="qrels whose grades hold whatever the others say"
+    )
+    parser.add_argument(
+        "--missing", choices=("refuse", "drop", "keep"), default="refuse",
+        help="merge pairs that not all have judged: not at all, without them, or from those who"
+        " have; default: refuse",
+    )  # fmt: skip
+    parser.add_argument(
+        "--differ", metavar="FILE", type=output_file, help="write the pairs that differ as a run"
+    )
+    parser.add_argument(
+        "--all", action="store_true", help=f"print all pairs that differ, not the first {SHOWN}"
+    )
+    add_format(parser)
+
+
+def execute(args: argparse.Namespace) -> None:
+    from irtoolkit.base.plurals import number_of
+    from irtoolkit.scoring.annotators import Annotators, read_grades
+
+    found = Annotators.read(args.qrels)
+    decided = None if args.adjudicator is None else read_grades(args.adjudicator)
+    _print(args, found)
+    if missing := len(found.missing()):
+        note(
+            f"note: {number_of(missing, 'pairs', ',')} of {len(found.pairs()):,} not judged by all"
+        )
+    if args.differ is not None:
+        _to_judge_again(args.differ, found)
+    if args.output is not None:
+        merged = found.merge(args.rule, args.missing, decided)
+        merged.write(args.output)
+        note(f"{args.output}: {number_of(len(merged), 'pairs', ',')}")
+
+
+def _to_judge_again(path: str, found: Annotators) -> None:
+    if not found.differing():
+        note(f"no pairs differ; {path} is not written")
+        return
+    run = found.to_judge_again()
+    run.write(path)
+    depth = max(run.offsets[1:] - run.offsets[:-1])
+    note(f"{path}: {len(run):,} pairs; irtoolkit annotate DATASET {path} --depth {depth} -o FOLDER judges them again")  # fmt: skip
+
+
+def _print(args: argparse.Namespace, found: Annotators) -> None:
+    from dataclasses import asdict, astuple
+
+    from irtoolkit.base.tables import TextTable
+
+    rows, differing = found.agreement(), found.differing()
+    if args.format == "json":
+        pairs = [
+            {"query": query, "document": doc, "grades": dict(zip(found.names, found.given((query, doc)), strict=True))}
+            for query, doc in differing
+        ]  # fmt: skip
+        print_json({"agreement": [asdict(row) for row in rows], "differing": pairs})
+        return
+    cells = [[None if cell != cell else cell for cell in astuple(row)] for row in rows]
+    print(TextTable(_HEADERS, cells, places=3).render(args.format))
+    if args.format != "text" or not differing:
+        return
+    shown = differing if args.all else differing[:SHOWN]
+    table = [
+        [*pair, *("-" if one is None else str(one) for one in found.given(pair))] for pair in shown
+    ]
+    print(f"\n{len(differing):,} of {len(found.shared()):,} pairs differ:")
+    print(TextTable(["query", "document", *found.names], table).render("text"))
+    if len(shown) < len(differing):
+        note(f"note: --all prints the other {len(differing) - len(shown):,}")

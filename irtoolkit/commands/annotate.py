@@ -1,0 +1,154 @@
+"""Judge documents in the browser: a local page shows a query and the documents of its pool, one by one.
+
+The pool of a query is the dataset's candidates, or, where runs are named, the first --depth documents
+of any of them. Its documents are shown in an order of each annotator that no system made; which
+system found a document, and what others say of it, is never shown. Keys 0 to 3 judge and move on;
+the page lists the others.
+
+Judgments are in FOLDER/NAME.qrels, a TREC qrels file, and notes in FOLDER/NAME.notes.tsv. A judgment
+is on the disk before the page shows it as kept. The same command continues. Several annotators judge
+one pool at once, each with --annotator and --port of their own and the same folder; irtoolkit agree
+compares and merges their files.
+
+The server answers this machine alone unless --host says otherwise; then requests need a token, which
+is part of the address that is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.commands import local_folder, note
+from irtoolkit.commands._parsing import AtLeastOne
+
+if TYPE_CHECKING:
+    import socket
+
+    from irtoolkit.annotating.pool import Pool
+    from irtoolkit.annotating.session import Session
+    from irtoolkit.datasets.dataset import Dataset
+    from irtoolkit.web.guard import Access
+
+HELP = "judge documents in the browser"
+EXAMPLES = (
+    "irtoolkit annotate csfcube/sample -o judged --annotator ann",
+    "irtoolkit annotate csfcube/sample runs/bm25.run runs/tfidf.run --depth 10 -o pooled",
+    "irtoolkit annotate relic/sample/val -o drawn --queries 5 --seed 1 --grades 0-1",
+    "irtoolkit annotate docs.jsonl bm25.run --topics topics.tsv -o own --annotator ben --port 0",
+)
+PORT = 8802
+DEPTH = 20
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dataset", metavar="DATASET")
+    parser.add_argument("runs", metavar="RUN", nargs="*")
+    parser.add_argument(
+        "-o", "--output", metavar="FOLDER", required=True, type=local_folder,
+        help="where judgments are kept",
+    )  # fmt: skip
+    parser.add_argument("--annotator", metavar="NAME", help="whose; default: the login name")
+    parser.add_argument(
+        "--depth", type=int, action=AtLeastOne, metavar="K",
+        help=f"documents of each run; default: {DEPTH}",
+    )  # fmt: skip
+    parser.add_argument(
+        "--queries", type=int, action=AtLeastOne, metavar="N", help="draw N; default: all"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="S",
+        help="of the queries drawn and the order of documents; default: 0",
+    )  # fmt: skip
+    parser.add_argument("--grades", default="0-3", metavar="0-3", help="default: 0-3")
+    parser.add_argument(
+        "--topics", metavar="FILE",
+        help="queries in place of the dataset's: id, tab, text; TREC topics; or JSON lines",
+    )  # fmt: skip
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="default: 127.0.0.1, this machine alone"
+    )
+    parser.add_argument("--port", type=int, default=PORT, help=f"default: {PORT}; 0 for any")
+    parser.add_argument(
+        "--token", metavar="T", default=os.environ.get("IRTOOLKIT_TOKEN"),
+        help="that requests have to bring; default: $IRTOOLKIT_TOKEN, else made for another --host",
+    )  # fmt: skip
+    parser.set_defaults(qrels=None, candidates=None)
+
+
+def execute(args: argparse.Namespace) -> None:
+    from importlib.util import find_spec
+
+    from irtoolkit.base.errors import needs_extra
+
+    if find_spec("fastapi") is None:
+        raise needs_extra("fastapi", "serve")
+    from irtoolkit.annotating.session import Session
+    from irtoolkit.annotating.sheet import check_name
+    from irtoolkit.base.locks import locked
+    from irtoolkit.web.server import access_for, bound
+
+    folder, annotator = Path(args.output), args.annotator or _login()
+    check_name(annotator)
+    dataset, pool = _pooled(args)
+    place = bound(args.host, args.port)
+    with place, locked(folder / f".{annotator}.lock", wait=False) as mine:
+        if not mine:
+            raise InputError(
+                f"another irtoolkit annotate keeps judgments of {annotator} in {args.output}",
+                remedy="use its page, end it, or name another --annotator",
+            )
+        pool.keep(folder)
+        session = Session(dataset, pool, folder, annotator)
+        access = access_for(args.host, place.getsockname()[1], args.token, False)
+        _serve(session, place, access, args)
+
+
+def _login() -> str:
+    from getpass import getuser
+
+    try:
+        return getuser()
+    except (OSError, KeyError, ImportError):
+        raise InputError("this login has no name", remedy="name one with --annotator") from None
+
+
+def _pooled(args: argparse.Namespace) -> tuple[Dataset, Pool]:
+    from irtoolkit.annotating.grades import Grades
+    from irtoolkit.annotating.pool import Source, pooled
+    from irtoolkit.commands._datasets import ranked_dataset
+
+    if args.depth is not None and not args.runs:
+        raise InputError("--depth goes with runs, and none is named", remedy="leave it out, or name some")  # fmt: skip
+    grades = Grades.parse(args.grades)
+    dataset = ranked_dataset(args)
+    if dataset.has("qrels"):
+        grades = grades.named(dataset.qrels_defs() or {})
+    source = Source(tuple(args.runs), args.depth or DEPTH, args.queries, args.seed)
+    return dataset, pooled(dataset, source, grades, lambda line: note(f"note: {line}"))
+
+
+def _serve(
+    session: Session, place: socket.socket, access: Access, args: argparse.Namespace
+) -> None:
+    from irtoolkit.annotating.app import application
+    from irtoolkit.base.plurals import number_of
+    from irtoolkit.web.server import Patience, address, run
+
+    sheet, pool = session.sheet, session.pool
+
+    def said() -> str:
+        return f"{len(sheet):,} of {number_of(len(pool), 'pairs', ',')} judged"
+
+    def ready() -> None:
+        print(address(args.host, place.getsockname()[1], access), flush=True)
+        note(
+            f"{number_of(len(pool.documents), 'queries')}, {said()}; judgments of {sheet.annotator}"
+            f" are kept in {sheet.path}; Ctrl-C ends"
+        )
+
+    run(application(session, access), place, Patience(), ready)
+    note(f"{said()}; the same command continues")

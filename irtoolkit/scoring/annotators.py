@@ -1,0 +1,219 @@
+"""Judgments of several annotators side by side: how far they agree, where they differ, and one file of all."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath
+from irtoolkit.base.plurals import number_of
+from irtoolkit.runs import Qrels, Run
+from irtoolkit.scoring import agreement
+
+Pair = tuple[str, str]
+Rule = Literal["majority", "mean"]
+RULES: tuple[Rule, ...] = ("majority", "mean")
+# What becomes of pairs that not everybody has judged.
+Missing = Literal["refuse", "drop", "keep"]
+MISSING: tuple[Missing, ...] = ("refuse", "drop", "keep")
+EVERYBODY = "all"
+
+
+@dataclass(frozen=True)
+class AgreementRow:
+    """How far two annotators agree, or all of them, on the pairs that they judged both.
+
+    Figures are NaN where they are not defined: one annotator, or both, gave one grade only.
+
+    Attributes:
+        annotators: their names, or "all".
+        pairs: that at least two of them judged.
+        percent: of equal grades; None for more than two annotators, as are κ and ρ.
+        kappa: Cohen's κ.
+        kappa_weighted: Cohen's κ with quadratic weights.
+        alpha_nominal: Krippendorff's α, where any two grades differ alike.
+        alpha_ordinal: Krippendorff's α of grades in an order.
+        rho: Spearman's ρ.
+    """
+
+    annotators: str
+    pairs: int
+    percent: float | None
+    kappa: float | None
+    kappa_weighted: float | None
+    alpha_nominal: float
+    alpha_ordinal: float
+    rho: float | None
+
+
+@dataclass(frozen=True)
+class Annotators:
+    """The judgments of several annotators.
+
+    Attributes:
+        names: of the annotators.
+        grades: of each, query and document to a grade.
+    """
+
+    names: tuple[str, ...]
+    grades: tuple[Mapping[Pair, int], ...]
+
+    @classmethod
+    def read(cls, paths: Sequence[StrPath]) -> Annotators:
+        """The annotators of qrels files, named by the names of these.
+
+        Raises:
+            InputError: fewer than two files, a file that is no qrels, or no pair in common.
+        """
+        if len(paths) < 2:
+            raise InputError("one annotator agrees with nobody", remedy="name two qrels files or more")  # fmt: skip
+        stems = [Path(path).name.removesuffix(".gz").removesuffix(".qrels") for path in paths]
+        twice = [name for name, count in Counter(stems).items() if count > 1]
+        names = [str(path) if stem in twice else stem for path, stem in zip(paths, stems, strict=True)]  # fmt: skip
+        if len(set(names)) < len(names):
+            raise InputError(f"{next(n for n in names if names.count(n) > 1)} is named twice")
+        made = cls(tuple(names), tuple(read_grades(path) for path in paths))
+        if not made.shared():
+            raise InputError(
+                f"{' and '.join(names[:2])} have judged no pair in common"
+                if len(names) == 2
+                else "no pair was judged by two annotators",
+                remedy="were the files made for the same pool?",
+            )
+        return made
+
+    def pairs(self) -> list[Pair]:
+        """All pairs that anybody judged, in the order of the files."""
+        return list(dict.fromkeys(pair for own in self.grades for pair in own))
+
+    def given(self, pair: Pair) -> list[int | None]:
+        """The grades of a pair, None of who has not judged it."""
+        return [own.get(pair) for own in self.grades]
+
+    def shared(self) -> list[Pair]:
+        """The pairs that two or more have judged."""
+        return [pair for pair in self.pairs() if sum(g is not None for g in self.given(pair)) > 1]
+
+    def missing(self) -> list[Pair]:
+        """The pairs that not everybody has judged."""
+        return [pair for pair in self.pairs() if None in self.given(pair)]
+
+    def differing(self) -> list[Pair]:
+        """The pairs with two different grades."""
+        return [pair for pair in self.shared() if len({*self.given(pair)} - {None}) > 1]
+
+    def agreement(self) -> list[AgreementRow]:
+        """A row for each two annotators, and one for all where there are more.
+
+        Raises:
+            InputError: krippendorff is not installed.
+        """
+        rows = []
+        for (one, first), (two, second) in combinations(zip(self.names, self.grades, strict=True), 2):  # fmt: skip
+            both = [pair for pair in first if pair in second]
+            if both:
+                grades = ([first[pair] for pair in both], [second[pair] for pair in both])
+                rows.append(_of_two(f"{one}, {two}", *grades))
+        if len(self.names) > 2:
+            shared = self.shared()
+            table = [[own.get(pair, math.nan) for pair in shared] for own in self.grades]
+            nominal, ordinal = (agreement.alpha(table, level) for level in ("nominal", "ordinal"))
+            rows.append(
+                AgreementRow(EVERYBODY, len(shared), None, None, None, nominal, ordinal, None)
+            )
+        return rows
+
+    def merge(
+        self, rule: Rule = "majority", missing: Missing = "refuse",
+        adjudicated: Mapping[Pair, int] | None = None,
+    ) -> Qrels:  # fmt: skip
+        """One file of judgments.
+
+        Args:
+            rule: "majority", the grade that more than half of those who judged a pair gave it, or
+                "mean", their mean grade, rounded, and .5 upwards.
+            missing: pairs that not everybody has judged are refused, left out ("drop"), or taken from
+                those who have ("keep"). Those that were adjudicated are not missing.
+            adjudicated: grades that hold whatever the annotators say.
+
+        Raises:
+            InputError: pairs are missing; a pair has no majority; an adjudicated pair that nobody
+                judged.
+        """
+        decided = adjudicated or {}
+        known = self.pairs()
+        strange = [pair for pair in decided if pair not in set(known)]
+        if strange:
+            raise InputError(f"{_named(strange)} adjudicated, and judged by nobody")
+        lacking = {pair for pair in self.missing() if pair not in decided}
+        if lacking and missing == "refuse":
+            raise InputError(
+                f"{_named([pair for pair in known if pair in lacking])} not judged by all of {', '.join(self.names)}",
+                remedy="--missing drop leaves such pairs out, --missing keep takes who has judged them",
+            )
+        kept = [pair for pair in known if missing != "drop" or pair not in lacking]
+        grades = {pair: decided.get(pair, self._by_rule(pair, rule)) for pair in kept}
+        tied = [pair for pair in kept if grades[pair] is None]
+        if tied:
+            raise InputError(
+                f"{_named(tied)} without a majority",
+                remedy="--adjudicator FILE decides them, or --rule mean; --differ FILE makes a pool of them",
+            )
+        place = {query: number for number, query in enumerate(dict.fromkeys(q for q, _ in kept))}
+        ordered = sorted(kept, key=lambda pair: (place[pair[0]], pair[1]))
+        return Qrels.from_rows((query, doc, grades[query, doc] or 0) for query, doc in ordered)
+
+    def to_judge_again(self) -> Run:
+        """The pairs that differ as a run, in an order that means nothing; `irtoolkit annotate` takes it.
+
+        Raises:
+            InputError: there are none.
+        """
+        found = sorted(self.differing())
+        if not found:
+            raise InputError("no pairs differ, so there is nothing to judge again")
+        rows = ((query, doc, -float(place)) for place, (query, doc) in enumerate(found))
+        return Run.from_rows(rows, tag="differ")
+
+    def _by_rule(self, pair: Pair, rule: Rule) -> int | None:
+        """The grade of a pair; None without a majority."""
+        given = [grade for grade in self.given(pair) if grade is not None]
+        if rule == "mean":
+            return math.floor(sum(given) / len(given) + 0.5)
+        grade, count = Counter(given).most_common(1)[0]
+        return grade if 2 * count > len(given) else None
+
+
+def read_grades(path: StrPath) -> dict[Pair, int]:
+    """Query and document to grade, of a qrels file.
+
+    Raises:
+        InputError: the file is no qrels.
+    """
+    return {(row.query_id, row.doc_id): row.relevance for row in Qrels.read(path)}
+
+
+def _of_two(names: str, first: Sequence[int], second: Sequence[int]) -> AgreementRow:
+    both = np.array([first, second], dtype=np.float64).tolist()
+    return AgreementRow(
+        names, len(first), agreement.percent_equal(first, second),
+        agreement.kappa(first, second), agreement.kappa(first, second, weights="quadratic"),
+        agreement.alpha(both, "nominal"), agreement.alpha(both, "ordinal"),
+        agreement.spearman(first, second),
+    )  # fmt: skip
+
+
+def _named(pairs: Sequence[Pair]) -> str:
+    """How many pairs there are, and the first one."""
+    query, doc = pairs[0]
+    verb = "is" if len(pairs) == 1 else "are"
+    first = "it is" if len(pairs) == 1 else "the first is"
+    return f"{number_of(len(pairs), 'pairs', ',')} ({first} {query} {doc}) {verb}"
