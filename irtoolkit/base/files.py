@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import secrets
 import stat
 import zipfile
@@ -111,6 +112,11 @@ def atomic_path(path: StrPath) -> Iterator[Path]:
 def temporary_name(target: Path) -> Path:
     """A name beside `target` that no other process has; process numbers differ on one machine only."""
     return target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+
+
+def is_temporary(path: Path) -> bool:
+    """Whether a file or folder has a name of `temporary_name`."""
+    return re.fullmatch(r"\..+\.[0-9a-f]{16}\.tmp", path.name) is not None
 
 
 @contextmanager

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 # Texts are near duplicates where they share so much of the smaller one's runs of five words.
 _NEAR, _RUN = 0.5, 5
+# Hashes are sorted in so many parts, one after the other, for the sake of memory; a power of two.
+_PARTS = 8
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 Hashes = NDArray[np.uint64]
@@ -22,7 +24,7 @@ def near_duplicates(
 ) -> list[list[str]]:
     """Pairs of queries of different splits whose texts share most of their runs of words.
 
-    Memory is about 40 bytes for each word of all texts, if they are given one by one.
+    Memory is about 10 bytes for each word of all texts, if they are given one by one.
 
     Args:
         texts: the words of each query, in lower case.
@@ -63,12 +65,14 @@ def _runs(codes: Hashes) -> Hashes:
 
 def _sharing(runs: Sequence[Hashes]) -> Iterator[list[int]]:
     """Yields the numbers of the texts that have a run, ascending, of each run that several have."""
-    if not runs:
-        return
-    owners = np.repeat(np.arange(len(runs), dtype=np.int32), [len(own) for own in runs])
-    hashes = np.concatenate(runs)
-    order = np.argsort(hashes, kind="stable")
-    hashes, owners = hashes[order], owners[order]
-    edges = np.flatnonzero(np.concatenate([[True], hashes[1:] != hashes[:-1], [True]]))
-    for at in np.flatnonzero(np.diff(edges) > 1).tolist():
-        yield owners[edges[at] : edges[at + 1]].tolist()
+    bounds = np.arange(1, _PARTS, dtype=np.uint64) << np.uint64(64 - _PARTS.bit_length() + 1)
+    cuts = [[0, *np.searchsorted(own, bounds).tolist(), len(own)] for own in runs]
+    for part in range(_PARTS if runs else 0):
+        parts = [own[cut[part] : cut[part + 1]] for own, cut in zip(runs, cuts, strict=True)]
+        owners = np.repeat(np.arange(len(runs), dtype=np.int32), [len(own) for own in parts])
+        hashes = np.concatenate(parts)
+        order = np.argsort(hashes, kind="stable")
+        hashes, owners = hashes[order], owners[order]
+        edges = np.flatnonzero(np.concatenate([[True], hashes[1:] != hashes[:-1], [True]]))
+        for at in np.flatnonzero(np.diff(edges) > 1).tolist():
+            yield owners[edges[at] : edges[at + 1]].tolist()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import atomic_text, refuse_unwritable
+from irtoolkit.base.files import atomic_text, is_temporary, refuse_unwritable
 from irtoolkit.datasets.own import ABOUT, FORMAT
 
 
@@ -26,6 +27,15 @@ def refuse_taken(place: Path, unfinished: Iterable[str]) -> None:
     names = {path.name for path in place.iterdir()} if place.is_dir() else set()
     if names and not names & {ABOUT, *unfinished}:
         raise InputError("the folder is not empty", file=place, remedy="name another")
+
+
+def remove_unfinished(place: Path) -> None:
+    """Removes temporary files that a killed build has left; no other build may write to the folder."""
+    for path in sorted(place.rglob(".*.tmp")):
+        if is_temporary(path) and path.is_file():
+            path.unlink(missing_ok=True)
+        elif is_temporary(path):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def is_whole(place: Path) -> bool:

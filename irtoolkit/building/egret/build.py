@@ -18,7 +18,13 @@ from irtoolkit.building.egret.pieces import Contexts, Finder, formats
 from irtoolkit.building.egret.quality import Tally
 from irtoolkit.building.egret.sources import BOOKS, Source, sources
 from irtoolkit.building.egret.twins import near_duplicates
-from irtoolkit.building.place import describe, refuse_other, refuse_taken, write_sources
+from irtoolkit.building.place import (
+    describe,
+    refuse_other,
+    refuse_taken,
+    remove_unfinished,
+    write_sources,
+)
 from irtoolkit.building.quality import Quality
 from irtoolkit.building.shelves import digest
 from irtoolkit.datasets.cache import content_hash
@@ -79,6 +85,7 @@ def build_egret(
     files = sources(kind, paths)
     dev = _named(files, recipe.dev)
     refuse_taken(place, (PIECES,))
+    remove_unfinished(place)
     _refuse_twice(files)
     key = digest(
         formats(), kind, repr(recipe), *(f"{f.name} {content_hash(f.path)}" for f in files)

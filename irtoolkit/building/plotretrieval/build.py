@@ -18,6 +18,7 @@ from irtoolkit.building.place import (
     refuse_changed,
     refuse_other,
     refuse_taken,
+    remove_unfinished,
     write_sources,
 )
 from irtoolkit.building.plotretrieval.alignment import Reach
@@ -101,6 +102,7 @@ def build_plotretrieval(
     novels = text_files(books, "books")
     files = text_files(comments, "comments", (SUFFIX, *SUFFIXES))
     refuse_taken(place, (PIECES, FOUND, SHELF, SHEET))
+    remove_unfinished(place)
     steps = _steps(recipe)
     if checked is not None:
         read_sheet(Path(checked))  # before the work, not after it

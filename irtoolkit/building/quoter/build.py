@@ -10,7 +10,13 @@ from pathlib import Path
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath
 from irtoolkit.base.progress import tqdm
-from irtoolkit.building.place import describe, refuse_other, refuse_taken, write_sources
+from irtoolkit.building.place import (
+    describe,
+    refuse_other,
+    refuse_taken,
+    remove_unfinished,
+    write_sources,
+)
 from irtoolkit.building.quoter.corpus import Text, look_at
 from irtoolkit.building.quoter.finder import Patterns
 from irtoolkit.building.quoter.quality import Gathered, quality
@@ -61,6 +67,7 @@ def build_quoter(
     place = Path(out)
     lists, files = text_files(quotes, "lists of quotes"), text_files(corpus, "texts")
     refuse_taken(place, (FOUND,))
+    remove_unfinished(place)
     listed = read_quotes(lists, recipe.words, recipe.lang, recipe.unit)
     engine = current()
     looked = engine.map(look_at, files)

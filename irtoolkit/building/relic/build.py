@@ -13,7 +13,14 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath
 from irtoolkit.base.progress import tqdm
-from irtoolkit.building.place import describe, is_whole, refuse_other, refuse_taken, write_sources
+from irtoolkit.building.place import (
+    describe,
+    is_whole,
+    refuse_other,
+    refuse_taken,
+    remove_unfinished,
+    write_sources,
+)
 from irtoolkit.building.relic.articles import Finder, formats
 from irtoolkit.building.relic.books import ReadBook, read_books
 from irtoolkit.building.relic.quality import Gathered, quality
@@ -79,6 +86,7 @@ def build_relic(
     place = Path(out)
     novels, articles = text_files(books, "books"), text_files(criticism, "works of criticism")
     refuse_taken(place, (FOUND, SHELF))
+    remove_unfinished(place)
     shelf = place / SHELF
     try:
         read = read_books(novels, shelf, recipe.clauses)

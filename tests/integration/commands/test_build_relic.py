@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +151,40 @@ def test_an_interrupted_build_continues(texts: Path, monkeypatch: pytest.MonkeyP
     assert (again.continued, whole.continued) == (1, 0)
     assert contents(texts / "mine") == contents(texts / "whole")
     assert build_relic(["novels"], ["articles"], "mine").continued == 2
+
+
+KILLED = """
+import json, os, signal
+from types import SimpleNamespace
+from irtoolkit.building.relic import articles
+from irtoolkit.building.relic.build import build_relic
+
+def killed(record, out, **_):
+    out.write("{")
+    out.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+articles.json = SimpleNamespace(dump=killed, loads=json.loads)
+build_relic(["novels"], ["articles"], "mine")
+"""
+
+
+def test_a_killed_build_leaves_no_temporary_files(texts: Path) -> None:
+    from irtoolkit.base.files import is_temporary
+
+    def left() -> list[Path]:
+        return [path for path in Path("mine").rglob("*") if is_temporary(path)]
+
+    here = Path(__file__).parents[3]
+    died = subprocess.run(
+        [sys.executable, "-c", KILLED], env={**os.environ, "PYTHONPATH": str(here)}, check=False
+    )
+    assert died.returncode == -signal.SIGKILL
+    assert len(left()) == 1
+    Path("mine/quotations/.notes.tmp").write_text("mine")
+    build_relic(["novels"], ["articles"], "mine")
+    assert not left()
+    assert Path("mine/quotations/.notes.tmp").exists()
 
 
 def test_other_settings_need_replace(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
