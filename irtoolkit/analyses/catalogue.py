@@ -1,4 +1,7 @@
-"""The analyses by name: a module of this package with a subclass of `Analysis` adds one."""
+"""The analyses by name: a module of this package with a subclass of `Analysis` adds one.
+
+Another package adds one with an entry point; see `irtoolkit.base.plugins`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import sys
 from functools import cache
 
 from irtoolkit.analyses.base import Analysis
+from irtoolkit.base import plugins
 from irtoolkit.base.discovery import modules
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
@@ -13,8 +17,8 @@ from irtoolkit.base.near import did_you_mean
 
 @cache
 def analyses() -> dict[str, type[Analysis]]:
-    """Every analysis by name."""
-    return {
+    """Every analysis by name; of two of one name, irtoolkit's own."""
+    own = {
         value.name: value
         for module in modules(sys.modules[__package__])
         for value in vars(module).values()
@@ -23,6 +27,27 @@ def analyses() -> dict[str, type[Analysis]]:
         and value.__module__ == module.__name__
         and "name" in vars(value)
     }
+    return {**dict(plugins.each(plugins.ANALYSES, _of_plugin)), **own}
+
+
+def _of_plugin(plugin: plugins.Plugin) -> type[Analysis]:
+    """The analysis of another package.
+
+    Raises:
+        InputError: it cannot be imported, or is none of the name that is declared.
+    """
+    found = plugin.load()
+    if not (isinstance(found, type) and issubclass(found, Analysis)):
+        raise InputError(
+            f"the analysis {plugin.name!r} of the package {plugin.distributions[0]} is no subclass"
+            " of irtoolkit.analyses.base.Analysis"
+        )
+    if getattr(found, "name", None) != plugin.name:
+        raise InputError(
+            f"the analysis {plugin.name!r} of the package {plugin.distributions[0]} has another"
+            f" name: {getattr(found, 'name', None)!r}"
+        )
+    return found
 
 
 def find_analysis(name: str) -> type[Analysis]:

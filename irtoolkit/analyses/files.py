@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import tempfile
 from html import escape
 from pathlib import Path
 
@@ -61,17 +62,43 @@ def write_files(result: AnalysisResult, folder: Path) -> list[Path]:
     return [*written, *drawn, page]
 
 
-def _page(result: AnalysisResult, drawn: list[Path]) -> str:
-    """One HTML page that holds everything it shows."""
-    title = escape(result.analysis.title)
-    images = "\n".join(
+def section_of(result: AnalysisResult) -> tuple[str, str, str]:
+    """A section of a report's page: a word for its address, its title, and tables and charts as HTML.
+
+    Raises:
+        InputError: it has charts, and matplotlib is not installed.
+    """
+    name = result.analysis.name
+    with tempfile.TemporaryDirectory() as folder:
+        drawn = []
+        if result.findings.charts:
+            from irtoolkit.analyses.drawing import draw
+
+            drawn = [
+                draw(chart, Path(folder) / f"{name}-{chart.name}.svg")
+                for chart in result.findings.charts
+            ]
+        return (
+            f"analysis-{name}",
+            result.analysis.title,
+            f"{result._repr_html_()}\n{_images(drawn)}",
+        )
+
+
+def _images(drawn: list[Path]) -> str:
+    return "\n".join(
         f'<img alt="Chart of the figures in the tables: {escape(path.stem)}"'
         f' src="data:image/svg+xml;base64,{base64.b64encode(path.read_bytes()).decode()}">'
         for path in drawn
     )
+
+
+def _page(result: AnalysisResult, drawn: list[Path]) -> str:
+    """One HTML page that holds everything it shows."""
+    title = escape(result.analysis.title)
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{title}</title>\n<style>{style()}{_STYLE}</style>\n</head>\n<body>\n"
-        f"<h1>{title}</h1>\n{result._repr_html_()}\n{images}\n</body>\n</html>\n"
+        f"<h1>{title}</h1>\n{result._repr_html_()}\n{_images(drawn)}\n</body>\n</html>\n"
     )

@@ -51,11 +51,12 @@ class RelicPrompts(Analysis):
         tables, notes = [], []
         for book, prompt in self._asked(books).items():
             found = best(books[book], self.length, prompt, given.system, self.hits)
+            if not found:
+                notes.append(f"{book}, given: {prompt}; {given.system}: no passage is found.")
+                continue
             rows = tuple(FigureRow((str(rank),), one) for rank, one in enumerate(found, 1))
             title = f"{book}, given: {prompt}; {given.system}"
             tables.append(FigureTable(book, title, ("rank",), COLUMNS, rows))
-            if not rows:
-                notes.append(f"{book}: no passage shares a word with the prompt.")
         return Findings(tuple(tables), notes=tuple(notes))
 
     def _asked(self, books: Mapping[str, Book]) -> dict[str, str]:

@@ -25,7 +25,8 @@ TABLES = "irtoolkit.tables"
 COMMANDS = "irtoolkit.commands"
 SYSTEMS = "irtoolkit.systems"
 ENGINES = "irtoolkit.engines"
-GROUPS = (RETRIEVERS, MEASURES, DATASETS, TABLES, COMMANDS, SYSTEMS, ENGINES)
+ANALYSES = "irtoolkit.analyses"
+GROUPS = (RETRIEVERS, MEASURES, DATASETS, TABLES, COMMANDS, SYSTEMS, ENGINES, ANALYSES)
 
 _log = logging.getLogger(__name__)
 
@@ -52,7 +53,8 @@ class Plugin:
         Raises:
             InputError: the import fails, or several packages declare the name.
         """
-        kind = self.group.rpartition(".")[2].removesuffix("s")
+        members = self.group.rpartition(".")[2]
+        kind = "analysis" if self.group == ANALYSES else members.removesuffix("s")
         if len(self.distributions) > 1:
             raise InputError(
                 f"the {kind} {self.name!r} is declared by {' and '.join(self.distributions)}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_ONE = {"queries": "query"}
+_ONE = {"queries": "query", "matches": "match", "analyses": "analysis"}
 
 
 def number_of(many: int, things: str, form: str = "") -> str:

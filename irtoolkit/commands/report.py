@@ -17,10 +17,16 @@ the dataset's own.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from irtoolkit.base.paths import shown
 from irtoolkit.commands import add_measures, note, output_file, output_folder
 from irtoolkit.commands._datasets import add_judged, judged_dataset
+
+if TYPE_CHECKING:
+    from irtoolkit.datasets.dataset import Dataset
 
 HELP = "write a comparison of runs as a page, tables and pictures"
 EXAMPLES = (
@@ -51,6 +57,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the two runs that charts show first; default: the two that differ most",
     )  # fmt: skip
     parser.add_argument("--names", nargs="+", default=[], metavar="NAME", help="one for each run")
+    parser.add_argument(
+        "--analysis", nargs="+", default=[], metavar="NAME",
+        help="analyses that the page shows, too; irtoolkit analyse --list lists them",
+    )  # fmt: skip
     parser.add_argument("--baseline", metavar="RUN", help="test against this run only")
     parser.add_argument("--test", choices=("student", "fisher", "wilcoxon"), default="student")
     parser.add_argument("--correction", choices=("holm", "bonferroni", "none"), default="holm")
@@ -93,6 +103,8 @@ def execute(args: argparse.Namespace) -> None:
         note(
             "note: --intervals, --percent, --digits and --caption are of .tex and .md tables alone"
         )
+    if args.analysis and ".html" not in forms:
+        raise InputError("--analysis is shown on a page", remedy="name an .html file with -o")
     dataset, runs = judged_dataset(args)
     scored = score(dataset, runs, measures_of(args))
     for line in scored.notes:
@@ -102,7 +114,7 @@ def execute(args: argparse.Namespace) -> None:
         test=args.test, correction=args.correction, rel=args.rel,
         texts=args.texts if ".html" in forms else 0,
     )  # fmt: skip
-    report = compose(scored, options)
+    report = replace(compose(scored, options), analyses=_sections(args.analysis, dataset, runs))
     for path in args.output:
         write_report(report, path, style)
         print(shown(path))
@@ -111,6 +123,22 @@ def execute(args: argparse.Namespace) -> None:
 
         for drawn in write_figures(report, args.figures):
             print(shown(drawn))
+
+
+def _sections(
+    names: Sequence[str], dataset: Dataset, runs: Sequence[str]
+) -> tuple[tuple[str, str, str], ...]:
+    """The sections of analyses, of the dataset or of the runs."""
+    from irtoolkit.analyses.analyse import analyse
+    from irtoolkit.analyses.catalogue import find_analysis
+    from irtoolkit.analyses.files import section_of
+
+    found = []
+    for name in dict.fromkeys(names):
+        analysis = find_analysis(name)
+        ranked = bool(analysis.system) and not analysis.prompted
+        found.append(section_of(analyse(name, dataset, runs if ranked else ())))
+    return tuple(found)
 
 
 def _need_matplotlib() -> None:

@@ -69,6 +69,7 @@ class ReportContent:
         breakdowns: name of a breakdown to its parts.
         texts: texts of queries and documents.
         notes: warnings about the runs, each with the name of its system.
+        analyses: further sections of the page: a word for its address, its title, and its HTML.
     """
 
     dataset_id: str
@@ -87,6 +88,7 @@ class ReportContent:
     breakdowns: Mapping[str, tuple[BreakdownPart, ...]]
     texts: ReportTexts
     notes: tuple[str, ...]
+    analyses: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def query_ids(self) -> Ids:

@@ -37,6 +37,7 @@ def render(report: ReportContent) -> str:
     css = style() + "\n" + _resource("page.css")
     script = _resource("page.js")
     shown = [(id_, title, make(report)) for id_, title, make in SECTIONS]
+    shown += [(id_, escape(title), body) for id_, title, body in report.analyses]
     sections = [(id_, title, body) for id_, title, body in shown if body]
     parts = {
         "policy": escape(

@@ -70,7 +70,7 @@ class Books:
         begun.rename(self._folder / name)
 
     def remove(self, name: str) -> None:
-        """Removes a book, at once for whoever reads the folder."""
+        """Removes a book; from one moment to the next, no reader of the folder sees it."""
         place, hidden = self._folder / name, self._hidden(name)
         if place.is_dir():
             place.rename(hidden)

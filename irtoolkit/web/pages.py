@@ -1,4 +1,4 @@
-"""The files of a page, and what a page is told of bad requests."""
+"""The files of a page, and the answers to bad requests."""
 
 from __future__ import annotations
 

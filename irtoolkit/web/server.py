@@ -89,7 +89,7 @@ def run(
         place: where.
         patience: how long is waited.
         ready: called when requests are answered.
-        ending: called when the server was told to end, before answers under way are waited for.
+        ending: called when the server begins to end, before answers under way are waited for.
     """
     import uvicorn
 
@@ -131,7 +131,7 @@ def _patient(head: float, answer: float) -> Any:
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            # Whatever cannot be sent at once is told to `pause_writing`.
+            # `pause_writing` is called for all that cannot be sent at once.
             transport.set_write_buffer_limits(high=0)
             self._waiting = self.loop.call_later(head, self._give_up)
 

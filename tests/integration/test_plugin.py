@@ -80,6 +80,16 @@ def test_a_command_of_another_package(installed: Path, tmp_path: Path) -> None:
     assert "longest" in irtoolkit(installed, tmp_path, "--help")
 
 
+def test_an_analysis_of_another_package(installed: Path, tmp_path: Path) -> None:
+    assert "text-lengths" in irtoolkit(installed, tmp_path, "analyse", "--list")
+    shown = irtoolkit(installed, tmp_path, "analyse", "text-lengths", "--format", "csv")
+    assert shown.splitlines() == [
+        "dataset,figures,texts,shortest,longest", "proverbs,measured,4,4,6",
+    ]  # fmt: skip
+    few = ("analyse", "text-lengths", "--set", "least=6", "--format", "csv")
+    assert irtoolkit(installed, tmp_path, *few) != shown
+
+
 def test_a_table_of_another_package(installed: Path, tmp_path: Path) -> None:
     shown = irtoolkit(installed, tmp_path, "reproduce", "proverbs", "--format", "json")
     assert '"system": "letters"' in shown
