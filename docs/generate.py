@@ -164,7 +164,7 @@ def model_page() -> str:
         "prompts and lengths that the paper or its authors state; settings override them. Any other\n"
         "model is given by folder or hub id. `irtoolkit models` lists which weights are installed,\n"
         "and `irtoolkit models NAME` prints one preset. Nothing is downloaded unless\n"
-        "`IRTOOLKIT_DOWNLOAD=1` is set.\n",
+        "`IRTOOLKIT_DOWNLOAD=1` is set; [`irtoolkit models --fetch NAME`](../how-to/models.md) gets weights.\n",
     ]
     kinds: dict[str, list[str]] = {}
     for name, preset in presets().items():

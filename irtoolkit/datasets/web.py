@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -43,7 +44,7 @@ def _download(files: Mapping[str, tuple[str, str]], folder: Path) -> None:
         if (staging / name).is_file():
             continue
         part = staging / f"{name}.part"
-        _fetch(url, part)
+        fetch(urllib.request.Request(url), part)
         found = sha256(part)
         if found != wanted:
             part.unlink()
@@ -56,15 +57,32 @@ def _download(files: Mapping[str, tuple[str, str]], folder: Path) -> None:
     staging.rename(folder)
 
 
-def _fetch(url: str, part: Path) -> None:
-    """Downloads a file, resuming a partial one."""
+def fetch(
+    asked: urllib.request.Request, part: Path, *, most: int | None = None,
+    context: ssl.SSLContext | None = None,
+) -> None:  # fmt: skip
+    """Downloads a file, resuming a partial one.
+
+    Args:
+        asked: the request, without a range.
+        part: the partial file.
+        most: bytes that the file may have; of one that is longer no more is read.
+        context: the certificates to trust; by default the system's.
+
+    Raises:
+        OSError: the network or the disk failed, or the file is longer than that.
+    """
     have = part.stat().st_size if part.exists() else 0
-    asked = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
+    if most is not None and have == most:
+        return  # its hash will be checked
+    if have:
+        asked.add_header("Range", f"bytes={have}-")
     try:
-        with urllib.request.urlopen(asked, timeout=TIMEOUT_SECONDS) as answer:
+        with urllib.request.urlopen(asked, timeout=TIMEOUT_SECONDS, context=context) as answer:
             # A server without support for ranges sends the whole file again.
             resumed = have > 0 and answer.status == http.HTTPStatus.PARTIAL_CONTENT
             total = int(answer.headers.get("Content-Length") or 0)
+            room = None if most is None else most - have * resumed
             with (
                 open(part, "ab" if resumed else "wb") as out,
                 tqdm(total=total or None, unit="B", unit_scale=True, desc=part.stem,
@@ -72,8 +90,10 @@ def _fetch(url: str, part: Path) -> None:
             ):  # fmt: skip
                 got = 0
                 while piece := answer.read(_PIECE):
-                    out.write(piece)
                     got += len(piece)
+                    if room is not None and got > room:
+                        raise OSError(f"the file has more than the {most:,} bytes it should have")
+                    out.write(piece)
                     bar.update(len(piece))
             # Reading in pieces, http.client does not tell a broken connection from the end.
             if got < total:

@@ -8,7 +8,6 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from importlib import metadata
 from itertools import chain
 from typing import Any, cast
 
@@ -23,6 +22,7 @@ from irtoolkit.models import loading, presets
 from irtoolkit.models.adapters import Adapter, Item
 from irtoolkit.models.batches import Batches
 from irtoolkit.models.cuts import Cut
+from irtoolkit.models.exported import LIBRARIES, Backend, chosen_backend, versions
 from irtoolkit.models.loading import Precision
 from irtoolkit.models.opening import AdapterSettings, load_adapter
 from irtoolkit.models.parts import Parts
@@ -43,7 +43,6 @@ from irtoolkit.models.store import Store
 SHARD = 1 << 12
 # Counted up whenever this package comes to make something else of a text: old vectors are left.
 _FORM = 1
-_LIBRARIES = ("torch", "transformers", "sentence-transformers")
 _log = logging.getLogger(__name__)
 
 
@@ -59,15 +58,19 @@ class Encoder:
         presets.require_kind(self.preset, how.kind)
         place = presets.model_folder(self.preset.side(how.side))
         query = how.side == "query"
-        device = loading.torch_device(how.device)
-        precision = loading.chosen_precision(how.precision, device)
+        backend = chosen_backend(how.backend, place)
+        device = loading.torch_device(how.device, backend)
+        precision = loading.chosen_precision(how.precision, device, backend)
         known = self.preset
         saved = bool(presets.read_model_json(place, "modules.json"))
         length = _length(how, known, saved)
         prompt = how.prompt
         if prompt is None:
             prompt = known.query_prompt if query else known.doc_prompt
-        self._how, self._precision = how, precision
+        # What was chosen here is not chosen again in workers.
+        self._how = replace(how, backend=cast(Backend, backend))
+        if backend == "torch":
+            self._how = replace(self._how, precision=cast(Precision, precision))
         if how.pooling is not None and saved:
             raise InputError(
                 f"pooling={how.pooling}: the model {how.model} says itself how it pools",
@@ -77,21 +80,25 @@ class Encoder:
         cut = how.cut
         if known.cuts_special and not saved:
             cut = replace(cut or Cut(), special=True)
-        chosen = AdapterSettings(device, precision, pooling, prompt, length, how.options, cut)
+        chosen = AdapterSettings(
+            device, precision, pooling, prompt, length, how.options, cut, backend
+        )
         self._model: Adapter = load_adapter(place, how.kind, how.side, chosen)
         self._batches = Batches(self._model, how.batch_tokens)
         decides = {
             # Of this side's weights alone: documents are not encoded again for another query encoder.
             **asdict(how), "model": presets.weights_hash(known.side(how.side)),
             "length": self._model.limit, "prompt": prompt, "pooling": pooling, "precision": precision,
-            "libraries": {name: metadata.version(name) for name in _LIBRARIES}, "form": _FORM,
+            "libraries": versions(backend), "form": _FORM,
         }  # fmt: skip
         # These move no vector by more than the last bits, or are in the fingerprint.
-        for key in ("device", "batch_tokens", "weights", "query_weights", "cut"):
+        for key in ("device", "batch_tokens", "weights", "query_weights", "cut", "backend"):
             del decides[key]
         # Vectors of texts that are cut at their end were made before there was a choice.
         if cut is not None:
             decides["cut"] = asdict(cut)
+        if backend != "torch":
+            decides["backend"] = backend
         name = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:32]
         self._store = Store(cache_home() / "vectors" / name)
 
@@ -183,8 +190,7 @@ class Encoder:
         """Sees to it that the outputs of all chunks are on disk."""
         engine = current()
         if engine.workers > 1:
-            how = replace(self._how, precision=cast(Precision, self._precision))
-            prepare = _Loading(how, self._store.folder.name)
+            prepare = _Loading(self._how, self._store.folder.name)
             here = partial(self._make, bar=bar)
             gpus = 0.0 if (self._how.device or "cuda").startswith("cpu") else 1.0
             put_off = Spread(self._store, Workers(engine, prepare, here, gpus), bar.update)(chunks)
@@ -259,7 +265,7 @@ class _Loading:
         encoder = Encoder(self.how)
         if encoder._store.folder.name != self.store:
             raise InputError(
-                f"the model {self.how.model} or the versions of {', '.join(_LIBRARIES)}"
+                f"the model {self.how.model} or the versions of {', '.join(LIBRARIES)}"
                 " are others here than where the command was started",
                 remedy="install the same on all machines",
             )

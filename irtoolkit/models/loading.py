@@ -23,12 +23,21 @@ _OURS = "irtoolkit.models."
 _LOADING = threading.Lock()
 
 
-def torch_device(device: str | None) -> str:
+def torch_device(device: str | None, backend: str = "torch") -> str:
     """The torch device to use: the one named, else this process's GPU, else the CPU.
 
-    Where workers have no GPU, none is taken: texts are encoded on one kind of device.
+    Where workers have no GPU, none is taken: texts are encoded on one kind of device. Exported
+    models run on the CPU.
     """
     import torch
+
+    if backend != "torch":
+        if device not in (None, "cpu"):
+            raise InputError(
+                f"device={device}: with backend={backend} a model runs on the CPU",
+                remedy="leave device out, or backend=torch",
+            )
+        return "cpu"
 
     if device is not None:
         try:
@@ -45,12 +54,22 @@ def torch_device(device: str | None) -> str:
     return "cpu"
 
 
-def chosen_precision(precision: Precision, device: str) -> str:
-    """The precision that is computed in: bf16 on a GPU that has it, else fp16; fp32 on a CPU."""
+def chosen_precision(precision: Precision, device: str, backend: str = "torch") -> str:
+    """The precision that is computed in: bf16 on a GPU that has it, else fp16; fp32 on a CPU.
+
+    An exported model has the precision that it was exported in, which is "exported" here.
+    """
     import torch
 
     if precision not in get_args(Precision):
         raise InputError(f"no precision {precision!r}", remedy=", ".join(get_args(Precision)))
+    if backend != "torch":
+        if precision != "auto":
+            raise InputError(
+                f"precision={precision}: with backend={backend} a model has the precision that it"
+                " was exported in", remedy="leave precision out"
+            )  # fmt: skip
+        return "exported"
     if precision != "auto":
         return precision
     if not device.startswith("cuda"):
@@ -118,6 +137,11 @@ def open_model(kind: Kind, location: str, **how: Any) -> Any:
 
     made = getattr(sentence_transformers, SAVED_AS[kind])
     how = {"device": "cpu", **how}
+    if "backend" in how:
+        from irtoolkit.models.runtimes import as_backends
+
+        with as_backends():
+            return made(location, **how)
     if not has_our_modules(location):
         return made(location, **how)
     if not hasattr(made, "_load_with_module_classes"):
@@ -193,7 +217,11 @@ def _check_tokenizer(location: str, model: Any, tokenizer: Any) -> None:
         raise InputError(
             f"the model {location} has no tokenizer", remedy="put its tokenizer.json beside it"
         )
-    known = model.get_input_embeddings().weight.shape[0]
+    known = (
+        model.get_input_embeddings().weight.shape[0]
+        if hasattr(model, "get_input_embeddings")
+        else model.config.vocab_size
+    )
     if words > known:
         raise InputError(
             f"the tokenizer of {location} has {words} tokens, and the model vectors for {known}",
@@ -237,11 +265,16 @@ def _in_single(module: Any, args: Any, output: Any) -> Any:
 
 
 def transformers_in(model: Any, tokenizer: Any = None) -> Iterator[tuple[Any, Any]]:
-    """The outermost transformers models inside a module, each with the tokenizer nearest to it."""
+    """The outermost transformers models inside a module, each with the tokenizer nearest to it.
+
+    Exported ones are among them, which have a configuration but no weights.
+    """
     from transformers import PreTrainedModel
 
+    from irtoolkit.models.runtimes import Exported
+
     tokenizer = getattr(model, "tokenizer", None) or tokenizer
-    if isinstance(model, PreTrainedModel):
+    if isinstance(model, PreTrainedModel | Exported):
         yield model, tokenizer
         return
     for child in model.children():

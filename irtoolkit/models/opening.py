@@ -39,6 +39,7 @@ class AdapterSettings:
         limit: number of tokens after which a text is truncated; by default the model's own.
         options: options of a late-interaction model, ("expansion", bool) and ("skiplist", bool).
         cut: how a longer text is cut; None cuts it as the model itself does, at its end.
+        backend: what runs the model: "torch", "onnx" or "openvino".
     """
 
     device: str
@@ -48,6 +49,7 @@ class AdapterSettings:
     limit: int | None = None
     options: tuple[tuple[str, Any], ...] = ()
     cut: Cut | None = None
+    backend: str = "torch"
 
 
 def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSettings) -> Adapter:
@@ -63,6 +65,8 @@ def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSetting
         InputError: see `irtoolkit.models.loading.load_model`.
     """
     limit, pooling, device = settings.limit, settings.pooling, settings.device
+    if settings.backend != "torch":
+        _refuse_unexported(location, settings)
     if kind == "dense" and (Path(location) / "sim.pt").is_file():
         if limit is not None:
             raise InputError(f"a length of {limit} tokens: SIM does not truncate texts")
@@ -78,6 +82,7 @@ def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSetting
             None if plain else limit,
             settings.options,
             kind == "cross" or pooling == "pooler",
+            settings.backend,
         )
     )
     if plain and pooling == "sparta":
@@ -85,6 +90,16 @@ def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSetting
     if plain:
         return Plain(model, str(pooling), device, settings.prompt, limit, settings.cut)
     return SentenceModel(model, kind, side, device, settings.prompt, limit, settings.cut)
+
+
+def _refuse_unexported(location: str, settings: AdapterSettings) -> None:
+    """Refuses models of which a part is ours, which no export has."""
+    sim = (Path(location) / "sim.pt").is_file()
+    if sim or settings.pooling == "sparta" or loading.has_our_modules(location):
+        raise InputError(
+            f"backend={settings.backend}: the model {location} has parts that only torch runs",
+            remedy="leave backend out",
+        )
 
 
 @dataclass(frozen=True)
@@ -99,6 +114,7 @@ class _Source:
         limit: a limit is set on the model itself, so models with different limits are different.
         options: options of a late-interaction model.
         pooled: whether the transformer's own pooler is read.
+        backend: what runs it.
     """
 
     location: str
@@ -109,6 +125,7 @@ class _Source:
     limit: int | None
     options: tuple[tuple[str, Any], ...]
     pooled: bool
+    backend: str
 
 
 # The two encoders of a task, and no more: weights are large.
@@ -117,9 +134,9 @@ def _opened(source: _Source) -> Any:
     """A model of sentence-transformers, or a plain transformer."""
     location, kind = source.location, source.kind
     make = (
-        partial(_transformer, location)
+        partial(_transformer, location, source.backend)
         if kind is None
-        else partial(_sentence_model, location, kind)
+        else partial(_sentence_model, location, kind, source.backend)
     )
     model = loading.load_model(location, make, source.precision, source.device, source.pooled)
     if kind == "late":
@@ -127,9 +144,15 @@ def _opened(source: _Source) -> Any:
     return model
 
 
-def _transformer(location: str) -> Any:
+def _transformer(location: str, backend: str) -> Any:
     import transformers
 
+    if backend != "torch":
+        from irtoolkit.models.runtimes import load_exported
+
+        model = load_exported(backend, location)
+        model.tokenizer = transformers.AutoTokenizer.from_pretrained(location)
+        return model
     names = read_model_json(location, "config.json").get("architectures") or [""]
     dpr = {"DPRContextEncoder": "ctx_encoder", "DPRQuestionEncoder": "question_encoder"}
     if names[0] in dpr:
@@ -145,7 +168,7 @@ def _transformer(location: str) -> Any:
     return model
 
 
-def _sentence_model(location: str, kind: Kind) -> Any:
+def _sentence_model(location: str, kind: Kind, backend: str) -> Any:
     import sentence_transformers
 
     if not hasattr(sentence_transformers, SAVED_AS[kind]):
@@ -157,4 +180,6 @@ def _sentence_model(location: str, kind: Kind) -> Any:
             f"the model {location} does not make {_MADE[kind]} of a text",
             remedy=f"it is for {said} retrieval" if said else "train it for that",
         )
-    return loading.open_model(kind, location)
+    return loading.open_model(
+        kind, location, **({} if backend == "torch" else {"backend": backend})
+    )

@@ -14,15 +14,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from irtoolkit.base.errors import InputError, needs_extra
-from irtoolkit.base.files import sha256
 from irtoolkit.base.near import did_you_mean
+from irtoolkit.models import places
+from irtoolkit.models.sources import Source, sources
 
 Kind = Literal["dense", "late", "sparse", "cross", "writer", "weigher"]
 Side = Literal["query", "document"]
 
-_WEIGHTS = (".safetensors", ".bin", ".pt")
-# What a hub repository may hold for other libraries.
-_UNWANTED = ["*.onnx", "*.h5", "*.msgpack", "*.ot", "onnx/*", "openvino/*"]
 # The classes of sentence-transformers by what they make of a text.
 SAVED_AS: dict[Kind, str] = {
     "dense": "SentenceTransformer", "late": "MultiVectorEncoder", "sparse": "SparseEncoder",
@@ -136,7 +134,7 @@ def missing_weights(preset: Preset) -> str | None:
         return "no model is named: give a preset, a folder or a hub id as model=NAME"
     if find_spec("sentence_transformers") is None:
         return str(needs_extra("sentence-transformers", "neural"))
-    absent = [part.id for part in _parts(preset) if _here(part) is None]
+    absent = [part.id for part in _parts(preset) if place_of(part) is None]
     if not absent:
         return None
     if preset.unpublished:
@@ -147,6 +145,12 @@ def missing_weights(preset: Preset) -> str | None:
         return f"there is no model in {absent[0]}"
     if _may_download():
         return None
+    source = source_of(preset)
+    if source is not None and source.name == preset.name and len(absent) == 1:
+        return (
+            f"the weights of {preset.name} are not here: run `irtoolkit models --fetch"
+            f" {preset.name}` ({source.size / 1e6:,.0f} MB), or give a folder as weights=PATH"
+        )
     guess = "" if preset.name else did_you_mean(preset.id, presets())
     said = (
         f"the weights of {absent[0]} are not here: run `hf download {absent[0]}`, set"
@@ -178,19 +182,25 @@ def model_folder(preset: Preset) -> str:
     Raises:
         InputError: it is not here and cannot be fetched.
     """
-    found = _here(preset)
+    found = place_of(preset)
     if found is not None:
         return found
     lacking = missing_weights(preset)
     if lacking is not None:
         raise InputError(lacking)
-    from huggingface_hub import snapshot_download
+    source = source_of(preset)
+    if source is not None:
+        from irtoolkit.models.fetching import fetch
 
-    try:
-        return str(snapshot_download(preset.id, ignore_patterns=_UNWANTED))
-    except Exception as error:  # the hub has many, and the network more
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise InputError(f"cannot fetch {preset.id}: {reason}") from None
+        return str(fetch(source))
+    return places.fetched_from_hub(preset.id)
+
+
+def source_of(preset: Preset) -> Source | None:
+    """The packages that have the weights of a preset, unless others are taken in their place."""
+    known = presets().get(preset.name)
+    taken = known is not None and known.id == preset.id
+    return sources().get(preset.name) if taken else None
 
 
 def kind_of(name: str, default: Kind) -> Kind:
@@ -198,7 +208,7 @@ def kind_of(name: str, default: Kind) -> Kind:
     preset = preset_name(name)
     if preset is not None:
         return presets()[preset].kind
-    place = None if find_spec("sentence_transformers") is None else _here(Preset(name))
+    place = None if find_spec("sentence_transformers") is None else place_of(Preset(name))
     said = said_kind(place) if place else None
     # A masked language model may be for anything.
     if said == "sparse" and not read_model_json(str(place), "config_sentence_transformers.json"):
@@ -224,9 +234,9 @@ def said_kind(location: str) -> Kind | None:
 
 def weights_hash(preset: Preset) -> str | None:
     """A hash of a model's files, or None for one that is not here."""
-    found = [_fingerprint(_here(part)) for part in _parts(preset)]
-    known = [part for part in found if part is not None]
-    if len(known) < len(found):
+    folders = [place_of(part) for part in _parts(preset)]
+    known = [places.fingerprint(folder) for folder in folders if folder is not None]
+    if len(known) < len(folders):
         return None
     return known[0] if len(known) == 1 else hashlib.sha256(" ".join(known).encode()).hexdigest()
 
@@ -255,28 +265,8 @@ def _parts(preset: Preset) -> list[Preset]:
     return [preset] if preset.query is None else [preset, preset.side("query")]
 
 
-def _fingerprint(location: str | None) -> str | None:
-    if location is None:
-        return None
-    folder = Path(location)
-    if folder.parent.name == "snapshots":  # the hub's cache: its folders are named by commit
-        return folder.name
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    # Checkpoints are large; a file that is the same to the nanosecond is not read again.
-    stamps = tuple((str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in files)
-    return _hash_files(folder, stamps)
-
-
-@cache
-def _hash_files(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
-    digest = hashlib.sha256()
-    for name, _, _ in stamps:
-        digest.update(f"{Path(name).relative_to(folder)} {sha256(name)}\n".encode())
-    return digest.hexdigest()
-
-
-def _here(preset: Preset) -> str | None:
-    """The folder of a model's files, where there are weights among them; None without."""
+def place_of(preset: Preset) -> str | None:
+    """The folder of a model's files on this machine; None of one without weights here."""
     if preset.package is not None:
         module, _, function = preset.package.partition(":")
         if find_spec(module) is not None:
@@ -284,17 +274,12 @@ def _here(preset: Preset) -> str | None:
     folder = Path(preset.id).expanduser()
     if folder.is_dir():
         return str(folder)
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
-
-    try:
-        found = Path(snapshot_download(preset.id, local_files_only=True))
-    except (HFValidationError, LocalEntryNotFoundError, OSError):
-        return None
-    # A cached configuration alone is no model.
-    return str(found) if any(path.suffix in _WEIGHTS for path in found.rglob("*")) else None
+    found = places.in_hub_cache(preset.id)
+    source = source_of(preset)
+    if found is None and source is not None and source.folder.is_dir():
+        return str(source.folder)
+    return found
 
 
 def _may_download() -> bool:
-    offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
-    return os.environ.get("IRTOOLKIT_DOWNLOAD") == "1" and not offline
+    return os.environ.get("IRTOOLKIT_DOWNLOAD") == "1" and not places.hub_is_off()

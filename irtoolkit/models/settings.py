@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from irtoolkit.models.cuts import Cut
+from irtoolkit.models.exported import Backend
 from irtoolkit.models.loading import Precision
 from irtoolkit.models.presets import Kind, Side
 
@@ -30,6 +31,7 @@ class EncoderSettings:
         device: by default a GPU when there is one.
         batch_tokens: tokens at once; by default by the device.
         cut: how a longer text is cut; by default at its end.
+        backend: "torch", "onnx" or "openvino"; "auto" is torch where the model has weights for it.
     """
 
     model: str
@@ -46,3 +48,4 @@ class EncoderSettings:
     device: str | None = None
     batch_tokens: int | None = None
     cut: Cut | None = None
+    backend: Backend = "auto"

@@ -12,6 +12,7 @@ from irtoolkit.engines.engine import current
 from irtoolkit.models import loading, presets
 from irtoolkit.models.cuts import Cut, CutOff
 from irtoolkit.models.encoder import Encoder, EncoderSettings
+from irtoolkit.models.exported import Backend, chosen_backend
 from irtoolkit.models.loading import Precision
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.retrievers.base import Retriever
@@ -31,6 +32,9 @@ class Neural(Retriever):
         device: a torch device; by default a GPU when there is one.
         batch_tokens: tokens encoded at once, padding included; by default 1,024 on a CPU and
             65,536 on a GPU, halved when the GPU's memory does not suffice.
+        backend: what runs the model: "torch"; "onnx" (onnxruntime) or "openvino", for a model that
+            is exported so, on a CPU and in the precision of the export; "auto" is torch where the
+            model has weights for it, else onnx.
     """
 
     kind: ClassVar[Kind] = "dense"
@@ -42,6 +46,7 @@ class Neural(Retriever):
     precision: Precision = "auto"
     device: str | None = None
     batch_tokens: int | None = None
+    backend: Backend = "auto"
 
     def missing(self) -> str | None:
         return presets.missing_weights(self.preset())
@@ -53,9 +58,11 @@ class Neural(Retriever):
         return True
 
     def computed(self) -> dict[str, Any]:
-        device = loading.torch_device(self.device)
-        precision = loading.chosen_precision(self.precision, device)
-        return {"device": device.partition(":")[0], "precision": precision}
+        backend = chosen_backend(self.backend, presets.place_of(self.preset().side("document")))
+        device = loading.torch_device(self.device, backend)
+        precision = loading.chosen_precision(self.precision, device, backend)
+        made = {"device": device.partition(":")[0], "precision": precision}
+        return made if backend == "torch" else {**made, "backend": backend}
 
     def pinned(self) -> Self:
         computed = self.computed()
@@ -63,6 +70,8 @@ class Neural(Retriever):
             return self
         # Of a process with a GPU, each worker takes its own GPU.
         device = "cpu" if computed["device"] == "cpu" else self.device
+        if "backend" in computed:
+            return replace(self, backend=computed["backend"], device=device)
         return replace(self, precision=computed["precision"], device=device)
 
     def preset(self) -> presets.Preset:
@@ -77,7 +86,7 @@ class Neural(Retriever):
         """How one side is encoded."""
         return EncoderSettings(
             self.model, self.kind, side, weights=self.weights, precision=self.precision, device=self.device,
-            batch_tokens=self.batch_tokens, **self.encoding(side),
+            batch_tokens=self.batch_tokens, backend=self.backend, **self.encoding(side),
         )  # fmt: skip
 
     def encoding(self, side: Side) -> dict[str, Any]:
@@ -144,7 +153,7 @@ class TwoSided(Neural):
     def kept_settings(self) -> dict[str, Any]:
         """Everything that decides what is kept of a document."""
         how = asdict(self.how("document"))
-        for name in ("device", "batch_tokens", "weights", "query_weights", "cut"):
+        for name in ("device", "batch_tokens", "weights", "query_weights", "cut", "backend"):
             del how[name]
         known = self.preset()
         how["model"] = presets.weights_hash(known.side("document"))
@@ -157,7 +166,9 @@ class TwoSided(Neural):
             if getattr(known, name) != getattr(usual, name):
                 how[name] = getattr(known, name)
         how["options"] = [list(option) for option in how["options"]]
-        return {"retriever": self.name, **how, "precision": self.computed()["precision"]}
+        computed = self.computed()
+        del computed["device"]
+        return {"retriever": self.name, **how, **computed}
 
 
 @cache

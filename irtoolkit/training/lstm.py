@@ -16,6 +16,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, read_lines
 from irtoolkit.models.presets import Side
 from irtoolkit.training.recipes import Recipe
+from irtoolkit.training.word_files import fetched_vectors, word_source
 
 _PAD, _UNKNOWN, _SEPARATOR = "[PAD]", "[UNK]", "[SEP]"
 # Size of an LSTM's state, and of the vectors of words that no file gives.
@@ -223,7 +224,7 @@ def _vectors(
 
     Vectors that the file of the recipe lacks are drawn at random.
     """
-    known = {} if recipe.words is None else read_vectors(recipe.words, set(words))
+    known = {} if recipe.words is None else _known(recipe.words, set(words))
     width = len(next(iter(known.values()))) if known else recipe.width or usual
     draw = np.random.default_rng(seed)
     made = draw.normal(0, _DEVIATION, (len(words) + 2, width)).astype(np.float32)
@@ -232,6 +233,12 @@ def _vectors(
         if word in known:
             made[row] = known[word]
     return made
+
+
+def _known(name: str, wanted: set[str]) -> dict[str, NDArray[np.float32]]:
+    """The vectors of some words of a file, or of word vectors that have been fetched."""
+    source = word_source(name)
+    return read_vectors(name, wanted) if source is None else fetched_vectors(source, wanted)
 
 
 def _reader() -> Any:

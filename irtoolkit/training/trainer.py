@@ -45,6 +45,7 @@ from irtoolkit.training.sets import build_training_set
 from irtoolkit.training.stages import train_stage
 from irtoolkit.training.training_set import TrainingSet
 from irtoolkit.training.validation import make_validation
+from irtoolkit.training.word_files import word_source
 
 
 @dataclass(frozen=True)
@@ -224,7 +225,8 @@ def _plan(recipe: Recipe, data: list[StageData]) -> dict[str, Any]:
     settings["stages"] = [dict(stage) for stage in settings["stages"]]
     for file in (recipe.words, recipe.about):
         if file is not None:
-            starts[file] = sha256(file)
+            source = word_source(file)
+            starts[file] = sha256(file) if source is None else source.folder.name
     lexicon = None if recipe.sememes is None else sha256(recipe.sememes)
     tests = [None if (test := one.validation) is None else test.fingerprint() for one in data]
     return {

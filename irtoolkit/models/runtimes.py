@@ -1,0 +1,171 @@
+"""Models that are exported as ONNX (or OpenVINO) files, run by onnxruntime or OpenVINO.
+
+sentence-transformers has a backend of each name, which needs Optimum; Optimum's releases ask for
+older versions of transformers than this package. So the files are opened here, as modules of torch
+that sentence-transformers and our own adapters call like any transformer.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import AutoConfig
+from transformers.modeling_outputs import BaseModelOutputWithPooling, SequenceClassifierOutput
+
+from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.models.exported import exported_file
+
+# Of these operators the result for one text depends on all texts of a batch: int8 with ranges that
+# are measured as the model runs.
+_DYNAMIC = b"DynamicQuantizeLinear"
+_STATES = ("last_hidden_state", "token_embeddings")
+Run = Callable[[dict[str, Any]], Mapping[str, Any]]
+
+
+class Exported(torch.nn.Module):
+    """An exported transformer.
+
+    Where its int8 ranges are measured as it runs, texts are given to it one by one: the output for
+    a text is then the same whatever else is in its batch.
+
+    Attributes:
+        config: its configuration, a `PretrainedConfig`.
+    """
+
+    def __init__(self, file: Path, run: Run, inputs: frozenset[str], config: Any) -> None:
+        super().__init__()
+        self.config = config
+        self._run, self._inputs = run, inputs
+        self._alone = _is_dynamic(file)
+
+    def forward(
+        self, input_ids: Any, attention_mask: Any = None, token_type_ids: Any = None,
+        return_dict: bool | None = None,
+    ) -> Any:  # fmt: skip
+        if attention_mask is None:
+            attention_mask = torch.ones_like(input_ids)
+        if token_type_ids is None:
+            token_type_ids = torch.zeros_like(input_ids)
+        batch = {
+            "input_ids": input_ids, "attention_mask": attention_mask,
+            "token_type_ids": token_type_ids,
+        }  # fmt: skip
+        if lacking := self._inputs - set(batch):
+            raise InputError(f"the exported model wants {', '.join(sorted(lacking))}")
+        given = {name: batch[name].numpy().astype(np.int64) for name in self._inputs}
+        found = self._one_by_one(given, attention_mask.numpy()) if self._alone else self._run(given)
+        made = {name: torch.from_numpy(value) for name, value in found.items()}
+        if "logits" in made:
+            return SequenceClassifierOutput(logits=made["logits"].float())
+        states = next((made[name] for name in _STATES if name in made), None)
+        if states is None:
+            raise InputError(f"the exported model makes {', '.join(made)} and no last_hidden_state")
+        pooled = made.get("pooler_output")
+        return BaseModelOutputWithPooling(
+            states.float(), None if pooled is None else pooled.float()
+        )
+
+    def _one_by_one(self, given: dict[str, Any], mask: Any) -> dict[str, Any]:
+        """The outputs of a batch whose texts are read without padding and alone."""
+        rows, width = mask.shape
+        made: dict[str, Any] = {}
+        for row in range(rows):
+            kept = mask[row].astype(bool)
+            one = self._run({name: value[row : row + 1, kept] for name, value in given.items()})
+            for name, value in one.items():
+                of_tokens = value.ndim == 3
+                if name not in made:
+                    shape = (rows, width, value.shape[2]) if of_tokens else (rows, *value.shape[1:])
+                    made[name] = np.zeros(shape, value.dtype)
+                made[name][(row, kept) if of_tokens else row] = value[0]
+        return made
+
+
+def load_exported(backend: str, model_name_or_path: str, config: Any = None, **_: Any) -> Exported:
+    """The exported model of a folder.
+
+    Args:
+        backend: "onnx" or "openvino".
+        model_name_or_path: the folder; the name is sentence-transformers'.
+        config: its configuration, where that has been read.
+
+    Raises:
+        InputError: the library is not installed, or there is no exported model.
+    """
+    file = exported_file(model_name_or_path, backend)
+    config = config or AutoConfig.from_pretrained(model_name_or_path)
+    opened = _on_onnxruntime if backend == "onnx" else _on_openvino
+    return Exported(file, *opened(file), config)
+
+
+@contextmanager
+def as_backends() -> Iterator[None]:
+    """Within it sentence-transformers' backends open exported models as `load_exported` does."""
+    from sentence_transformers.base.modules import transformer
+
+    names = {"load_onnx_model": "onnx", "load_openvino_model": "openvino"}
+    originals = {name: getattr(transformer, name) for name in names}
+    for name, backend in names.items():
+        setattr(transformer, name, partial(load_exported, backend))
+    try:
+        yield
+    finally:
+        for name, original in originals.items():
+            setattr(transformer, name, original)
+
+
+def _on_onnxruntime(file: Path) -> tuple[Run, frozenset[str]]:
+    try:
+        import onnxruntime
+    except ImportError:
+        raise needs_extra("onnxruntime", "onnx") from None
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = torch.get_num_threads()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+
+    def run(given: dict[str, Any]) -> Mapping[str, Any]:
+        return dict(zip(names, session.run(names, given), strict=True))
+
+    return run, frozenset(each.name for each in session.get_inputs())
+
+
+def _on_openvino(file: Path) -> tuple[Run, frozenset[str]]:
+    try:
+        import openvino
+    except ImportError:
+        raise needs_extra("openvino", "openvino") from None
+    # Some CPUs would compute in bfloat16.
+    how = {
+        "INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": torch.get_num_threads(),
+    }  # fmt: skip
+    compiled = openvino.Core().compile_model(str(file), "CPU", how)
+
+    requests = threading.local()  # each does one thing at a time
+
+    def run(given: dict[str, Any]) -> Mapping[str, Any]:
+        if not hasattr(requests, "one"):
+            requests.one = compiled.create_infer_request()
+        made = requests.one.infer(given)
+        return {output.get_any_name(): made[output].copy() for output in compiled.outputs}
+
+    return run, frozenset(each.get_any_name() for each in compiled.inputs)
+
+
+def _is_dynamic(file: Path) -> bool:
+    """Whether a file names the operator of int8 ranges that are measured as the model runs."""
+    kept = b""
+    with open(file, "rb") as stream:
+        while piece := stream.read(1 << 20):
+            if _DYNAMIC in kept + piece:
+                return True
+            kept = piece[-len(_DYNAMIC) :]
+    return False

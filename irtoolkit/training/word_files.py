@@ -1,0 +1,61 @@
+"""Files of word vectors: GloVe's text, or those that `irtoolkit models --fetch` has put in the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.paths import on_disk
+from irtoolkit.models.sources import Source, sources
+
+Vectors = dict[str, NDArray[np.float32]]
+
+
+def word_source(name: str) -> Source | None:
+    """The word vectors of a name that can be fetched; None of a file.
+
+    Raises:
+        InputError: they are not here.
+    """
+    source = sources().get(name)
+    if source is None or source.kind != "words" or on_disk(name).exists():
+        return None
+    if not source.folder.is_dir():
+        raise InputError(
+            f"words={name}: they are not here",
+            remedy=f"irtoolkit models --fetch {name} ({source.size / 1e6:,.0f} MB)",
+        )
+    return source
+
+
+def fetched_vectors(source: Source, wanted: Set[str]) -> Vectors:
+    """The vectors of some words of fetched ones; of two rows with the same word the first counts.
+
+    Raises:
+        InputError: they have none of the words.
+    """
+    words, table = _opened(source.folder)
+    found: Vectors = {}
+    for row, word in enumerate(words):
+        if word in wanted and word not in found:
+            found[word] = np.array(table[row], np.float32)
+    if not found:
+        raise InputError(
+            f"{source.name} has none of the {len(wanted)} words of the training texts",
+            remedy="give vectors of lower-case words in the same language",
+        )
+    return found
+
+
+def _opened(folder: Path) -> tuple[list[str], NDArray[np.float32]]:
+    import pyarrow.parquet as pq
+
+    table = np.load(folder / "vectors.npy", mmap_mode="r", allow_pickle=False)
+    words = pq.read_table(folder / "words.parquet").column(0).to_pylist()
+    if len(words) != len(table):
+        raise InputError(f"{len(words)} words and {len(table)} vectors", file=folder)
+    return words, table

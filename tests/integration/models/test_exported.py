@@ -1,0 +1,178 @@
+"""Exported models give what torch gives, by onnxruntime and OpenVINO, alone and in batches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.models.encoder import Encoder, EncoderSettings
+from irtoolkit.retrievers.cross import CrossEncoder
+from irtoolkit.retrievers.dense import Dense
+from tests import tiny
+from tests.datasets import TEXTS
+
+# Single precision, of a model whose first weights are large.
+CLOSE = {"rtol": 1e-4, "atol": 1e-4}
+BACKENDS = ("onnx", "openvino")
+
+
+def exported(folder: Path, make: str, **settings: Any) -> Path:
+    """A tiny model with its weights, and the same as an ONNX file."""
+    import torch
+    import transformers
+
+    tiny.save(folder, make, **settings)
+    loader = getattr(transformers, make)
+    model = loader.from_pretrained(folder, attn_implementation="eager").eval()
+    model.config.return_dict = False
+    names = ("input_ids", "attention_mask", "token_type_ids")
+    example = torch.tensor([[[7, 8, 9, 10, 11], [8, 9, 9, 0, 0]], [[1] * 5, [1, 1, 1, 0, 0]],
+                            [[0, 0, 0, 1, 1], [0, 1, 1, 0, 0]]])  # fmt: skip
+    free = {0: torch.export.Dim("batch"), 1: torch.export.Dim("tokens", max=tiny.LONGEST)}
+    torch.onnx.export(
+        model, kwargs={name: one.clone() for name, one in zip(names, example, strict=True)}, f=folder / "model.onnx", dynamo=True,
+        dynamic_shapes=dict.fromkeys(names, free), input_names=list(names),
+        output_names=["logits"] if "Classification" in make else ["last_hidden_state"],
+        external_data=False, verbose=False,
+    )  # fmt: skip
+    return folder
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return exported(tmp_path_factory.mktemp("models") / "bert", "BertModel")
+
+
+@pytest.fixture(scope="module")
+def reranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models") / "cross"
+    return exported(folder, "BertForSequenceClassification", num_labels=1)
+
+
+@pytest.fixture(scope="module")
+def int8(bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same model without weights for torch, in int8 with ranges that are measured as it runs."""
+    import shutil
+
+    from onnxruntime.quantization import quantize_dynamic
+
+    folder = tmp_path_factory.mktemp("models") / "int8"
+    shutil.copytree(bert, folder, ignore=shutil.ignore_patterns("*.safetensors", "*.onnx"))
+    quantize_dynamic(bert / "model.onnx", folder / "model.onnx")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
+
+
+def encoder(folder: Path, backend: str, **more: Any) -> Encoder:
+    how: dict[str, Any] = {"kind": "dense", "side": "document", "device": "cpu", **more}
+    if how["kind"] == "dense":
+        how.setdefault("pooling", "mean")
+    return Encoder(EncoderSettings(str(folder), backend=backend, **how))  # type: ignore[arg-type]
+
+
+def vectors(one: Encoder, items: Any) -> Any:
+    return np.stack([output[0] for output in one.once(items)])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+def test_vectors_of_a_plain_transformer(bert: Path, backend: str, pooling: str) -> None:
+    ours = vectors(encoder(bert, backend, pooling=pooling), TEXTS)
+    theirs = vectors(encoder(bert, "torch", pooling=pooling), TEXTS)
+    np.testing.assert_allclose(ours, theirs, **CLOSE)
+    assert not np.allclose(theirs[0], theirs[1], **CLOSE)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_vectors_of_a_sentence_transformers_folder(
+    bert: Path, tmp_path: Path, backend: str
+) -> None:
+    import shutil
+
+    from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+
+    reader = Transformer(str(bert))
+    folder = tiny.sentence_model(tmp_path / "st", reader, Pooling(tiny.DIMENSIONS), Normalize())
+    (folder / "onnx").mkdir()
+    shutil.copy(bert / "model.onnx", folder / "onnx" / "model.onnx")
+    found = [vectors(encoder(folder, one, pooling=None), TEXTS) for one in (backend, "torch")]
+    np.testing.assert_allclose(*found, **CLOSE)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_logits_of_a_cross_encoder(reranker: Path, backend: str) -> None:
+    pairs = [(TEXTS[0], text) for text in TEXTS]
+    found = [vectors(encoder(reranker, one, kind="cross"), pairs) for one in (backend, "torch")]
+    np.testing.assert_allclose(*found, **CLOSE)
+    assert len(np.unique(found[0])) > 1
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_int8_does_not_depend_on_the_batch(int8: Path, bert: Path, backend: str) -> None:
+    one = encoder(int8, backend)
+    together = vectors(one, TEXTS)
+    alone = np.concatenate([vectors(one, [text]) for text in TEXTS])
+    np.testing.assert_array_equal(together, alone)
+    whole = vectors(encoder(bert, "torch"), TEXTS)
+    cosines = (together * whole).sum(1) / np.linalg.norm(together, axis=1)
+    cosines /= np.linalg.norm(whole, axis=1)
+    assert cosines.min() > 0.97
+    assert not np.array_equal(together, whole)
+
+
+def test_the_backend_is_chosen_by_the_files(bert: Path, int8: Path) -> None:
+    retrievers = [Dense(model=str(folder), device="cpu") for folder in (bert, int8)]
+    assert [one.computed() for one in retrievers] == [
+        {"device": "cpu", "precision": "fp32"},
+        {"device": "cpu", "precision": "exported", "backend": "onnx"},
+    ]
+    assert retrievers[1].pinned().backend == "onnx"
+
+
+def test_the_backend_decides_what_is_kept(bert: Path) -> None:
+    stores = {one: encoder(bert, one)._store.folder.name for one in ("auto", "torch", *BACKENDS)}
+    assert stores["auto"] == stores["torch"]
+    assert len(set(stores.values())) == 3
+    kept = [Dense(model=str(bert), backend=one).kept_settings() for one in ("auto", "onnx")]  # type: ignore[arg-type]
+    assert "backend" not in kept[0]  # indexes of earlier versions are read
+    assert kept[1]["backend"] == "onnx"
+    assert CrossEncoder(model=str(bert), backend="openvino").computed()["backend"] == "openvino"
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"precision": "bf16"}, "precision=bf16: with backend=onnx"),
+        ({"device": "cuda"}, "device=cuda: with backend=onnx a model runs on the CPU"),
+        ({"pooling": "sparta", "kind": "sparse"}, "parts that only torch runs"),
+    ],
+)
+def test_what_an_exported_model_cannot(bert: Path, settings: dict[str, str], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        encoder(bert, "onnx", **settings)
+
+
+def test_a_folder_without_an_exported_model(tmp_path: Path) -> None:
+    folder = tiny.save(tmp_path / "plain")
+    with pytest.raises(InputError, match=r"backend=onnx: no model\.onnx or onnx/model\.onnx in"):
+        encoder(folder, "onnx")
+
+
+def test_a_damaged_file(int8: Path, tmp_path: Path) -> None:
+    import shutil
+
+    folder = tmp_path / "cut"
+    shutil.copytree(int8, folder)
+    data = (folder / "model.onnx").read_bytes()
+    (folder / "model.onnx").write_bytes(data[: len(data) // 2])
+    for backend in BACKENDS:
+        with pytest.raises(InputError, match="cannot load the model"):
+            encoder(folder, backend)
