@@ -31,6 +31,7 @@ def test_what_is_written_is_read_back(lines: list[str], rows: int, characters: i
             writer.add("lines", line, len(line))
             writer.add("letters", list(line))
         writer.close()
+        cache._seal(Path(name), SCHEMAS)
         tables = cache._open(Path(name), SCHEMAS)
         assert tables is not None
         assert tables["lines"].to_pydict() == {"text": lines, "length": list(map(len, lines))}
