@@ -10,7 +10,7 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text, is_temporary, refuse_unwritable
-from irtoolkit.datasets.own import ABOUT, FORMAT
+from irtoolkit.datasets.own import ABOUT, FORMAT, described
 
 
 def refuse_taken(place: Path, unfinished: Iterable[str]) -> None:
@@ -56,12 +56,13 @@ def refuse_changed(place: Path, key: str, replace: bool) -> None:
     """
     if replace or not is_whole(place):
         return
-    if json.loads((place / ABOUT).read_text("utf-8")).get("key") != key:
-        raise InputError(
-            "a benchmark of other texts or settings",
-            file=place,
-            remedy="add --replace, or name another",
-        )
+    remedy = "add --replace, or name another"
+    try:
+        other = described(place).get("key") != key
+    except InputError as error:
+        raise InputError(error.found, file=error.file, remedy=remedy) from None
+    if other:
+        raise InputError("a benchmark of other texts or settings", file=place, remedy=remedy)
 
 
 def refuse_other(place: Path, key: str, replace: bool) -> None:

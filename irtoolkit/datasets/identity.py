@@ -23,17 +23,19 @@ class DatasetId:
         parts: the words between the slashes; in place of a folder of one's own, the benchmark
             whose form it has.
         folder: that folder as the id has it; empty for other ids. See `irtoolkit.datasets.own`.
+        lang: the language of that folder, where the published ids name theirs; empty for other ids.
     """
 
     parts: tuple[str, ...]
     folder: str = ""
+    lang: str = ""
 
     @classmethod
     def parse(cls, text: str) -> DatasetId:
         """The id in a text; any text is one, whether or not a dataset has it."""
         own = None if text in ir_datasets.registry else own_place(text)
         if own is not None:
-            return cls((own.benchmark, *own.parts), own.given)
+            return cls((own.benchmark, *own.parts), own.given, own.lang)
         return cls(tuple(text.split("/")))
 
     def __str__(self) -> str:
@@ -89,8 +91,8 @@ class DatasetId:
         return self.without_choice().parts[-1] == view
 
     def has(self, part: str) -> bool:
-        """Whether one of the parts is this word."""
-        return part in self.parts
+        """Whether this word is one of the parts, or the language of a folder of one's own."""
+        return part in self.parts or part == self.lang
 
     def ancestors(self) -> Iterator[DatasetId]:
         """The id itself, and what is left as the last parts are taken away one by one."""

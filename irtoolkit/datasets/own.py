@@ -45,6 +45,11 @@ class OwnPlace:
         """The benchmark whose form it has."""
         return str(self.about["benchmark"])
 
+    @property
+    def lang(self) -> str:
+        """The code of its language; empty where its `benchmark.json` names none."""
+        return str(self.about.get("lang", ""))
+
 
 def own_place(dataset_id: str) -> OwnPlace | None:
     """The folder and the rest of an id; None where no folder in it is a benchmark.
@@ -59,13 +64,19 @@ def own_place(dataset_id: str) -> OwnPlace | None:
         given = "/".join(words[:end])
         place = on_disk(given or "/")
         if (place / ABOUT).is_file():
-            return OwnPlace(given, place, tuple(words[end:]), _about(place / ABOUT))
+            return OwnPlace(given, place, tuple(words[end:]), described(place))
     return None
 
 
-def _about(path: Path) -> dict[str, Any]:
+def described(folder: Path) -> dict[str, Any]:
+    """What the `benchmark.json` of a folder says.
+
+    Raises:
+        InputError: it is damaged or of a newer version.
+    """
     from irtoolkit.datasets.strictjson import read_json_file
 
+    path = folder / ABOUT
     try:
         about = read_json_file(path)
     except InputError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import asdict
@@ -12,6 +13,8 @@ from irtoolkit.base.paths import StrPath
 from irtoolkit.base.progress import tqdm
 from irtoolkit.building.place import (
     describe,
+    is_whole,
+    refuse_changed,
     refuse_other,
     refuse_taken,
     remove_unfinished,
@@ -21,13 +24,14 @@ from irtoolkit.building.quoter.corpus import Text, look_at
 from irtoolkit.building.quoter.finder import Patterns
 from irtoolkit.building.quoter.quality import Gathered, quality
 from irtoolkit.building.quoter.quotes import QuoteList, read_quotes
-from irtoolkit.building.quoter.recipe import Recipe, Settings
+from irtoolkit.building.quoter.recipe import Recipe, Settings, is_code
 from irtoolkit.building.quoter.release import write_release
 from irtoolkit.building.quoter.selection import divided, is_collection, pairs, selected
 from irtoolkit.building.quoter.texts import Finder, Found, formats
 from irtoolkit.building.shelves import digest, text_files
 from irtoolkit.building.splits import SPLITS
-from irtoolkit.datasets.quoter_release import FILES, file_of
+from irtoolkit.datasets.own import described
+from irtoolkit.datasets.quoter_release import file_of
 from irtoolkit.engines.engine import current
 
 # The folder of what is found in each text; it stays, and a later build continues from it.
@@ -77,6 +81,8 @@ def build_quoter(
     patterns = Patterns(listed.quotes, settings.alone)
     finder = Finder(place / FOUND, patterns, settings.unit, settings.context, key)
     whole = digest(key, repr(settings), *(f"{text.file.name} {text.sha}" for text in texts))
+    refuse_changed(place, whole, replace)
+    _remove_release(place)
     refuse_other(place, whole, replace)
     made = engine.map(finder, texts)
     bar = tqdm(made, total=len(texts), desc="corpus", unit="text", leave=False)
@@ -86,6 +92,14 @@ def build_quoter(
     gathered.continued = done
     _write(place, gathered, whole)
     return gathered
+
+
+def _remove_release(place: Path) -> None:
+    """Removes the file of contexts of an earlier build, which may be in another language."""
+    with contextlib.suppress(InputError):  # a damaged description names no language
+        lang = described(place).get("lang") if is_whole(place) else None
+        if isinstance(lang, str) and is_code(lang):
+            (place / file_of(lang)).unlink(missing_ok=True)
 
 
 def _keep_only(folder: Path, made: Set[Path]) -> None:
@@ -138,8 +152,6 @@ def _nothing(made: Gathered) -> InputError:
 def _write(place: Path, gathered: Gathered, key: str) -> None:
     """Writes the release, its report and its sources, and last what makes it a benchmark."""
     lang = gathered.settings.lang
-    for name in FILES.values():
-        (place / name).unlink(missing_ok=True)  # of an earlier build in another language
     bounds = write_release(
         place / file_of(lang), place / "contexts.jsonl", gathered.listed.quotes, gathered.pairs,
         gathered.splits, lang,

@@ -16,6 +16,8 @@ from irtoolkit.datasets.plain_text import decoded
 
 # Columns of a line: the quote, its author, its source.
 _COLUMNS = 3
+# Words or characters of a third column that is rather what follows a quote than a source.
+_CONTEXT = 20
 
 
 @dataclass(frozen=True)
@@ -80,9 +82,12 @@ def read_quotes(
         InputError: a file is no text, damaged, or has other columns; or no quote is left.
     """
     encodings: dict[str, str] = {}
-    rows = [row for file in files for row in _rows(file, encodings)]
+    listed = {file: list(_rows(file, encodings)) for file in files}
+    rows = [row for own in listed.values() for row in own]
     everything = "\n".join(row[0] for row in rows)
     unit = unit or unit_of(everything)
+    for file, own in listed.items():
+        _refuse_contexts(file, own, unit)
     found = QuoteList(lang or language_of(everything), unit, encodings=encodings)
     least = least or {"words": 4, "characters": 5}[unit]
     known: set[str] = set()
@@ -101,6 +106,21 @@ def read_quotes(
             remedy="a line is a quote; see --words",
         )
     return found
+
+
+def _refuse_contexts(file: TextFile, rows: Sequence[tuple[str, str, str]], unit: Unit) -> None:
+    """Refuses lines of a QuoteR release, whose first column is no quote but what precedes one.
+
+    Raises:
+        InputError: most rows have a third column as long as a context.
+    """
+    long = sum(len(tokens(source, unit)) >= _CONTEXT for _, _, source in rows)
+    if 2 * long > len(rows):
+        raise InputError(
+            "left context, quote and right context, as in a release of QuoteR, not a list of quotes",
+            file=file.path,
+            remedy="give its second column alone",
+        )
 
 
 def _rows(file: TextFile, encodings: dict[str, str]) -> Iterator[tuple[str, str, str]]:

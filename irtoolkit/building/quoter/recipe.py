@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from irtoolkit.base.errors import InputError
@@ -14,6 +15,11 @@ DEFAULTS: dict[Unit, dict[str, int]] = {
     "words": {"context": 40, "least": 5, "most": 200, "words": 4, "alone": 7},
     "characters": {"context": 50, "least": 3, "most": 150, "words": 5, "alone": 8},
 }
+
+
+def is_code(lang: str) -> bool:
+    """Whether a text is a code of a language, such as zh or pt-BR; files are called after it."""
+    return re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", lang) is not None
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,8 @@ class Recipe:
             seed=self.seed,
             **given,
         )
+        if not is_code(made.lang):
+            raise InputError(f"--lang {made.lang} is no code of a language", remedy="such as de")
         if made.least < 2:
             raise InputError(
                 "--least 1: a quote with one context cannot be in val and in test",

@@ -114,6 +114,40 @@ def test_other_settings_need_replace(texts: Path, capsys: pytest.CaptureFixture[
     assert contents(texts / "mine") != before
 
 
+def test_a_damaged_description_needs_replace(
+    texts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(BUILD) == 0
+    whole = contents(texts / "mine")
+    Path("mine/benchmark.json").write_text('{"key": "cut', "utf-8")
+    assert main(BUILD) == 2
+    assert "--replace" in capsys.readouterr().err.splitlines()[-1]
+    assert main([*BUILD, "--replace"]) == 0
+    assert contents(texts / "mine") == whole
+
+
+def test_chinese_data_take_the_settings_of_chinese(
+    texts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    quotes = quotable.eastern(12)
+    Path("quotes.txt").write_text("\n".join(quotes), "utf-8")
+    for number in range(3):
+        text = quotable.zh_essay(quotes, number, 60).text
+        Path(f"books/essay{number}.txt").write_text(text, "utf-8")
+    assert main(BUILD) == 0
+    assert main(["retrieve", "mine/val", "BM25", "-o", "named.run"]) == 0
+    assert main(["retrieve", "mine/val", "bm25", "--set", "analyzer=cjk", "-o", "cjk.run"]) == 0
+    assert main(["retrieve", "mine/val", "bm25", "--set", "analyzer=words", "-o", "en.run"]) == 0
+    named, cjk, english = (ranked(Path(f"{name}.run")) for name in ("named", "cjk", "en"))
+    assert named == cjk != english
+
+
+def ranked(run: Path) -> list[list[str]]:
+    """Queries, documents and scores of a TREC run."""
+    lines = run.read_text("utf-8").splitlines()
+    return [line.split()[:5] for line in lines if not line.startswith("#")]
+
+
 def test_nothing_stays_of_other_texts_and_of_killed_builds(texts: Path) -> None:
     assert main(BUILD) == 0
     whole = contents(texts / "mine")
@@ -175,6 +209,12 @@ def columns(texts: Path) -> None:
     (texts / "quotes.txt").write_text(f"{QUOTES[0]}\n{QUOTES[1]}\tA\tB\tC\n", "utf-8")
 
 
+def a_release(texts: Path) -> None:
+    sides = [" ".join(f"{side}{n}" for n in range(40)) for side in ("before", "after")]
+    lines = [f"{sides[0]}\t{quote}\t{sides[1]}\n" for quote in QUOTES]
+    (texts / "quotes.txt").write_text("".join(lines), "utf-8")
+
+
 def no_quote(texts: Path) -> None:
     (texts / "quotes.txt").write_text(f"{QUOTES[0]}\n\tHe Himself\n", "utf-8")
 
@@ -221,6 +261,7 @@ def not_ours(texts: Path) -> None:
     ("damage", "said"),
     [
         (columns, "quotes.txt:2: 4 columns: a line is a quote, its author and its source"),
+        (a_release, "quotes.txt: left context, quote and right context, as in a release of QuoteR"),
         (no_quote, "quotes.txt:2: no quote: a line begins with it"),
         (damaged_list, "quotes.txt:1: UTF-8 but for byte 0xe9 at offset 81"),
         (short_quotes, "quotes.txt: none of 1 quotes has 4 words"),
@@ -247,6 +288,7 @@ def test_bad_input(damage: Any, said: str, texts: Path, capsys: pytest.CaptureFi
         (["--least", "1"], "--least 1: a quote with one context cannot be in val and in test"),
         (["--least", "9", "--most", "7"], "--most 7 is below --least 9"),
         (["--context", "4"], "--short 10 is more than both sides have with --context 4"),
+        (["--lang", "../quality"], "--lang ../quality is no code of a language"),
         (["--unseen", "-1"], "--unseen -1 is below 0"),
         (["--corpus", "nowhere"], "nowhere: no such file or folder"),
     ],
@@ -273,6 +315,7 @@ def test_a_language_that_is_not_known_is_said(
     assert Dataset.load("mine/val").query_ids()[0].startswith("und-")
     assert main([*BUILD, "--context", "8", "--lang", "ru", "--replace"]) == 0
     assert Path("mine/ru.txt").is_file()
+    assert not Path("mine/und.txt").exists()
 
 
 def test_other_encodings_are_said(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
