@@ -116,8 +116,9 @@ def given_windows(data: Path, books: Books, works: Sequence[Path]) -> tuple[list
 
 def records(place: Path) -> Iterator[dict[str, Any]]:
     """All quotations that were found, also those that were left out."""
-    for path in sorted((place / "quotations").glob("*.json")):
-        for window in json.loads(path.read_text("utf-8"))["windows"]:
+    for path in sorted((place / "quotations").glob("*.jsonl")):
+        for line in path.read_text("utf-8").split("\n")[:-1]:
+            window = json.loads(line)
             yield {**window, "article": path.stem, "stop": window["start"] + window["length"]}
 
 

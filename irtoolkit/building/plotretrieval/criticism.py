@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -37,9 +36,9 @@ def comments_of(
         left_out: gets the number of quotations that make no comment, by the reason.
     """
     for file in works:
-        record = json.loads(finder.place(file).read_text("utf-8"))
-        same = editions(record, record["windows"])
-        for number, window in enumerate(record["windows"]):
+        record = finder.record(file)
+        same = editions(record)
+        for number, (_, window) in enumerate(finder.windows(file)):
             reason = _left_out(record, window, same, finder.matching.longest)
             if reason:
                 left_out[reason] += 1

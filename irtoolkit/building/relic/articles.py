@@ -1,9 +1,14 @@
-"""One work of criticism: cleaned, its quotations found, and its windows written to a file."""
+"""One work of criticism: cleaned, its quotations found, and its windows written to a file.
+
+A work has two files: NAME.jsonl with a window in each line, and NAME.json with what is known of the
+work as a whole. The latter is written last; a work without it is not done.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -22,6 +27,8 @@ from irtoolkit.building.relic.reading import Source
 from irtoolkit.building.relic.shelf import ShelvedBook
 from irtoolkit.building.shelves import TextFile
 
+# Raised when the same windows are written in another way.
+FORMAT = 1
 # Works that are not criticism by their titles (appendix A).
 _NOT_CRITICISM = re.compile(
     r"\b(dictionary|anthology|encyclop(?:a|\u00e6)?edia|concordance|catalogue)\b", re.I
@@ -30,7 +37,7 @@ _NOT_CRITICISM = re.compile(
 
 @dataclass(frozen=True)
 class Finder:
-    """Finds the windows of a work of criticism and writes them to a file; workers call it.
+    """Finds the windows of a work of criticism and writes them to files; workers call it.
 
     Attributes:
         folder: where the files of all works go.
@@ -45,21 +52,41 @@ class Finder:
     key: str
 
     def place(self, file: TextFile) -> Path:
-        """The file of a work."""
+        """The file of a work as a whole."""
         return self.folder / f"{file.name}.json"
 
+    def listing(self, file: TextFile) -> Path:
+        """The file of its windows."""
+        return self.folder / f"{file.name}.jsonl"
+
+    def record(self, file: TextFile) -> dict[str, Any]:
+        """What is known of a work that is done."""
+        found: dict[str, Any] = json.loads(self.place(file).read_text("utf-8"))
+        return found
+
+    def windows(self, file: TextFile) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yields the windows of a work that is done, each after its place in the file, in bytes."""
+        at = 0
+        with open(self.listing(file), "rb") as lines:
+            for line in lines:
+                yield at, json.loads(line)
+                at += len(line)
+
     def __call__(self, file: TextFile) -> bool:
-        """Writes the file of a work, unless it is there; whether it was written.
+        """Writes the files of a work, unless they are there; whether they were written.
 
         Raises:
             InputError: the work is empty, no text, or damaged.
         """
         key = file.digest(self.key)
-        if _key_in(self.place(file)) == key:
+        if _key_in(self.place(file)) == key and self.listing(file).exists():
             return False
+        self.place(file).unlink(
+            missing_ok=True
+        )  # the work is not done while its windows are written
         try:
             scan = scans.Scan(Source.of(file.opened))
-            found = list(self._windows(scan.paragraphs()))
+            quoted = _write(self.listing(file), self._windows(scan.paragraphs()))
         except InputError as error:
             raise InputError(
                 error.found, file=file.path, line=error.line, remedy=error.remedy
@@ -75,7 +102,7 @@ class Finder:
             "words": scan.words,
             "removed": {**scan.pages, **scan.removed},
             "criticism": _NOT_CRITICISM.search(header.title) is None,
-            "windows": found,
+            "quoted": quoted,
         }
         with atomic_text(self.place(file)) as out:
             json.dump(record, out, ensure_ascii=False, indent=1)
@@ -97,6 +124,16 @@ class Finder:
                 yield _record(
                     portion, quotation, windows.window(portion.document, quotation, quoted, lang)
                 )
+
+
+def _write(path: Path, windows: Iterable[dict[str, Any]]) -> dict[str, int]:
+    """Writes windows one by one; the words of each book that they quote."""
+    quoted: Counter[str] = Counter()
+    with atomic_text(path) as out:
+        for window in windows:
+            out.write(json.dumps(window, ensure_ascii=False) + "\n")
+            quoted[window["book"]] += window["words"]
+    return dict(quoted)
 
 
 def _record(portion: Portion, quotation: Quotation, window: windows.Window) -> dict[str, Any]:
@@ -123,7 +160,7 @@ def _key_in(path: Path) -> str | None:
 
 def formats() -> str:
     """The format numbers of what makes windows."""
-    return f"{scans.FORMAT}.{finding.FORMAT}.{windows.FORMAT}"
+    return f"{scans.FORMAT}.{finding.FORMAT}.{windows.FORMAT}.{FORMAT}"
 
 
 def quotation_of(record: dict[str, Any]) -> Quotation:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 from irtoolkit.base.errors import InputError
@@ -117,16 +117,15 @@ def _gathered(finder: Finder, articles: Sequence[TextFile], books: Sequence[Read
     found = Gathered(list(books))
     seen: set[str] = set()
     for file in articles:
-        record = json.loads(finder.place(file).read_text("utf-8"))
-        windows = record.pop("windows")
-        found.articles[file.name] = record
-        quoted = editions(record, windows)
-        for window in windows:
+        record = found.articles[file.name] = finder.record(file)
+        listing, quoted = finder.listing(file), editions(record)
+        for at, window in finder.windows(file):
             reason = _left_out(record, window, quoted, finder.matching, seen)
             if reason:
                 found.left_out[reason] += 1
-            else:
-                found.windows.append(Kept(f"{len(found.windows):06d}", file.name, window))
+                continue
+            where = (intern(window["book"]), window["start"], window["length"])
+            found.windows.append(Kept(f"{len(found.windows):06d}", file.name, *where, listing, at))
     if not found.windows:
         raise InputError(
             f"no quotation of {len(books)} books is found in {len(articles)} works of criticism",
@@ -135,12 +134,10 @@ def _gathered(finder: Finder, articles: Sequence[TextFile], books: Sequence[Read
     return found
 
 
-def editions(record: dict[str, Any], windows: Sequence[dict[str, Any]]) -> set[str]:
+def editions(record: dict[str, Any]) -> set[str]:
     """The books that a work is an edition of, by the share of its words that are theirs."""
-    words: Counter[str] = Counter()
-    for window in windows:
-        words[window["book"]] += window["words"]
-    return {book for book, count in words.items() if count > _EDITION * max(1, record["words"])}
+    least = _EDITION * max(1, record["words"])
+    return {book for book, count in record["quoted"].items() if count > least}
 
 
 def _left_out(
@@ -186,7 +183,8 @@ def _write(
             write_qrels(place / "test.qrels", own)
     gathered.splits = splits
     write_provenance(place / "windows.jsonl", gathered.windows, split_of)
-    quality(gathered).write(place)
+    gathered.report = quality(gathered)
+    gathered.report.write(place)
     write_sources(place, _INTRO, _sources(gathered))
     without = [TEST] if recipe.hide_test and TEST in splits else []
     describe(place, "relic", list(splits), key, asdict(recipe), hidden=without)

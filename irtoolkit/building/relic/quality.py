@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from sys import intern
+from typing import Any, NamedTuple
 
 from irtoolkit.building.quality import (
     Quality,
@@ -39,6 +40,7 @@ class Gathered:
         left_out: quotations that do not, by the reason.
         splits: the books of each split.
         continued: works that an earlier build had done.
+        report: what the benchmark is like, once it is built.
     """
 
     books: list[ReadBook]
@@ -47,6 +49,7 @@ class Gathered:
     left_out: Counter[str] = field(default_factory=Counter)
     splits: dict[str, list[str]] = field(default_factory=dict)
     continued: int = 0
+    report: Quality | None = None
 
     def of_split(self, split: str) -> list[Kept]:
         """The windows of a split."""
@@ -66,50 +69,77 @@ class Gathered:
                 yield f"{self.articles[name]['path']}: no quotation of these books is kept"
 
 
+class _Facts(NamedTuple):
+    """What is counted of a window; words are counts, `shared` is a percentage."""
+
+    kind: str
+    ratio: float
+    leaks: int
+    words: int
+    quoted: int
+    shared: float
+
+
 def quality(gathered: Gathered) -> Quality:
-    """The figures of a benchmark."""
+    """The figures of a benchmark; the texts of the windows are read once, one by one."""
     windows = gathered.windows
-    shared = [100 * _overlap(window) for window in windows]
-    removed = sum((Counter(record["removed"]) for record in gathered.articles.values()), Counter())
     split_of = {book: split for split, books in gathered.splits.items() for book in books}
+    facts: list[_Facts] = []
+    near = near_duplicates(
+        _read(windows, facts), {window.query_id: split_of[window.book] for window in windows}
+    )
+    removed = sum((Counter(record["removed"]) for record in gathered.articles.values()), Counter())
     return Quality(
-        counts=_counts(gathered),
+        counts=_counts(gathered, facts),
         paper=_PAPER,
         tables={
             "books": dict(Counter(window.book for window in windows).most_common()),
             "left out": dict(gathered.left_out.most_common()),
             "removed from criticism": dict(removed),
-            "kinds": dict(Counter(str(window.record["kind"]) for window in windows).most_common()),
-            "sentences of a quotation": histogram([w.record["length"] for w in windows], 1),
-            "words of a query": histogram([_query_words(w) for w in windows], 50),
-            "ratio of quotation and book": histogram(
-                [w.record["ratio"] for w in windows], 5, most=100
+            "kinds": dict(Counter(each.kind for each in facts).most_common()),
+            "sentences of a quotation": histogram([window.length for window in windows], 1),
+            "words of a query": histogram([each.words for each in facts], 50),
+            "ratio of quotation and book": histogram([each.ratio for each in facts], 5, most=100),
+            "percent of the quotation's words in its context": histogram(
+                [each.shared for each in facts], 10, most=100
             ),
-            "percent of the quotation's words in its context": histogram(shared, 10, most=100),
         },
         findings={
-            "runs of quoted words cut out of contexts": sum(w.record["leaks"] for w in windows),
-            "near duplicates across splits": near_duplicates(
-                ((window.query_id, _context_words(window)) for window in windows),
-                {window.query_id: split_of[window.book] for window in windows},
-            ),
+            "runs of quoted words cut out of contexts": sum(each.leaks for each in facts),
+            "near duplicates across splits": near,
         },
         sample=[_shown(window) for window in sampled(windows)],
     )
 
 
-def _counts(gathered: Gathered) -> dict[str, float]:
+def _read(windows: Sequence[Kept], facts: list[_Facts]) -> Iterator[tuple[str, list[str]]]:
+    """Yields the ids of windows and the words of their contexts; the facts of each go to a list."""
+    for window in windows:
+        record = window.read()
+        sides = (*record["left"], *record["right"])
+        context = Words.of(" ".join(sides)).line.split()
+        quoted = set(Words.of(record["quoted"]).line.split())
+        facts.append(
+            _Facts(
+                intern(record["kind"]), record["ratio"], record["leaks"],
+                sum(len(sentence.split()) for sentence in sides), len(record["quoted"].split()),
+                100 * (len(quoted & set(context)) / max(1, len(quoted))),
+            )
+        )  # fmt: skip
+        yield window.query_id, context
+
+
+def _counts(gathered: Gathered, facts: Sequence[_Facts]) -> dict[str, float]:
     used = {window.article for window in gathered.windows}
     quoted = Counter(window.book for window in gathered.windows)
     sizes = {book.name: book.count for book in gathered.books}
-    candidates = [sizes[w.book] - w.record["length"] + 1 for w in gathered.windows]
-    words = [len(str(w.record["quoted"]).split()) for w in gathered.windows]
+    candidates = [sizes[window.book] - window.length + 1 for window in gathered.windows]
     return {
         "windows for training": len(gathered.of_split("train")),
         "windows for validation": len(gathered.of_split("val")),
         "windows for testing": len(gathered.of_split("test")),
-        "words of a query, mean": mean([_query_words(w) for w in gathered.windows]),
-        "words printed of a quotation, mean": mean(words),
+        "words of a query, mean": mean([each.words for each in facts]),
+        "words printed of a quotation, mean": mean([each.quoted for each in facts]),
         "candidates of a query, mean": mean(candidates),
         "books": len(gathered.books),
         "books that are quoted": len(quoted),
@@ -118,22 +148,8 @@ def _counts(gathered: Gathered) -> dict[str, float]:
     }
 
 
-def _query_words(window: Kept) -> int:
-    return sum(len(s.split()) for s in (*window.record["left"], *window.record["right"]))
-
-
-def _context_words(window: Kept) -> list[str]:
-    return Words.of(" ".join((*window.record["left"], *window.record["right"]))).line.split()
-
-
-def _overlap(window: Kept) -> float:
-    """The share of the quotation's distinct words that its context has."""
-    quoted = set(Words.of(window.record["quoted"]).line.split())
-    return len(quoted & set(_context_words(window))) / max(1, len(quoted))
-
-
 def _shown(window: Kept) -> Sample:
-    record = window.record
+    record = window.read()
     about = {"passage": window.gold, "article": window.article, "ratio": record["ratio"]}
     left, right = " ".join(record["left"]), " ".join(record["right"])
     return Sample(window.query_id, about, left, record["quoted"], right)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,30 +11,42 @@ from typing import Any
 from irtoolkit.base.files import atomic_text
 from irtoolkit.building.relic.books import ReadBook
 
+# Values of a list that are written at once.
+_PART = 10_000
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, slots=True)
 class Kept:
-    """A window of the benchmark.
+    """A window of the benchmark; its texts stay in the file of its work.
 
     Attributes:
         query_id: its id.
         article: the name of the work of criticism.
-        record: the window as the file of the work has it.
+        book: the book that is quoted.
+        start, length: the sentences of the book that are quoted.
+        file: the windows of the work.
+        at: where the window is in it, in bytes.
     """
 
     query_id: str
     article: str
-    record: Mapping[str, Any]
-
-    @property
-    def book(self) -> str:
-        """The book that is quoted."""
-        return str(self.record["book"])
+    book: str
+    start: int
+    length: int
+    file: Path
+    at: int
 
     @property
     def gold(self) -> str:
         """The id of the quoted passage."""
-        return f"{self.book}:{self.record['start']}+{self.record['length']}"
+        return f"{self.book}:{self.start}+{self.length}"
+
+    def read(self) -> dict[str, Any]:
+        """The window as the file of its work has it."""
+        with open(self.file, "rb") as lines:
+            lines.seek(self.at)
+            found: dict[str, Any] = json.loads(lines.readline())
+        return found
 
 
 def write_split(
@@ -55,30 +67,39 @@ def write_split(
     with atomic_text(path) as out:
         for number, book in enumerate(books):
             out.write(", \n" if number else "{")
-            record = _record(book.sentences(), by_book[book.name], longest, hidden)
-            out.write(f"{json.dumps(book.name, ensure_ascii=False)}: ")
-            json.dump(record, out, ensure_ascii=False)
+            out.write(f"{_json(book.name)}: ")
+            out.writelines(_record(book, by_book[book.name], longest, hidden))
         out.write("}\n")
 
 
-def _record(
-    sentences: Sequence[str], windows: Sequence[Kept], longest: int, hidden: bool
-) -> dict[str, Any]:
-    """A book as the release has it: quotes, sentences, and the starts of all candidates."""
-    candidates = {
-        f"{length}_sentence{'s' * (length > 1)}": list(range(len(sentences) - length + 1))
-        for length in range(1, min(longest, len(sentences)) + 1)
-    }
-    quotes = {
-        window.query_id: [
-            list(window.record["left"]),
-            None if hidden else window.record["start"],
-            window.record["length"],
-            list(window.record["right"]),
-        ]
-        for window in windows
-    }
-    return {"quotes": quotes, "sentences": list(sentences), "candidates": candidates}
+def _record(book: ReadBook, windows: Sequence[Kept], longest: int, hidden: bool) -> Iterator[str]:
+    """A book as the release has it: quotes, sentences, and the starts of all candidates; in parts."""
+    yield '{"quotes": {'
+    for number, window in enumerate(windows):
+        record = window.read()
+        start = None if hidden else window.start
+        quote = _json([record["left"], start, window.length, record["right"]])
+        yield f"{', ' if number else ''}{_json(window.query_id)}: {quote}"
+    yield '}, "sentences": '
+    sentences = book.sentences()
+    yield from _list(sentences)
+    yield ', "candidates": {'
+    for length in range(1, min(longest, len(sentences)) + 1):
+        yield f'{", " if length > 1 else ""}"{length}_sentence{"s" * (length > 1)}": '
+        yield from _list(range(len(sentences) - length + 1))
+    yield "}}"
+
+
+def _list(values: Sequence[Any]) -> Iterator[str]:
+    """A list, some thousand values at a time."""
+    yield "["
+    for at in range(0, len(values), _PART):
+        yield (", " if at else "") + _json(list(values[at : at + _PART]))[1:-1]
+    yield "]"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def write_qrels(path: Path, windows: Sequence[Kept]) -> None:
@@ -93,7 +114,8 @@ def write_provenance(path: Path, windows: Sequence[Kept], split_of: Mapping[str,
     fields = ("begin", "end", "kind", "words", "ratio", "leaks", "quoted")
     with atomic_text(path) as out:
         for window in windows:
-            about = {name: window.record[name] for name in fields}
+            record = window.read()
+            about = {name: record[name] for name in fields}
             line = {
                 "query_id": window.query_id,
                 "split": split_of[window.book],

@@ -74,7 +74,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.errors import InputError
     from irtoolkit.building.relic.build import Recipe, build_relic
-    from irtoolkit.building.relic.quality import quality
     from irtoolkit.building.relic.quotations import Matching
 
     if not 0 <= args.ratio <= 100:
@@ -86,6 +85,7 @@ def execute(args: argparse.Namespace) -> None:
         note(line)
     if made.continued:
         note(f"{made.continued} of {len(made.articles)} works were done before")
-    print("\n".join(quality(made).as_text(sample=False)))
+    if made.report:
+        print("\n".join(made.report.as_text(sample=False)))
     ids = ", ".join(f"{args.output}/{split}" for split in made.splits)
     note(f"{len(made.windows):,} windows: {ids}")
