@@ -1,7 +1,19 @@
-"""`python -m irtoolkit`."""
+"""The program: `irtoolkit`, and `python -m irtoolkit`."""
 
 import sys
 
-from irtoolkit.cli import main
+INTERRUPTED = 130
 
-sys.exit(main())
+
+def run() -> int:
+    """Runs the command of this process; an interrupt while its modules are imported is silent."""
+    try:
+        from irtoolkit.cli import main
+
+        return main()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
-import os
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -17,13 +15,13 @@ from irtoolkit.base.discovery import modules
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.launch import launch, nothing_to_do
 from irtoolkit.base.near import did_you_mean
+from irtoolkit.base.paths import shown
 from irtoolkit.base.textwidth import printable
+from irtoolkit.commands import _streams as streams
 from irtoolkit.commands._engines import engine_of
 from irtoolkit.commands._parsing import BAD_INPUT, CommandParser, Paragraphs, naming_flags
 
 INTERRUPTED = 130
-# Python's names of the encoding.
-_UTF8 = ("utf-8", "utf8")
 
 
 def build_parser() -> CommandParser:
@@ -77,43 +75,47 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         Exit status: 0; 2 on bad input, with one line on standard error; 130 when interrupted.
     """
-    _speak_utf8()
+    streams.prepare()
     words = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in words
     args = argparse.Namespace()
     parser = build_parser()
     try:
-        args = _parsed(parser, words or ["--help"])
-        if _is_left_to_another(words, args.shared):
-            return 0
-        with engine_of(args):
-            status: int | None = args.execute(args)
-        sys.stdout.flush()
+        with streams.flushed():
+            args = _parsed(parser, words or ["--help"])
+            if _is_left_to_another(words, args.shared):
+                return 0
+            with engine_of(args):
+                status: int | None = args.execute(args)
         return status or 0
-    except InputError as error:
-        if debug:
-            traceback.print_exc()
-        said = naming_flags(error, args, _flags_of(args, words))
-        # Names of files and documents may hold what controls a terminal.
-        lines = [printable(line) for line in f"irtoolkit: {said}".split("\n")]
-        print("\n".join(lines), file=sys.stderr)
-        return BAD_INPUT
     except BrokenPipeError:
         # The reader went away, as `| head` does; nothing more can be said to it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.drop_output()
         return 0
-    except Exception as error:
-        # ir_datasets and others raise what they like, a failed download among them.
-        if debug:
-            traceback.print_exc()
-        reason = " ".join(str(error).split()) or "no reason given"
-        print(f"irtoolkit: {type(error).__name__}: {reason} (--debug shows where)", file=sys.stderr)
-        return BAD_INPUT
     except KeyboardInterrupt:
         continues = _command_in(words) in ("index", "train", "build")
         left = "the same command continues" if continues else "nothing half-written was left"
-        print(f"irtoolkit: interrupted; {left}", file=sys.stderr)
+        streams.say(f"irtoolkit: interrupted; {left}")
         return INTERRUPTED
+    except Exception as error:
+        # ir_datasets and others raise what they like, a failed download among them.
+        if debug:
+            streams.say(traceback.format_exc().rstrip())
+        said = f"irtoolkit: {_reason(error, args, _flags_of(args, words))}"
+        # Names of files and documents may hold what controls a terminal.
+        streams.say("\n".join(map(printable, said.split("\n"))))
+        return BAD_INPUT
+
+
+def _reason(error: Exception, args: argparse.Namespace, flags: Sequence[str]) -> str:
+    """What is said of an error, without its traceback."""
+    if isinstance(error, InputError):
+        return str(naming_flags(error, args, flags))
+    if isinstance(error, OSError) and error.strerror:
+        file = f"{shown(error.filename)}: " if isinstance(error.filename, str) else ""
+        return f"{file}{error.strerror} (--debug shows where)"
+    reason = " ".join(str(error).split()) or "no reason given"
+    return f"{type(error).__name__}: {reason} (--debug shows where)"
 
 
 def _is_left_to_another(words: Sequence[str], shared: bool) -> bool:
@@ -132,13 +134,6 @@ def _is_left_to_another(words: Sequence[str], shared: bool) -> bool:
         joint = ", " if shared else "; "
         commands.note(f"irtoolkit: {here.launcher} started {here.size} processes{joint}{what}")
     return False
-
-
-def _speak_utf8() -> None:
-    """Makes the output UTF-8, as the files are: a pipe on Windows has another encoding."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() not in _UTF8:
-            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
 
 
 def _parsed(parser: CommandParser, words: list[str]) -> argparse.Namespace:

@@ -11,12 +11,12 @@ from __future__ import annotations
 import argparse
 import math
 import re
-import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.plurals import number_of
+from irtoolkit.commands._streams import say
 
 if TYPE_CHECKING:
     from irtoolkit.ranking.systems import System
@@ -184,7 +184,7 @@ def _finite(content: Any) -> Any:
 
 def note(text: str) -> None:
     """A line for the person at the terminal, kept out of the output."""
-    print(text, file=sys.stderr)
+    say(text)
 
 
 def size_of(run: Run) -> str:

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
+from irtoolkit.commands._streams import say
 
 BAD_INPUT = 2
 # Where the settings that were written as flags are kept: the setting to the flag as written.
@@ -63,7 +64,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Prints one line in place of argparse's usage, and exits."""
-        print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
+        say(f"{self.prog}: {message} (see {self.prog} --help)")
         sys.exit(BAD_INPUT)
 
     def parse_known_args(  # type: ignore[override]

@@ -54,10 +54,10 @@ def execute(args: argparse.Namespace) -> int:
     for line in grouped(found.notes, most):
         note(f"note: {line}")
     for line in [str(p) for p in found.problems] if args.all else grouped(found.problems, most):
-        print(line, file=sys.stderr)
+        note(line)
     if found.problems:
         count = len(found.problems)
-        print(f"irtoolkit: {args.run}: {count:,} problem{'s' * (count > 1)}", file=sys.stderr)
+        note(f"irtoolkit: {args.run}: {count:,} problem{'s' * (count > 1)}")
         return 2
     print(f"{args.run}: {found.topics} topics, {found.rows} rows, no problems")
     return 0

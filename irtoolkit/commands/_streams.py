@@ -1,0 +1,88 @@
+"""The standard streams of a command, which may be closed, full, or without a reader."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from irtoolkit.base.errors import InputError
+
+# Python's names of the encoding.
+_UTF8 = ("utf-8", "utf8")
+
+
+def prepare() -> None:
+    """Makes the streams ready for any text.
+
+    What is written to a closed one is dropped: were its number free, the next file that is opened
+    would get it, and what libraries print. The others are made UTF-8, as the files are: a pipe on
+    Windows has another encoding.
+    """
+    for name, number in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
+        if getattr(sys, name) is None:
+            with suppress(OSError):
+                _drop(number)
+            mode = "w" if number else "r"
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() not in _UTF8:
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+
+
+@contextmanager
+def flushed() -> Iterator[None]:
+    """Writes what was printed before the block ends, so that what fails then is an error of it.
+
+    Raises:
+        InputError: it cannot be written, for example because the disk is full.
+    """
+    try:
+        yield
+    except SystemExit:
+        _flush()
+        raise
+    except OSError as error:
+        if error.filename is None and not isinstance(error, BrokenPipeError):
+            _flush()  # which says so, where it is the output that cannot be written
+        raise
+    _flush()
+
+
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        drop_output()  # or the interpreter tries again at its end
+        raise InputError(f"cannot write to standard output: {error.strerror or error}") from error
+
+
+def say(text: str) -> None:
+    """Prints lines on standard error; without a reader they are dropped, and the work continues."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        drop_errors()
+
+
+def drop_output() -> None:
+    """Drops what is still to be written to standard output."""
+    with suppress(OSError, ValueError):
+        _drop(sys.stdout.fileno())
+
+
+def drop_errors() -> None:
+    """Drops what is still to be written to standard error."""
+    with suppress(OSError, ValueError):
+        _drop(sys.stderr.fileno())
+
+
+def _drop(number: int) -> None:
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    if nowhere != number:
+        os.dup2(nowhere, number)
+        os.close(nowhere)

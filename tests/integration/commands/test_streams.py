@@ -1,0 +1,117 @@
+"""Commands whose streams are closed, full or without a reader, and an interrupt before they begin."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="streams of POSIX shells")
+
+# What is printed is written at the end, unless the variable says otherwise.
+HERE = {**os.environ, "PYTHONPATH": str(ROOT)}
+HERE.pop("PYTHONUNBUFFERED", None)
+QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d3 1\n"
+RUN = "q1 Q0 d1 1 2.0 t\nq1 Q0 d2 2 1.0 t\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "q.txt").write_text(QRELS)
+    for name in ("r.run", "s.run"):
+        (tmp_path / name).write_text(RUN)
+    return tmp_path
+
+
+def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """What a shell says of a line in which `irt` is the command."""
+    return subprocess.run(
+        ["sh", "-c", f'irt() {{ "{sys.executable}" -m irtoolkit "$@"; }}; {line}'],
+        cwd=folder, env=HERE, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "out", "err"),
+    [
+        ("irt eval q.txt r.run >&-", 0, "", "note: r.run lacks 1 of 2 judged queries"),
+        ("irt eval q.txt r.run 2>&-", 0, "r.run", ""),
+        ("irt eval q.txt none 2>&-", 2, "", ""),
+        ("irt eval q.txt none >&- 2>&-", 2, "", ""),
+        ("irt datasets <&- >&- 2>&-", 0, "", ""),
+        ("irt nothing-like-it 2>&-", 2, "", ""),
+    ],
+)
+def test_what_goes_to_a_closed_stream_is_dropped(
+    folder: Path, line: str, status: int, out: str, err: str
+) -> None:
+    done = shell(line, folder)
+    assert done.returncode == status
+    for said, wanted in ((done.stdout, out), (done.stderr, err)):
+        assert wanted in said if wanted else not said
+
+
+def test_a_file_that_is_written_does_not_take_the_number_of_a_closed_stream(folder: Path) -> None:
+    done = shell("irt fuse r.run s.run -o new.run >&- 2>&-", folder)
+    assert done.returncode == 0
+    assert [line.split()[2] for line in (folder / "new.run").read_text().splitlines()] == [
+        "d1",
+        "d2",
+    ]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+@pytest.mark.parametrize("words", ["eval q.txt r.run", "--version", "datasets"])
+def test_output_to_a_full_device_is_one_line(folder: Path, words: str) -> None:
+    done = shell(f"irt {words} >/dev/full", folder)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith(
+        "irtoolkit: cannot write to standard output: No space"
+    )
+    assert not {"Traceback", "ignored"} & set(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    "words", ["eval q.txt none", "fuse r.run s.run -o new.run", "nothing-like-it"]
+)
+def test_messages_without_a_reader_change_no_status(folder: Path, words: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    line = [sys.executable, "-m", "irtoolkit", *words.split()]
+    try:
+        done = subprocess.run(
+            line,
+            cwd=folder,
+            env=HERE,
+            stderr=writer,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    assert done.returncode == (0 if "fuse" in words else 2)
+    assert (folder / "new.run").exists() == ("fuse" in words)
+
+
+def test_an_interrupt_during_the_imports_is_silent() -> None:
+    script = """
+import runpy, sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "irtoolkit.cli":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Finder())
+sys.argv = ["irtoolkit", "datasets"]
+runpy.run_module("irtoolkit", run_name="__main__", alter_sys=True)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=HERE, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
