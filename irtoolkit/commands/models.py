@@ -18,7 +18,7 @@ EXAMPLES = (
     "irtoolkit models",
     "irtoolkit models ColBERTv2 Contriever",
     "irtoolkit models --kind cross --format json",
-    "irtoolkit models --fetch all-mpnet-base-v2        # needs: a network",
+    "irtoolkit models --fetch all-mpnet-base-v2",
 )
 # Kinds of models and what they make of a text, in the order of the list.
 KINDS = {
