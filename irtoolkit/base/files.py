@@ -22,6 +22,7 @@ from irtoolkit.base.missing import no_such_file
 from irtoolkit.base.paths import StrPath as StrPath
 from irtoolkit.base.paths import on_disk, url_of
 from irtoolkit.base.streams import into_stream, is_special, stream_of
+from irtoolkit.base.targets import refuse_unwritable as refuse_unwritable
 from irtoolkit.base.zips import opened_zip
 
 # UTF-8's byte order mark.
@@ -94,7 +95,9 @@ def atomic_path(path: StrPath) -> Iterator[Path]:
         yield target  # it is written to, not replaced
         return
     if os.path.islink(target):
-        target = target.resolve()
+        target = Path(os.path.realpath(target))
+        if os.path.islink(target):
+            raise InputError("cannot write: links that lead to each other", file=path)
     temporary = temporary_name(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -140,45 +143,6 @@ def text_into(path: Path, *, packed: bool) -> Iterator[TextIO]:
     else:
         with open(path, "w", encoding="utf-8", newline="\n") as out:
             yield out
-
-
-def refuse_unwritable(path: StrPath, *, folder: bool = False) -> None:
-    """Refuses a target that cannot be written, before the work whose result goes there.
-
-    Whether there is permission to write to a URL shows only when it is written.
-
-    Args:
-        path: a file or URL, which need not exist, nor its folder.
-        folder: whether a folder is wanted in place of a file.
-
-    Raises:
-        InputError: a folder where a file is wanted or the reverse, a folder on the way that is a
-            file, or no permission.
-    """
-    url = url_of(path)
-    if url is not None:
-        from irtoolkit.base import remote
-
-        remote.refuse_unreachable(url, folder=folder)
-        return
-    if not folder and stream_of(path) is not None:
-        return
-    target, name = on_disk(path), os.fspath(path)
-    if not folder and (name.endswith(("/", os.sep)) or target.is_dir()):
-        raise InputError(
-            "cannot write: a folder, not a file",
-            file=name,
-            remedy=f"name a file in it, such as {os.path.join(name, 'name')}",
-        )
-    if folder and target.exists() and not target.is_dir():
-        raise InputError("cannot write: a file, not a folder", file=name)
-    place = target if folder or (target.exists() and not target.is_file()) else target.parent
-    while not place.exists():
-        place = place.parent
-    if place.is_file():
-        raise InputError(f"cannot write: {place} is a file, not a folder", file=name)
-    if not os.access(place, os.W_OK):
-        raise InputError(f"cannot write: no permission to write to {place}", file=name)
 
 
 def read_lines(path: StrPath) -> Iterator[tuple[int, str]]:

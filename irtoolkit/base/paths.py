@@ -74,7 +74,7 @@ def joined(folder: StrPath, *names: str) -> str | Path:
 def same_place(path: StrPath) -> str:
     """One text for all spellings of a place."""
     place = place_of(path)
-    return place if isinstance(place, str) else str(place.resolve())
+    return place if isinstance(place, str) else os.path.realpath(place)
 
 
 def without_credentials(text: str) -> str:

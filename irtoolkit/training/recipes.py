@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -217,9 +218,13 @@ def check_ranges(recipe: Recipe) -> None:
     for number, stage in enumerate(recipe.stages, 1):
         at = f" of stage {number}" if len(recipe.stages) > 1 else ""
         for key, fits, wanted in (
-            ("epochs", stage.epochs > 0, "above 0"),
+            ("epochs", 0 < stage.epochs < math.inf, "above 0, and finite"),
             ("batch", stage.batch >= 1, "at least 1"),
-            ("rate", stage.rate > 0, "above 0"),
+            ("rate", 0 < stage.rate < math.inf, "above 0, and finite"),
+            ("scale", math.isfinite(stage.scale), "finite"),
+            ("margin", math.isfinite(stage.margin), "finite"),
+            ("decay", 0 <= stage.decay < math.inf, "at least 0, and finite"),
+            ("clip", 0 <= stage.clip < math.inf, "at least 0, and finite"),
             ("warmup", 0 <= stage.warmup < 1, "a share, from 0 to less than 1"),
             ("held_out", 0 <= stage.held_out < 1, "a share, from 0 to less than 1"),
             ("every", stage.every is None or stage.every >= 1, "at least 1"),

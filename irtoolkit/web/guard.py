@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
@@ -150,7 +151,9 @@ class Guard:
             if not hmac.compare_digest(given.encode(), wanted.encode()):
                 return 401, "a token is needed: Authorization: Bearer TOKEN"
         length = headers.get(b"content-length", "0")
-        if not length.isdecimal() or int(length[:20]) > self._most(scope):
+        if not re.fullmatch("[0-9]+", length):
+            return 400, "Content-Length is no number of bytes"
+        if int(length[:20]) > self._most(scope):
             return 413, _LARGE
         return None
 

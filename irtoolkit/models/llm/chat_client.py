@@ -19,6 +19,7 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models.llm.generator import FILTERED, STOP, Completion
+from irtoolkit.models.llm.redaction import without_key
 
 # Seconds between two attempts at most, and how long a server may ask to be left alone.
 LONGEST_PAUSE, PATIENCE = 60.0, 300.0
@@ -149,7 +150,7 @@ class ChatClient:
         try:
             answer = json.loads(data)
         except ValueError:
-            start = self._shown(data[:80].decode("utf-8", "replace"))
+            start = self._shown(data[:1000].decode("utf-8", "replace"))[:80]
             raise InputError(
                 f"{self._url} answers with what is no JSON: {start!r}",
                 remedy="is it an OpenAI-compatible endpoint?",
@@ -221,11 +222,11 @@ class ChatClient:
                 found = found[key]
         if not isinstance(found, str):
             found = data.decode("utf-8", "replace")
-        return self._shown(" ".join(found.split())[:300])
+        return self._shown(" ".join(found.split()))[:300]
 
     def _shown(self, text: str) -> str:
         """Text that may be shown: some servers repeat the key they were given."""
-        return text if self._server.key is None else text.replace(self._server.key, "[API key]")
+        return without_key(text, self._server.key)
 
 
 # Faults of a connection that was there. One that cannot be made at all is the user's to mend.

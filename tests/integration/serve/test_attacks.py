@@ -57,6 +57,8 @@ def test_a_body_that_says_it_is_huge_is_refused_before_it_is_read(library: Libra
     with client_of(library) as client:
         answer = client.post("/collections", content=b"x", headers={"Content-Length": str(1 << 30)})
         assert answer.status_code == 413
+        odd = client.post("/collections", content=b"x", headers={"Content-Length": "abc"})
+        assert odd.status_code == 400
         # Without a length it is counted while it arrives.
         assert client.post("/collections", content=body()).status_code == 413
         assert client.post("/search", content=b"{" + b" " * 100_000).status_code == 413

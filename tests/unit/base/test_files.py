@@ -33,6 +33,7 @@ from irtoolkit.base.files import (
     sha256,
 )
 from irtoolkit.base.ids import encode, id_array, offsets_of, rank_ids, translate
+from irtoolkit.base.paths import same_place
 from irtoolkit.runs import provenance
 
 Write = Callable[..., Path]
@@ -683,6 +684,38 @@ def test_a_target_that_cannot_be_written_is_refused(
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=said):
         refuse_unwritable(f"{tmp_path}/{name}", folder=folder)
+
+
+@pytest.mark.parametrize("folder", [False, True])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("", "'' is no name of a"),
+        ("a\0b", r"'a\\x00b' is no name of a"),
+        ("n" * 300, "cannot write: "),
+        ("one", "a link that leads to itself"),
+        ("two", "a link that leads to itself"),
+    ],
+)
+def test_names_that_no_file_can_have_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, said: str, folder: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one").symlink_to("two")
+    (tmp_path / "two").symlink_to("one")
+    with pytest.raises(InputError, match=said):
+        refuse_unwritable(name, folder=folder)
+
+
+def test_links_that_lead_to_each_other_are_neither_written_nor_read(tmp_path: Path) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with pytest.raises(InputError, match="lead to each other"), atomic_text(loop) as out:
+        out.write("x")
+    with pytest.raises(InputError, match="cannot read"):
+        list(read_lines(loop))
+    assert same_place(loop) == same_place(tmp_path / "." / "loop")
+    assert list(tmp_path.iterdir()) == [loop]
 
 
 @pytest.mark.parametrize(

@@ -91,3 +91,11 @@ def test_accuracy_among_a_few_is_that_of_the_measure() -> None:
 def test_ways_that_make_no_evaluation(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         check_ranges(Recipe(stages=(Stage(**settings),)))
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+@pytest.mark.parametrize("key", ["epochs", "rate", "scale", "margin", "decay", "clip"])
+def test_numbers_without_an_end_are_refused(key: str, value: float) -> None:
+    check_ranges(Recipe(stages=(Stage(),)))
+    with pytest.raises(InputError, match=f"{key}={value} is not .*finite"):
+        check_ranges(Recipe(stages=(Stage(**{key: value}),)))

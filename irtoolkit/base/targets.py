@@ -1,0 +1,60 @@
+"""Files and folders that are to be written, checked before the work."""
+
+from __future__ import annotations
+
+import os
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.paths import StrPath, on_disk, url_of
+from irtoolkit.base.streams import stream_of
+
+
+def refuse_unwritable(path: StrPath, *, folder: bool = False) -> None:
+    """Refuses a target that cannot be written, before the work whose result goes there.
+
+    Whether there is permission to write to a URL shows only when it is written.
+
+    Args:
+        path: a file or URL, which need not exist, nor its folder.
+        folder: whether a folder is wanted in place of a file.
+
+    Raises:
+        InputError: a folder where a file is wanted or the reverse, a folder on the way that is a
+            file, no permission, or a name that no file can have.
+    """
+    if not os.fspath(path) or "\0" in os.fspath(path):
+        wanted = "folder" if folder else "file"
+        raise InputError(f"cannot write: {os.fspath(path)!r} is no name of a {wanted}")
+    try:
+        _refuse_unwritable(path, folder)
+    except OSError as error:
+        raise InputError(f"cannot write: {error.strerror or error}", file=path) from None
+
+
+def _refuse_unwritable(path: StrPath, folder: bool) -> None:
+    url = url_of(path)
+    if url is not None:
+        from irtoolkit.base import remote
+
+        remote.refuse_unreachable(url, folder=folder)
+        return
+    if not folder and stream_of(path) is not None:
+        return
+    target, name = on_disk(path), os.fspath(path)
+    if os.path.islink(real := os.path.realpath(target)):
+        raise InputError(f"cannot write: {real} is a link that leads to itself", file=name)
+    if not folder and (name.endswith(("/", os.sep)) or target.is_dir()):
+        raise InputError(
+            "cannot write: a folder, not a file",
+            file=name,
+            remedy=f"name a file in it, such as {os.path.join(name, 'name')}",
+        )
+    if folder and target.exists() and not target.is_dir():
+        raise InputError("cannot write: a file, not a folder", file=name)
+    place = target if folder or (target.exists() and not target.is_file()) else target.parent
+    while not place.exists():
+        place = place.parent
+    if place.is_file():
+        raise InputError(f"cannot write: {place} is a file, not a folder", file=name)
+    if not os.access(place, os.W_OK):
+        raise InputError(f"cannot write: no permission to write to {place}", file=name)
