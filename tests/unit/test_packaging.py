@@ -40,7 +40,7 @@ DISTRIBUTIONS = {
 }
 # What a user may choose; the others are for developers.
 CHOICES = {
-    "neural", "minilm", "train", "lucene", "chinese", "pyterrier", "ranx", "report", "analyse", "ray",
+    "neural", "minilm", "train", "lucene", "chinese", "pyterrier", "ranx", "report", "onnx", "openvino", "analyse", "ray",
     "remote", "backends", "lora", "qlora", "mteb", "serve", "mcp",
 }  # fmt: skip
 
@@ -106,7 +106,7 @@ def test_the_core_asks_for_nothing_that_it_does_not_import() -> None:
 
 def test_what_is_imported_at_once_belongs_to_the_core() -> None:
     """But for the modules of rooms that only an extra opens."""
-    opened = ("training/", "integrations/", "models/", "serve/")
+    opened = ("training/", "integrations/", "models/", "serve/", "annotating/", "web/")
     strange = {
         (file, module)
         for file, module in imported(at_once=True)
