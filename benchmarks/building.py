@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from irtoolkit.base.memory import peak_memory
-from irtoolkit.building.relic.reading import Source
+from irtoolkit.building.reading import Source
 from irtoolkit.building.relic.scans import Scan
 from irtoolkit.building.relic.words import Words
 

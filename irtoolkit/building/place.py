@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,31 @@ def remove_unfinished(place: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
+def keep_only(folder: Path, used: Collection[Path]) -> None:
+    """Removes the files of a folder that builds of other texts or settings have left.
+
+    Args:
+        folder: where what is found in each text is kept.
+        used: the files of this build.
+    """
+    kept = set(used)
+    for path in sorted(folder.glob("*.json*")):
+        if path not in kept and path.is_file():
+            path.unlink()
+
+
 def is_whole(place: Path) -> bool:
     """Whether the folder holds a benchmark that was built to its end."""
     return (place / ABOUT).exists()
+
+
+def is_of_others(place: Path, key: str) -> bool:
+    """Whether the folder holds a whole benchmark of other texts or settings, or a damaged one."""
+    if not is_whole(place):
+        return False
+    with contextlib.suppress(InputError):
+        return described(place).get("key") != key
+    return True
 
 
 def refuse_changed(place: Path, key: str, replace: bool) -> None:
@@ -54,15 +77,12 @@ def refuse_changed(place: Path, key: str, replace: bool) -> None:
     Raises:
         InputError: it is a benchmark of others.
     """
-    if replace or not is_whole(place):
-        return
-    remedy = "add --replace, or name another"
-    try:
-        other = described(place).get("key") != key
-    except InputError as error:
-        raise InputError(error.found, file=error.file, remedy=remedy) from None
-    if other:
-        raise InputError("a benchmark of other texts or settings", file=place, remedy=remedy)
+    if not replace and is_of_others(place, key):
+        raise InputError(
+            "a benchmark of other texts or settings",
+            file=place,
+            remedy="add --replace, or name another",
+        )
 
 
 def refuse_other(place: Path, key: str, replace: bool) -> None:

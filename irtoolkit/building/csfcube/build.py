@@ -41,7 +41,13 @@ from irtoolkit.building.csfcube.sheets import (
     write_sheets,
 )
 from irtoolkit.building.csfcube.tsv import GRADE, Pair, read_sheet
-from irtoolkit.building.place import describe, refuse_other, refuse_taken, write_sources
+from irtoolkit.building.place import (
+    describe,
+    refuse_other,
+    refuse_taken,
+    remove_unfinished,
+    write_sources,
+)
 from irtoolkit.building.quality import Quality
 from irtoolkit.building.shelves import digest
 from irtoolkit.datasets.csfcube import statistics
@@ -152,6 +158,7 @@ def build_csfcube(
         refuse_names(recipe.annotators)
     place = Path(out)
     refuse_taken(place, (SHEETS, RUNS, STATE, POOLS))
+    remove_unfinished(place / RUNS)  # sheets may be in use
     docs = read_documents(documents)
     asked = _asked(queries, docs, recipe)
     planned = _plan(place, docs, asked, recipe, replace)

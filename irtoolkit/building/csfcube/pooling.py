@@ -197,10 +197,6 @@ def _read(path: Path) -> dict[str, Pool]:
     }
 
 
-def _content(path: StrPath) -> str:
-    return f"{Path(path).name} {sha256(path)}"
-
-
 def _drawn(
     made: Plan,
     rankings: Mapping[str, Mapping[str, Sequence[str]]],

@@ -20,6 +20,7 @@ from irtoolkit.building.egret.sources import BOOKS, Source, sources
 from irtoolkit.building.egret.twins import near_duplicates
 from irtoolkit.building.place import (
     describe,
+    keep_only,
     refuse_other,
     refuse_taken,
     remove_unfinished,
@@ -94,6 +95,7 @@ def build_egret(
     finder = Finder(place / PIECES, recipe.contexts)
     bar = tqdm(current().map(finder, files), total=len(files), desc=kind, unit="file", leave=False)
     made = list(bar)
+    keep_only(finder.folder, [path for file in files for path in finder.pieces(file)])
     plan = Plan(finder, files, recipe.share, dev)
     gathered = Gathered(files, {file.name: finder.seen(file) for file in files})
     gathered.continued = sum(done for done, _ in made)

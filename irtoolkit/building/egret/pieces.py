@@ -98,13 +98,16 @@ class Finder:
 
     def units(self, source: Source) -> Iterator[dict[str, Any]]:
         """Yields the examples of a file whose pieces are all there."""
-        number, last = 0, False
-        while not last:
-            with open(self._place(source, number), encoding="utf-8") as piece:
-                last = json.loads(piece.readline())["last"]
+        for path in self.pieces(source):
+            with open(path, encoding="utf-8") as piece:
+                piece.readline()  # what was read
                 for line in piece:
                     yield json.loads(line)
-            number += 1
+
+    def pieces(self, source: Source) -> Iterator[Path]:
+        """Yields the pieces of a file, which are all there, in order."""
+        for number, _ in enumerate(self._heads(source, self.key(source))):
+            yield self._place(source, number)
 
     def _place(self, source: Source, number: int) -> Path:
         return self.folder / f"{source.name}.{number:05d}.jsonl"

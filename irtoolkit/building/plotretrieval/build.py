@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shutil
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +13,9 @@ from irtoolkit.base.paths import StrPath
 from irtoolkit.base.progress import tqdm
 from irtoolkit.building.place import (
     describe,
+    is_of_others,
     is_whole,
+    keep_only,
     refuse_changed,
     refuse_other,
     refuse_taken,
@@ -22,17 +23,18 @@ from irtoolkit.building.place import (
     write_sources,
 )
 from irtoolkit.building.plotretrieval.alignment import Reach
-from irtoolkit.building.plotretrieval.annotation import ASK, KEEP, Thresholds
+from irtoolkit.building.plotretrieval.annotation import Thresholds
+from irtoolkit.building.plotretrieval.candidates import gather_pairs, no_sure_pair, rows_of
 from irtoolkit.building.plotretrieval.comments import SUFFIX, Catalogue, Comment, read_comments
-from irtoolkit.building.plotretrieval.criticism import CONTEXT, comments_of, find_quotations
+from irtoolkit.building.plotretrieval.criticism import CONTEXT, comments_of
 from irtoolkit.building.plotretrieval.filters import Filter, length_of
-from irtoolkit.building.plotretrieval.pieces import Piecework, Steps, blocks_of, read_piece
+from irtoolkit.building.plotretrieval.pieces import Piecework, Steps, blocks_of
 from irtoolkit.building.plotretrieval.plots import Judge, Rule, Trained, read_labelled
 from irtoolkit.building.plotretrieval.quality import Gathered, quality
-from irtoolkit.building.plotretrieval.release import Pair, write_provenance, write_release
+from irtoolkit.building.plotretrieval.release import write_provenance, write_release
 from irtoolkit.building.plotretrieval.sheet import NAME as SHEET
-from irtoolkit.building.plotretrieval.sheet import YES, Row, read_sheet, write_sheet
-from irtoolkit.building.relic.articles import Finder, formats
+from irtoolkit.building.plotretrieval.sheet import read_sheet, write_sheet
+from irtoolkit.building.relic.articles import Finder, find_quotations, formats
 from irtoolkit.building.relic.books import read_books
 from irtoolkit.building.shelves import SUFFIXES, TextFile, digest, text_files
 from irtoolkit.building.splits import TEST, split_books
@@ -115,10 +117,15 @@ def build_plotretrieval(
         gathered = Gathered(read, recipe.filter.limits.words, classifier=steps.judge.report)
         found = _comments(place, files, recipe, gathered)
         work = _pieces(place, found, steps, gathered, key=digest(steps.key, texts))
-        _candidates(work, found, gathered, checked)
+        gather_pairs(gathered, work, found, checked)
+        write_sheet(place / SHEET, rows_of(gathered.candidates))
+        if not gathered.pairs:
+            if is_of_others(place, key):  # the sheet is not of that benchmark any more
+                refuse_other(place, key, replace)
+            raise no_sure_pair(gathered, place / SHEET)
         refuse_other(place, key, replace)
         _write(place, gathered, files, recipe, key)
-        _tidy(place, work, found)
+        keep_only(place / PIECES, [work.place(block) for block in blocks_of(found)])
     finally:
         if is_whole(place):
             shutil.rmtree(shelf, ignore_errors=True)
@@ -164,6 +171,8 @@ def _comments(
         made = list(comments_of(finder, works, recipe.context, gathered.left_out))
         gathered.comments += sum(gathered.left_out.values())
         _add(found, made, gathered)
+    else:
+        shutil.rmtree(place / FOUND, ignore_errors=True)  # of other texts
     return list(found.values())
 
 
@@ -193,70 +202,6 @@ def _pieces(
     for _ in tqdm(made, total=len(left), desc="comments", unit="piece", leave=False):
         pass
     return work
-
-
-def _candidates(
-    work: Piecework, comments: Sequence[Comment], gathered: Gathered, checked: StrPath | None
-) -> None:
-    """Gathers the pairs that readers may confirm, and those of them that make the benchmark."""
-    books = {book.name: book for book in gathered.books}
-    for block in blocks_of(comments):
-        sentences = books[block.book].sentences()
-        for comment, record in zip(block.comments, read_piece(work.place(block)), strict=True):
-            if record["left_out"]:
-                gathered.left_out[record["left_out"]] += 1
-            else:
-                passage = " ".join(sentences[record["start"] : record["stop"]])
-                pair = Pair(comment, comment.text, passage, record)
-                gathered.candidates.append(pair)
-    if checked is not None:
-        _confirm(gathered, Path(checked))
-        gathered.pairs = [pair for pair in gathered.candidates if pair.verdict == YES]
-    else:
-        gathered.pairs = [p for p in gathered.candidates if p.record["decision"] == KEEP]
-    write_sheet(work.folder.parent / SHEET, _rows(gathered.candidates))
-    if not gathered.pairs:
-        raise _nothing(work, gathered, checked)
-
-
-def _confirm(gathered: Gathered, sheet: Path) -> None:
-    """Gives each pair its verdict, and the query as the reader has left it."""
-    said = read_sheet(sheet, {pair.comment.id for pair in gathered.candidates})
-    gathered.candidates = [
-        dataclasses.replace(pair, verdict=one.said, query=one.query or pair.query)
-        if (one := said.get(pair.comment.id))
-        else pair
-        for pair in gathered.candidates
-    ]
-
-
-def _nothing(work: Piecework, gathered: Gathered, checked: StrPath | None) -> InputError:
-    if checked is not None:
-        return InputError("no pair has the verdict yes", file=checked, remedy="check more pairs")
-    asked = len(gathered.candidates)
-    if asked:
-        return InputError(
-            f"no pair is sure without a reader, and {asked} are to be checked",
-            file=work.folder.parent / SHEET,
-            remedy="write verdicts into it and give it with --checked, or lower --keep",
-        )
-    reasons = ", ".join(f"{count} {why}" for why, count in gathered.left_out.most_common(3))
-    return InputError(
-        f"none of {gathered.comments} comments makes a pair: {reasons or 'no quotation is found'}",
-        remedy="are these comments about these books, in the same language?",
-    )
-
-
-def _rows(pairs: Sequence[Pair]) -> list[Row]:
-    """The sheet: pairs that a reader is asked for first, then those that are kept."""
-    rows = [
-        Row(
-            pair.comment.id, pair.query, pair.passage, pair.book, f"{pair.span[0]}-{pair.span[1]}",
-            pair.record["decision"], pair.record["score"], pair.verdict,
-        )
-        for pair in pairs
-    ]  # fmt: skip
-    return sorted(rows, key=lambda row: row.decision != ASK)
 
 
 def _write(
@@ -290,11 +235,3 @@ def _write(
         "checked": gathered.checked,
     }  # fmt: skip
     describe(place, "plotretrieval", list(splits), key, how)
-
-
-def _tidy(place: Path, work: Piecework, comments: Sequence[Comment]) -> None:
-    """Removes pieces of other texts or settings."""
-    used = {work.place(block) for block in blocks_of(comments)}
-    for path in (place / PIECES).glob("*.json"):
-        if path not in used:
-            path.unlink()

@@ -6,22 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from irtoolkit.base.progress import tqdm
 from irtoolkit.building.plotretrieval.comments import Comment
 from irtoolkit.building.relic.articles import Finder
 from irtoolkit.building.relic.build import editions
 from irtoolkit.building.shelves import TextFile
-from irtoolkit.engines.engine import current
 
 # Sentences before a quotation that are the comment.
 CONTEXT = 1
-
-
-def find_quotations(finder: Finder, works: Sequence[TextFile]) -> int:
-    """Finds the quotations of all works; how many works were done before."""
-    made = current().map(finder, works)
-    bar = tqdm(made, total=len(works), desc="criticism", unit="work", leave=False)
-    return sum(not written for written in bar)
 
 
 def comments_of(

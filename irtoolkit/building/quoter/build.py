@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from irtoolkit.base.progress import tqdm
 from irtoolkit.building.place import (
     describe,
     is_whole,
+    keep_only,
     refuse_changed,
     refuse_other,
     refuse_taken,
@@ -87,7 +88,7 @@ def build_quoter(
     made = engine.map(finder, texts)
     bar = tqdm(made, total=len(texts), desc="corpus", unit="text", leave=False)
     done = sum(not written for written in bar)
-    _keep_only(finder.folder, {finder.place(text) for text in texts})
+    keep_only(finder.folder, {finder.place(text) for text in texts})
     gathered = _gathered(finder, texts, listed, settings)
     gathered.continued = done
     _write(place, gathered, whole)
@@ -100,13 +101,6 @@ def _remove_release(place: Path) -> None:
         lang = described(place).get("lang") if is_whole(place) else None
         if isinstance(lang, str) and is_code(lang):
             (place / file_of(lang)).unlink(missing_ok=True)
-
-
-def _keep_only(folder: Path, made: Set[Path]) -> None:
-    """Removes what builds of other texts, or killed ones, have left."""
-    for path in sorted(set(folder.iterdir()) - made):
-        if path.is_file():
-            path.unlink()
 
 
 def _usual(texts: Sequence[Text]) -> str | None:

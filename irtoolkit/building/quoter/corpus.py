@@ -10,7 +10,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.building.quoter.letters import Letters
-from irtoolkit.building.relic.reading import Source
+from irtoolkit.building.reading import Source
 from irtoolkit.building.shelves import TextFile
 from irtoolkit.datasets.plain_text import Header, footer_of, header_of
 

@@ -17,15 +17,18 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
+from irtoolkit.base.progress import tqdm
 from irtoolkit.base.sentences import language_of
+from irtoolkit.building.place import keep_only
+from irtoolkit.building.reading import Source
 from irtoolkit.building.relic import quotations as finding
 from irtoolkit.building.relic import scans, windows
 from irtoolkit.building.relic.books import sentences_of
 from irtoolkit.building.relic.portions import Portion, portions
 from irtoolkit.building.relic.quotations import Matching, Quotation, quotations
-from irtoolkit.building.relic.reading import Source
 from irtoolkit.building.relic.shelf import ShelvedBook
 from irtoolkit.building.shelves import TextFile
+from irtoolkit.engines.engine import current
 
 # Raised when the same windows are written in another way.
 FORMAT = 1
@@ -134,6 +137,16 @@ def _write(path: Path, windows: Iterable[dict[str, Any]]) -> dict[str, int]:
             out.write(json.dumps(window, ensure_ascii=False) + "\n")
             quoted[window["book"]] += window["words"]
     return dict(quoted)
+
+
+def find_quotations(finder: Finder, works: Sequence[TextFile]) -> int:
+    """Finds the quotations of all works and removes those of others; how many were done before."""
+    made = current().map(finder, works)
+    bar = tqdm(made, total=len(works), desc="criticism", unit="work", leave=False)
+    done = sum(not written for written in bar)
+    used = [path for file in works for path in (finder.place(file), finder.listing(file))]
+    keep_only(finder.folder, used)
+    return done
 
 
 def _record(portion: Portion, quotation: Quotation, window: windows.Window) -> dict[str, Any]:

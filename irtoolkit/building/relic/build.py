@@ -12,7 +12,6 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath
-from irtoolkit.base.progress import tqdm
 from irtoolkit.building.place import (
     describe,
     is_whole,
@@ -21,14 +20,13 @@ from irtoolkit.building.place import (
     remove_unfinished,
     write_sources,
 )
-from irtoolkit.building.relic.articles import Finder, formats
+from irtoolkit.building.relic.articles import Finder, find_quotations, formats
 from irtoolkit.building.relic.books import ReadBook, read_books
 from irtoolkit.building.relic.quality import Gathered, quality
 from irtoolkit.building.relic.quotations import Matching
 from irtoolkit.building.relic.release import Kept, write_provenance, write_qrels, write_split
 from irtoolkit.building.shelves import TextFile, digest, text_files
 from irtoolkit.building.splits import SPLITS, TEST, split_books
-from irtoolkit.engines.engine import current
 
 # The folder of what is found in each work; it stays, and a later build continues from it.
 FOUND, SHELF = "quotations", ".shelf"
@@ -37,6 +35,8 @@ _INTRO = (
     "Texts that this benchmark was built from. Their licences are theirs: the benchmark holds",
     "all sentences of the books, and up to eight sentences of criticism around each quotation.",
 )
+# What --hide-test takes out of test.json.
+_HIDDEN = "test.qrels"
 # A work of which so much is quoted from one book is an edition of that book.
 _EDITION = 0.5
 
@@ -94,7 +94,7 @@ def build_relic(
         finder = Finder(place / FOUND, [book.shelved for book in read], recipe.matching, key)
         whole = digest(key, repr(recipe), *(file.digest() for file in articles))
         refuse_other(place, whole, replace)
-        done = _find(finder, articles)
+        done = find_quotations(finder, articles)
         gathered = _gathered(finder, articles, read)
         gathered.continued = done
         _write(place, gathered, read, recipe, whole)
@@ -102,14 +102,6 @@ def build_relic(
         if is_whole(place):
             shutil.rmtree(shelf, ignore_errors=True)
     return gathered
-
-
-def _find(finder: Finder, articles: Sequence[TextFile]) -> int:
-    """Finds the quotations of all works; how many works were done before."""
-    engine = current()
-    made = engine.map(finder, articles)
-    bar = tqdm(made, total=len(articles), desc="criticism", unit="work", leave=False)
-    return sum(not written for written in bar)
 
 
 def _gathered(finder: Finder, articles: Sequence[TextFile], books: Sequence[ReadBook]) -> Gathered:
@@ -172,15 +164,15 @@ def _write(
     counts = Counter(window.book for window in gathered.windows)
     splits = split_books(counts, recipe.val, recipe.test)
     split_of = {book: split for split, names in splits.items() for book in names}
-    for split in SPLITS:
-        (place / f"{split}.json").unlink(missing_ok=True)
+    for name in (*(f"{split}.json" for split in SPLITS), _HIDDEN):
+        (place / name).unlink(missing_ok=True)
     for split, names in splits.items():
         own = [window for window in gathered.windows if split_of[window.book] == split]
         hidden = recipe.hide_test and split == TEST
         shown = [book for book in books if book.name in names]
         write_split(place / f"{split}.json", shown, own, recipe.matching.longest, hidden)
         if hidden:
-            write_qrels(place / "test.qrels", own)
+            write_qrels(place / _HIDDEN, own)
     gathered.splits = splits
     write_provenance(place / "windows.jsonl", gathered.windows, split_of)
     gathered.report = quality(gathered)

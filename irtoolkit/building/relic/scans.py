@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.building.relic.reading import LONGEST_LINE, Source
+from irtoolkit.building.reading import LONGEST_LINE, Source
 
 # Raised when the same bytes give other paragraphs.
 FORMAT = 1

@@ -105,6 +105,15 @@ def execute(args: argparse.Namespace) -> None:
     _tell(made)
 
 
+def _sizes(made: Gathered) -> str:
+    """How large the pools are."""
+    sizes = sorted(map(len, made.pools.values()))
+    if sizes[0] == sizes[-1]:
+        return f"each pool has {sizes[0]:,} candidates"
+    middle = sizes[len(sizes) // 2]
+    return f"pools have {sizes[0]:,} to {sizes[-1]:,} candidates, half of them at least {middle:,}"
+
+
 def _tell(made: Gathered) -> None:
     from irtoolkit.base.plurals import number_of
     from irtoolkit.building.csfcube.agreement import table_of
@@ -119,7 +128,7 @@ def _tell(made: Gathered) -> None:
     if made.quality is not None:
         note(f"{said}: {', '.join(ids)}")
         return
-    note(f"{said} of a query and a candidate to be graded")
+    note(f"{said} of a query and a candidate to be graded; {_sizes(made)}")
     for line in made.waits_for():
         note(line)
     note("give the same command again when they are filled in")

@@ -75,7 +75,9 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def test_the_whole_path(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(BUILD) == 0
-    assert "0 of" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "0 of" in said
+    assert "pools have 12 to 13 candidates" in said
     pools = json.loads(Path("mine/test-pid2pool-csfcube.json").read_text("utf-8"))
     assert pools["910000057"]["cand_source"][0][0] == "cited"
     assert {len(pool["cands"]) for pool in pools.values()} == {12, 13}

@@ -153,6 +153,14 @@ def test_other_settings_need_replace(texts: Path, capsys: pytest.CaptureFixture[
     assert max(len(unit["left"].split()) for unit in units("train")) == 9
 
 
+def test_no_piece_of_other_files_stays(texts: Path) -> None:
+    assert main(BUILD) == 0
+    whole = contents(texts / "mine")
+    assert main([*NQ, "--replace"]) == 0
+    assert main([*BUILD, "--replace"]) == 0
+    assert contents(texts / "mine") == whole
+
+
 def test_files_and_books_of_dev(texts: Path) -> None:
     assert main([*BUILD, "--dev", "book1", "books/book3.txt"]) == 0
     assert {unit["source"] for unit in units("dev")} == {"book1", "book3"}

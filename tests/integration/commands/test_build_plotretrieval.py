@@ -228,6 +228,27 @@ def test_other_settings_need_replace(texts: Path, capsys: pytest.CaptureFixture[
     assert now != before
 
 
+def test_a_sheet_without_a_sure_pair_ends_the_benchmark_that_it_replaces(
+    texts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(BUILD) == 0
+    before = contents(texts / "mine")
+    path = texts / "comments" / "readers.jsonl"
+    listed = path.read_text("utf-8")
+    nothing_alike(texts)
+    assert main([*BUILD, "--replace"]) == 2  # there is no pair at all: nothing changes
+    kept = contents(texts / "mine")
+    assert {n for n in before if not n.startswith("pieces")} <= kept.keys()
+    assert all(kept[n] == data for n, data in before.items() if not n.startswith("pieces"))
+    lines = map(json.loads, listed.splitlines())
+    free = [{"book": line["book"], "text": line["text"]} for line in lines]
+    path.write_text("".join(json.dumps(line) + "\n" for line in free), "utf-8")
+    assert main([*BUILD, "--keep", "1", "--replace"]) == 2
+    assert "no pair is sure without a reader" in capsys.readouterr().err.splitlines()[-1]
+    assert contents(texts / "mine")["check.tsv"] != before["check.tsv"]
+    assert not Path("mine/benchmark.json").exists()
+
+
 def test_labelled_texts_train_what_tells_plots(
     texts: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

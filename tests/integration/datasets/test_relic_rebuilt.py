@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from irtoolkit.building.reading import Source
 from irtoolkit.building.relic.build import build_relic
-from irtoolkit.building.relic.reading import Source
 from irtoolkit.building.relic.scans import Scan
 from irtoolkit.building.relic.words import Words
 from irtoolkit.building.shelves import TextFile

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.building.reading import Source
 from irtoolkit.building.relic.portions import portions
 from irtoolkit.building.relic.quotations import Matching, quotations
-from irtoolkit.building.relic.reading import Source
 from irtoolkit.building.relic.scans import Paragraph, Scan
 from irtoolkit.building.relic.shelf import ShelvedBook
 from irtoolkit.building.relic.windows import window

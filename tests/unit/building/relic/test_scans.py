@@ -7,7 +7,7 @@ from io import BytesIO
 import pytest
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.building.relic.reading import Source
+from irtoolkit.building.reading import Source
 from irtoolkit.building.relic.scans import Paragraph, Scan
 
 
