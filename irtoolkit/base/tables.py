@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from irtoolkit.base import html
 from irtoolkit.base.layout import TextColumn, lay_out, looks_like_number
-from irtoolkit.base.textwidth import wrap
+from irtoolkit.base.textwidth import harmless, wrap
 
 TableCell = str | float | int | None
 
@@ -98,16 +98,18 @@ class TextTable:
 
 
 def _text(table: TextTable, width: int) -> str:
-    cells = [[table.shown(cell) for cell in row] for row in table.rows]
+    cells = [[harmless(table.shown(cell)) for cell in row] for row in table.rows]
     columns = [
-        TextColumn.of(header, [row[place] for row in cells], right)
+        TextColumn.of(harmless(header), [row[place] for row in cells], right)
         for place, (header, right) in enumerate(
             zip(table.headers, table.right_aligned(), strict=True)
         )
     ]
-    title = wrap(table.title, width, cut=False) if table.title else []
+    title = wrap(harmless(table.title), width, cut=False) if table.title else []
     # Notes may hold a command to copy, which a line break would cut in two.
-    return "\n".join([*title, *lay_out(columns, table.label_count(), width), *table.notes])
+    return "\n".join(
+        [*title, *lay_out(columns, table.label_count(), width), *map(harmless, table.notes)]
+    )
 
 
 def _csv(table: TextTable) -> str:

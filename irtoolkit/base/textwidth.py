@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
 ELLIPSIS = "\u2026"
+
+
+# Control characters but the tab and the end of a line.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def char_width(character: str) -> int:
@@ -30,6 +35,11 @@ def printable(text: str, other: str | None = None) -> str:
         c if c.isprintable() else c.encode("unicode_escape").decode() if other is None else other
         for c in text
     )
+
+
+def harmless(text: str) -> str:
+    """The text with what begins a terminal's commands written as in Python; its lines stay."""
+    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def text_width(text: str) -> int:

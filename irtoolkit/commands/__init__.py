@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.plurals import number_of
+from irtoolkit.base.textwidth import harmless
 from irtoolkit.commands._streams import say
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def _finite(content: Any) -> Any:
 
 def note(text: str) -> None:
     """A line for the person at the terminal, kept out of the output."""
-    say(text)
+    say(harmless(text))
 
 
 def size_of(run: Run) -> str:

@@ -181,3 +181,11 @@ def test_html_has_no_colours_of_its_own() -> None:
     assert not re.search(r"(?<!-)color:|background:", html)
     assert ELLIPSIS not in html
     assert len(html) < 6000
+
+
+def test_what_controls_a_terminal_is_shown_and_not_sent() -> None:
+    evil = "d\x1b]0;title\x07\x9b31m\r"
+    table = TextTable([evil, "AP"], [[evil, 0.5]], evil, notes=[evil])
+    text = table.to_text(100)
+    assert not set(text) & set("\x1b\x07\x9b\r")
+    assert text.count(r"d\x1b]0;title\x07\x9b31m\x0d") == 4
