@@ -5,13 +5,47 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text, is_temporary, refuse_unwritable
+from irtoolkit.base.locks import locked
 from irtoolkit.datasets.own import ABOUT, FORMAT, described
+
+# In the folder, which may be the only place that can be written to.
+_LOCK = ".lock"
+
+
+@contextlib.contextmanager
+def alone(place: Path, unfinished: Iterable[str]) -> Iterator[None]:
+    """Keeps other builds from a folder while this one writes there.
+
+    The lock ends with the process, however that ends.
+
+    Args:
+        place: the folder.
+        unfinished: names of what an interrupted build leaves there.
+
+    Raises:
+        InputError: another build is writing there; it holds something else, or cannot be written.
+    """
+    refuse_taken(place, unfinished)
+    new = not place.is_dir()
+    try:
+        with locked(place / _LOCK, wait=False, remove=True) as mine:
+            if not mine:
+                raise InputError(
+                    "another build is writing there",
+                    file=place,
+                    remedy="wait until it has ended, or name another folder",
+                )
+            yield
+    finally:
+        if new:  # a build that is refused leaves no empty folder
+            with contextlib.suppress(OSError):
+                place.rmdir()
 
 
 def refuse_taken(place: Path, unfinished: Iterable[str]) -> None:
@@ -26,7 +60,7 @@ def refuse_taken(place: Path, unfinished: Iterable[str]) -> None:
     """
     refuse_unwritable(place, folder=True)
     names = {path.name for path in place.iterdir()} if place.is_dir() else set()
-    if names and not names & {ABOUT, *unfinished}:
+    if names - {_LOCK} and not names & {ABOUT, *unfinished}:
         raise InputError("the folder is not empty", file=place, remedy="name another")
 
 

@@ -42,9 +42,9 @@ from irtoolkit.building.csfcube.sheets import (
 )
 from irtoolkit.building.csfcube.tsv import GRADE, Pair, read_sheet
 from irtoolkit.building.place import (
+    alone,
     describe,
     refuse_other,
-    refuse_taken,
     remove_unfinished,
     write_sources,
 )
@@ -157,36 +157,35 @@ def build_csfcube(
     if recipe.annotators:
         refuse_names(recipe.annotators)
     place = Path(out)
-    refuse_taken(place, (SHEETS, RUNS, STATE, POOLS))
-    remove_unfinished(place / RUNS)  # sheets may be in use
-    docs = read_documents(documents)
-    asked = _asked(queries, docs, recipe)
-    planned = _plan(place, docs, asked, recipe, replace)
-    pools = make_pools(planned)
-    write_queries(place / QUERIES, asked)
-    made = Gathered(place, asked, pools.by_paper, pools.notes)
-    pairs = pairs_of([each.query for each in asked], pools.by_paper)
-    given = _given(made, docs, recipe, labels, planned.key, pairs)
-    made.graded = progress_of(given)
-    if not labels and any(done < total for done, total in made.graded.values()):
+    with alone(place, (SHEETS, RUNS, STATE, POOLS)):
+        remove_unfinished(place / RUNS)  # sheets may be in use
+        docs = read_documents(documents)
+        asked = _asked(queries, docs, recipe)
+        planned = _plan(place, docs, asked, recipe, replace)
+        pools = make_pools(planned)
+        write_queries(place / QUERIES, asked)
+        made = Gathered(place, asked, pools.by_paper, pools.notes)
+        pairs = pairs_of([each.query for each in asked], pools.by_paper)
+        given = _given(made, docs, recipe, labels, planned.key, pairs)
+        made.graded = progress_of(given)
+        if not labels and any(done < total for done, total in made.graded.values()):
+            return made
+        ratings = ratings_of(given, pairs)
+        made.agreement = agreement_of(ratings)
+        write_agreement(place, made.agreement)
+        decided = _decided(made, docs, ratings, adjudicated)
+        made.decided = (sum(grade is not None for grade in decided.values()), len(decided))
+        if made.decided[0] < made.decided[1]:
+            return made
+        grades = {
+            pair: both[0] if decided.get(pair) is None else int(decided[pair] or 0)
+            for pair, both in ratings.grades.items()
+        }
+        whole = digest(planned.key, repr(ratings), repr(grades))
+        refuse_other(place, whole, replace)
+        sources = [*documents, *([queries] if queries else [])]
+        _write(made, docs, ratings, grades, recipe, whole, sources)
         return made
-    ratings = ratings_of(given, pairs)
-    made.agreement = agreement_of(ratings)
-    write_agreement(place, made.agreement)
-    decided = _decided(made, docs, ratings, adjudicated)
-    made.decided = (sum(grade is not None for grade in decided.values()), len(decided))
-    if made.decided[0] < made.decided[1]:
-        return made
-    grades = {
-        pair: both[0] if decided.get(pair) is None else int(decided[pair] or 0)
-        for pair, both in ratings.grades.items()
-    }
-    whole = digest(planned.key, repr(ratings), repr(grades))
-    refuse_other(place, whole, replace)
-    _write(
-        made, docs, ratings, grades, recipe, whole, [*documents, *([queries] if queries else [])]
-    )
-    return made
 
 
 def _asked(queries: StrPath | None, docs: Mapping[str, CSFCubeDoc], recipe: Recipe) -> list[Asked]:

@@ -19,10 +19,10 @@ from irtoolkit.building.egret.quality import Tally
 from irtoolkit.building.egret.sources import BOOKS, Source, sources
 from irtoolkit.building.egret.twins import near_duplicates
 from irtoolkit.building.place import (
+    alone,
     describe,
     keep_only,
     refuse_other,
-    refuse_taken,
     remove_unfinished,
     write_sources,
 )
@@ -85,22 +85,24 @@ def build_egret(
     place = Path(out)
     files = sources(kind, paths)
     dev = _named(files, recipe.dev)
-    refuse_taken(place, (PIECES,))
-    remove_unfinished(place)
-    _refuse_twice(files)
-    key = digest(
-        formats(), kind, repr(recipe), *(f"{f.name} {content_hash(f.path)}" for f in files)
-    )
-    refuse_other(place, key, replace)
-    finder = Finder(place / PIECES, recipe.contexts)
-    bar = tqdm(current().map(finder, files), total=len(files), desc=kind, unit="file", leave=False)
-    made = list(bar)
-    keep_only(finder.folder, [path for file in files for path in finder.pieces(file)])
-    plan = Plan(finder, files, recipe.share, dev)
-    gathered = Gathered(files, {file.name: finder.seen(file) for file in files})
-    gathered.continued = sum(done for done, _ in made)
-    gathered.pieces = sum(count for _, count in made)
-    return gathered, _write(place, gathered, plan, recipe, key)
+    with alone(place, (PIECES,)):
+        remove_unfinished(place)
+        _refuse_twice(files)
+        key = digest(
+            formats(), kind, repr(recipe), *(f"{f.name} {content_hash(f.path)}" for f in files)
+        )
+        refuse_other(place, key, replace)
+        finder = Finder(place / PIECES, recipe.contexts)
+        bar = tqdm(
+            current().map(finder, files), total=len(files), desc=kind, unit="file", leave=False
+        )
+        made = list(bar)
+        keep_only(finder.folder, [path for file in files for path in finder.pieces(file)])
+        plan = Plan(finder, files, recipe.share, dev)
+        gathered = Gathered(files, {file.name: finder.seen(file) for file in files})
+        gathered.continued = sum(done for done, _ in made)
+        gathered.pieces = sum(count for _, count in made)
+        return gathered, _write(place, gathered, plan, recipe, key)
 
 
 def _named(files: Sequence[Source], wanted: Sequence[str]) -> list[str]:

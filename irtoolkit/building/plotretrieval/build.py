@@ -12,13 +12,13 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath
 from irtoolkit.base.progress import tqdm
 from irtoolkit.building.place import (
+    alone,
     describe,
     is_of_others,
     is_whole,
     keep_only,
     refuse_changed,
     refuse_other,
-    refuse_taken,
     remove_unfinished,
     write_sources,
 )
@@ -103,33 +103,33 @@ def build_plotretrieval(
     place = Path(out)
     novels = text_files(books, "books")
     files = text_files(comments, "comments", (SUFFIX, *SUFFIXES))
-    refuse_taken(place, (PIECES, FOUND, SHELF, SHEET))
-    remove_unfinished(place)
-    steps = _steps(recipe)
-    if checked is not None:
-        read_sheet(Path(checked))  # before the work, not after it
-    shelf = place / SHELF
-    try:
-        read = read_books(novels, shelf, False)
-        texts = digest(*(f"{book.name} {book.content}" for book in read))
-        key = digest(steps.key, texts, repr(_plain(recipe)), *(f.digest() for f in files))
-        refuse_changed(place, key, replace)
-        gathered = Gathered(read, recipe.filter.limits.words, classifier=steps.judge.report)
-        found = _comments(place, files, recipe, gathered)
-        work = _pieces(place, found, steps, gathered, key=digest(steps.key, texts))
-        gather_pairs(gathered, work, found, checked)
-        write_sheet(place / SHEET, rows_of(gathered.candidates))
-        if not gathered.pairs:
-            if is_of_others(place, key):  # the sheet is not of that benchmark any more
-                refuse_other(place, key, replace)
-            raise no_sure_pair(gathered, place / SHEET)
-        refuse_other(place, key, replace)
-        _write(place, gathered, files, recipe, key)
-        keep_only(place / PIECES, [work.place(block) for block in blocks_of(found)])
-    finally:
-        if is_whole(place):
-            shutil.rmtree(shelf, ignore_errors=True)
-    return gathered
+    with alone(place, (PIECES, FOUND, SHELF, SHEET)):
+        remove_unfinished(place)
+        steps = _steps(recipe)
+        if checked is not None:
+            read_sheet(Path(checked))  # before the work, not after it
+        shelf = place / SHELF
+        try:
+            read = read_books(novels, shelf, False)
+            texts = digest(*(f"{book.name} {book.content}" for book in read))
+            key = digest(steps.key, texts, repr(_plain(recipe)), *(f.digest() for f in files))
+            refuse_changed(place, key, replace)
+            gathered = Gathered(read, recipe.filter.limits.words, classifier=steps.judge.report)
+            found = _comments(place, files, recipe, gathered)
+            work = _pieces(place, found, steps, gathered, key=digest(steps.key, texts))
+            gather_pairs(gathered, work, found, checked)
+            write_sheet(place / SHEET, rows_of(gathered.candidates))
+            if not gathered.pairs:
+                if is_of_others(place, key):  # the sheet is not of that benchmark any more
+                    refuse_other(place, key, replace)
+                raise no_sure_pair(gathered, place / SHEET)
+            refuse_other(place, key, replace)
+            _write(place, gathered, files, recipe, key)
+            keep_only(place / PIECES, [work.place(block) for block in blocks_of(found)])
+        finally:
+            if is_whole(place):
+                shutil.rmtree(shelf, ignore_errors=True)
+        return gathered
 
 
 def _steps(recipe: Recipe) -> Steps:

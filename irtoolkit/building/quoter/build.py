@@ -12,12 +12,12 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath
 from irtoolkit.base.progress import tqdm
 from irtoolkit.building.place import (
+    alone,
     describe,
     is_whole,
     keep_only,
     refuse_changed,
     refuse_other,
-    refuse_taken,
     remove_unfinished,
     write_sources,
 )
@@ -71,28 +71,30 @@ def build_quoter(
     recipe = recipe or Recipe()
     place = Path(out)
     lists, files = text_files(quotes, "lists of quotes"), text_files(corpus, "texts")
-    refuse_taken(place, (FOUND,))
-    remove_unfinished(place)
-    listed = read_quotes(lists, recipe.words, recipe.lang, recipe.unit)
-    engine = current()
-    looked = engine.map(look_at, files)
-    texts = list(tqdm(looked, total=len(files), desc="reading", unit="text", leave=False))
-    settings = recipe.of(listed.unit, listed.lang or _usual(texts))
-    key = digest(formats(), listed.content, f"{settings.unit} {settings.context} {settings.alone}")
-    patterns = Patterns(listed.quotes, settings.alone)
-    finder = Finder(place / FOUND, patterns, settings.unit, settings.context, key)
-    whole = digest(key, repr(settings), *(f"{text.file.name} {text.sha}" for text in texts))
-    refuse_changed(place, whole, replace)
-    _remove_release(place)
-    refuse_other(place, whole, replace)
-    made = engine.map(finder, texts)
-    bar = tqdm(made, total=len(texts), desc="corpus", unit="text", leave=False)
-    done = sum(not written for written in bar)
-    keep_only(finder.folder, {finder.place(text) for text in texts})
-    gathered = _gathered(finder, texts, listed, settings)
-    gathered.continued = done
-    _write(place, gathered, whole)
-    return gathered
+    with alone(place, (FOUND,)):
+        remove_unfinished(place)
+        listed = read_quotes(lists, recipe.words, recipe.lang, recipe.unit)
+        engine = current()
+        looked = engine.map(look_at, files)
+        texts = list(tqdm(looked, total=len(files), desc="reading", unit="text", leave=False))
+        settings = recipe.of(listed.unit, listed.lang or _usual(texts))
+        key = digest(
+            formats(), listed.content, f"{settings.unit} {settings.context} {settings.alone}"
+        )
+        patterns = Patterns(listed.quotes, settings.alone)
+        finder = Finder(place / FOUND, patterns, settings.unit, settings.context, key)
+        whole = digest(key, repr(settings), *(f"{text.file.name} {text.sha}" for text in texts))
+        refuse_changed(place, whole, replace)
+        _remove_release(place)
+        refuse_other(place, whole, replace)
+        made = engine.map(finder, texts)
+        bar = tqdm(made, total=len(texts), desc="corpus", unit="text", leave=False)
+        done = sum(not written for written in bar)
+        keep_only(finder.folder, {finder.place(text) for text in texts})
+        gathered = _gathered(finder, texts, listed, settings)
+        gathered.continued = done
+        _write(place, gathered, whole)
+        return gathered
 
 
 def _remove_release(place: Path) -> None:

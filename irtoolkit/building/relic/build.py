@@ -13,10 +13,10 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath
 from irtoolkit.building.place import (
+    alone,
     describe,
     is_whole,
     refuse_other,
-    refuse_taken,
     remove_unfinished,
     write_sources,
 )
@@ -85,23 +85,23 @@ def build_relic(
     recipe = recipe or Recipe()
     place = Path(out)
     novels, articles = text_files(books, "books"), text_files(criticism, "works of criticism")
-    refuse_taken(place, (FOUND, SHELF))
-    remove_unfinished(place)
-    shelf = place / SHELF
-    try:
-        read = read_books(novels, shelf, recipe.clauses)
-        key = digest(formats(), repr(recipe.matching), *(f"{b.name} {b.content}" for b in read))
-        finder = Finder(place / FOUND, [book.shelved for book in read], recipe.matching, key)
-        whole = digest(key, repr(recipe), *(file.digest() for file in articles))
-        refuse_other(place, whole, replace)
-        done = find_quotations(finder, articles)
-        gathered = _gathered(finder, articles, read)
-        gathered.continued = done
-        _write(place, gathered, read, recipe, whole)
-    finally:
-        if is_whole(place):
-            shutil.rmtree(shelf, ignore_errors=True)
-    return gathered
+    with alone(place, (FOUND, SHELF)):
+        remove_unfinished(place)
+        shelf = place / SHELF
+        try:
+            read = read_books(novels, shelf, recipe.clauses)
+            key = digest(formats(), repr(recipe.matching), *(f"{b.name} {b.content}" for b in read))
+            finder = Finder(place / FOUND, [book.shelved for book in read], recipe.matching, key)
+            whole = digest(key, repr(recipe), *(file.digest() for file in articles))
+            refuse_other(place, whole, replace)
+            done = find_quotations(finder, articles)
+            gathered = _gathered(finder, articles, read)
+            gathered.continued = done
+            _write(place, gathered, read, recipe, whole)
+        finally:
+            if is_whole(place):
+                shutil.rmtree(shelf, ignore_errors=True)
+        return gathered
 
 
 def _gathered(finder: Finder, articles: Sequence[TextFile], books: Sequence[ReadBook]) -> Gathered:

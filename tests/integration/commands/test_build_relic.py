@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import shutil
 import signal
 import subprocess
@@ -151,6 +152,23 @@ def test_an_interrupted_build_continues(texts: Path, monkeypatch: pytest.MonkeyP
     assert (again.continued, whole.continued) == (1, 0)
     assert contents(texts / "mine") == contents(texts / "whole")
     assert build_relic(["novels"], ["articles"], "mine").continued == 2
+
+
+def test_a_work_whose_windows_are_gone_is_searched_again(texts: Path) -> None:
+    build_relic(["novels"], ["articles"], "mine")
+    before = contents(texts / "mine")
+    Path("mine/quotations/article0.jsonl").unlink()
+    assert build_relic(["novels"], ["articles"], "mine").continued == 1
+    assert contents(texts / "mine") == before
+
+
+def test_windows_are_not_in_memory(texts: Path) -> None:
+    """What a build keeps of a window does not grow with its texts."""
+    made = build_relic(["novels"], ["articles"], "mine")
+    kept = sum(len(pickle.dumps(window)) for window in made.windows)
+    texts_of = sum(len(json.dumps(window.read())) for window in made.windows)
+    assert 4 * kept < texts_of
+    assert [w.read()["start"] for w in made.windows] == [w.start for w in made.windows]
 
 
 KILLED = """
