@@ -116,9 +116,9 @@ def _read(file: TextFile, shelf: Path, clauses: bool) -> tuple[ReadBook, Any]:
         ShelvedBook.put(folder, file.name, sentences), str(file.path), title, author,
         novel.lang, novel.encoding, content, len(sentences),
     )  # fmt: skip
-    lines = {line for sentence in sentences if len(line := Words.of(sentence).line) > 30}
-    hashes = np.unique(np.array([int(digest(line)[:15], 16) for line in lines], np.int64))
-    return book, hashes
+    lines = (line for sentence in sentences if len(line := Words.of(sentence).line) > 30)
+    hashes = np.fromiter((int(digest(line)[:15], 16) for line in lines), np.int64)
+    return book, np.unique(hashes)
 
 
 def _said(data: bytes, title: str, author: str) -> tuple[str, str]:

@@ -16,7 +16,6 @@ from irtoolkit.base.folders import atomic_folder
 from irtoolkit.building.relic.words import GRAM, Characters, Grams, Words, code_points
 
 Places = NDArray[np.int32]
-_ARRAYS = ("grams", "places", "sentence", "offsets", "characters")
 
 
 @dataclass(frozen=True)
@@ -82,13 +81,12 @@ def _write(place: Path, sentences: Sequence[str]) -> None:
     ends = np.cumsum([len(sentence) + 1 for sentence in sentences])
     grams = words.grams()
     order = np.argsort(grams, kind="stable")
-    arrays: dict[str, NDArray[Any]] = {
-        "grams": grams[order],
-        "places": order.astype(np.int32),
-        "sentence": np.searchsorted(ends, words.begins, side="right").astype(np.int32),
-        "offsets": words.offsets.astype(np.int32),
-        "characters": code_points(words.line),
-    }
-    for name in _ARRAYS:
-        np.save(place / f"{name}.npy", arrays[name])
+    # One after the other, for the sake of memory.
+    np.save(place / "grams.npy", grams[order])
+    np.save(place / "places.npy", order.astype(np.int32))
+    del grams, order
+    sentence = np.searchsorted(ends, words.begins, side="right").astype(np.int32)
+    np.save(place / "sentence.npy", sentence)
+    np.save(place / "offsets.npy", words.offsets.astype(np.int32))
+    np.save(place / "characters.npy", code_points(words.line))
     (place / "about.json").write_text(json.dumps({"gram": GRAM, "words": len(words)}), "utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from array import array
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -44,7 +45,7 @@ class Words:
     @classmethod
     def of(cls, text: str) -> Words:
         """The words of a text."""
-        begins, ends, found = [], [], []
+        begins, ends, found = array("q"), array("q"), []
         for match in _WORD.finditer(text):
             word = plain(match[0])
             if word:
