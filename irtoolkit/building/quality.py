@@ -130,8 +130,15 @@ class Quality:
             f"{escape(each.left)} <mark>{escape(each.marked)}</mark> {escape(each.right)}</p>"
             for each in self.sample
         ]
-        head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Quality</title>'
-        style = "<style>body{font-family:sans-serif;max-width:60em;margin:2em auto}td{padding:0 .5em}</style>"
+        head = (
+            '<!doctype html><html lang="en"><meta charset="utf-8"><title>Quality</title>'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        )
+        style = (
+            "<style>:root{color-scheme:light dark}td{padding:0 .5em}"
+            "body{font-family:sans-serif;max-width:60em;margin:2em auto;padding:0 1em;"
+            "overflow-wrap:break-word}</style>"
+        )
         return f"{head}{style}<h1>Quality of the benchmark</h1>{''.join(parts)}</html>\n"
 
     def _rows(self) -> list[list[str]]:

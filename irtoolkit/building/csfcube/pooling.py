@@ -9,7 +9,8 @@ from pathlib import Path
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text, local, read_lines, sha256
-from irtoolkit.base.paths import StrPath
+from irtoolkit.base.missing import no_such_file
+from irtoolkit.base.paths import StrPath, on_disk
 from irtoolkit.base.plurals import number_of
 from irtoolkit.building.csfcube.pools import Pool, Pools, draw_pool, read_pools, write_pools
 from irtoolkit.building.csfcube.queries import Asked
@@ -101,6 +102,9 @@ def plan(
     texts = digest(*(repr(doc) for doc in docs.values()), *(repr(each.query) for each in asked))
     systems = proposers(pooling.chosen(), place / RUNS / _ABSTRACTS)
     files = [*pooling.runs, *(f for f in (pooling.pools, pooling.citations) if f is not None)]
+    for path in files:
+        if not on_disk(path).is_file():
+            raise no_such_file(path)
     key = digest(
         texts, repr([each.depth for each in asked]), str((pooling.depth, pooling.listed, seed)),
         *(run_name(each, texts, 0) for each in systems),

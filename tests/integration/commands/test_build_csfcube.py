@@ -367,6 +367,8 @@ def test_faults_of_labels(
         (["--pools", "queries.csv"], "leave one of the two out"),
         (["--sample", "3"], "a file or a sample"),
         (["--queries", "nowhere.csv"], "no such file"),
+        (["--runs", "nowhere.run"], "nowhere.run: no such file"),
+        (["--citations", "nowhere.tsv"], "nowhere.tsv: no such file"),
     ],
 )
 def test_faults_of_the_command(
