@@ -19,6 +19,7 @@ from irtoolkit.building.quality import (
 from irtoolkit.building.relic.books import ReadBook
 from irtoolkit.building.relic.release import Kept
 from irtoolkit.building.relic.words import Words
+from irtoolkit.building.splits import TRAIN
 
 # Table 1 and section A.3 of the submission.
 _PAPER = {
@@ -57,7 +58,7 @@ class Gathered:
         return [window for window in self.windows if window.book in names]
 
     def notes(self) -> Iterator[str]:
-        """What a user should know: other encodings than UTF-8, and works without a quotation."""
+        """What a user should know: other encodings, works without a quotation, uneven splits."""
         read = [(book.path, book.encoding) for book in self.books]
         read += [(record["path"], record["encoding"]) for record in self.articles.values()]
         for path, encoding in read:
@@ -67,6 +68,15 @@ class Gathered:
         for name in self.articles:
             if name not in used:
                 yield f"{self.articles[name]['path']}: no quotation of these books is kept"
+        for split in self.splits if len(self.splits) > 1 else ():
+            own = len(self.of_split(split))
+            if own < _UNEVEN * len(self.windows):
+                wanted = "" if split == TRAIN else f"; --{split} names other ones"
+                yield f"{split} has {own} of {len(self.windows)} windows, as books stay whole{wanted}"
+
+
+# A split with a smaller share of the windows is said.
+_UNEVEN = 0.05
 
 
 class _Facts(NamedTuple):
