@@ -71,10 +71,10 @@ def test_a_worker_computes_as_the_driver_would(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = find_system("dense", {"model": str(save(tmp_path / "bert"))}).retriever
-    monkeypatch.setattr(loading, "torch_device", lambda device: device or "cpu")
+    monkeypatch.setattr(loading, "torch_device", lambda device, _: device or "cpu")
     sent = Sent.of(own)
     # The worker has a GPU.
-    monkeypatch.setattr(loading, "torch_device", lambda device: device or "cuda:0")
+    monkeypatch.setattr(loading, "torch_device", lambda device, _: device or "cuda:0")
     monkeypatch.setattr("torch.cuda.is_bf16_supported", lambda: True)
     assert own.computed() == {"device": "cuda", "precision": "bf16"}
     assert sent.here().computed() == {"device": "cpu", "precision": "fp32"}
