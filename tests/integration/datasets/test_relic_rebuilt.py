@@ -63,8 +63,9 @@ def test_the_given_quotations_are_found(given: dict[str, Any], criticism: str, b
         release = json.loads((built / f"{split}.json").read_text("utf-8"))
         sentences |= {name: record["sentences"] for name, record in release.items()}
     ours: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for path in (built / "quotations").iterdir():
-        for window in json.loads(path.read_text("utf-8"))["windows"]:
+    for path in (built / "quotations").glob("*.jsonl"):
+        for line in path.read_text("utf-8").splitlines():
+            window = json.loads(line)
             ours[window["book"]].append(window)
     wanted = found = same = 0
     for name, record in given.items():
