@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ _PARTS = 8
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 Hashes = NDArray[np.uint64]
+Places = NDArray[Any]  # of integers
 
 
 def near_duplicates(
@@ -39,18 +39,36 @@ def near_duplicates(
         ids.append(query_id)
         codes = [known.setdefault(word, len(known) + 1) for word in words]
         runs.append(np.unique(_runs(np.array(codes, np.uint64))))
-    sizes = [len(own) for own in runs]
-    splits = [split_of[query_id] for query_id in ids]
-    shared: Counter[tuple[int, int]] = Counter()
-    for members in _sharing(runs):
-        if len({splits[member] for member in members}) > 1:
-            shared.update(
-                (one, other)
-                for one, other in combinations(members, 2)
-                if splits[one] != splits[other]
-            )
-    near = [pair for pair, count in shared.items() if count > _NEAR * min(sizes[i] for i in pair)]
-    return [[ids[one], ids[other]] for one, other in sorted(near, key=lambda pair: pair[::-1])]
+    sizes = np.array([len(own) for own in runs], np.int64)
+    names = {split: number for number, split in enumerate(dict.fromkeys(split_of.values()))}
+    splits = np.array([names[split_of[query_id]] for query_id in ids], np.int32)
+    members, lengths = _shared(runs, splits)
+    runs.clear()
+    near = _pairs(members, lengths, sizes, splits)
+    return [[ids[one], ids[other]] for one, other in near]
+
+
+def _pairs(members: Places, lengths: Places, sizes: Places, splits: Places) -> Iterator[list[int]]:
+    """Yields the numbers of near duplicates, one text after the other, for the sake of memory.
+
+    Args:
+        members: the texts that have a run, one run after the other.
+        lengths: how many texts have each run.
+        sizes, splits: the number of runs, and the split, of each text.
+    """
+    ends = np.cumsum(lengths)
+    run_of = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    order = np.argsort(members, kind="stable")
+    bounds = np.searchsorted(members[order], np.arange(len(sizes) + 1))
+    for other in np.flatnonzero(np.diff(bounds)).tolist():
+        own = run_of[order[bounds[other] : bounds[other + 1]]]
+        steps = np.cumsum(lengths[own])
+        places = np.arange(steps[-1]) + np.repeat(ends[own] - steps, lengths[own])
+        found = members[places]
+        found = found[(found < other) & (splits[found] != splits[other])]
+        ones, counts = np.unique(found, return_counts=True)
+        for one in ones[counts > _NEAR * np.minimum(sizes[ones], sizes[other])].tolist():
+            yield [one, other]
 
 
 def _runs(codes: Hashes) -> Hashes:
@@ -63,16 +81,23 @@ def _runs(codes: Hashes) -> Hashes:
     return found
 
 
-def _sharing(runs: Sequence[Hashes]) -> Iterator[list[int]]:
-    """Yields the numbers of the texts that have a run, ascending, of each run that several have."""
+def _shared(runs: Sequence[Hashes], splits: Places) -> tuple[Places, Places]:
+    """The runs that texts of several splits have, as the texts of each, ascending, and their number."""
     bounds = np.arange(1, _PARTS, dtype=np.uint64) << np.uint64(64 - _PARTS.bit_length() + 1)
     cuts = [[0, *np.searchsorted(own, bounds).tolist(), len(own)] for own in runs]
+    members, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
     for part in range(_PARTS if runs else 0):
         parts = [own[cut[part] : cut[part + 1]] for own, cut in zip(runs, cuts, strict=True)]
         owners = np.repeat(np.arange(len(runs), dtype=np.int32), [len(own) for own in parts])
         hashes = np.concatenate(parts)
         order = np.argsort(hashes, kind="stable")
         hashes, owners = hashes[order], owners[order]
-        edges = np.flatnonzero(np.concatenate([[True], hashes[1:] != hashes[:-1], [True]]))
-        for at in np.flatnonzero(np.diff(edges) > 1).tolist():
-            yield owners[edges[at] : edges[at + 1]].tolist()
+        if not len(hashes):
+            continue
+        begins = np.flatnonzero(np.concatenate([[True], hashes[1:] != hashes[:-1]]))
+        counts = np.diff(begins, append=len(hashes))
+        of = splits[owners]
+        several = np.minimum.reduceat(of, begins) != np.maximum.reduceat(of, begins)
+        members.append(owners[np.repeat(several, counts)])
+        lengths.append(counts[several])
+    return np.concatenate(members), np.concatenate(lengths)
