@@ -45,7 +45,7 @@ def fetched_from_hub(hub_id: str) -> str:
 
 
 def hub_is_off() -> bool:
-    """Whether the hub's library is told not to use the network."""
+    """Whether the hub's library may not use the network."""
     return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
 
 

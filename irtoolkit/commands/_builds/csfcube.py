@@ -15,7 +15,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from irtoolkit.commands import local_folder, note
+from irtoolkit.commands import note
+from irtoolkit.commands._builds._common import add_output
 from irtoolkit.commands._engines import add_engine
 from irtoolkit.commands._parsing import AtLeastOne
 
@@ -37,10 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--sample", type=int, action=AtLeastOne, metavar="N",
         help="draw N queries, over all years and facets; look through them",
     )  # fmt: skip
-    parser.add_argument(
-        "-o", "--output", type=local_folder, required=True, metavar="FOLDER",
-        help="folder of the benchmark; its ids begin with it",
-    )  # fmt: skip
+    add_output(parser)
     pools = parser.add_argument_group("pools")
     pools.add_argument(
         "--systems", nargs="+", default=[], metavar="SYSTEM",

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import argparse
 
-from irtoolkit.commands import local_folder, note
+from irtoolkit.commands import note
+from irtoolkit.commands._builds._common import add_output, add_replace, ids, tell
 from irtoolkit.commands._engines import add_engine
 from irtoolkit.commands._parsing import AtLeastOne
 
@@ -31,10 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--nq", nargs="+", metavar="PATH", help="Natural Questions as JSON lines")
     group.add_argument("--books", nargs="+", metavar="PATH", help=".txt and .md files")
-    parser.add_argument(
-        "-o", "--output", type=local_folder, required=True, metavar="FOLDER",
-        help="folder of the benchmark; its ids begin with it",
-    )  # fmt: skip
+    add_output(parser)
     parser.add_argument(
         "--share", type=float, default=0.1, metavar="S",
         help="share of the examples that dev has, about; default: 0.1",
@@ -47,9 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="most tokens of context on each side; default: 256, as in the paper",
     )  # fmt: skip
     parser.add_argument("--tokenizer", default="whitespace", metavar="NAME", help="default: words")
-    parser.add_argument(
-        "--replace", action="store_true", help="replace a benchmark of other texts or settings"
-    )
+    add_replace(parser)
     add_engine(parser)
 
 
@@ -61,10 +57,5 @@ def execute(args: argparse.Namespace) -> None:
     kind = next(kind for kind in KINDS if getattr(args, kind))
     recipe = Recipe(args.share, tuple(args.dev), Contexts(args.tokens, args.tokenizer))
     made, report = build_egret(kind, getattr(args, kind), args.output, recipe, replace=args.replace)
-    for line in made.notes():
-        note(line)
-    if made.continued:
-        note(f"{made.continued} of {made.pieces} pieces were done before")
-    print("\n".join(report.as_text(sample=False)))
-    ids = ", ".join(f"{args.output}/{split}" for split in made.splits)
-    note(f"{made.examples.total():,} examples: {ids}")
+    tell(made.notes(), made.continued, f"{made.pieces} pieces", report)
+    note(f"{made.examples.total():,} examples: {ids(args.output, made.splits)}")

@@ -16,7 +16,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from irtoolkit.commands import local_folder, note
+from irtoolkit.commands import note
+from irtoolkit.commands._builds._common import (
+    add_books_of_splits,
+    add_output,
+    add_replace,
+    ids,
+    tell,
+)
 from irtoolkit.commands._engines import add_engine
 from irtoolkit.commands._parsing import AtLeastOne
 
@@ -35,10 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--comments", nargs="+", required=True, metavar="PATH", help="files or folders"
     )
-    parser.add_argument(
-        "-o", "--output", type=local_folder, required=True, metavar="FOLDER",
-        help="folder of the benchmark; its ids begin with it",
-    )  # fmt: skip
+    add_output(parser)
     parser.add_argument(
         "--checked", metavar="FILE", help="sheet with verdicts: only confirmed pairs are taken"
     )
@@ -56,11 +60,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="bi-encoder: a preset, a folder or a hub id; default: all-MiniLM-L6-v2",
     )  # fmt: skip
     _add_bounds(parser)
-    parser.add_argument("--val", nargs="+", default=[], metavar="BOOK", help="books of val")
-    parser.add_argument("--test", nargs="+", default=[], metavar="BOOK", help="books of test")
-    parser.add_argument(
-        "--replace", action="store_true", help="replace a benchmark of other texts or settings"
-    )
+    add_books_of_splits(parser)
+    add_replace(parser)
     add_engine(parser)
 
 
@@ -107,13 +108,8 @@ def execute(args: argparse.Namespace) -> None:
         args.books, args.comments, args.output, _recipe(args),
         checked=args.checked, replace=args.replace,
     )  # fmt: skip
-    for line in made.notes():
-        note(line)
-    if made.continued:
-        note(f"{made.continued} of {made.pieces} pieces were done before")
-    print("\n".join(quality(made).as_text(sample=False)))
-    ids = ", ".join(f"{args.output}/{split}" for split in made.splits)
-    note(f"{len(made.pairs):,} pairs: {ids}")
+    tell(made.notes(), made.continued, f"{made.pieces} pieces", quality(made))
+    note(f"{len(made.pairs):,} pairs: {ids(args.output, made.splits)}")
     if args.checked is None:
         note(f"{len(made.candidates):,} pairs to check: {args.output}/check.tsv")
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import argparse
 
-from irtoolkit.commands import local_folder, note
+from irtoolkit.commands import note
+from irtoolkit.commands._builds._common import add_output, add_replace, ids, tell
 from irtoolkit.commands._engines import add_engine
 from irtoolkit.commands._parsing import AtLeastOne
 
@@ -31,10 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--corpus", nargs="+", required=True, metavar="PATH", help="files or folders"
     )
-    parser.add_argument(
-        "-o", "--output", type=local_folder, required=True, metavar="FOLDER",
-        help="folder of the benchmark; its ids begin with it",
-    )  # fmt: skip
+    add_output(parser)
     parser.add_argument(
         "--lang", metavar="CODE",
         help="language, such as en, zh, lzh (classical Chinese); default: that of the quotes",
@@ -64,9 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="of random choices; default: 0"
     )
-    parser.add_argument(
-        "--replace", action="store_true", help="replace a benchmark of other texts or settings"
-    )
+    add_replace(parser)
     add_engine(parser)
 
 
@@ -83,10 +79,8 @@ def execute(args: argparse.Namespace) -> None:
         args.short, args.unseen, args.seed,
     )  # fmt: skip
     made = build_quoter(args.quotes, args.corpus, args.output, recipe, replace=args.replace)
-    for line in made.notes():
-        note(line)
-    if made.continued:
-        note(f"{made.continued} of {len(made.texts)} texts were done before")
-    print("\n".join(quality(made).as_text(sample=False)))
-    ids = ", ".join(f"{args.output}/{split}" for split, own in made.splits.items() if own)
-    note(f"{len(made.pairs):,} contexts of {len({p.quote for p in made.pairs}):,} quotes: {ids}")
+    tell(made.notes(), made.continued, f"{len(made.texts)} texts", quality(made))
+    splits = [split for split, own in made.splits.items() if own]
+    note(
+        f"{len(made.pairs):,} contexts of {len({p.quote for p in made.pairs}):,} quotes: {ids(args.output, splits)}"
+    )

@@ -12,7 +12,14 @@ from __future__ import annotations
 
 import argparse
 
-from irtoolkit.commands import local_folder, note
+from irtoolkit.commands import note
+from irtoolkit.commands._builds._common import (
+    add_books_of_splits,
+    add_output,
+    add_replace,
+    ids,
+    tell,
+)
 from irtoolkit.commands._engines import add_engine
 from irtoolkit.commands._parsing import AtLeastOne
 
@@ -31,10 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--criticism", nargs="+", required=True, metavar="PATH", help="files or folders"
     )
-    parser.add_argument(
-        "-o", "--output", type=local_folder, required=True, metavar="FOLDER",
-        help="folder of the benchmark; its ids begin with it",
-    )  # fmt: skip
+    add_output(parser)
     parser.add_argument(
         "--ratio", type=float, default=80.0, metavar="R",
         help="lowest QRatio of a quotation and its book, from 0 to 100; default: 80",
@@ -59,15 +63,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--clauses", action="store_true",
         help="divide books at colons, semicolons and ellipses, too, as the paper does",
     )  # fmt: skip
-    parser.add_argument("--val", nargs="+", default=[], metavar="BOOK", help="books of val")
-    parser.add_argument("--test", nargs="+", default=[], metavar="BOOK", help="books of test")
+    add_books_of_splits(parser)
     parser.add_argument(
         "--hide-test", action="store_true",
         help="leave the quotations out of test.json, as the release does; they are in test.qrels",
     )  # fmt: skip
-    parser.add_argument(
-        "--replace", action="store_true", help="replace a benchmark of other texts or settings"
-    )
+    add_replace(parser)
     add_engine(parser)
 
 
@@ -81,11 +82,5 @@ def execute(args: argparse.Namespace) -> None:
     matching = Matching(args.ratio, args.run, args.words, args.unmarked, args.longest)
     recipe = Recipe(matching, args.clauses, tuple(args.val), tuple(args.test), args.hide_test)
     made = build_relic(args.books, args.criticism, args.output, recipe, replace=args.replace)
-    for line in made.notes():
-        note(line)
-    if made.continued:
-        note(f"{made.continued} of {len(made.articles)} works were done before")
-    if made.report:
-        print("\n".join(made.report.as_text(sample=False)))
-    ids = ", ".join(f"{args.output}/{split}" for split in made.splits)
-    note(f"{len(made.windows):,} windows: {ids}")
+    tell(made.notes(), made.continued, f"{len(made.articles)} works", made.report)
+    note(f"{len(made.windows):,} windows: {ids(args.output, made.splits)}")
