@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -74,6 +74,32 @@ class TextFile:
         return made.hexdigest()[:_DIGITS]
 
 
+def files_of(paths: Sequence[StrPath], wanted: Callable[[Path], bool], lacking: str) -> list[Path]:
+    """The files of some paths, each once, those of a folder and its folders in order of their names.
+
+    Args:
+        paths: files, which are all taken, and folders.
+        wanted: whether a file of a folder is taken.
+        lacking: what is said of a folder without such a file.
+
+    Raises:
+        InputError: no such file or folder, or a folder without a file that is wanted.
+    """
+    found: list[Path] = []
+    for given in paths:
+        place = on_disk(given)
+        if place.is_dir():
+            inside = sorted(p for p in place.rglob("*") if wanted(p) and p.is_file())
+            if not inside:
+                raise InputError(lacking, file=given)
+            found += inside
+        elif place.is_file():
+            found.append(place)
+        else:
+            raise InputError("no such file or folder", file=given)
+    return list(dict.fromkeys(found))
+
+
 def text_files(
     paths: Sequence[StrPath], what: str, suffixes: Sequence[str] = SUFFIXES
 ) -> list[TextFile]:
@@ -87,21 +113,11 @@ def text_files(
     Raises:
         InputError: no such file, no text file, or two files of one name.
     """
-    found: list[Path] = []
-    for given in paths:
-        place = on_disk(given)
-        if place.is_dir():
-            inside = sorted(
-                p for p in place.rglob("*") if p.suffix.lower() in suffixes and p.is_file()
-            )
-            if not inside:
-                raise InputError(f"no {what} in it: no {' or '.join(suffixes)} file", file=given)
-            found += inside
-        elif place.is_file():
-            found.append(place)
-        else:
-            raise InputError("no such file or folder", file=given)
-    found = list(dict.fromkeys(found))
+    found = files_of(
+        paths,
+        lambda path: path.suffix.lower() in suffixes,
+        f"no {what} in it: no {' or '.join(suffixes)} file",
+    )
     names = Counter(slug(path.stem) for path in found)
     for path in found:
         if names[slug(path.stem)] > 1:

@@ -173,19 +173,28 @@ def build_csfcube(
         ratings = ratings_of(given, pairs)
         made.agreement = agreement_of(ratings)
         write_agreement(place, made.agreement)
-        decided = _decided(made, docs, ratings, adjudicated)
-        made.decided = (sum(grade is not None for grade in decided.values()), len(decided))
-        if made.decided[0] < made.decided[1]:
+        grades = _grades(made, docs, ratings, adjudicated)
+        if grades is None:
             return made
-        grades = {
-            pair: both[0] if decided.get(pair) is None else int(decided[pair] or 0)
-            for pair, both in ratings.grades.items()
-        }
         whole = digest(planned.key, repr(ratings), repr(grades))
         refuse_other(place, whole, replace)
         sources = [*documents, *([queries] if queries else [])]
         _write(made, docs, ratings, grades, recipe, whole, sources)
         return made
+
+
+def _grades(
+    made: Gathered, docs: Mapping[str, CSFCubeDoc], ratings: Ratings, adjudicated: StrPath | None
+) -> dict[Pair, int] | None:
+    """The grade of each pair, the adjudicator's where there is one; None while some are not decided."""
+    decided = _decided(made, docs, ratings, adjudicated)
+    made.decided = (sum(grade is not None for grade in decided.values()), len(decided))
+    if made.decided[0] < made.decided[1]:
+        return None
+    return {
+        pair: both[0] if decided.get(pair) is None else int(decided[pair] or 0)
+        for pair, both in ratings.grades.items()
+    }
 
 
 def _asked(queries: StrPath | None, docs: Mapping[str, CSFCubeDoc], recipe: Recipe) -> list[Asked]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.paths import StrPath, on_disk
-from irtoolkit.building.shelves import text_files
+from irtoolkit.base.paths import StrPath
+from irtoolkit.building.shelves import files_of, text_files
 from irtoolkit.datasets.novels import slug
 
 ANSWERS, NQ, BOOKS = KINDS = ("answers", "nq", "books")
@@ -41,7 +41,9 @@ def sources(kind: str, paths: Sequence[StrPath]) -> list[Source]:
         InputError: no such file, none of that kind, or two of one name.
     """
     if kind != BOOKS:
-        return _named([Source(kind, path, _name(path)) for path in _json_files(paths)])
+        lacking = f"no file in it ends in {' or '.join(_JSON[:2])}"
+        files = files_of(paths, lambda path: path.name.endswith(_JSON), lacking)
+        return _named([Source(kind, path, _name(path)) for path in files])
     found = [Source(kind, file.path, file.name) for file in text_files(paths, "books")]
     for source in found:
         if source.path.suffix in (".jsonl", ".json", ".gz"):
@@ -50,22 +52,6 @@ def sources(kind: str, paths: Sequence[StrPath]) -> list[Source]:
                 remedy="give .txt and .md files; JSON lines go to --answers or --nq",
             )  # fmt: skip
     return found
-
-
-def _json_files(paths: Sequence[StrPath]) -> list[Path]:
-    found: list[Path] = []
-    for given in paths:
-        place = on_disk(given)
-        if place.is_dir():
-            inside = sorted(p for p in place.rglob("*") if p.name.endswith(_JSON) and p.is_file())
-            if not inside:
-                raise InputError(f"no file in it ends in {' or '.join(_JSON[:2])}", file=given)
-            found += inside
-        elif place.is_file():
-            found.append(place)
-        else:
-            raise InputError("no such file or folder", file=given)
-    return list(dict.fromkeys(found))
 
 
 def _name(path: Path) -> str:

@@ -15,7 +15,6 @@ from irtoolkit.building.place import (
     alone,
     describe,
     is_of_others,
-    is_whole,
     keep_only,
     refuse_changed,
     refuse_other,
@@ -35,14 +34,14 @@ from irtoolkit.building.plotretrieval.release import write_provenance, write_rel
 from irtoolkit.building.plotretrieval.sheet import NAME as SHEET
 from irtoolkit.building.plotretrieval.sheet import read_sheet, write_sheet
 from irtoolkit.building.relic.articles import Finder, find_quotations, formats
-from irtoolkit.building.relic.books import read_books
+from irtoolkit.building.relic.books import SHELF, read_books, shelf_in
 from irtoolkit.building.shelves import SUFFIXES, TextFile, digest, text_files
 from irtoolkit.building.splits import TEST, split_books
 from irtoolkit.engines.engine import current
 from irtoolkit.retrievers.base import Retriever
 
 # Folders of what is done already; a later build continues from them.
-PIECES, FOUND, SHELF = "pieces", "quotations", ".shelf"
+PIECES, FOUND = "pieces", "quotations"
 _INTRO = (
     "Texts that this benchmark was built from. Their licences are theirs: the benchmark holds",
     "all sentences of the books that comments are about, and the comments.",
@@ -103,32 +102,27 @@ def build_plotretrieval(
     place = Path(out)
     novels = text_files(books, "books")
     files = text_files(comments, "comments", (SUFFIX, *SUFFIXES))
-    with alone(place, (PIECES, FOUND, SHELF, SHEET)):
+    with alone(place, (PIECES, FOUND, SHELF, SHEET)), shelf_in(place) as shelf:
         remove_unfinished(place)
         steps = _steps(recipe)
         if checked is not None:
             read_sheet(Path(checked))  # before the work, not after it
-        shelf = place / SHELF
-        try:
-            read = read_books(novels, shelf, False)
-            texts = digest(*(f"{book.name} {book.content}" for book in read))
-            key = digest(steps.key, texts, repr(_plain(recipe)), *(f.digest() for f in files))
-            refuse_changed(place, key, replace)
-            gathered = Gathered(read, recipe.filter.limits.words, classifier=steps.judge.report)
-            found = _comments(place, files, recipe, gathered)
-            work = _pieces(place, found, steps, gathered, key=digest(steps.key, texts))
-            gather_pairs(gathered, work, found, checked)
-            write_sheet(place / SHEET, rows_of(gathered.candidates))
-            if not gathered.pairs:
-                if is_of_others(place, key):  # the sheet is not of that benchmark any more
-                    refuse_other(place, key, replace)
-                raise no_sure_pair(gathered, place / SHEET)
-            refuse_other(place, key, replace)
-            _write(place, gathered, files, recipe, key)
-            keep_only(place / PIECES, [work.place(block) for block in blocks_of(found)])
-        finally:
-            if is_whole(place):
-                shutil.rmtree(shelf, ignore_errors=True)
+        read = read_books(novels, shelf, False)
+        texts = digest(*(f"{book.name} {book.content}" for book in read))
+        key = digest(steps.key, texts, repr(_plain(recipe)), *(f.digest() for f in files))
+        refuse_changed(place, key, replace)
+        gathered = Gathered(read, recipe.filter.limits.words, classifier=steps.judge.report)
+        found = _comments(place, files, recipe, gathered)
+        work = _pieces(place, found, steps, gathered, key=digest(steps.key, texts))
+        gather_pairs(gathered, work, found, checked)
+        write_sheet(place / SHEET, rows_of(gathered.candidates))
+        if not gathered.pairs:
+            if is_of_others(place, key):  # the sheet is not of that benchmark any more
+                refuse_other(place, key, replace)
+            raise no_sure_pair(gathered, place / SHEET)
+        refuse_other(place, key, replace)
+        _write(place, gathered, files, recipe, key)
+        keep_only(place / PIECES, [work.place(block) for block in blocks_of(found)])
         return gathered
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,12 +16,15 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
 from irtoolkit.base.progress import tqdm
+from irtoolkit.building.place import is_whole
 from irtoolkit.building.relic.shelf import ShelvedBook
 from irtoolkit.building.relic.words import Words
 from irtoolkit.building.shelves import TextFile, digest
 from irtoolkit.datasets.encodings import refuse_damaged
 from irtoolkit.datasets.novels import novel_of
 
+# The folder of what books are prepared in.
+SHELF = ".shelf"
 # Two books that share so much of the smaller one's sentences are the same book.
 _SAME = 0.5
 _CLAUSE = re.compile(r"(?<=[;:\u2026])\s+|(?<=\.\.\.)\s+")
@@ -64,6 +69,17 @@ def sentences_of(book: ShelvedBook) -> list[str]:
 
 def _beside(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.json")
+
+
+@contextmanager
+def shelf_in(place: Path) -> Iterator[Path]:
+    """The folder for the arrays of books; it stays for the next build until this one is whole."""
+    shelf = place / SHELF
+    try:
+        yield shelf
+    finally:
+        if is_whole(place):
+            shutil.rmtree(shelf, ignore_errors=True)
 
 
 def read_books(files: Sequence[TextFile], shelf: Path, clauses: bool) -> list[ReadBook]:

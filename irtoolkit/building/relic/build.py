@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -15,13 +14,12 @@ from irtoolkit.base.paths import StrPath
 from irtoolkit.building.place import (
     alone,
     describe,
-    is_whole,
     refuse_other,
     remove_unfinished,
     write_sources,
 )
 from irtoolkit.building.relic.articles import Finder, find_quotations, formats
-from irtoolkit.building.relic.books import ReadBook, read_books
+from irtoolkit.building.relic.books import SHELF, ReadBook, read_books, shelf_in
 from irtoolkit.building.relic.quality import Gathered, quality
 from irtoolkit.building.relic.quotations import Matching
 from irtoolkit.building.relic.release import Kept, write_provenance, write_qrels, write_split
@@ -29,7 +27,7 @@ from irtoolkit.building.shelves import TextFile, digest, text_files
 from irtoolkit.building.splits import SPLITS, TEST, split_books
 
 # The folder of what is found in each work; it stays, and a later build continues from it.
-FOUND, SHELF = "quotations", ".shelf"
+FOUND = "quotations"
 # What SOURCES.txt says first.
 _INTRO = (
     "Texts that this benchmark was built from. Their licences are theirs: the benchmark holds",
@@ -85,22 +83,17 @@ def build_relic(
     recipe = recipe or Recipe()
     place = Path(out)
     novels, articles = text_files(books, "books"), text_files(criticism, "works of criticism")
-    with alone(place, (FOUND, SHELF)):
+    with alone(place, (FOUND, SHELF)), shelf_in(place) as shelf:
         remove_unfinished(place)
-        shelf = place / SHELF
-        try:
-            read = read_books(novels, shelf, recipe.clauses)
-            key = digest(formats(), repr(recipe.matching), *(f"{b.name} {b.content}" for b in read))
-            finder = Finder(place / FOUND, [book.shelved for book in read], recipe.matching, key)
-            whole = digest(key, repr(recipe), *(file.digest() for file in articles))
-            refuse_other(place, whole, replace)
-            done = find_quotations(finder, articles)
-            gathered = _gathered(finder, articles, read)
-            gathered.continued = done
-            _write(place, gathered, read, recipe, whole)
-        finally:
-            if is_whole(place):
-                shutil.rmtree(shelf, ignore_errors=True)
+        read = read_books(novels, shelf, recipe.clauses)
+        key = digest(formats(), repr(recipe.matching), *(f"{b.name} {b.content}" for b in read))
+        finder = Finder(place / FOUND, [book.shelved for book in read], recipe.matching, key)
+        whole = digest(key, repr(recipe), *(file.digest() for file in articles))
+        refuse_other(place, whole, replace)
+        done = find_quotations(finder, articles)
+        gathered = _gathered(finder, articles, read)
+        gathered.continued = done
+        _write(place, gathered, read, recipe, whole)
         return gathered
 
 
