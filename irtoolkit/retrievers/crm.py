@@ -7,18 +7,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from irtoolkit.base.analysis import analyzer
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
-from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.retrievers._counts import Collection
+from irtoolkit.retrievers._known_contexts import also_known, known_contexts
 from irtoolkit.retrievers._terms import Vocabulary, widen
 from irtoolkit.retrievers.base import Block, ScoreMatrix, Scorer
 from irtoolkit.retrievers.task import Task
-from irtoolkit.retrievers.texts import view
 from irtoolkit.retrievers.tfidf import TFIDF
 
 # Similarities of queries and known contexts held at once.
@@ -58,12 +55,10 @@ class CRM(TFIDF):
         return False
 
     def also_reads(self, task: Task) -> Iterable[str]:
-        contexts, golds = self._known(task)
-        yield from (" ".join(segments) for segments in contexts)
-        yield str(list(zip(*(part.tolist() for part in golds.nonzero()), strict=True)))
+        return also_known(task, self.train)
 
     def scorer(self, task: Task) -> Scorer:
-        contexts, golds = self._known(task)
+        contexts, golds = known_contexts(task, self.train)
         vocabulary = Vocabulary(analyzer(*self.analysis(task.lang)))
         counts = vocabulary.count(contexts)
         asked = vocabulary.count(task.queries)
@@ -97,43 +92,3 @@ class CRM(TFIDF):
             starts = owned.indptr[some]
             pooled[:, some] = np.maximum.reduceat(similar[:, owned.indices], starts, axis=1)
         return pooled
-
-    def _known(self, task: Task) -> tuple[list[tuple[str, ...]], Any]:
-        """The training contexts, and a (contexts, documents) matrix of whose they are."""
-        name = self._training_id(task.dataset_id)
-        dataset = Dataset.load(name)
-        if not (dataset.has_queries() and dataset.has_qrels()):
-            raise InputError(f"dataset {name} has no judged queries to learn from")
-        place = {doc_id: i for i, doc_id in enumerate(task.doc_ids)}
-        texts = {query.query_id: view(query, task.query_view) for query in dataset.queries_iter()}
-        for query_id in task.query_ids:
-            if query_id in texts:
-                raise InputError(
-                    f"query {query_id} of {task.dataset_id} is in the training set {name} too",
-                    remedy="learn from another split",
-                )
-        number = {query_id: i for i, query_id in enumerate(texts)}
-        pairs = [
-            (number[row.query_id], place[row.doc_id])
-            for row in dataset.qrels_iter()
-            if row.relevance > 0 and row.doc_id in place and row.query_id in number
-        ]
-        if not pairs:
-            raise InputError(
-                f"no document of {task.dataset_id} has a known context in {name}",
-                remedy="--set train= another dataset over the same documents",
-            )
-        rows, columns = np.array(pairs).T
-        shape = (len(texts), len(task.doc_ids))
-        return list(texts.values()), csr_array((np.ones(len(pairs)), (rows, columns)), shape=shape)
-
-    def _training_id(self, dataset_id: str) -> str:
-        if "/" in self.train:
-            return self.train
-        other = DatasetId.parse(dataset_id).with_split(self.train)
-        if other is not None:
-            return str(other)
-        raise InputError(
-            f"{dataset_id} has no split, so no training set can be told from its id",
-            remedy="--set train=DATASET",
-        )

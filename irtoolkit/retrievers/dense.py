@@ -88,9 +88,7 @@ class Dense(VectorRetriever):
         similarity = self.similarity or shown.similarity
 
         def compare(doc: Ints) -> Callable[[Vectors], ScoreMatrix]:
-            distinct, which = docs[doc].distinct()
-            compared = prepared(distinct.vectors(), similarity, self.device)
-            return compared if len(distinct) == len(which) else repeated(compared, which)
+            return comparing(docs[doc], similarity, self.device)
 
         kept = keep_last(compare)
 
@@ -145,11 +143,7 @@ class SentenceMax(VectorRetriever):
         @keep_last
         def compare(doc: Ints) -> tuple[Callable[[Vectors], ScoreMatrix], Ints, int]:
             rows, columns = _gather(doc_starts, doc)
-            distinct, which = docs[rows].distinct()
-            compared = prepared(distinct.vectors(), "cosine", self.device)
-            if len(distinct) < len(which):
-                compared = repeated(compared, which)
-            return compared, columns, len(rows)
+            return comparing(docs[rows], "cosine", self.device), columns, len(rows)
 
         def ask(other: Task) -> Scorer:
             asked, query_starts = _sentences(self.asked(other))
@@ -194,6 +188,15 @@ def text_sides(retriever: TwoSided, similarity: Callable[[], Similarity]) -> Sid
 def encoded(encoder: Encoder, texts: Sequence[Segments], what: str) -> Encodings:
     """What a model makes of texts in segments."""
     return encoder.encode(map(encoder.text, texts), what=what, count=len(texts))
+
+
+def comparing(
+    docs: Encodings, similarity: Similarity, device: str | None
+) -> Callable[[Vectors], ScoreMatrix]:
+    """What compares queries with documents, of which equal ones get equal scores."""
+    distinct, which = docs.distinct()
+    compared = prepared(distinct.vectors(), similarity, device)
+    return compared if len(distinct) == len(which) else repeated(compared, which)
 
 
 def _sentences(texts: Iterable[Segments]) -> tuple[list[str], Ints]:

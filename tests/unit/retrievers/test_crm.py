@@ -16,6 +16,7 @@ import pytest
 from irtoolkit.base.analysis import analyzer
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers import create_retriever
+from irtoolkit.retrievers._known_contexts import training_id
 from irtoolkit.retrievers.crm import CRM
 from irtoolkit.retrievers.task import load_task
 from tests import datasets
@@ -171,12 +172,12 @@ def test_the_terms_are_those_of_the_analysis_asked_for() -> None:
     ],
 )
 def test_the_training_set_is_told_from_the_id(dataset_id: str, train: str, expected: str) -> None:
-    assert CRM(train=train)._training_id(dataset_id) == expected
+    assert training_id(dataset_id, train) == expected
 
 
 def test_a_dataset_without_a_split_needs_one_named() -> None:
     with pytest.raises(InputError, match="csfcube has no split"):
-        CRM()._training_id("csfcube")
+        training_id("csfcube", "train")
 
 
 @pytest.mark.parametrize("part", ["", "/lower"])

@@ -1,0 +1,70 @@
+"""Documents by their own text and by the contexts that they are known to stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints
+from irtoolkit.retrievers._known_contexts import also_known, known_contexts
+from irtoolkit.retrievers.base import Block, ScoreMatrix, Scorer
+from irtoolkit.retrievers.dense import VectorRetriever, comparing, encoded
+from irtoolkit.retrievers.task import Task
+
+
+@dataclass(frozen=True)
+class KnownContexts(VectorRetriever):
+    """Similarity to the document, and to the known context of the document that is nearest.
+
+    What the context-aware relevance model (QuoteR §6.1) does with words, done with the vectors of an
+    encoder, and mixed with the document's own text. The known contexts of a document are the queries
+    that a training dataset judges it relevant for. A document without any has the similarity of its
+    text in place of theirs, so that it competes with others. Similarities are cosines.
+
+    Attributes:
+        train: id of the training dataset, or a split's name, which then takes the place of the split
+            in the id of the dataset that is ranked.
+        weight: of the known contexts, 0 to 1; the document's text has the rest.
+    """
+
+    name: ClassVar[str] = "known-contexts"
+
+    train: str = "train"
+    weight: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.weight <= 1:
+            raise InputError(f"weight={self.weight} is not between 0 and 1")
+
+    def also_reads(self, task: Task) -> Iterable[str]:
+        return also_known(task, self.train)
+
+    def scorer(self, task: Task) -> Scorer:
+        contexts, golds = known_contexts(task, self.train)
+        asking, shown = self.encoder("query"), self.encoder("document")
+        docs = encoded(shown, task.docs, "documents")
+        asked = encoded(asking, self.asked(task), "queries").vectors()
+        near = comparing(encoded(asking, contexts, "contexts"), "cosine", self.device)
+
+        def candidates(doc: Ints) -> Block:
+            own = comparing(docs[doc], "cosine", self.device)
+            owned = golds[:, doc].tocsc()
+            some = np.flatnonzero(np.diff(owned.indptr))
+
+            def score(query: Ints) -> ScoreMatrix:
+                text = own(asked[query])
+                if not len(some):
+                    return text
+                best = text.copy()
+                similar = near(asked[query])[:, owned.indices]
+                best[:, some] = np.maximum.reduceat(similar, owned.indptr[some], axis=1)
+                mixed: ScoreMatrix = (1 - self.weight) * text + self.weight * best
+                return mixed
+
+            return score
+
+        return candidates
