@@ -15,7 +15,7 @@ import pytest
 
 from irtoolkit.models.llm.cache import Answers
 from irtoolkit.models.llm.endpoint import Endpoint
-from tests.unit.retrievers.test_generated import KEY, Handler, Stub, kept
+from tests.llm_server import KEY, Handler, Stub, kept, serving
 from tests.waiting import PATIENCE
 
 
@@ -28,12 +28,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def stub() -> Iterator[Stub]:
-    with Stub() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
+    with serving() as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 WORKER = """
