@@ -32,6 +32,8 @@ class Answers:
         name = hashlib.sha256(described.encode()).hexdigest()[:32]
         self.path = cache_home() / "answers" / f"{kind}-{name}.jsonl"
         self._known: dict[str, Any] = {}
+        # Bytes of the file whose answers are known.
+        self._read_to = 0
 
     def __getitem__(self, text: str) -> Any:
         return self._known[_key(text)]
@@ -105,11 +107,12 @@ class Answers:
             self._read()
             with open(self.path, "a", encoding="utf-8") as file:
                 yield file
+            self._read_to = self.path.stat().st_size
 
     def _read(self) -> None:
         """Reads the answers; a line that is damaged or cut is removed, and asked about again."""
-        if not self.path.is_file():
-            return
+        if not self.path.is_file() or self.path.stat().st_size == self._read_to:
+            return  # nobody has added to it since
         kept, damaged = [], 0
         with open(self.path, "rb") as raw:
             for line in raw:

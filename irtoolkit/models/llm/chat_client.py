@@ -18,7 +18,8 @@ from threading import Event
 from typing import Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.models.llm.generator import FILTERED, STOP, Completion
+from irtoolkit.models.llm.alternatives import alternatives_of
+from irtoolkit.models.llm.generator import FILTERED, STOP, Completion, PromptTooLongError
 from irtoolkit.models.llm.redaction import without_key
 
 # Seconds between two attempts at most, and how long a server may ask to be left alone.
@@ -174,6 +175,7 @@ class ChatClient:
             _encodable(text),
             _encodable(finish) if isinstance(finish, str) else STOP,
             _encodable(model) if isinstance(model, str) else None,
+            alternatives_of(choice),
         )
 
     def _refused(self, error: urllib.error.HTTPError) -> Completion:
@@ -202,6 +204,8 @@ class ChatClient:
         if 300 <= status < 400:
             place = self._shown(str(error.headers.get("Location")))
             raise InputError(f"{self._url} has moved to {place}", remedy="give that as endpoint")
+        if status in (400, 413, 422) and _says_too_long(kinds, said):
+            raise PromptTooLongError(f"{self._url} does not take so long a prompt: {said}")
         variable = self._server.key_variable
         remedy = {
             401: f"it comes from the environment variable {variable}" if self._server.key
@@ -227,6 +231,13 @@ class ChatClient:
     def _shown(self, text: str) -> str:
         """Text that may be shown: some servers repeat the key they were given."""
         return without_key(text, self._server.key)
+
+
+def _says_too_long(kinds: list[Any], said: str) -> bool:
+    """Whether an error is that of a prompt beyond the context, as OpenAI, vLLM or llama.cpp word it."""
+    codes = " ".join(kind for kind in kinds if isinstance(kind, str))
+    named = re.search(r"context_(length|size)_exceeded|exceed_context_size", codes)
+    return bool(named or re.search(r"maximum context|context (length|size|window)", said, re.I))
 
 
 # Faults of a connection that was there. One that cannot be made at all is the user's to mend.

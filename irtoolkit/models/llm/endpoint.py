@@ -105,6 +105,8 @@ class Endpoint(TextGenerator):
         for name in ("temperature", "max_tokens", "seed"):
             if getattr(self, name) is not None:
                 body[name] = getattr(self, name)
+        if self.alternatives:
+            body |= {"logprobs": True, "top_logprobs": self.alternatives}
         return body
 
     def generate(self, prompts: Sequence[str]) -> Iterator[list[tuple[str, Completion]]]:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from irtoolkit.base.errors import InputError
+
 # Why a completion ends where it does, in the words of OpenAI's protocol.
 STOP, LENGTH, FILTERED = "stop", "length", "content_filter"
+
+
+class PromptTooLongError(InputError):
+    """The error for a prompt that has more tokens than a model takes."""
 
 
 class Completion(NamedTuple):
@@ -19,11 +25,15 @@ class Completion(NamedTuple):
         finish: why it ends: "stop", "length" when it was cut at max_tokens, "content_filter" when
             its provider withholds it, or another word of the server's.
         model: the very model that wrote it, as a server names it.
+        alternatives: tokens that could have stood at the place of the first one with a letter or
+            digit, with the natural logarithms of their probabilities; None where nobody asked, or
+            the server does not say.
     """
 
     text: str
     finish: str = STOP
     model: str | None = None
+    alternatives: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -37,6 +47,8 @@ class TextGenerator(ABC):
         max_tokens: length of a completion at most.
         seed: of the sampling.
         parallel: prompts that are answered at once.
+        alternatives: how many `alternatives` of a completion are wanted.
+        choices: words that are among them wherever the whole vocabulary is at hand.
     """
 
     model: str
@@ -45,6 +57,8 @@ class TextGenerator(ABC):
     max_tokens: int | None = 256
     seed: int | None = 0
     parallel: int = 8
+    alternatives: int = 0
+    choices: tuple[str, ...] = ()
 
     def is_remote(self) -> bool:
         """Whether prompts leave this machine."""
@@ -60,12 +74,16 @@ class TextGenerator(ABC):
             return f"max_tokens={self.max_tokens} is not at least 1"
         if self.temperature is not None and not 0 <= self.temperature < float("inf"):
             return f"temperature={self.temperature} is not 0 or more"
+        if self.alternatives < 0:
+            return f"alternatives={self.alternatives} is not 0 or more"
         return None
 
     def identity(self) -> dict[str, Any]:
         """Everything beside the prompt that decides a completion; it holds no secret."""
         names = ("model", "system", "temperature", "max_tokens", "seed")
-        return {name: getattr(self, name) for name in names}
+        # What is not asked for is not named: answers that were kept before stay what they are.
+        more = [name for name in ("alternatives", "choices") if getattr(self, name)]
+        return {name: getattr(self, name) for name in (*names, *more)}
 
     @abstractmethod
     def generate(self, prompts: Sequence[str]) -> Iterator[list[tuple[str, Completion]]]:

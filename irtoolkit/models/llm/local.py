@@ -9,7 +9,14 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading, presets
-from irtoolkit.models.llm.generator import LENGTH, STOP, Completion, TextGenerator
+from irtoolkit.models.llm.alternatives import is_word, summed
+from irtoolkit.models.llm.generator import (
+    LENGTH,
+    STOP,
+    Completion,
+    PromptTooLongError,
+    TextGenerator,
+)
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,7 @@ class LocalGenerator(TextGenerator):
         needed = width if encoder_decoder else width + (self.max_tokens or 0)
         if limit is not None and needed > limit:
             also = "" if encoder_decoder else f" and max_tokens={self.max_tokens}"
-            raise InputError(
+            raise PromptTooLongError(
                 f"a prompt of {width} tokens{also} exceed the {limit} positions of {self.model}"
             )
         # The batch decides the draw: answers that are here already are never drawn again.
@@ -75,15 +82,21 @@ class LocalGenerator(TextGenerator):
             torch.manual_seed(seed)
             written = model.generate(
                 input_ids=batch["input_ids"], attention_mask=batch["attention_mask"],
-                pad_token_id=tokenizer.pad_token_id, **self._how(),
+                pad_token_id=tokenizer.pad_token_id, return_dict_in_generate=True,
+                output_logits=bool(self.alternatives), **self._how(),
             )  # fmt: skip
         # A decoder of its own begins with a token that is nobody's.
-        new = written[:, 1:] if encoder_decoder else written[:, width:]
+        new = written.sequences[:, 1 if encoder_decoder else width :]
         texts = tokenizer.batch_decode(new, skip_special_tokens=True)
         ends = _ends(model)
+        others: Sequence[dict[str, float] | None] = (
+            _alternatives(tokenizer, written.logits, new, self.alternatives, self.choices)
+            if self.alternatives
+            else [None] * len(texts)
+        )
         return [
-            Completion(text, STOP if not ends.isdisjoint(row) else LENGTH)
-            for text, row in zip(texts, new.tolist(), strict=True)
+            Completion(text, STOP if not ends.isdisjoint(row) else LENGTH, None, listed)
+            for text, row, listed in zip(texts, new.tolist(), others, strict=True)
         ]
 
     def _whole(self, tokenizer: Any, prompt: str) -> str:
@@ -114,6 +127,41 @@ class LocalGenerator(TextGenerator):
             **length, "do_sample": True, "num_beams": 1, "temperature": self.temperature,
             "top_k": 0, "top_p": 1.0,
         }  # fmt: skip
+
+
+def _alternatives(
+    tokenizer: Any, logits: Any, new: Any, count: int, choices: tuple[str, ...]
+) -> list[dict[str, float]]:
+    """Tokens with their log-probabilities at the place of the first word of each completion.
+
+    Of a completion without a word there are none.
+
+    Args:
+        tokenizer: of the model.
+        logits: for each place, (prompts, vocabulary) logits.
+        new: (prompts, places) ids of the tokens that were written.
+        count: tokens that are listed, the likeliest; more where choices are not among them.
+        choices: words that are listed.
+    """
+    forms = {f"{space}{form}" for word in choices for space in ("", " ")
+             for form in (word, word.capitalize(), word.upper())}  # fmt: skip
+    coded = (tokenizer(form, add_special_tokens=False).input_ids for form in sorted(forms))
+    chosen = {ids[0] for ids in coded if len(ids) == 1 and ids[0] != tokenizer.unk_token_id}
+    found: list[dict[str, float]] = []
+    for row, tokens in enumerate(new.tolist()):
+        at = next((i for i, token in enumerate(tokens) if is_word(tokenizer.decode([token]))), None)
+        if at is None:
+            found.append({})
+            continue
+        values = logits[at][row].float().log_softmax(-1)
+        # A token that can never be written has no finite logarithm.
+        likeliest = values.topk(min(count, len(values))).indices.tolist()
+        listed: dict[str, list[float]] = {}
+        for token in sorted({*likeliest, *chosen}):
+            if values[token].isfinite():
+                listed.setdefault(tokenizer.decode([token]), []).append(float(values[token]))
+        found.append({token: summed(logs) for token, logs in listed.items()})
+    return found
 
 
 def _positions(model: Any) -> int | None:
