@@ -51,7 +51,7 @@ def rank_texts(
 
     Args:
         system: what ranks.
-        asked: queries with distinct ids, each with its candidates.
+        asked: queries with distinct ids, each with its candidates, best first.
         texts: the text of each candidate; one document may have other texts for other queries.
         progress: whether to show a bar on a terminal.
 
@@ -76,6 +76,7 @@ def rank_texts(
         system.task.query,
         system.task.doc,
         picked=True,
+        ordered=True,
         texts=DatasetTexts(
             Dataset(FRAME, ir_datasets.Dataset(docs_handler), in_memory=True),
             [GenericQuery(query.query_id, query.text) for query in asked],

@@ -12,13 +12,7 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, id_array, translate
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.retrievers.texts import (
-    DEFAULT_VIEW,
-    DatasetTexts,
-    Segments,
-    own_document,
-    view,
-)
+from irtoolkit.retrievers.texts import DEFAULT_VIEW, DatasetTexts, Segments, own_document, view
 from irtoolkit.runs import Run
 
 
@@ -69,6 +63,7 @@ class Task:
             is ir_datasets' default_text.
         drop_self: whether a query's own document has been taken out of its candidates.
         picked: whether the candidates are the best of another run; see `among`.
+        ordered: whether each query's candidates stand as another ranking has them, best first.
         pooled: whether the collection has candidates for each query, and does not rank the corpus.
         texts: where texts come from.
     """
@@ -81,6 +76,7 @@ class Task:
     doc_view: str = DEFAULT_VIEW
     drop_self: bool = False
     picked: bool = False
+    ordered: bool = False
     pooled: bool = False
     texts: TextSource | None = None
 
@@ -178,7 +174,7 @@ class Task:
         groups = tuple(
             Group(np.array([query]), docs) for query, docs in enumerate(np.split(places, cuts))
         )
-        return replace(self, doc_ids=self.doc_ids[kept], groups=groups, picked=True)
+        return replace(self, doc_ids=self.doc_ids[kept], groups=groups, picked=True, ordered=True)
 
 
 def load_task(
