@@ -19,9 +19,9 @@ from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.produce import refuse_missing
 from irtoolkit.ranking.systems import System
 from irtoolkit.ranking.texts import Asked, Found, rank_found
+from irtoolkit.retrievers.asking import Asking
 from irtoolkit.retrievers.base import Ask, Block, Retriever, Scorer, keep_last
 from irtoolkit.retrievers.cross import CrossEncoder
-from irtoolkit.retrievers.generated import Generated
 from irtoolkit.retrievers.neural import Neural
 from irtoolkit.retrievers.task import Group, Task, corpus_task
 from irtoolkit.retrievers.texts import DEFAULT_VIEW, DatasetTexts, view
@@ -30,7 +30,7 @@ from irtoolkit.runs import Run
 _log = logging.getLogger(__name__)
 
 # Retrievers that read no more than is asked: there is nothing to prepare.
-_SPARING = (CrossEncoder, Generated)
+_SPARING = (CrossEncoder, Asking)
 
 
 class Session:
@@ -134,7 +134,7 @@ class Session:
             docs = self._numbers(task.doc_ids)
         retriever = self._system.retriever
         # These read no more than is asked, and remember on disk what they have made of it.
-        sparing = (Neural, Generated) if picked else _SPARING
+        sparing = (Neural, Asking) if picked else _SPARING
         if not isinstance(retriever, sparing):
             retriever = self._prepared(asked, own, picked, docs)
         return rank_found(task, retriever, self._system, depth, progress)

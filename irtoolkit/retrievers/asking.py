@@ -1,0 +1,136 @@
+"""What retrievers that ask a language model have in common: the model, and templates of prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from string import Formatter
+from typing import Self
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.models.llm.endpoint import Endpoint
+from irtoolkit.models.llm.generator import TextGenerator
+from irtoolkit.models.llm.local import LocalGenerator
+from irtoolkit.retrievers.base import Retriever
+from irtoolkit.retrievers.task import Task
+
+# The query itself in a prompt; any other name is a field of its record.
+QUERY = "query"
+
+
+@dataclass(frozen=True)
+class Asking(Retriever):
+    """Parameters of retrievers that ask a language model; each prompt is asked once.
+
+    Answers are kept as they come (see `irtoolkit.models.llm.cache`), so that an interrupted run goes on
+    where it was, and a repeated one asks nothing.
+
+    Attributes:
+        llm: the model's name at the endpoint; without one a preset, folder or hub id.
+        endpoint: an OpenAI-compatible address, e.g. https://api.openai.com/v1; None runs the
+            model here.
+        system: a message that precedes every prompt.
+        temperature: 0 takes the likeliest token; none leaves sampling to the model's publisher.
+        max_tokens: tokens after which an answer is cut.
+        seed: of the sampling.
+        key_variable: the environment variable with the endpoint's API key.
+        parallel: requests under way at once, or prompts in one batch of a local model.
+        timeout: seconds of silence after which a request is given up and made again.
+        device: of a local model.
+    """
+
+    llm: str = ""
+    endpoint: str | None = None
+    system: str | None = None
+    temperature: float | None = 0.0
+    max_tokens: int | None = 256
+    seed: int | None = 0
+    key_variable: str | None = "OPENAI_API_KEY"
+    parallel: int = 8
+    timeout: float = 120.0
+    device: str | None = None
+
+    def missing(self) -> str | None:
+        return super().missing() or self.generator().missing()
+
+    def keeps_answers(self) -> bool:
+        return True
+
+    def asks_others(self) -> bool:
+        return self.generator().is_remote()
+
+    def fingerprint(self) -> str | None:
+        own = super().fingerprint()
+        if self.endpoint is not None:
+            return own
+        mine = str(self.generator().identity()["model"])
+        return mine if own is None else f"{own} {mine}"
+
+    def generator(self) -> TextGenerator:
+        """The language model."""
+        how = (
+            self.llm, self.system, self.temperature, self.max_tokens, self.seed, self.parallel,
+        )  # fmt: skip
+        if self.endpoint is None:
+            return LocalGenerator(*how, device=self.device)
+        return Endpoint(
+            *how, url=self.endpoint, key_variable=self.key_variable, timeout=self.timeout
+        )
+
+
+@dataclass(frozen=True)
+class Template:
+    """A prompt with names in braces where something stands in it.
+
+    Attributes:
+        parts: literal texts, each with the name that follows it.
+    """
+
+    parts: tuple[tuple[str, str | None], ...]
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Reads a template.
+
+        Raises:
+            InputError: it cannot be read; says how it is written.
+        """
+        remedy = "{query} is the query, {field} a field of its record; braces are written {{ and }}"
+        try:
+            parsed = list(Formatter().parse(text))
+        except ValueError as error:
+            raise InputError(f"the prompt cannot be read: {error}", remedy=remedy) from None
+        parts: list[tuple[str, str | None]] = []
+        for literal, name, form, conversion in parsed:
+            if conversion or name == "":
+                raise InputError("the prompt has braces without a field's name", remedy=remedy)
+            # The views masked:TOKEN have a colon.
+            parts.append((literal, f"{name}:{form}" if name is not None and form else name))
+        return cls(tuple(parts))
+
+    @property
+    def names(self) -> set[str]:
+        """The names in braces."""
+        return {name for _, name in self.parts if name is not None}
+
+    def filled(self, values: Mapping[str, str]) -> str:
+        """The prompt with a value for each name."""
+        return "".join(
+            text + (values[name] if name is not None else "") for text, name in self.parts
+        )
+
+
+def query_field(task: Task, name: str) -> list[str]:
+    """(Q,) the text of each query, or of a field of its record, for the name in a prompt.
+
+    Raises:
+        InputError: the queries have no such field; names those they have.
+    """
+    try:
+        found = task.queries if name == QUERY else task.query_fields(name)
+    except InputError as error:
+        raise InputError(
+            f"the prompt has {{{name}}}: {error.found}",
+            remedy=f"{error.remedy}; {{{QUERY}}} is the query itself, and braces are doubled",
+        ) from None
+    return [" ".join(segments) for segments in found]
