@@ -30,6 +30,7 @@ from irtoolkit.base.discovery import modules
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.models.presets import presets
 from irtoolkit.reports import reproduction
+from irtoolkit.retrievers.asking import Asking
 from irtoolkit.retrievers.lexical import Lexical
 from irtoolkit.retrievers.neural import Neural, TwoSided
 from irtoolkit.training.losses import LOSSES
@@ -213,12 +214,12 @@ def result_pages() -> dict[str, str]:
 
 def retriever_blocks() -> Blocks:
     """The settings of each retriever, and those that several share."""
-    shared = (Lexical, Neural, TwoSided)
+    shared = (Lexical, Neural, TwoSided, Asking)
     made = {
         name: (settings_table(cls, shared), documented(parsed(cls.__doc__).body))
         for name, cls in sorted(retrievers.retrievers().items())
     }
-    common = {"lexical": Lexical, "neural": TwoSided}
+    common = {"lexical": Lexical, "neural": TwoSided, "asking": Asking}
     return made | {name: (settings_table(cls), "") for name, cls in common.items()}
 
 

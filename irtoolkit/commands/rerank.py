@@ -1,7 +1,8 @@
 """Rank the best documents of a run again, with a slower and better system.
 
 SYSTEM is a cross-encoder by preset, folder or hub id; or any retriever (late, dense, sparse, ...) or
-system of a paper, as `irtoolkit retrieve` takes it. Documents beyond the depth are left out, unless
+system of a paper, as `irtoolkit retrieve` takes it; or a language model (llm-pointwise, llm-pairwise,
+llm-listwise) behind an endpoint or here, with --set llm=NAME endpoint=URL. Documents beyond the depth are left out, unless
 they are kept, in their order, below those that are ranked again.
 """
 
@@ -28,6 +29,8 @@ HELP = "rank the best documents of a run again"
 EXAMPLES = (
     "irtoolkit rerank csfcube bm25.run cross-encoder/ms-marco-MiniLM-L6-v2 -o ce.run",
     "irtoolkit rerank relic/val bm25.run late -o late.run --depth 1000 --set model=ColBERTv2",
+    "irtoolkit rerank csfcube bm25.run llm-listwise -o llm.run --depth 20 --rest keep"
+    " --set llm=gpt-4o-mini endpoint=https://api.openai.com/v1",
     "irtoolkit rerank csfcube/sample runs/bm25.run ql -o ql.run --depth 10 --rest keep",
 )
 

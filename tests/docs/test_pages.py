@@ -321,7 +321,7 @@ def test_the_forms_of_bm25_are_those_of_the_code() -> None:
 
 
 def test_every_retriever_and_measure_has_a_section_written_by_hand() -> None:
-    shared = {"lexical": "Term matching", "neural": "Models"}
+    shared = {"lexical": "Term matching", "neural": "Models", "asking": "Language models"}
     for page, made in (
         ("retrievers.md", generate.retriever_blocks()), ("measures.md", generate.measure_blocks())
     ):  # fmt: skip

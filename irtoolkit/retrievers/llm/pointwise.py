@@ -1,0 +1,129 @@
+"""Pointwise reranking: a language model is asked whether, or how well, a document fits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.models.llm.alternatives import log_odds
+from irtoolkit.models.llm.generator import FILTERED, Completion, TextGenerator
+from irtoolkit.retrievers.asking import Template
+from irtoolkit.retrievers.llm.permutation import spoken
+from irtoolkit.retrievers.llm.reranker import AskedQuery, Reranker, Scores, ordered_scores
+from irtoolkit.retrievers.llm.rounds import Steps
+
+_YES_NO = """Passage: {document}
+
+Query: {query}
+
+Is the passage relevant to the query? Write yes or no, and nothing else.
+
+Answer:"""
+_GRADE = """Passage: {document}
+
+Query: {query}
+
+How relevant is the passage to the query, on a scale from 0, not at all, to {most}, perfectly? \
+Write the number, and nothing else.
+
+Grade:"""
+_NUMBER = re.compile(r"(?<![\w.-])\d{1,9}(?:\.\d{1,9})?(?![\d]|\.\d)")
+_LEADS = re.compile(r"\W*(?:(?:grade|score|rating|relevance)\W*)?\d", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Pointwise(Reranker):
+    """How sure a language model is that a document is relevant, or the grade that it gives.
+
+    With answer=yes-no, relevance generation (Liang et al. 2022; the pointwise baseline of Qin et al.
+    2023, §2), the score is the log-odds of "yes" against "no", from the log-probabilities of the
+    answer's first word. Not every endpoint gives these: one that does not is told at the first
+    prompt. answer=grade takes a number that the model writes. Equal documents keep the order
+    of a first stage. A document whose answer cannot be read keeps its place in it, or comes last.
+
+    Attributes:
+        answer: "yes-no" or "grade".
+        grades: the highest grade.
+        yes, no: the two words, for prompts in other languages.
+        alternatives: tokens for which the endpoint is asked for log-probabilities.
+        prompt: what the model is asked, with {query} and {document} where they stand, {most} where
+            the highest grade does, and {field} where a field of the query's record does; braces are
+            doubled. By default as `answer` needs it.
+        max_tokens: of an answer, which is a word.
+    """
+
+    name: ClassVar[str] = "llm-pointwise"
+    shows: ClassVar[tuple[str, ...]] = ("document",)
+    states: ClassVar[tuple[str, ...]] = ("most",)
+
+    max_tokens: int | None = 8
+    answer: Literal["yes-no", "grade"] = "yes-no"
+    grades: int = 4
+    yes: str = "yes"
+    no: str = "no"
+    alternatives: int = 20
+    prompt: str | None = None
+
+    def missing(self) -> str | None:
+        if self.grades < 1:
+            return f"grades={self.grades} is not at least 1"
+        if self.answer == "yes-no" and self.alternatives < 2:
+            return f"alternatives={self.alternatives} is not at least 2"
+        return super().missing()
+
+    def asks(self) -> str:
+        return self.prompt or (_YES_NO if self.answer == "yes-no" else _GRADE)
+
+    def needs_order(self) -> bool:
+        return False
+
+    def template(self) -> Template:
+        parts = super().template().parts
+        whole = str(self.grades)
+        # The highest grade is the same in every prompt.
+        joined = [(text + whole, None) if name == "most" else (text, name) for text, name in parts]
+        return Template(tuple(joined))
+
+    def generator(self) -> TextGenerator:
+        made = super().generator()
+        if self.answer == "grade":
+            return made
+        return replace(made, alternatives=self.alternatives, choices=(self.yes, self.no))
+
+    def check(self, answer: Completion) -> None:
+        if self.answer == "yes-no" and answer.alternatives is None and answer.finish != FILTERED:
+            raise InputError(
+                f"{self.llm} answers without log-probabilities",
+                remedy="set answer=grade, which needs none",
+            )
+
+    def refused(self, error: InputError) -> InputError:
+        if self.answer == "yes-no" and re.search("log_?prob", error.found, re.IGNORECASE):
+            return InputError(error.found, remedy="set answer=grade, which needs none")
+        return super().refused(error)
+
+    def scored(self, template: Template, query: AskedQuery, docs: Sequence[str]) -> Steps[Scores]:
+        answers = yield [template.filled({**query.fields, "document": doc}) for doc in docs]
+        values = np.full(len(docs), np.nan)
+        for place, answer in enumerate(answers):
+            value = None if answer.finish == FILTERED else self._value(answer)
+            query.tally.count(answer, "none" if value is None else "whole")
+            values[place] = np.nan if value is None else value
+        return ordered_scores(values, query)
+
+    def _value(self, answer: Completion) -> float | None:
+        """What an answer says of a document; None where it cannot be read."""
+        if self.answer == "yes-no":
+            return log_odds(answer.alternatives or {}, self.yes, self.no)
+        said = spoken(answer.text)
+        numbers = _NUMBER.findall(said)
+        # Of "3 out of 4" or "3/4" the first is the grade.
+        if not numbers or not (len(set(numbers)) == 1 or _LEADS.match(said)):
+            return None
+        grade = float(numbers[0])
+        return grade if grade <= self.grades else None

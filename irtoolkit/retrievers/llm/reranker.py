@@ -1,0 +1,264 @@
+"""What rerankers have in common that ask a language model about the documents of a first stage."""
+
+from __future__ import annotations
+
+import logging
+import re
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints
+from irtoolkit.base.progress import tqdm
+from irtoolkit.models.llm.cache import Answers
+from irtoolkit.models.llm.generator import Completion, PromptTooLongError
+from irtoolkit.retrievers.asking import QUERY, Asking, Template, query_field
+from irtoolkit.retrievers.base import Block, Scorer, keep_last
+from irtoolkit.retrievers.llm.rounds import Steps, together
+from irtoolkit.retrievers.llm.tally import ENOUGH, AnswerCounts
+from irtoolkit.retrievers.ordering import separate
+from irtoolkit.retrievers.task import Group, Task
+
+T = TypeVar("T")
+Scores = NDArray[np.float64]
+# Prompts of a round for each that is answered at once: few enough to hold, and enough that the last
+# answers of a round keep nobody waiting for long.
+_ROUND = 32
+# A word, or a character of a script that is written without spaces.
+_EASTERN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
+_WORD = re.compile(f"[{_EASTERN}]|[^\\s{_EASTERN}]+")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class AskedQuery:
+    """A query that is ranked.
+
+    Attributes:
+        fields: what stands in its prompts, by name.
+        ordered: whether its documents stand as a first stage has ranked them.
+        tally: takes the counts.
+    """
+
+    fields: Mapping[str, str]
+    ordered: bool
+    tally: AnswerCounts
+
+
+@dataclass(frozen=True)
+class Reranker(Asking):
+    """Parameters of rerankers that ask a language model about documents.
+
+    Attributes:
+        words: words after which a document is cut, where a Chinese or Japanese character is one;
+            None cuts none.
+    """
+
+    # Names in the prompt that stand for documents, and for what is neither document nor query.
+    shows: ClassVar[tuple[str, ...]] = ()
+    states: ClassVar[tuple[str, ...]] = ()
+
+    words: int | None = 300
+
+    def missing(self) -> str | None:
+        if self.words is not None and self.words < 1:
+            return f"words={self.words} is not at least 1"
+        return super().missing()
+
+    def stays_here(self) -> bool:
+        return True  # it waits for a server, or has all cores for its model
+
+    def also_reads(self, task: Task) -> Iterable[str]:
+        template = self.template()
+        fields = (query_field(task, name) for name in sorted(self._fields(template) - {QUERY}))
+        return (
+            *super().also_reads(task),
+            self.asks(),
+            *(text for texts in fields for text in texts),
+        )
+
+    @abstractmethod
+    def asks(self) -> str:
+        """The template of its prompts."""
+
+    @abstractmethod
+    def needs_order(self) -> bool:
+        """Whether it improves an order that a first stage has found, and has none of its own."""
+
+    @abstractmethod
+    def scored(self, template: Template, query: AskedQuery, docs: Sequence[str]) -> Steps[Scores]:
+        """Scores the documents of a query, in rounds of prompts.
+
+        Args:
+            template: of the prompts.
+            query: whose documents they are.
+            docs: (c,) their texts, in the order of the first stage where there is one.
+
+        Returns:
+            (c,) scores, higher is better.
+        """
+
+    def check(self, answer: Completion) -> None:
+        """Refuses a model by its first answer, before it is asked for others."""
+
+    def template(self) -> Template:
+        """The template of its prompts, in which everything stands that has to.
+
+        Raises:
+            InputError: something does not.
+        """
+        template = Template.of(self.asks())
+        for name in self.shows:
+            if name not in template.names:
+                raise InputError(f"the prompt has no {{{name}}}", remedy=f"put {{{name}}} into it")
+        if not self._fields(template):
+            raise InputError("the prompt is the same for every query", remedy="put {query} into it")
+        return template
+
+    def _fields(self, template: Template) -> set[str]:
+        """The names in a template that are of the query."""
+        return template.names - {*self.shows, *self.states}
+
+    def scorer(self, task: Task) -> Scorer:
+        """Asks about every query of the task.
+
+        Raises:
+            InputError: something is missing, the candidates are a whole corpus or have no order, the
+                model fails, or no answer can be read.
+        """
+        lacking = self.missing()
+        if lacking is not None:
+            raise InputError(lacking)
+        self._refuse(task)
+        tally = AnswerCounts()
+        jobs = together(self._jobs(task, tally), _ROUND * self.parallel)
+        found = self._run(jobs, tally)
+        order = [query for group in task.groups if len(group.docs) for query in group.queries]
+        scores = dict(zip(order, found, strict=True))
+        tally.refuse_nonsense(self.llm)
+        note = tally.note(self.llm, self.words)
+        if note is not None:
+            _log.warning("%s", note)
+
+        def candidates(docs: Ints) -> Block:
+            return lambda queries: np.stack([scores[query] for query in queries])
+
+        return candidates
+
+    def _refuse(self, task: Task) -> None:
+        if task.ranks_corpus:
+            raise InputError(
+                f"{self.name} would ask {self.llm} about every document of {task.dataset_id}",
+                remedy=f"rank it by another system, and `irtoolkit rerank {task.dataset_id} RUN {self.name}`",
+            )
+        if self.needs_order() and not task.ordered:
+            raise InputError(
+                f"{self.name} improves the order of a first stage, and the candidates of"
+                f" {task.dataset_id} have none",
+                remedy=f"rank them by another system, and `irtoolkit rerank {task.dataset_id} RUN {self.name}`",
+            )
+
+    def _jobs(self, task: Task, tally: AnswerCounts) -> Iterator[Steps[Scores]]:
+        template = self.template()
+        fields = {name: query_field(task, name) for name in self._fields(template)}
+
+        def texts(docs: Ints) -> list[str]:
+            found = [cut_words(" ".join(doc), self.words) for doc in task.docs[docs]]
+            tally.docs.update(docs.tolist())
+            tally.shortened.update(
+                doc for doc, (_, shortened) in zip(docs.tolist(), found, strict=True) if shortened
+            )
+            return [text for text, _ in found]
+
+        read = keep_last(texts)
+        for group in task.groups:
+            for number in group.queries if len(group.docs) else ():
+                mine = {name: values[number] for name, values in fields.items()}
+                yield self._job(template, AskedQuery(mine, task.ordered, tally), read, group)
+
+    def _job(self, template: Template, query: AskedQuery, read: Any, group: Group) -> Steps[Scores]:
+        """The job of a query, whose documents are read when it begins."""
+        query.tally.queries += 1
+        return (yield from self.scored(template, query, read(group.docs)))
+
+    def _run(self, jobs: Steps[T], tally: AnswerCounts) -> T:
+        """Asks round by round what is not known."""
+        generator = self.generator()
+        answers = Answers(self.name, generator.identity())
+        known: set[int] = set()
+        with tqdm(desc=self.name, unit="prompt", disable=None, leave=None) as bar:
+
+            def ask(prompts: list[str]) -> Iterator[list[tuple[str, Completion]]]:
+                for portion in generator.generate(prompts):
+                    tally.asked += len(portion)
+                    yield portion
+                    bar.update(len(portion))
+                    bar.set_postfix_str(f"{tally.asked:,} asked")
+
+            try:
+                prompts = next(jobs)
+                if prompts:
+                    answers.gather(prompts[:1], ask, progress=False)
+                    self.check(Completion(*answers[prompts[0]]))
+                while True:
+                    answers.gather(prompts, ask, progress=False)
+                    known.update(map(hash, prompts))
+                    tally.prompts = len(known)
+                    sent = [Completion(*answers[prompt]) for prompt in prompts]
+                    prompts = jobs.send(sent)
+                    tally.refuse_nonsense(self.llm, ENOUGH)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            except InputError as error:
+                raise self.refused(error) from None
+
+    def refused(self, error: InputError) -> InputError:
+        """An error of the model's, with what this retriever can do about it."""
+        if isinstance(error, PromptTooLongError):
+            return InputError(error.found, remedy=self.shorter())
+        return error
+
+    def shorter(self) -> str:
+        """What makes prompts shorter."""
+        return f"cut documents after fewer words than words={self.words}"
+
+
+def cut_words(text: str, most: int | None) -> tuple[str, bool]:
+    """A text in one line, cut after so many words; and whether it was longer."""
+    line = " ".join(text.split())
+    if most is None:
+        return line, False
+    for number, word in enumerate(_WORD.finditer(line), start=1):
+        if number > most:
+            return line[: word.start()].rstrip(), True
+    return line, False
+
+
+def ordered_scores(values: Scores, query: AskedQuery) -> Scores:
+    """Scores under which documents with equal values keep the order of the first stage, if any.
+
+    Args:
+        values: (c,) higher is better; NaN of a document that has none, which keeps its place, or
+            without a first stage comes last.
+        query: whose documents they are.
+    """
+    lacking = np.isnan(values)
+    if not query.ordered:
+        least = np.nanmin(values) if not lacking.all() else 0.0
+        return np.where(lacking, least - 1.0, values)
+    slots = np.flatnonzero(~lacking)
+    order = np.arange(len(values))
+    order[slots] = slots[np.argsort(-values[slots], kind="stable")]
+    shown = values[order]
+    for place in np.flatnonzero(np.isnan(shown)):
+        known = shown[:place][-1:] if place else shown[~np.isnan(shown)][:1]
+        shown[place] = known[0] if len(known) else 0.0
+    scores = np.empty(len(values))
+    scores[order] = separate(shown, np.arange(len(shown)))
+    return scores

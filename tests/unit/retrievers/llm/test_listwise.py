@@ -1,0 +1,255 @@
+"""Listwise reranking: windows, permutations as models write them, and orders that come out."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.retrievers.llm.listwise import Listwise
+from irtoolkit.retrievers.llm.permutation import Order, read_order, windows
+from irtoolkit.retrievers.task import load_task
+from tests.datasets import register, scores_of
+from tests.llm_server import Stub
+from tests.ranked_by_llm import (
+    QUERIES,
+    asked_twice,
+    best_order,
+    first_stage,
+    oracle,
+    permutation,
+    ranking,
+    shown,
+    texts_worth,
+)
+
+
+@pytest.fixture
+def retriever(stub: Stub) -> Listwise:
+    stub.always = oracle
+    return Listwise(llm="gpt-test", endpoint=stub.url)
+
+
+# -- the permutation that an answer gives -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "places", "reading"),
+    [
+        ("[2] > [1] > [3]", [1, 0, 2], "whole"),
+        ("[2]>[1]>[3]", [1, 0, 2], "whole"),
+        ("Here it is:\n[ 3 ] > [1] > [2].", [2, 0, 1], "whole"),
+        ("3 > 1 > 2", [2, 0, 1], "whole"),
+        ("3, 1, 2", [2, 0, 1], "whole"),
+        ("<think>[1] is best?</think>[3] > [1] > [2]", [2, 0, 1], "whole"),
+        ("[1] may be best</think>\n[3] > [1] > [2]", [2, 0, 1], "whole"),
+        ("[3] > [1]", [2, 0, 1], "repaired"),
+        ("[2]", [1, 0, 2], "repaired"),
+        ("[2] > [2] > [3] > [2] > [1]", [1, 2, 0], "repaired"),
+        ("[7] > [3] > [0] > [1] > [2]", [2, 0, 1], "repaired"),
+        ("[3] > [1] > [2] > [99999999999999]", [2, 0, 1], "whole"),
+        ("", [0, 1, 2], "none"),
+        ("I cannot rank 3 passages.", [0, 1, 2], "none"),
+        ("passages 3 and 1", [0, 1, 2], "none"),
+        ("[4] > [5]", [0, 1, 2], "none"),
+        ("[a] > [b]", [0, 1, 2], "none"),
+        ("> , >", [0, 1, 2], "none"),
+        ("<think>[3] > [1] > [2] says", [0, 1, 2], "none"),
+    ],
+)
+def test_what_an_answer_says(text: str, places: list[int], reading: Any) -> None:
+    assert read_order(text, 3) == Order(places, reading)
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "step", "expected"),
+    [
+        (100, 20, 10, [(start, start + 20) for start in range(80, -1, -10)]),
+        (20, 20, 10, [(0, 20)]),
+        (25, 20, 10, [(5, 25), (0, 15)]),
+        (7, 20, 10, [(0, 7)]),
+        (5, 2, 1, [(3, 5), (2, 4), (1, 3), (0, 2)]),
+        (1, 20, 10, []),
+        (0, 20, 10, []),
+    ],
+)
+def test_windows(count: int, size: int, step: int, expected: list[tuple[int, int]]) -> None:
+    assert [(w.start, w.stop) for w in windows(count, size, step)] == expected
+
+
+# -- rankings ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [100, 20, 95])
+def test_an_oracle_brings_its_best_to_the_top(stub: Stub, retriever: Listwise, count: int) -> None:
+    docs = texts_worth(count)
+    found = ranking(first_stage(docs), retriever)
+    for query, order in found.items():
+        assert sorted(order) == sorted(docs)
+        whole = retriever.window if count <= retriever.window else retriever.step
+        assert order[:whole] == best_order(docs, query)[:whole]
+    # Windows of both queries are one round, and each was asked once.
+    assert len(stub.prompts) == 2 * len(list(windows(count, 20, 10)))
+    assert not asked_twice(stub.prompts)
+
+
+def test_rankings_are_those_of_the_algorithm(stub: Stub, retriever: Listwise) -> None:
+    """One window after another, written out for two queries of 9 documents."""
+    docs = texts_worth(9)
+    small = replace(retriever, window=4, step=2)
+    for query, order in ranking(first_stage(docs), small).items():
+        expected = sorted(docs)
+        for start, stop in ((5, 9), (3, 7), (1, 5), (0, 3)):
+            part = {doc: docs[doc] for doc in expected[start:stop]}
+            expected[start:stop] = best_order(part, query)
+        assert order == expected
+
+
+def test_what_a_prompt_has(stub: Stub, retriever: Listwise) -> None:
+    docs = {"a": "worth 1\nof  all", "b": "worth 2"}
+    ranking(first_stage(docs, ["q1"]), retriever)
+    [prompt] = stub.prompts
+    assert shown(prompt) == ["worth 1 of all", "worth 2"]
+    assert "Query: the most precious\n" in prompt
+    assert "all 2 numbers" in prompt
+    assert stub.bodies[0]["max_tokens"] == 256
+
+
+def test_the_order_is_the_first_stages_and_not_that_of_ids(stub: Stub, retriever: Listwise) -> None:
+    """Whatever an unreadable answer leaves is what was there before."""
+    docs = texts_worth(6)
+    stub.always = lambda h: h.write_out("no idea" if "cheapest" in h.prompt else "[6]")
+    found = ranking(first_stage(docs), retriever)
+    assert found["q2"] == sorted(docs)
+    assert found["q1"] == ["d005", "d000", "d001", "d002", "d003", "d004"]
+
+
+def test_scores_count_down_to_one(retriever: Listwise) -> None:
+    docs = texts_worth(4)
+    scores = scores_of(first_stage(docs, ["q1"]), retriever)["q1"]
+    assert [scores[doc] for doc in best_order(docs, "q1")] == [4, 3, 2, 1]
+
+
+def test_one_document_needs_no_prompt(stub: Stub, retriever: Listwise) -> None:
+    assert ranking(first_stage(texts_worth(1)), retriever) == {"q1": ["d000"], "q2": ["d000"]}
+    assert stub.bodies == []
+
+
+# -- bad answers ------------------------------------------------------------------------------
+
+
+def test_bad_answers_are_counted_in_one_note(
+    stub: Stub, retriever: Listwise, caplog: pytest.LogCaptureFixture
+) -> None:
+    docs = texts_worth(8)
+    wrong = {0: "[1] > [1] > [2]", 1: "Sorry.", 2: "[9] > [2] > [1] > [3] > [4]"}
+    for number, text in wrong.items():
+        stub.faults[number] = lambda handler, text=text: handler.write_out(text)  # type: ignore[misc]
+    stub.faults[3] = lambda handler: handler.write_out("[4] > ", "length")
+    small = replace(retriever, window=4, step=2, parallel=1)
+    with caplog.at_level(logging.WARNING):
+        ranking(first_stage(docs), small)
+    assert caplog.messages == [
+        "gpt-test: 6 prompts for 2 queries: 6 asked, 0 answered before; 3 of 6 answers repaired;"
+        " 1 of 6 answers unreadable, which leaves the order as it was; 1 of 6 answers cut at"
+        " max_tokens"
+    ]
+    caplog.clear()
+    ranking(first_stage(docs), small)
+    assert "6 prompts for 2 queries: 0 asked, 6 answered before; 3 of 6" in caplog.messages[0]
+
+
+def test_a_filtered_answer_is_none(stub: Stub, retriever: Listwise) -> None:
+    docs = texts_worth(5)
+    stub.faults[0] = lambda handler: handler.write_out("[5] > [4]", "content_filter")
+    found = ranking(first_stage(docs), replace(retriever, parallel=1))
+    assert sorted(docs) in found.values()
+    assert any(found[query] == best_order(docs, query) for query in QUERIES)
+
+
+def test_nothing_but_nonsense_makes_no_run(stub: Stub, retriever: Listwise) -> None:
+    stub.always = lambda handler: handler.write_out("As a model, I like\nall of them. " * 9)
+    with pytest.raises(InputError) as caught:
+        ranking(first_stage(texts_worth(6)), retriever)
+    said = str(caught.value)
+    assert "none of 2 answers of gpt-test can be read, such as 'As a model, I like all of" in said
+    assert "...' (stop) (the documents would stay in their order: change prompt" in said
+
+
+def test_much_nonsense_is_not_paid_for_to_the_end(stub: Stub, retriever: Listwise) -> None:
+    stub.always = lambda handler: handler.write_out("nonsense")
+    small = replace(retriever, window=2, step=1)
+    with pytest.raises(InputError, match="none of 32 answers"):
+        ranking(first_stage(texts_worth(60), ["q1"]), small)
+    assert len(stub.bodies) == 32
+
+
+# -- what is refused --------------------------------------------------------------------------
+
+
+def test_candidates_without_an_order_are_refused(stub: Stub, retriever: Listwise) -> None:
+    docs = texts_worth(5)
+    whole = load_task(register(docs, QUERIES))
+    with pytest.raises(InputError, match=r"ask gpt-test about every document of .*rerank test-"):
+        ranking(whole, retriever)
+    pooled = load_task(register(docs, QUERIES, {query: ["d001", "d002"] for query in QUERIES}))
+    with pytest.raises(InputError, match=r"improves the order of a first stage.*irtoolkit rerank"):
+        ranking(pooled, retriever)
+    assert stub.bodies == []
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({"window": 1}, "window=1 is not at least 2"),
+        ({"step": 20}, "step=20 is not between 1 and window - 1, 19"),
+        ({"step": 0}, "step=0"),
+        ({"words": 0}, "words=0 is not at least 1"),
+        ({"prompt": "{query}"}, r"the prompt has no \{documents\}"),
+        ({"prompt": "Order {count}: {documents}"}, "the same for every query"),
+        ({"prompt": "{title} {documents}"}, r"the prompt has \{title\}: .*no text field 'title'"),
+        ({"prompt": "{query} {documents} {"}, "cannot be read"),
+        ({"llm": ""}, "no language model is named"),
+    ],
+)
+def test_settings_that_cannot_be(
+    stub: Stub, retriever: Listwise, change: dict[str, Any], found: str
+) -> None:
+    with pytest.raises(InputError, match=found):
+        ranking(first_stage(texts_worth(5)), replace(retriever, **change))
+    assert stub.bodies == []
+
+
+def test_a_prompt_of_ones_own(stub: Stub, retriever: Listwise) -> None:
+    own = "{{json}} {query_id} {query}:\n{documents}"
+    docs = texts_worth(3)
+    found = ranking(first_stage(docs), replace(retriever, prompt=own))
+    assert found == {query: best_order(docs, query) for query in QUERIES}
+    assert {prompt.partition(":")[0] for prompt in stub.prompts} == {
+        "{json} q1 the most precious", "{json} q2 the cheapest",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ("This model's maximum context length is 4096 tokens.", "context_length_exceeded"),
+        ("the request exceeds the available context size", "exceed_context_size_error"),
+    ],
+)
+def test_a_prompt_beyond_the_context_says_what_makes_it_shorter(
+    stub: Stub, retriever: Listwise, error: tuple[str, str]
+) -> None:
+    stub.always = lambda h: h.refuse(400, error[0], "invalid_request_error", error[1])
+    with pytest.raises(InputError) as caught:
+        ranking(first_stage(texts_worth(5)), retriever)
+    assert error[0] in str(caught.value)
+    assert "words=300, or take a smaller window than window=20" in str(caught.value.remedy)
+
+
+def test_permutations_of_the_oracle_are_whole() -> None:
+    """The stub itself."""
+    assert permutation("cheapest\n[1] worth 5\n[2] worth 3\n[3] worth 9") == "[2] > [1] > [3]"

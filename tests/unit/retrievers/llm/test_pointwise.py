@@ -1,0 +1,161 @@
+"""Pointwise reranking: log-probabilities of yes and no, and grades."""
+
+from __future__ import annotations
+
+import logging
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.models.llm.generator import FILTERED, Completion
+from irtoolkit.retrievers.llm.pointwise import Pointwise
+from irtoolkit.retrievers.task import load_task
+from tests.datasets import register, scores_of
+from tests.llm_server import Handler, Reply, Stub
+from tests.ranked_by_llm import QUERIES, best_order, first_stage, ranking, texts_worth, worth
+
+
+def logprobs(**tokens: float) -> dict[str, Any]:
+    """What an answer says of its only token, the likeliest of some, whose probabilities are given."""
+    listed = [{"token": t, "logprob": math.log(p), "bytes": None} for t, p in tokens.items()]
+    best = max(listed, key=lambda item: float(str(item["logprob"])))
+    return {"content": [{**best, "top_logprobs": listed}], "refusal": None}
+
+
+def sure(handler: Handler) -> None:
+    """Yes, as surely as a document is worth something."""
+    share = (worth(handler.prompt) + 1) / 200
+    share = 1 - share if "cheapest" in handler.prompt else share
+    said = logprobs(Yes=share / 2, yes=share / 2, No=1 - share)
+    handler.write_out("Yes" if share > 0.5 else "No", logprobs=said)
+
+
+@pytest.fixture
+def retriever(stub: Stub) -> Pointwise:
+    stub.always = sure
+    return Pointwise(llm="gpt-test", endpoint=stub.url)
+
+
+def test_an_oracle_makes_it_a_sort(stub: Stub, retriever: Pointwise) -> None:
+    docs = texts_worth(60)
+    found = ranking(first_stage(docs), retriever)
+    assert found == {query: best_order(docs, query) for query in QUERIES}
+    assert len(stub.bodies) == 120
+    assert all(body["logprobs"] is True and body["top_logprobs"] == 20 for body in stub.bodies)
+
+
+def test_scores_are_log_odds(retriever: Pointwise) -> None:
+    docs = texts_worth(4)
+    scores = scores_of(first_stage(docs, ["q1"]), retriever)["q1"]
+    for doc, text in docs.items():
+        share = (worth(text) + 1) / 200
+        assert scores[doc] == pytest.approx(math.log(share / (1 - share)), rel=1e-6)
+
+
+def test_an_endpoint_without_log_probabilities_is_told_at_the_first_prompt(
+    stub: Stub, retriever: Pointwise
+) -> None:
+    stub.always = lambda handler: handler.write_out("yes")
+    with pytest.raises(InputError, match=r"without log-probabilities \(set answer=grade"):
+        ranking(first_stage(texts_worth(30)), retriever)
+    assert len(stub.bodies) == 1
+
+
+def test_an_endpoint_that_refuses_them_is_told_as_well(stub: Stub, retriever: Pointwise) -> None:
+    stub.always = lambda h: h.refuse(400, "logprobs are not supported", "invalid_request_error")
+    with pytest.raises(InputError, match=r"logprobs are not supported.*answer=grade"):
+        ranking(first_stage(texts_worth(30)), retriever)
+    assert len(stub.bodies) == 1
+
+
+def graded(handler: Handler) -> None:
+    handler.write_out(f"Grade: {min(4, worth(handler.prompt))}")
+
+
+def test_grades_rank_and_equal_ones_keep_their_order(stub: Stub, retriever: Pointwise) -> None:
+    stub.always = graded
+    docs = {f"d{i}": f"worth {value}" for i, value in enumerate([1, 4, 0, 4, 1, 3, 9])}
+    how = replace(retriever, answer="grade")
+    assert ranking(first_stage(docs, ["q1"]), how)["q1"] == [
+        "d1", "d3", "d6", "d5", "d0", "d4", "d2",
+    ]  # fmt: skip
+    assert all("logprobs" not in body for body in stub.bodies)
+    assert "from 0, not at all, to 4, perfectly" in stub.prompts[0]
+    # Without a first stage the grades themselves are the scores.
+    pooled = load_task(register(docs, {"q1": "x"}, {"q1": list(docs)}))
+    assert list(scores_of(pooled, how)["q1"].values()) == [1, 4, 0, 4, 1, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("3", 3.0), ("**3**", 3.0), ("3/4", 3.0), ("3 out of 4", 3.0), ("Grade: 2.5", 2.5),
+        ("I give it a 4.", 4.0), ("0", 0.0), ("score 1: it is about 3 things", 1.0),
+        ("5", None), ("", None), ("-1", None), ("four", None), ("of 4 points, 2", None),
+        ("<think>1 or 2</think>3", 3.0), ("2024", None), ("gpt4", None),
+    ],
+)  # fmt: skip
+def test_grades_that_models_write(text: str, expected: float | None) -> None:
+    assert Pointwise(answer="grade")._value(Completion(text)) == expected
+
+
+def test_words_of_another_language(stub: Stub, retriever: Pointwise) -> None:
+    def reply(handler: Handler) -> None:
+        share = (worth(handler.prompt) + 1) / 10
+        handler.write_out("\u662f", logprobs=logprobs(是=share, 否=1 - share))
+
+    stub.always = reply
+    docs = texts_worth(4)
+    how = replace(retriever, yes="\u662f", no="\u5426", prompt="{document} {query}?")
+    assert ranking(first_stage(docs, ["q1"]), how)["q1"] == best_order(docs, "q1")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        lambda h: h.write_out("maybe", logprobs=logprobs(maybe=0.9, perhaps=0.1)),
+        lambda h: h.write_out("", logprobs={"content": []}),
+        lambda h: h.write_out("Yes", FILTERED, logprobs=logprobs(Yes=1.0)),
+    ],
+)
+def test_a_document_without_an_answer_keeps_its_place(
+    stub: Stub, retriever: Pointwise, bad: Reply, caplog: pytest.LogCaptureFixture
+) -> None:
+    docs = {"d0": "worth 1", "d1": "worth 0 odd", "d2": "worth 2", "d3": "worth 3"}
+    stub.always = lambda h: bad(h) if "odd" in h.prompt else sure(h)
+    with caplog.at_level(logging.WARNING):
+        found = ranking(first_stage(docs, ["q1"]), retriever)["q1"]
+    assert found == ["d3", "d1", "d2", "d0"]
+    assert "1 of 4 answers unreadable" in caplog.text
+    pooled = load_task(register(docs, {"q1": "x"}, {"q1": list(docs)}))
+    scores = scores_of(pooled, retriever)["q1"]
+    assert min(scores, key=lambda doc: scores[doc]) == "d1"
+
+
+def test_nothing_but_nonsense_makes_no_run(stub: Stub, retriever: Pointwise) -> None:
+    stub.always = lambda handler: handler.write_out("maybe", logprobs=logprobs(maybe=1.0))
+    with pytest.raises(InputError, match="none of 8 answers of gpt-test can be read"):
+        ranking(first_stage(texts_worth(4)), retriever)
+
+
+def test_a_whole_corpus_is_refused(stub: Stub, retriever: Pointwise) -> None:
+    with pytest.raises(InputError, match="every document of"):
+        ranking(load_task(register(texts_worth(5), QUERIES)), retriever)
+    assert stub.bodies == []
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({"alternatives": 1}, "alternatives=1 is not at least 2"),
+        ({"grades": 0}, "grades=0"),
+        ({"prompt": "{query}?"}, r"no \{document\}"),
+        ({"prompt": "{document} {most}"}, "same for every query"),
+    ],
+)
+def test_settings_that_cannot_be(retriever: Pointwise, change: dict[str, Any], found: str) -> None:
+    with pytest.raises(InputError, match=found):
+        ranking(first_stage(texts_worth(3)), replace(retriever, **change))
