@@ -19,9 +19,11 @@ from typing import IO, TextIO, cast
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.missing import no_such_file
+from irtoolkit.base.packed import opened_gzip
 from irtoolkit.base.paths import StrPath as StrPath
-from irtoolkit.base.paths import on_disk, url_of
+from irtoolkit.base.paths import hidden_beside, on_disk, url_of
 from irtoolkit.base.streams import into_stream, is_special, stream_of
+from irtoolkit.base.targets import refuse_nul
 from irtoolkit.base.targets import refuse_unwritable as refuse_unwritable
 from irtoolkit.base.zips import opened_zip
 
@@ -55,7 +57,9 @@ def local(path: StrPath) -> Path:
         from irtoolkit.base.copies import copied
 
         return copied(url)
-    return on_disk(path)
+    if "\0" in os.fspath(found := on_disk(path)):
+        raise InputError(f"{os.fspath(found)!r} is no name of a file")
+    return found
 
 
 def is_file(path: StrPath) -> bool:
@@ -84,6 +88,7 @@ def atomic_path(path: StrPath) -> Iterator[Path]:
             yield files[0]
         return
     target = on_disk(path)
+    refuse_nul(target)
     if (number := stream_of(path)) is not None:
         try:
             with into_stream(number) as half:
@@ -92,7 +97,12 @@ def atomic_path(path: StrPath) -> Iterator[Path]:
             raise InputError(f"cannot write: {error.strerror or error}", file=target) from error
         return
     if is_special(target):
-        yield target  # it is written to, not replaced
+        try:
+            yield target  # it is written to, not replaced
+        except BrokenPipeError:
+            raise  # its reader has all that it wants
+        except OSError as error:
+            raise InputError(f"cannot write: {error.strerror or error}", file=target) from error
         return
     if os.path.islink(target):
         target = Path(os.path.realpath(target))
@@ -114,7 +124,7 @@ def atomic_path(path: StrPath) -> Iterator[Path]:
 
 def temporary_name(target: Path) -> Path:
     """A name beside `target` that no other process has; process numbers differ on one machine only."""
-    return target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    return hidden_beside(target, f".{secrets.token_hex(8)}.tmp")
 
 
 def is_temporary(path: Path) -> bool:
@@ -145,22 +155,42 @@ def text_into(path: Path, *, packed: bool) -> Iterator[TextIO]:
             yield out
 
 
-def read_lines(path: StrPath) -> Iterator[tuple[int, str]]:
+def read_lines(path: StrPath, *, empty: bool = True) -> Iterator[tuple[int, str]]:
     """Yields (line number from 1, line without its end) of a UTF-8 text file.
 
     The file is plain, .gz, or a .zip with one file in it.
     A byte order mark is dropped; CRLF and LF both end lines.
 
+    Args:
+        path: a file or URL.
+        empty: whether empty lines are wanted; a file that is full of them is read faster without.
+
     Raises:
-        InputError: the file is missing, not UTF-8 (with the line), a damaged archive, or a .zip
-            with several files.
+        InputError: the file is missing, not UTF-8 (with the line), a damaged archive, one that unpacks
+            to very much more than it is, or a .zip with several files.
     """
     with _reading(path) as place, _opened(local(path)) as raw:
-        for number, line in enumerate(raw, 1):
-            place.line = number
-            if number == 1:
+        for line in raw:
+            place.line += 1
+            if not empty and line == b"\n":
+                place.line += _skip_empty(raw)
+                continue
+            if place.line == 1:
                 line = line.removeprefix(_MARK)
-            yield number, _utf8(line, path, number).rstrip("\r\n")
+            yield place.line, _utf8(line, path, place.line).rstrip("\r\n")
+
+
+def _skip_empty(raw: IO[bytes]) -> int:
+    """Reads the empty lines that follow, of which there may be millions, and returns their number."""
+    skipped = 0
+    buffered = cast(io.BufferedReader, raw)
+    while ahead := buffered.peek():
+        count = len(ahead) - len(ahead.lstrip(b"\n"))
+        buffered.read(count)
+        skipped += count
+        if count < len(ahead):
+            break
+    return skipped
 
 
 def read_chunks(path: StrPath, size: int = 1 << 20) -> Iterator[str]:
@@ -227,10 +257,10 @@ def _reading(path: StrPath) -> Iterator[_Place]:
         raise InputError(f"cannot read: {error.strerror or error}", file=path) from None
 
 
-def _opened(path: StrPath) -> IO[bytes]:
+def _opened(path: Path) -> IO[bytes]:
     if _is_zip(path):
         return opened_zip(path)
-    return cast(IO[bytes], gzip.open(path, "rb") if is_gzip(path) else open(path, "rb"))
+    return opened_gzip(path) if is_gzip(path) else open(path, "rb")
 
 
 def _is_zip(path: StrPath) -> bool:

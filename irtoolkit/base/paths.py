@@ -6,10 +6,14 @@ lost one of its slashes (`s3:/bucket/x`); it is taken for what it was.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from pathlib import Path
 from urllib.parse import unquote
+
+# The longest name of a file on the usual file systems.
+NAME_BYTES = 255
 
 StrPath = str | os.PathLike[str]
 
@@ -60,7 +64,26 @@ def place_of(path: StrPath) -> str | Path:
 def beside(path: StrPath, end: str) -> str | Path:
     """The file whose name is that of another one with an end added."""
     place = place_of(path)
-    return f"{place}{end}" if isinstance(place, str) else Path(f"{place}{end}")
+    return f"{place}{end}" if isinstance(place, str) else named_beside(place, end)
+
+
+def named_beside(path: Path, end: str, start: str = "") -> Path:
+    """A file of this machine whose name is that of another one with an end and a start added.
+
+    Where that would be longer than a name may be, a hash takes the place of what is too much.
+    """
+    name, room = os.fsencode(path.name), NAME_BYTES - len(os.fsencode(f"{start}{end}"))
+    if len(name) <= room:
+        return path.with_name(f"{start}{path.name}{end}") if start else Path(f"{path}{end}")
+    digest = f".{hashlib.sha256(name).hexdigest()[:16]}"
+    # Whole characters: a part of one is no name on some file systems.
+    kept = name[: room - len(digest)].decode("utf-8", "ignore")
+    return path.with_name(f"{start}{kept}{digest}{end}")
+
+
+def hidden_beside(path: Path, end: str) -> Path:
+    """A hidden file of this machine whose name is that of another one with an end added."""
+    return named_beside(path, end, ".")
 
 
 def joined(folder: StrPath, *names: str) -> str | Path:
@@ -74,7 +97,9 @@ def joined(folder: StrPath, *names: str) -> str | Path:
 def same_place(path: StrPath) -> str:
     """One text for all spellings of a place."""
     place = place_of(path)
-    return place if isinstance(place, str) else os.path.realpath(place)
+    if isinstance(place, str) or "\0" in os.fspath(place):  # of no file, which its reader refuses
+        return os.fspath(place)
+    return os.path.realpath(place)
 
 
 def without_credentials(text: str) -> str:

@@ -22,13 +22,19 @@ def refuse_unwritable(path: StrPath, *, folder: bool = False) -> None:
         InputError: a folder where a file is wanted or the reverse, a folder on the way that is a
             file, no permission, or a name that no file can have.
     """
-    if not os.fspath(path) or "\0" in os.fspath(path):
-        wanted = "folder" if folder else "file"
-        raise InputError(f"cannot write: {os.fspath(path)!r} is no name of a {wanted}")
+    refuse_nul(path, folder=folder)
     try:
         _refuse_unwritable(path, folder)
     except OSError as error:
         raise InputError(f"cannot write: {error.strerror or error}", file=path) from None
+
+
+def refuse_nul(path: StrPath, *, folder: bool = False) -> None:
+    """Raises InputError for a target without a name, or with a zero byte in it."""
+    name = os.fspath(path)
+    if not name or "\0" in (name if url_of(path) else os.fspath(on_disk(path))):
+        wanted = "folder" if folder else "file"
+        raise InputError(f"cannot write: {name!r} is no name of a {wanted}")
 
 
 def _refuse_unwritable(path: StrPath, folder: bool) -> None:

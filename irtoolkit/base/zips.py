@@ -7,6 +7,7 @@ import zipfile
 from typing import IO, cast
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.packed import refuse_ratio
 from irtoolkit.base.paths import StrPath
 
 # Flag of a member of a .zip that a password protects.
@@ -28,5 +29,7 @@ def opened_zip(path: StrPath) -> IO[bytes]:
             raise InputError(
                 "the archive has a password", file=path, remedy="unpack it, and give the file"
             )
+        member = archive.getinfo(names[0])  # zipfile reads no more than the size that stands here
+        refuse_ratio(path, member.file_size, member.compress_size)
         # The member keeps the archive open for itself.
         return cast(IO[bytes], io.BufferedReader(cast(io.RawIOBase, archive.open(names[0]))))

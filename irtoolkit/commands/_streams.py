@@ -20,6 +20,9 @@ def prepare() -> None:
     What is written to a closed one is dropped: were its number free, the next file that is opened
     would get it, and what libraries print. The others are made UTF-8, as the files are: a pipe on
     Windows has another encoding.
+
+    Output without a buffer, as of PYTHONUNBUFFERED, gets one of lines: an error of a buffer is raised
+    again by its next flush, where `flushed` can tell that it is the output's.
     """
     for name, number in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
         if getattr(sys, name) is None:
@@ -30,6 +33,11 @@ def prepare() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() not in _UTF8:
             stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+    out = sys.stdout
+    if isinstance(out, io.TextIOWrapper) and isinstance(raw := out.buffer, io.RawIOBase):
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(raw), out.encoding, out.errors, line_buffering=True
+        )
 
 
 @contextmanager

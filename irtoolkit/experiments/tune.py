@@ -17,7 +17,7 @@ from ir_measures import Measure
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text
 from irtoolkit.base.locks import locked
-from irtoolkit.base.paths import is_url, on_disk
+from irtoolkit.base.paths import hidden_beside, is_url, on_disk
 from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.engines.engine import current
@@ -199,7 +199,7 @@ def _alone(log: StrPath | None) -> Iterator[None]:
         yield
         return
     path = on_disk(log)
-    with locked(path.with_name(f".{path.name}.lock"), wait=False, remove=True) as mine:
+    with locked(hidden_beside(path, ".lock"), wait=False, remove=True) as mine:
         if not mine:
             remedy = "wait until it has ended, or name another log"
             raise InputError("another process writes this log", file=log, remedy=remedy)

@@ -6,7 +6,8 @@ all others.
 
 The rules are those of trec_eval. R is the number of documents with grade rel or higher, retrieved or
 not, and a query with R = 0 scores 0. An unjudged document or one with a negative grade has no gain.
-A query for which the run lists nothing scores 0 by every measure.
+A query for which the run lists nothing scores 0 by every measure but NumQ and NumRel, which count
+what is judged.
 """
 
 from __future__ import annotations
@@ -179,13 +180,13 @@ def _retrieved(measure: Measure, judged: JudgedRun) -> Floats:
 
 
 def _number_relevant(measure: Measure, judged: JudgedRun) -> Floats:
-    """R of each query for which the run lists a document (m_num_rel.c)."""
-    return _pool(measure, judged) * (judged.counts > 0)
+    """R, also of a query that the run lacks (m_num_rel.c with -c)."""
+    return _pool(measure, judged)
 
 
 def _number_of_queries(measure: Measure, judged: JudgedRun) -> Floats:
-    """1 for each query for which the run lists a document (m_num_q.c)."""
-    return (judged.counts > 0).astype(np.float64)
+    """1 for each judged query, also one that the run lacks (m_num_q.c with -c)."""
+    return np.ones(len(judged.query_ids))
 
 
 # -- the table ------------------------------------------------------------------------------------

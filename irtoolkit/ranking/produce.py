@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, is_file, sha256
+from irtoolkit.base.files import StrPath, is_file, refuse_unwritable, sha256
 from irtoolkit.base.ids import encode
 from irtoolkit.base.launch import launch
-from irtoolkit.base.paths import beside
+from irtoolkit.base.paths import beside, is_url
 from irtoolkit.base.stamps import unchanged
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.candidates import candidates_line
@@ -136,6 +136,8 @@ def produce(
     dataset = Dataset.of(data)
     target = output if isinstance(output, Output) else Output(output)
     path = target.path
+    if not is_url(path):
+        refuse_unwritable(path)
     refuse_missing(system)
     task = system.load(dataset)
     if target.say is not None and not launch().helps:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, is_file, read_lines, sha256
-from irtoolkit.base.paths import beside
+from irtoolkit.base.paths import beside, named_beside
 from irtoolkit.runs import provenance
 from irtoolkit.runs.columns import Ranks as Ranks
 from irtoolkit.runs.columns import whole_number
@@ -29,7 +29,7 @@ _LINES = re.compile(r"these lines have SHA-256 ([0-9a-f]{64});")
 
 def ranks_path(run_path: StrPath) -> Path:
     """Where the exact ranks of a run are on this machine: beside it."""
-    return Path(f"{run_path}{RANKS_END}")
+    return named_beside(Path(run_path), RANKS_END)
 
 
 def write_ranks(run_path: StrPath, ranks: Ranks, run_sha256: str) -> None:

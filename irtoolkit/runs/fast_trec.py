@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import gzip
 import mmap
 import os
+import re
 import zlib
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from irtoolkit.base.files import StrPath, is_gzip, local
 from irtoolkit.base.ids import is_word
+from irtoolkit.base.packed import opened_gzip
 from irtoolkit.base.streams import stream_of
 from irtoolkit.runs.columns import RUN_FIELDS, RunColumns, whole_number
 
 # Smaller files are read on the calling thread.
 _THREADED_BYTES = 1 << 20
+# Bytes that are read at once.
+_PIECE = 1 << 24
+_EMPTY = re.compile(rb"\A\r?\n|\n\r?\n")
 
 
 def read_regular(path: StrPath) -> RunColumns | None:
@@ -57,34 +63,18 @@ def read_regular(path: StrPath) -> RunColumns | None:
 def _fields(path: StrPath) -> dict[str, Any] | None:
     """Field name to its Arrow array, dictionary-encoded but for scores; None where pyarrow fails."""
     import pyarrow as pa
-    import pyarrow.csv as pacsv
 
-    text = pa.dictionary(pa.int32(), pa.string())
-    # Ranks as text: pyarrow would take 0x1F for a whole number.
-    kinds = dict.fromkeys(RUN_FIELDS, text) | {"document": pa.string(), "score": pa.float64()}
+    tables: list[Any] = []
     try:
-        data = _plain_bytes(path)
-        if data is None:
-            return None
-        head = bytes(data[:4096]).partition(b"\n")[0]
-        table = pacsv.read_csv(
-            pa.BufferReader(pa.py_buffer(data)),
-            pacsv.ReadOptions(
-                column_names=list(RUN_FIELDS),
-                block_size=1 << 24,
-                # A process that ends while pyarrow still starts its threads aborts.
-                use_threads=len(data) > _THREADED_BYTES,
-            ),
-            pacsv.ParseOptions(
-                delimiter="\t" if b"\t" in head else " ",
-                quote_char=False,
-                double_quote=False,
-                ignore_empty_lines=False,
-            ),
-            pacsv.ConvertOptions(column_types=kinds, null_values=[], strings_can_be_null=False),
-        )
-    except (pa.ArrowInvalid, OSError, EOFError, zlib.error):
+        for data in _pieces(path):
+            if not tables:
+                tabs = b"\t" in bytes(data[:4096]).partition(b"\n")[0]
+            tables.append(_parsed(data, "\t" if tabs else " "))
+    except (pa.ArrowInvalid, OSError, EOFError, zlib.error, _IrregularError):
         return None
+    if not tables:
+        return None
+    table = pa.concat_tables(tables)
     # One dictionary of many documents is made faster than one for each block, to be unified.
     documents = table["document"].dictionary_encode()
     table = table.set_column(RUN_FIELDS.index("document"), "document", documents)
@@ -92,21 +82,73 @@ def _fields(path: StrPath) -> dict[str, Any] | None:
     return {name: table[name].combine_chunks() for name in RUN_FIELDS}
 
 
-def _plain_bytes(path: StrPath) -> bytes | mmap.mmap | None:
-    """The unpacked content of a file; None of a pipe, and where it is empty or a line has a CR."""
+def _parsed(data: bytes | mmap.mmap, delimiter: str) -> Any:
+    """The Arrow table of some lines; ArrowInvalid where one is not regular."""
+    import pyarrow as pa
+    import pyarrow.csv as pacsv
+
+    text = pa.dictionary(pa.int32(), pa.string())
+    # Ranks as text: pyarrow would take 0x1F for a whole number.
+    kinds = dict.fromkeys(RUN_FIELDS, text) | {"document": pa.string(), "score": pa.float64()}
+    return pacsv.read_csv(
+        pa.BufferReader(pa.py_buffer(data)),
+        pacsv.ReadOptions(
+            column_names=list(RUN_FIELDS),
+            block_size=_PIECE,
+            # A process that ends while pyarrow still starts its threads aborts.
+            use_threads=len(data) > _THREADED_BYTES,
+        ),
+        pacsv.ParseOptions(
+            delimiter=delimiter, quote_char=False, double_quote=False, ignore_empty_lines=False
+        ),
+        pacsv.ConvertOptions(column_types=kinds, null_values=[], strings_can_be_null=False),
+    )
+
+
+class _IrregularError(Exception):
+    """A file is to be read line by line."""
+
+
+def _pieces(path: StrPath) -> Iterator[bytes | mmap.mmap]:
+    """The unpacked content of a file, whole lines at a time; nothing of an empty file.
+
+    Raises:
+        _IrregularError: it is a pipe, or has an empty line or a CR that does not end a line.
+        InputError: it unpacks to very much more than it is.
+    """
     path = local(path)
     if not path.is_file() or stream_of(path) is not None:
-        return None  # a pipe can be opened only once
+        raise _IrregularError  # a pipe can be opened only once
     if is_gzip(path):
-        with gzip.open(path, "rb") as packed:
-            return _lines_only(packed.read())
+        yield from _unpacked(path)
+        return
     with open(path, "rb") as raw:
         if not os.fstat(raw.fileno()).st_size:
-            return None
+            return
         mapped = mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ)
-    return mapped if mapped.find(b"\r") < 0 else _lines_only(bytes(mapped))
+    yield _lines_only(mapped)
 
 
-def _lines_only(data: bytes) -> bytes | None:
-    """The data, or None when it has a CR that does not end a line."""
-    return data if data and data.count(b"\r") == data.count(b"\r\n") else None
+def _unpacked(path: Path) -> Iterator[bytes | mmap.mmap]:
+    """The lines of a .gz, some at a time: the first that is irregular ends the reading."""
+    rest = b""
+    with opened_gzip(path) as packed:
+        while piece := packed.read(_PIECE):
+            end = piece.rfind(b"\n") + 1
+            if not end:
+                raise _IrregularError  # no line is that long
+            yield _lines_only(rest + piece[:end])
+            rest = piece[end:]
+    if rest:
+        yield _lines_only(rest)
+
+
+def _lines_only(data: bytes | mmap.mmap) -> bytes | mmap.mmap:
+    """The data, if no line is empty, on which pyarrow is slow, and each CR ends a line."""
+    if _EMPTY.search(data):
+        raise _IrregularError
+    if data.find(b"\r") >= 0:
+        data = bytes(data)
+        if data.count(b"\r") != data.count(b"\r\n"):
+            raise _IrregularError
+    return data

@@ -18,7 +18,7 @@ import yaml
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, is_file, local
 from irtoolkit.base.memory import peak_memory
-from irtoolkit.base.paths import beside, is_url, without_credentials
+from irtoolkit.base.paths import beside, is_url, named_beside, without_credentials
 from irtoolkit.base.yamls import load_yaml
 from irtoolkit.engines.engine import current
 
@@ -33,7 +33,7 @@ RECORD_END = ".ir-metadata.yml"
 
 def metadata_path(run_path: StrPath) -> Path:
     """Where the record of a run is on this machine: beside it."""
-    return Path(f"{run_path}{RECORD_END}")
+    return named_beside(Path(run_path), RECORD_END)
 
 
 def circumstances(seconds: float) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.launch import launch
 from irtoolkit.base.locks import locked
-from irtoolkit.base.paths import on_disk, url_of
+from irtoolkit.base.paths import hidden_beside, on_disk, url_of
 from irtoolkit.base.streams import is_special
 from irtoolkit.runs import provenance
 from irtoolkit.runs.exact_ranks import RANKS_END, Ranks, ranks_path, write_ranks
@@ -77,4 +77,4 @@ def _alone(target: Path) -> AbstractContextManager[object]:
         folder.mkdir(parents=True, exist_ok=True)
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
         return nullcontext()  # the writer says what is wrong
-    return locked(target.with_name(f".{target.name}.lock"), remove=True)
+    return locked(hidden_beside(target, ".lock"), remove=True)

@@ -35,6 +35,7 @@ MAX_GRADE = 1000
 ORDER_REMEDY = (
     "trec_eval orders by score, highest first, and ignores ranks: negate distances, or renumber"
 )
+_COMMENT_REMEDY = "remove it: trec_eval ignores comments from version 10 on, other tools do not"
 _ITERATION = re.compile(r"Q?[0-9]+", re.IGNORECASE)
 
 
@@ -103,7 +104,7 @@ def parse_qrels(path: StrPath, report: ProblemHandler = raise_error) -> QrelColu
 def _fields(
     path: StrPath, names: tuple[str, ...], report: ProblemHandler
 ) -> Iterator[tuple[int, list[str]]]:
-    lines = read_lines(path)
+    lines = read_lines(path, empty=False)
     for number, line in _after_header(lines, path, report) if names is RUN_FIELDS else lines:
         fields = [field for field in SPACE.split(line) if field]
         unfit = UNFIT.search(line)
@@ -112,19 +113,26 @@ def _fields(
             remedy = "it is invisible, and ends the field for other tools: remove it"
         elif not fields:
             continue
-        elif len(fields) != len(names) or (names is QREL_FIELDS and _is_comment(fields)):
-            right = len(fields) == len(names)
-            found = "a comment" if right else f"{len(fields)} fields instead of {len(names)}"
+        elif _is_comment(fields, names):
+            found, remedy = "a comment", _COMMENT_REMEDY
+        elif len(fields) != len(names):
+            found = f"{len(fields)} fields instead of {len(names)}"
             remedy = f"a line is: {' '.join(names)}"
+            if len(fields) > len(names) and names is RUN_FIELDS:
+                remedy += "; ids and tags are one word, and trec_eval ignores what follows them"
         else:
             yield number, fields
             continue
         report(InputError(found, file=path, line=number, remedy=remedy))
 
 
-def _is_comment(fields: list[str]) -> bool:
-    """Whether a line of four words is no judgment: it begins with #, and has no iteration."""
-    return fields[0].startswith("#") and not _ITERATION.fullmatch(fields[1])
+def _is_comment(fields: list[str], names: tuple[str, ...]) -> bool:
+    """Whether a line begins with #, and is no row of a query whose id does."""
+    if not fields[0].startswith("#"):
+        return False
+    if names is QREL_FIELDS:
+        return len(fields) != len(names) or not _ITERATION.fullmatch(fields[1])
+    return len(fields) != len(names) or whole_number(fields[3]) is None
 
 
 def _after_header(

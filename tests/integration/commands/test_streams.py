@@ -76,6 +76,27 @@ def test_output_to_a_full_device_is_one_line(folder: Path, words: str) -> None:
     assert not {"Traceback", "ignored"} & set(done.stderr.split())
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+@pytest.mark.parametrize(
+    ("line", "file"),
+    [
+        ("PYTHONUNBUFFERED=1 irt eval q.txt r.run >/dev/full", "cannot write to standard output"),
+        ("irt fuse r.run s.run -o /dev/full", "/dev/full: cannot write"),
+        ("irt eval q.txt r.run --per-query /dev/full", "/dev/full: cannot write"),
+    ],
+)
+def test_a_full_device_is_named(folder: Path, line: str, file: str) -> None:
+    done = shell(line, folder)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == f"irtoolkit: {file}: No space left on device"
+
+
+def test_unbuffered_output_arrives_line_by_line(folder: Path) -> None:
+    done = shell("PYTHONUNBUFFERED=1 irt eval q.txt r.run --measures AP", folder)
+    assert done.returncode == 0
+    assert done.stdout.split()[-2:] == ["r.run", "0.5000"]
+
+
 @pytest.mark.parametrize(
     "words", ["eval q.txt none", "fuse r.run s.run -o new.run", "nothing-like-it"]
 )

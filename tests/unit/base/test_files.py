@@ -28,11 +28,13 @@ from irtoolkit.base.files import (
     atomic_text,
     git_blob_id,
     is_gzip,
+    is_temporary,
     read_lines,
     refuse_unwritable,
     sha256,
 )
 from irtoolkit.base.ids import encode, id_array, offsets_of, rank_ids, translate
+from irtoolkit.base.locks import locked
 from irtoolkit.base.paths import same_place
 from irtoolkit.runs import provenance
 
@@ -161,6 +163,38 @@ def test_folders_are_made_on_the_way(tmp_path: Path) -> None:
     with atomic_text(tmp_path / "a" / "b" / "x.run") as out:
         out.write("new")
     assert (tmp_path / "a" / "b" / "x.run").read_text() == "new"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="other names are too long on Windows")
+@pytest.mark.parametrize("name", ["x" * 251 + ".run", "é" * 127, "x" * 240, "x.run"])
+def test_every_name_that_a_file_may_have_can_be_written(tmp_path: Path, name: str) -> None:
+    with atomic_text(tmp_path / name) as out:
+        out.write("new")
+        [half] = tmp_path.iterdir()
+        assert is_temporary(half)
+    assert names(tmp_path) == [name]
+
+
+def test_a_name_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot write: "), atomic_text(tmp_path / ("x" * 256)):
+        pass
+
+
+@pytest.mark.parametrize("name", ["a\0b", "file:///tmp/a%00b"])
+def test_no_file_has_a_zero_byte_in_its_name(name: str) -> None:
+    with pytest.raises(InputError, match="is no name of a file"):
+        list(read_lines(name))
+    with pytest.raises(InputError, match="is no name of a file"), atomic_path(name):
+        pass
+    with pytest.raises(InputError, match="is no name of a file"), locked(name):
+        pass
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+def test_a_full_device_is_named() -> None:
+    with pytest.raises(InputError) as caught, atomic_text("/dev/full") as out:
+        out.write("x")
+    assert str(caught.value) == "/dev/full: cannot write: No space left on device"
 
 
 def test_a_full_disk_is_an_input_error(tmp_path: Path) -> None:

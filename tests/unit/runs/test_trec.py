@@ -196,7 +196,16 @@ def test_two_files_with_byte_order_marks_are_not_joined_silently(write: Write) -
     assert "U+FEFF" in refused(write("x.run", one + one.replace("q1", "q2")), 2).found
 
 
-@pytest.mark.parametrize("line", ["# judged in 2019", "#judged by them 1", "# # # 1"])
+@pytest.mark.parametrize(
+    "line", ["#", "# comment", "#of words, as many as six", "# this, too, is one of several words"]
+)
+def test_a_comment_is_no_row(write: Write, line: str) -> None:
+    error = refused(write("x.run", f"{GOOD}{line}\n"), 2)
+    assert error.found == "a comment"
+    assert "trec_eval ignores comments from version 10 on" in str(error.remedy)
+
+
+@pytest.mark.parametrize("line", ["# judged in 2019", "#judged by them 1", "# # # 1", "# 2019"])
 def test_a_comment_of_four_words_is_no_judgment(write: Write, line: str) -> None:
     with pytest.raises(InputError, match=r"x\.qrels:2: a comment"):
         trec.parse_qrels(write("x.qrels", f"q1 0 d1 1\n{line}\n"))
@@ -323,13 +332,15 @@ def test_five_fields(write: Write) -> None:
 def test_seven_fields(write: Write) -> None:
     error = refused(write("x.run", GOOD + "q1 Q0 d2 2 0.4 my tag\n"), 2)
     assert error.found == "7 fields instead of 6"
+    assert error.remedy is not None
+    assert "trec_eval ignores what follows" in error.remedy
 
 
 def test_five_and_seven_fields_do_not_make_twice_six(write: Write) -> None:
     assert refused(write("x.run", "q1 Q0 d1 1 0.5\nt q1 Q0 d2 2 0.4 t\n"), 1).found.startswith("5")
 
 
-@pytest.mark.parametrize("line", ["word", "\u00a0", "# comment", "query\tdoc\tscore", "<html>"])
+@pytest.mark.parametrize("line", ["word", "\u00a0", "query\tdoc\tscore", "<html>"])
 def test_a_line_of_something_else(write: Write, line: str) -> None:
     path = write("x.run", f"{GOOD}{line}\n")
     assert "instead of 6" in refused(path, 2).found

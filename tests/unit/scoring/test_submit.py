@@ -83,7 +83,7 @@ MALFORMED: dict[str, tuple[bytes, tuple[str, ...], int, str]] = {
     "a tag of two words": (swapped(3, ROW + " my run"), (), 3, "7 fields instead of 6"),
     "commas": (swapped(3, ROW.replace(" ", ",") + ",t"), (), 3, "1 fields instead of 6"),
     "a JSON line": (swapped(3, '{"qid": "q", "docno": "d"}'), (), 3, "4 fields instead of 6"),
-    "a comment": (text(["# by us, last night", *LINES]), (), 1, "5 fields instead of 6"),
+    "a comment": (text(["# by us, last night", *LINES]), (), 1, "a comment"),
     "names of columns": (text(["qid Q0 docno rank score tag", *LINES]), (), 1, "rank 'rank'"),
     "qrels": (text([f"{Q1} 0 {doc} 1" for doc in FIRST]), (), 1, "4 fields instead of 6"),
     "a header that does not end": (
