@@ -48,7 +48,7 @@ class Row:
         return [name for name in dict.fromkeys(named) if name not in _GIVEN]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
     """The rows of one benchmark.
 

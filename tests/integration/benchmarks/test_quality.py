@@ -1,0 +1,132 @@
+"""The benchmark of the strongest systems on the samples: choices are made where nothing is reported."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irtoolkit as ir
+from tests.conftest import ROOT
+
+SCRIPT = ROOT / "benchmarks" / "quality.py"
+ROWS = """
+[relic]
+title = "RELiC"
+report = "relic/sample/val"
+choose = "relic/sample/train"
+measures = ["RR", "R@10"]
+baselines = ["BM25", "QL"]
+goals = { RR = 0.9 }
+
+[csfcube]
+title = "CSFCube"
+report = "csfcube/sample"
+choose = "folds"
+measures = ["nDCGp(p=20)"]
+baselines = ["BM25"]
+"""
+ROW = """
+[[{table}.row]]
+name = "{name}"
+group = "lexical"
+alternative = {alternative}
+commands = ["{command}"]
+"""
+SYSTEMS = {"BM25": "bm25", "QL": "ql", "tf-idf": "tfidf"}
+BOTH = "BM25 + QL"
+
+
+def rows() -> str:
+    text = ROWS
+    for table in ("relic", "csfcube"):
+        for name, system in SYSTEMS.items():
+            command = f"irtoolkit retrieve {{data}} {system} -o {{out}}"
+            text += ROW.format(table=table, name=name, alternative="false", command=command)
+        fused = "irtoolkit fuse {BM25} {QL} -o {out}"
+        text += ROW.format(table=table, name=BOTH, alternative="true", command=fused)
+    return text
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    (folder / "rows.toml").write_text(rows(), encoding="utf-8")
+    output = str(folder / "quality.json")
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), "--rows", str(folder / "rows.toml"), "-o", output, *words],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """The folder of the results, and the results."""
+    folder = tmp_path_factory.mktemp("quality")
+    environment = pytest.MonkeyPatch()
+    environment.setenv("IRTOOLKIT_CACHE", str(folder / "cache"))
+    environment.delenv("IRTOOLKIT_DATA", raising=False)
+    try:
+        run(folder)
+    finally:
+        environment.undo()
+    return folder, json.loads((folder / "quality.json").read_text("utf-8"))["benchmarks"]
+
+
+def runs(name: str) -> dict[str, Any]:
+    made = {label: ir.retrieve(name, system) for label, system in SYSTEMS.items()}
+    return {**made, BOTH: ir.fuse(made["BM25"], made["QL"])}
+
+
+def test_the_best_row_of_the_training_queries_is_reported(found: Any) -> None:
+    told = found[1]["relic"]
+    train = ir.evaluate("relic/sample/train", runs("relic/sample/train"), measures="RR")
+    figures = {name: row["RR"] for name, row in train.figures().items()}
+    best = max(figures, key=figures.__getitem__)
+    assert {name: row["figure"] for name, row in told["tried"].items()} == pytest.approx(figures)
+    assert told["about"]["best of all"]["chosen"] == [best]
+    val = ir.evaluate("relic/sample/val", runs("relic/sample/val"), measures="RR").figures()
+    assert told["rows"]["best of all"]["figures"]["RR"] == pytest.approx(val[best]["RR"])
+    assert told["rows"]["best lexical"]["figures"]["RR"] == pytest.approx(val[BOTH]["RR"])
+    assert set(told["rows"]["best of all"]["p"]) == {"BM25", "QL"}
+
+
+def test_a_folds_row_is_chosen_on_the_other_fold(found: Any) -> None:
+    told = found[1]["csfcube"]
+    scores = ir.evaluate("csfcube/sample", runs("csfcube/sample"), measures="nDCGp(p=20)")
+    values = {name: scores.values(name, "nDCGp(p=20)") for name in scores.systems}
+    folds = scores["BM25"].folds
+    assert len(folds) == 2
+    best = [max(values, key=lambda name: values[name][fold].mean()) for fold in folds]
+    assert told["about"]["best of all"]["chosen"] == [best[1], best[0]]
+    expected = np.mean([values[best[1 - n]][fold].mean() for n, fold in enumerate(folds)])
+    assert told["rows"]["best of all"]["figures"]["nDCGp(p=20)"] == pytest.approx(expected)
+
+
+def test_runs_are_kept_and_the_table_is_printed(
+    found: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _ = found
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(folder / "cache"))
+    monkeypatch.delenv("IRTOOLKIT_DATA", raising=False)
+    again = run(folder, "relic")
+    assert "relic/sample/val: BM25" not in again.stdout
+    assert "best of all" in run(folder, "--table").stdout
+
+
+def test_the_cost_of_a_row_is_that_of_its_parts(
+    found: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _ = found
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(folder / "cache"))
+    monkeypatch.delenv("IRTOOLKIT_DATA", raising=False)
+    run(folder, "relic", "--cost")
+    told = json.loads((folder / "quality.json").read_text("utf-8"))["benchmarks"]["relic"]
+    cost = told["ms a query"]
+    assert cost["best lexical"] == pytest.approx(cost["BM25"] + cost["QL"])
+    assert all(value > 0 for value in cost.values())
