@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 
 from irtoolkit.base.ids import Ints
+from irtoolkit.indexes.contents import DocumentTerms, terms_of
 from irtoolkit.indexes.postings import PostingsShard
 from irtoolkit.indexes.sharded import Sharded
 from irtoolkit.indexes.shards import OpenShard
@@ -50,6 +51,14 @@ class Postings(Sharded):
         for part in self.parts:
             total += part.frequencies(part.places(terms))
         return total
+
+    def contents(self, documents: Ints) -> DocumentTerms:
+        """The terms of some documents, each of which is named once."""
+        parts = self.split(documents)
+        return DocumentTerms.together(
+            [terms_of(self.parts[number].shard, places) for number, _, places in parts],
+            [here for _, here, _ in parts],
+        )
 
     def statistics(self, terms: Strings) -> Statistics:
         """What these shards say of some terms."""

@@ -12,8 +12,8 @@ from irtoolkit.base.analysis import Analyzer, Tokenizer
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes.strings import Strings
 
-# The terms of a query, each with how often it occurs there.
-QueryTerms = Mapping[str, int]
+# The terms of a query, each with how often it occurs there, or its weight.
+QueryTerms = Mapping[str, float]
 
 # From so many queries on, compiled code splits them: to load it takes longer than a few queries do.
 MANY = 64
@@ -26,7 +26,7 @@ class CountedQueries(NamedTuple):
         terms: terms, each once; some may be of no query.
         starts: (q+1,) where the terms of each query begin.
         numbers: (n,) the terms of all queries end to end, as places in `terms`.
-        counts: (n,) how often each occurs in its query.
+        counts: (n,) how often each occurs in its query, or its weight.
     """
 
     terms: Strings
@@ -55,7 +55,7 @@ class CountedQueries(NamedTuple):
         """The terms of each query."""
         names = list(self.terms)
         terms = [names[number] for number in self.numbers.tolist()]
-        counts, ends = self.counts.astype(np.int64).tolist(), self.starts.tolist()
+        counts, ends = self.counts.tolist(), self.starts.tolist()
         return [
             dict(zip(terms[first:last], counts[first:last], strict=True))
             for first, last in pairwise(ends)

@@ -57,6 +57,10 @@ class ShardSet(Protocol):
         """The numbers of documents that were not deleted; -1 for one that is not there."""
         ...
 
+    def contents(self, documents: Ints) -> Any:
+        """What the shards hold of some documents, each of which is named once; see `contents`."""
+        ...
+
     def ranks(self, asked: Any, wanted: Sequence[Sequence[int]]) -> list[list[int]]:
         """The exact rank, from 1, of some documents of each query among all documents."""
         ...
@@ -67,6 +71,10 @@ class CountedShardSet(ShardSet, Protocol):
 
     def statistics(self, terms: Any) -> Any:
         """What these shards say of some terms; of more shards it is the sum."""
+        ...
+
+    def frequencies(self, terms: Any) -> Ints:
+        """(t,) number of documents that have each term."""
         ...
 
     def vocabulary(self) -> Any:
@@ -183,6 +191,10 @@ class Sharded:
             Targets(scores, self.column(own))
             for scores, own in zip(self.scores(asked, rows), rows, strict=True)
         ]
+
+    def contents(self, documents: Ints) -> Any:
+        """What these shards hold of some documents, where a search needs it."""
+        raise NotImplementedError
 
     def scores(self, asked: Any, wanted: Sequence[Ints]) -> list[Any]:
         """The scores of some documents of each query."""

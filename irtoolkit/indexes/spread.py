@@ -154,6 +154,17 @@ class Spread:
         counts: Ints = self.vocabulary().counts
         return counts
 
+    def frequencies(self, terms: Strings) -> Ints:
+        """(t,) number of documents that have each term."""
+        found: Ints = np.sum(list(self._each(_frequencies, terms)), axis=0)
+        return found
+
+    def contents(self, documents: Ints) -> Any:
+        """What the shards hold of some documents, each of which is named once."""
+        masks = [bundle.holds(documents) for bundle in self._bundles]
+        parts = list(self._each(_contents, own=[(documents[mask],) for mask in masks]))
+        return type(parts[0]).together(parts, [np.flatnonzero(mask) for mask in masks])
+
     def best(self, asked: Any, depth: int, every: bool = False) -> TopDocuments:
         """The best documents of each query; `every` ranks such as have nothing of it, too."""
         depth = max(1, min(depth, self.size))
@@ -209,6 +220,15 @@ def _statistics(shards: Any, terms: Strings) -> Any:
 
 def _vocabulary(shards: Any) -> Any:
     return shards.vocabulary()
+
+
+def _frequencies(shards: Any, terms: Strings) -> Ints:
+    found: Ints = shards.frequencies(terms)
+    return found
+
+
+def _contents(shards: Any, documents: Ints) -> Any:
+    return shards.contents(documents)
 
 
 def _best(shards: Any, asked: Any, depth: int, every: bool) -> Part:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.indexes.contents import DocumentVectors
 from irtoolkit.indexes.sharded import Sharded, Targets, in_threads
 from irtoolkit.indexes.shards import OpenShard
 from irtoolkit.indexes.top_documents import TopDocuments, rows_joined
@@ -45,6 +46,15 @@ class VectorSearch(Sharded):
     def _live(self) -> list[NDArray[np.uint8]]:
         """(d,) of each shard: 1 for documents that were not deleted."""
         return [shard.live for shard in self.shards]
+
+    def contents(self, documents: Ints) -> DocumentVectors:
+        """The vectors of some documents, which have one each."""
+        parts = self.split(documents)
+        made = []
+        for number, _, places in parts:
+            shard = self.vectors[number]
+            made.append(DocumentVectors(shard.chosen(shard.starts[places])))
+        return DocumentVectors.together(made, [here for _, here, _ in parts])
 
     def best(self, asked: QueryVectors, depth: int, every: bool = False) -> TopDocuments:
         """The best documents of each query; all documents have a score.

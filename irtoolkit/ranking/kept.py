@@ -136,7 +136,8 @@ class KeptIndex(Index):
 
     def _searcher(self) -> Searcher:
         known = self.manifest.parameters
-        if "k1" in known and self._is_builders and not self._settings:
+        plain = "k1" in known and "fb_docs" not in known  # feedback searches twice
+        if plain and self._is_builders and not self._settings:
             # The first result of a new process waits for no more than this needs.
             from irtoolkit.indexes.search import PostingsSearch
             from irtoolkit.retrievers.kept import BM25Searcher

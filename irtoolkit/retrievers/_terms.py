@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ class Vocabulary:
         self._split, self._lower = analyze.split, analyze.lower
         self._numbers = Numbers(analyze)
         self._known: dict[str, array[int]] = {}
+        self._names: list[str] = []
 
     def __len__(self) -> int:
         return len(self._numbers.terms)
@@ -53,6 +55,13 @@ class Vocabulary:
     def items(self) -> Iterable[tuple[str, int]]:
         """Terms with their numbers."""
         return self._numbers.terms.items()
+
+    def names(self) -> list[str]:
+        """Every term, at its number."""
+        terms = self._numbers.terms
+        if len(self._names) < len(terms):
+            self._names += islice(terms, len(self._names), None)
+        return self._names
 
     def number(self, term: str) -> int:
         """The number of a term; a new one gets the next number."""

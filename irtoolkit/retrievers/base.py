@@ -130,7 +130,7 @@ class Retriever:
 
     def scores_as(self, base: type[Retriever]) -> bool:
         """Whether it scores as a class that it is derived from does, so that its index serves it."""
-        names = ("scorer", "prepare", "matcher", "outside", "asked")
+        names = ("scorer", "prepare", "matcher", "matched", "outside", "asked", "compared")
         return all(getattr(type(self), n, None) is getattr(base, n, None) for n in names)
 
     def zero_is_no_match(self) -> bool:

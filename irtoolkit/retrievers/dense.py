@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 
-from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.base.ids import Ids, Ints, Singles
 from irtoolkit.indexes.form import KeptForm
 from irtoolkit.indexes.vectors import Comparison
 from irtoolkit.models.encoder import Encoder
@@ -87,10 +87,7 @@ class Dense(VectorRetriever):
         docs = encoded(shown, task.docs, "documents")
         similarity = self.similarity or shown.similarity
 
-        def compare(doc: Ints) -> Callable[[Vectors], ScoreMatrix]:
-            return comparing(docs[doc], similarity, self.device)
-
-        kept = keep_last(compare)
+        kept = keep_last(lambda doc: self.compared(docs[doc], similarity, task.doc_ids[doc]))
 
         def ask(other: Task) -> Scorer:
             queries = encoded(asking, self.asked(other), "queries").vectors()
@@ -102,6 +99,12 @@ class Dense(VectorRetriever):
             return candidates
 
         return ask
+
+    def compared(
+        self, docs: Encodings, similarity: Similarity | str, doc_ids: Ids
+    ) -> Callable[[Vectors], ScoreMatrix]:
+        """What compares vectors of queries with a candidate set."""
+        return comparing(docs, similarity, self.device)
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,7 @@ class LexicalSearcher:
 
     def matched(self, query: Segments, text: str) -> list[tuple[int, int]]:
         """Where words of the beginning of a text have a term of the query."""
-        wanted = set(self._terms([query]).terms)
+        wanted = set(self.terms([query]).terms)
         text = text[:_MATCHED]
         lower = self._analyze.lower(text)
         found, at = [], 0
@@ -155,8 +155,33 @@ class LexicalSearcher:
             at += 1
         return found if len(lower) == len(text) else []
 
-    def _terms(self, queries: Sequence[Segments]) -> CountedQueries:
+    def terms(self, queries: Sequence[Segments]) -> CountedQueries:
+        """The terms of queries."""
         return counted(queries, self._tokenizer, self._analyze)
+
+    def search(
+        self, queries: Sequence[Segments], depth: int, *, fill: bool = False
+    ) -> TopDocuments:
+        """The best documents of each query; see `found`."""
+        return self.found(self.terms(queries), depth, fill=fill)
+
+    def ranks(
+        self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]
+    ) -> list[list[int]]:
+        """The exact rank of some documents of each query among all documents, from 1."""
+        return self.standing(self.terms(queries), wanted)
+
+    def found(self, terms: CountedQueries, depth: int, *, fill: bool = False) -> TopDocuments:
+        """The best documents of each query, whose terms may weigh any number above 0."""
+        raise NotImplementedError
+
+    def standing(self, terms: CountedQueries, wanted: Sequence[Sequence[int]]) -> list[list[int]]:
+        """The ranks of some documents of each query, given its terms."""
+        return self.shards.ranks(self._asked(terms), wanted)
+
+    def _asked(self, terms: CountedQueries) -> Any:
+        """The queries as the shards take them."""
+        raise NotImplementedError
 
 
 class BM25Searcher(LexicalSearcher):
@@ -172,15 +197,13 @@ class BM25Searcher(LexicalSearcher):
         names = ("form", "k1", "b", "delta", "epsilon")
         self._weighting = BM25Weighting(**{name: settings[name] for name in names})
 
-    def search(
-        self, queries: Sequence[Segments], depth: int, *, fill: bool = False
-    ) -> TopDocuments:
+    def found(self, terms: CountedQueries, depth: int, *, fill: bool = False) -> TopDocuments:
         """The best documents of each query, among those that share a term with it.
 
         Where these are fewer than `depth`, `fill` adds others, by descending id, which score what
         a document without a term of the query does.
         """
-        asked = self._asked(queries)
+        asked = self._asked(terms)
         found = valued(asked, self.shards.best(asked, depth))
         depth = min(depth, self.shards.size)
         if not fill or (np.diff(found.offsets) >= depth).all():
@@ -188,11 +211,5 @@ class BM25Searcher(LexicalSearcher):
         without = np.concatenate([one.everywhere for one in asked])
         return filled(found, depth, self.shards.latest(2 * depth), without)
 
-    def ranks(
-        self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]
-    ) -> list[list[int]]:
-        """The exact rank of some documents of each query among all documents, from 1."""
-        return self.shards.ranks(self._asked(queries), wanted)
-
-    def _asked(self, queries: Sequence[Segments]) -> list[WeightedQueries]:
-        return weighed(self.shards, self._terms(queries), self._weighting)
+    def _asked(self, terms: CountedQueries) -> list[WeightedQueries]:
+        return weighed(self.shards, terms, self._weighting)

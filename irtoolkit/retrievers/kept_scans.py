@@ -11,14 +11,13 @@ import numpy as np
 from irtoolkit.base.ids import Floats, Ints
 from irtoolkit.indexes.counting import Postings
 from irtoolkit.indexes.form import OpenShard
-from irtoolkit.indexes.queries import QueryTerms
+from irtoolkit.indexes.queries import CountedQueries, QueryTerms
 from irtoolkit.indexes.scanning import Scan, ScannedQuery, ScannedShard, filled
 from irtoolkit.indexes.sharded import CountedShardSet, Targets
 from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.indexes.vocabulary import Vocabulary
 from irtoolkit.indexes.weighted import SearchedShard
-from irtoolkit.indexes.writer import Segments
 from irtoolkit.retrievers.kept import LexicalIndex, LexicalSearcher
 
 # Numbers that a class of postings may have, so that damage does not lead out of a table.
@@ -135,21 +134,7 @@ class LikelihoodShards(ScannedPostings):
         return Occurrences(self.tokens, found)
 
 
-class ScanSearcher(LexicalSearcher):
-    """What searchers share that score every document."""
-
-    def ranks(
-        self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]
-    ) -> list[list[int]]:
-        """The exact rank of some documents of each query among all documents, from 1."""
-        return self.shards.ranks(self._asked(queries), wanted)
-
-    def _asked(self, queries: Sequence[Segments]) -> Any:
-        """The queries as the shards take them."""
-        raise NotImplementedError
-
-
-class LikelihoodSearcher(ScanSearcher):
+class LikelihoodSearcher(LexicalSearcher):
     """Searches kept postings with query likelihood; a `Searcher`.
 
     Args:
@@ -162,14 +147,11 @@ class LikelihoodSearcher(ScanSearcher):
         self._dirichlet = settings["smoothing"] == "dirichlet"
         self._mu, self._lam = settings["mu"], settings["lam"]
 
-    def search(
-        self, queries: Sequence[Segments], depth: int, *, fill: bool = False
-    ) -> TopDocuments:
+    def found(self, terms: CountedQueries, depth: int, *, fill: bool = False) -> TopDocuments:
         """The best documents of each query; all documents have a probability."""
-        return self.shards.best(self._asked(queries), depth, every=True)
+        return self.shards.best(self._asked(terms), depth, every=True)
 
-    def _asked(self, queries: Sequence[Segments]) -> list[ScannedQuery]:
-        terms = self._terms(queries)
+    def _asked(self, terms: CountedQueries) -> list[ScannedQuery]:
         known: Occurrences = self.shards.statistics(terms.terms)
         found = dict(zip(terms.terms, known.found.tolist(), strict=True))
         return [self._query(own, found, max(1, known.tokens)) for own in terms.each()]
@@ -236,7 +218,7 @@ class CosineShards(ScannedPostings):
         return self._scan, asked.queries
 
 
-class CosineSearcher(ScanSearcher):
+class CosineSearcher(LexicalSearcher):
     """Searches kept postings by the cosine of TF-IDF vectors; a `Searcher`.
 
     Args:
@@ -253,21 +235,18 @@ class CosineSearcher(ScanSearcher):
         found: Vocabulary = self.shards.vocabulary()
         return found
 
-    def search(
-        self, queries: Sequence[Segments], depth: int, *, fill: bool = False
-    ) -> TopDocuments:
+    def found(self, terms: CountedQueries, depth: int, *, fill: bool = False) -> TopDocuments:
         """The best documents of each query, among those that share a term with it.
 
         Where these are fewer than `depth`, `fill` adds others, by descending id, which score 0.
         """
-        found: TopDocuments = self.shards.best(self._asked(queries), depth)
+        found: TopDocuments = self.shards.best(self._asked(terms), depth)
         depth = min(depth, self.shards.size)
         if not fill or (np.diff(found.offsets) >= depth).all():
             return found
-        return filled(found, depth, self.shards.latest(2 * depth), np.zeros(len(queries)))
+        return filled(found, depth, self.shards.latest(2 * depth), np.zeros(terms.size))
 
-    def _asked(self, queries: Sequence[Segments]) -> CosineQueries:
-        terms = self._terms(queries)
+    def _asked(self, terms: CountedQueries) -> CosineQueries:
         known = self.shards.statistics(terms.terms).found
         found = dict(zip(terms.terms, known.tolist(), strict=True))
         made = [self._query(own, found) for own in terms.each()]

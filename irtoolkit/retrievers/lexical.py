@@ -24,7 +24,7 @@ from irtoolkit.base.ids import Ints
 from irtoolkit.indexes.form import KeptForm
 from irtoolkit.retrievers._counts import Collection, Counts, TextCounts, counts_of
 from irtoolkit.retrievers._file_statistics import FileStatistics
-from irtoolkit.retrievers._matching import Matcher, Matchers, scored_by
+from irtoolkit.retrievers._matching import Candidates, Matcher, Matchers, scored_by
 from irtoolkit.retrievers._terms import TermScores, Vocabulary, widen
 from irtoolkit.retrievers.base import Ask, Retriever, ScoreMatrix, Scorer, keep_last
 from irtoolkit.retrievers.bm25_forms import FORMS
@@ -102,13 +102,18 @@ class Lexical(Retriever):
                 whole = counts.of(np.arange(len(task.doc_ids)))
             fixed = counts.corpus() if whole is None else Collection.of(whole)
 
-        def make(docs: Ints) -> tuple[Matcher, int]:
+        def make(docs: Ints) -> tuple[Matcher, int | None]:
             counted = counts.of(docs) if whole is None else whole
             collection = fixed or Collection.of(counted)
             width = len(vocabulary)
-            return self.matcher(widen(counted, width), collection.widened(width)), width
+            counted, collection = widen(counted, width), collection.widened(width)
+            return self.matched(Candidates(task, docs, counted, collection, vocabulary))
 
         return make
+
+    def matched(self, among: Candidates) -> tuple[Matcher, int | None]:
+        """What scores queries against a candidate set; see `Matchers`."""
+        return self.matcher(among.counts, among.collection), among.counts.shape[1]
 
     def _counts(self, task: Task, vocabulary: Vocabulary) -> Counts:
         how = self.analysis(task.lang)

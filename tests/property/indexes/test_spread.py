@@ -49,6 +49,9 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
        ("lucene", "okapi", "atire", "bm25l", "rank-bm25l", "bm25+")},
     "ql": ("ql", {}), "jm": ("ql", {"smoothing": "jm"}),
     "tfidf": ("tfidf", {}), "unsmoothed": ("tfidf", {"smooth": False}),
+    **{f"rm3-{form}": ("rm3", {"form": form, "fb_docs": 4}) for form in ("lucene", "bm25+")},
+    "rm3-ql": ("rm3-ql", {"mu": 20.0}), "rocchio": ("rocchio", {"gamma": 0.3, "hits": 20}),
+    "prf": ("dense-prf", {}), "prf-l2": ("dense-prf", {"similarity": "l2", "feedback": "average"}),
     "sparse": ("sparse", {}), "dense": ("dense", {}), "l2": ("dense", {"similarity": "l2"}),
     "sentence-max": ("sentence-max", {}), "late": ("late", {}),
     "flat": ("faiss", {}), "hnsw": ("faiss", {"index": "hnsw"}),
@@ -94,7 +97,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]
     late = {"model": str(save_colbert(root / "late"))}
     sparse = {"model": str(save(root / "masked", "BertForMaskedLM"))}
     return {
-        "sparse": sparse, "faiss": bert, "dense": bert, "sentence-max": bert, "plaid": late,
+        "sparse": sparse, "faiss": bert, "dense": bert, "dense-prf": bert, "sentence-max": bert, "plaid": late,
         "late": late,
     }  # fmt: skip
 

@@ -76,6 +76,9 @@ def test_kept_counts_are_those_of_the_texts(name: str, view: str, how: Analysis)
         ("bm25", {"form": "bm25+", "tokenizer": "standard", "stop": "lucene", "stem": "porter"}),
         ("ql", {}),
         ("tfidf", {"statistics": "candidates"}),
+        ("rm3", {"statistics": "candidates"}),
+        ("rm3-ql", {}),
+        ("rocchio", {"gamma": 0.3}),
     ],
 )
 @pytest.mark.parametrize("name", ["relic/sample/val", "csfcube/sample", "quoter/sample/en/test"])

@@ -156,4 +156,5 @@ def test_what_scores_otherwise_than_its_base_does_not_take_its_index() -> None:
         for name in ("crm", "generated-query", "llm-listwise")
     )
     assert all(create_retriever(name, {}).kept() for name in ("bm25", "ql", "tfidf", "deepct"))
+    assert all(create_retriever(name, {}).kept() for name in ("rm3", "rm3-ql", "rocchio"))
     assert create_retriever("tfidf", {"statistics": "texts.txt"}).kept() is None

@@ -1,0 +1,97 @@
+"""What shards hold of some documents: their terms, or their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.indexes.postings import PostingsShard
+from irtoolkit.indexes.strings import Strings
+
+# Postings that are looked through at once.
+_POSTINGS = 1 << 22
+
+
+class DocumentTerms(NamedTuple):
+    """The terms of some documents.
+
+    Attributes:
+        terms: terms, each once.
+        starts: (d+1,) where the terms of each document begin.
+        numbers: (n,) the terms of all documents end to end, as places in `terms`.
+        counts: (n,) how often each occurs in its document.
+    """
+
+    terms: Strings
+    starts: Ints
+    numbers: Ints
+    counts: Ints
+
+    @classmethod
+    def together(cls, parts: Sequence[DocumentTerms], places: Sequence[Ints]) -> DocumentTerms:
+        """The terms of several sets of documents as one; `places` are where theirs are there."""
+        every: dict[str, int] = {}
+        size = sum(len(own) for own in places)
+        lengths, rows = np.zeros(size, np.int64), []
+        for part, own in zip(parts, places, strict=True):
+            numbers = np.array([every.setdefault(t, len(every)) for t in part.terms], np.int64)
+            lengths[own] = np.diff(part.starts)
+            owners = np.repeat(own, np.diff(part.starts))
+            rows.append((owners, numbers[part.numbers], part.counts))
+        owners, numbers, counts = (
+            np.concatenate([np.empty(0, np.int64), *column])
+            for column in (zip(*rows, strict=True) if rows else ((), (), ()))
+        )
+        order = np.argsort(owners, kind="stable")
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        return cls(Strings.of(list(every)), starts, numbers[order], counts[order])
+
+
+class DocumentVectors(NamedTuple):
+    """The vectors of some documents that have one each.
+
+    Attributes:
+        vectors: (d, dimensions) in single precision.
+    """
+
+    vectors: Singles
+
+    @classmethod
+    def together(cls, parts: Sequence[DocumentVectors], places: Sequence[Ints]) -> DocumentVectors:
+        """The vectors of several sets of documents as one; `places` are where theirs are there."""
+        width = max((part.vectors.shape[1] for part in parts), default=0)
+        made = np.zeros((sum(len(own) for own in places), width), np.float32)
+        for part, own in zip(parts, places, strict=True):
+            if len(own):
+                made[own] = part.vectors
+        return cls(made)
+
+
+def terms_of(shard: PostingsShard, documents: Ints) -> DocumentTerms:
+    """The terms of some documents of a shard, each of which is named once.
+
+    Postings are kept by term: all of them are looked through once, whatever the number of documents.
+    """
+    place = np.full(len(shard), -1, np.int32)
+    place[documents] = np.arange(len(documents), dtype=np.int32)
+    found = []
+    for first in range(0, len(shard.documents) if len(documents) else 0, _POSTINGS):
+        owners = place[shard.documents[first : first + _POSTINGS]]
+        found.append(np.flatnonzero(owners >= 0) + first)
+    at = np.concatenate([np.empty(0, np.int64), *found])
+    owners = place[shard.documents[at]]
+    order = np.argsort(owners, kind="stable")
+    at, owners = at[order], owners[order]
+    known, numbers = np.unique(
+        np.searchsorted(shard.starts, at, side="right") - 1, return_inverse=True
+    )
+    lengths = np.bincount(owners, minlength=len(documents))
+    return DocumentTerms(
+        shard.terms.taken(known),
+        np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]),
+        numbers.astype(np.int64),
+        np.asarray(shard.class_counts[shard.classes[at]], np.int64),
+    )

@@ -1,0 +1,194 @@
+"""Pseudo-relevance feedback with vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, cast
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ids, Ints, Singles
+from irtoolkit.indexes.form import KeptForm
+from irtoolkit.indexes.sharded import ShardSet
+from irtoolkit.indexes.top_documents import TopDocuments
+from irtoolkit.indexes.vectors import Comparison, QueryVectors
+from irtoolkit.indexes.writer import Segments
+from irtoolkit.models.presets import Kind
+from irtoolkit.models.shards import Encodings
+from irtoolkit.retrievers._feedback import best_places
+from irtoolkit.retrievers.base import ScoreMatrix
+from irtoolkit.retrievers.dense import Dense, text_sides
+from irtoolkit.retrievers.kept_vectors import Sides, VectorIndex, VectorSearcher
+from irtoolkit.retrievers.neural import encoder_of
+from irtoolkit.retrievers.vectors import Similarity, Vectors, unit
+
+
+@dataclass(frozen=True)
+class DensePRF(Dense):
+    """Dense retrieval with pseudo-relevance feedback in the space of the vectors (Li et al. 2021).
+
+    The best documents for the vector of the query make another one, which is searched for. "rocchio"
+    is α · q + β · mean(d1 … dk), "average" the mean of q, d1 … dk. Vectors that are compared by the
+    cosine are scaled to length 1 before. Works with every model of `dense`, and searches its indexes.
+
+    Attributes:
+        feedback: how the vectors become one.
+        fb_docs: k, the feedback documents: the best of the query's candidates, at most so many.
+        alpha: α of "rocchio".
+        beta: β of "rocchio"; 0 is the ranking without feedback.
+    """
+
+    name: ClassVar[str] = "dense-prf"
+    applies: ClassVar[Kind | None] = None
+
+    feedback: Literal["rocchio", "average"] = "rocchio"
+    fb_docs: int = 5
+    alpha: float = 0.4
+    beta: float = 0.6
+
+    def __post_init__(self) -> None:
+        if self.fb_docs < 1:
+            raise InputError(f"setting fb_docs={self.fb_docs} is not at least 1")
+        for name in ("alpha", "beta"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise InputError(f"setting {name}={getattr(self, name)} is not a number from 0 on")
+        if self.alpha == self.beta == 0:
+            raise InputError(
+                "alpha=0 and beta=0 leave nothing of a query", remedy="set one of them"
+            )
+
+    @property
+    def is_off(self) -> bool:
+        """Whether feedback has no weight."""
+        return self.feedback == "rocchio" and self.beta == 0
+
+    def expanded(self, query: Singles, docs: Singles, similarity: Similarity | str) -> Singles:
+        """(dimensions,) the vector of a query after feedback.
+
+        Args:
+            query: (dimensions,) as the model makes it.
+            docs: (k, dimensions) of the feedback documents.
+            similarity: how vectors are compared.
+        """
+        if not len(docs):
+            return query
+        own: Vectors = query.astype(np.float64)
+        best: Vectors = docs.astype(np.float64)
+        if similarity == "cosine":
+            own, best = unit(own), unit(best)
+        if self.feedback == "average":
+            made = (own + best.sum(axis=0)) / (len(best) + 1)
+        else:
+            made = self.alpha * own + self.beta * best.mean(axis=0)
+        return cast(Singles, made.astype(np.float32))
+
+    def compared(
+        self, docs: Encodings, similarity: Similarity | str, doc_ids: Ids
+    ) -> Callable[[Vectors], ScoreMatrix]:
+        match = super().compared(docs, similarity, doc_ids)
+        if self.is_off:
+            return match
+        vectors = docs.vectors()
+
+        def twice(queries: Vectors) -> ScoreMatrix:
+            scores, made = match(queries), np.empty_like(queries)
+            for at, query in enumerate(queries):
+                best = nearest(scores[at], (query, vectors), similarity, self.fb_docs, doc_ids)
+                made[at] = self.expanded(query, vectors[best], similarity)
+            del scores  # its memory is that of the second search
+            return match(made)
+
+        return twice
+
+    def kept_settings(self) -> dict[str, Any]:
+        return {**super().kept_settings(), "retriever": Dense.name}
+
+    def kept(self) -> KeptForm | None:
+        if not self.scores_as(DensePRF):
+            return None
+
+        def similarity() -> Similarity:
+            return cast(Similarity, self.similarity or encoder_of(self, "query").similarity)
+
+        return _FeedbackIndex(self, text_sides(self, similarity))
+
+
+def nearest(
+    scores: Any, compared: tuple[Singles, Singles], similarity: Any, count: int, ids: Ids
+) -> list[int]:
+    """The places of the documents that are nearest to a query, best first, at most so many.
+
+    Products of matrices are off by a few steps of single precision. Whatever may be among the best is
+    compared again in double precision, as a kept index does, so that both take the same documents.
+
+    Args:
+        scores: (c,) similarities.
+        compared: (dimensions,) the query and (c, dimensions) the documents.
+        similarity: how they are compared.
+        count: how many.
+        ids: (c,) their ids, which decide ties.
+    """
+    query, docs = compared
+    near = np.arange(len(scores))
+    if count < len(scores):
+        bound = np.partition(scores, -count)[-count]
+        scale = 1.0
+        if similarity != "cosine":
+            lengths = np.linalg.norm(docs, axis=1).max(initial=0)
+            scale = float(np.linalg.norm(query) * lengths) if similarity == "dot" else abs(bound)
+        near = np.flatnonzero(scores >= bound - 4 * np.finfo(np.float32).eps * len(query) * scale)
+    exact = Comparison(similarity).exact_each(query[None], docs[near])
+    found = best_places(exact, count, None, lambda places: ids[near[places]])
+    chosen: list[int] = near[found].tolist()
+    return chosen
+
+
+class _FeedbackIndex(VectorIndex):
+    """How vectors are kept that are searched twice; a `KeptForm`, whose shards are those of `dense`."""
+
+    def __init__(self, feedback: DensePRF, sides: Sides) -> None:
+        super().__init__(sides, feedback.stored, feedback.kept_settings())
+        self._feedback = feedback
+
+    def searcher(self, shards: ShardSet) -> _FeedbackSearcher:
+        """Searches shards of vectors."""
+        return _FeedbackSearcher(self._feedback, self._sides, shards)
+
+
+class _FeedbackSearcher(VectorSearcher):
+    """Searches kept vectors, and again with those of what was found; a `Searcher`."""
+
+    def __init__(self, feedback: DensePRF, sides: Sides, shards: ShardSet) -> None:
+        super().__init__(sides, shards)
+        self._feedback = feedback
+        # A run and the exact ranks of its documents are asked for one after the other.
+        self._expanded: Callable[[tuple[Segments, ...]], QueryVectors] = lru_cache(1)(self._expand)
+
+    def search(
+        self, queries: Sequence[Segments], depth: int, *, fill: bool = False
+    ) -> TopDocuments:
+        """The best documents of each query after feedback; all documents have a score."""
+        return self.shards.best(self._expanded(tuple(queries)), depth)
+
+    def ranks(
+        self, queries: Sequence[Segments], wanted: Sequence[Sequence[int]]
+    ) -> list[list[int]]:
+        """The exact rank of some documents of each query among all documents, from 1."""
+        return self.shards.ranks(self._expanded(tuple(queries)), wanted)
+
+    def _expand(self, queries: tuple[Segments, ...]) -> QueryVectors:
+        asked = self._sides.asked(queries)
+        if self._feedback.is_off:
+            return asked
+        found = self.shards.best(asked, self._feedback.fb_docs)
+        documents: Ints = np.unique(found.documents)
+        vectors = self.shards.contents(documents).vectors
+        places = np.searchsorted(documents, found.documents)
+        made = np.empty_like(asked.vectors)
+        for at, query in enumerate(asked.vectors):
+            own = vectors[places[found.offsets[at] : found.offsets[at + 1]]]
+            made[at] = self._feedback.expanded(query, own, asked.comparison.similarity)
+        return asked._replace(vectors=made)

@@ -1,0 +1,218 @@
+"""Feedback by hand, its settings, and whose documents it takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import irtoolkit as ir
+from irtoolkit.base.errors import InputError
+from irtoolkit.retrievers._feedback import FeedbackDocument, best_places, heaviest
+from irtoolkit.retrievers.engine import rank
+from irtoolkit.retrievers.feedback import RM3, RM3QueryLikelihood, Rocchio
+from irtoolkit.retrievers.lexical import BM25
+from irtoolkit.retrievers.registry import create_retriever
+from irtoolkit.retrievers.task import load_task
+from tests.datasets import register, scores_of
+
+SEA = {
+    "d1": "whale ship ship captain",
+    "d2": "whale ship harpoon",
+    "d3": "ship captain captain mutiny",
+    "d4": "harpoon rope",
+    "d5": "meadow sheep",
+}
+
+
+def found(query: str, retriever: Any, docs: dict[str, str] = SEA) -> dict[str, float]:
+    return scores_of(register(docs, {"q": query}), retriever)["q"]
+
+
+def test_a_relevance_model_by_hand() -> None:
+    made = RM3(fb_docs=2, fb_terms=2, original_query_weight=0.5, doc_terms=3)
+    one, two = made.weights({"ship": 2, "whale": 1, "sea": 1, "zone": 1}), {"ship": 1.0}
+    # Of the three terms that occur once, the first two in order take part.
+    assert one == {"sea": 0.25, "ship": 0.5, "whale": 0.25}
+    query = made.expand({"whale": 2}, [FeedbackDocument(3.0, one), FeedbackDocument(1.0, two)])
+    # P(w|R) ~ ship 3·½ + 1, sea ¾, whale ¾; the first two are kept, and sum to 1.
+    ship, sea = 2.5 / 3.25, 0.75 / 3.25
+    assert query == pytest.approx({"whale": 0.5 * 2, "ship": 0.5 * 2 * ship, "sea": 0.5 * 2 * sea})
+
+
+def test_a_likely_document_counts_more() -> None:
+    ranking = [FeedbackDocument(-2.0, {"one": 1.0}), FeedbackDocument(-2.0 - log(3), {"two": 1.0})]
+    for likelihood, length, share in (("query", 2, 0.75), ("term", 1, 0.75), ("term", 2, 0.634)):
+        made = RM3QueryLikelihood(original_query_weight=0.0, likelihood=likelihood)  # type: ignore[arg-type]
+        query = made.expand({"x": length}, ranking)
+        assert query == pytest.approx(
+            {"one": share * length, "two": (1 - share) * length}, abs=1e-3
+        )
+
+
+def test_rocchio_by_hand() -> None:
+    made = Rocchio(fb_docs=1, beta=0.5, gamma=0.25, bottom_fb_docs=1)
+    assert (made.ranked, made.read(3), made.read(1)) == (1000, [0, 2], [0])
+    near, far = made.weights({"ship": 3, "whale": 4}), made.weights({"meadow": 1})
+    assert near == pytest.approx({"ship": 0.6, "whale": 0.8})
+    query = made.expand(
+        {"whale": 3, "meadow": 4}, [FeedbackDocument(2, near), FeedbackDocument(1, far)]
+    )
+    # The query is of length 5.
+    assert query == pytest.approx({
+        "whale": 3 + 5 * 0.5 * 0.8, "ship": 5 * 0.5 * 0.6, "meadow": 4 - 5 * 0.25,
+    })  # fmt: skip
+    # What would weigh less than nothing is left out.
+    assert made.expand({"whale": 1}, [FeedbackDocument(2, {}), FeedbackDocument(1, far)]) == {
+        "whale": 1.0
+    }
+
+
+@pytest.mark.parametrize("name", ["rm3", "rm3-ql", "rocchio"])
+def test_a_document_without_a_word_of_the_query_is_found(name: str) -> None:
+    plain, own = ("ql", {"mu": 10.0}) if name == "rm3-ql" else ("bm25", {})
+    first, second = (found("whale", create_retriever(one, own)) for one in (plain, name))
+    assert first["d3"] <= first["d5"]  # which is shorter, or as good
+    assert second["d3"] > second["d5"]
+
+
+def test_feedback_is_from_the_candidates_of_the_query() -> None:
+    pools = {"q": ["d1", "d4", "d5"], "other": ["d2", "d3"]}
+    task = load_task(register(SEA, {"q": "whale", "other": "whale"}, pools=pools))
+    scores = scores_of(task, RM3())
+    # Harpoon comes with d2 alone, which is no candidate of q; mutiny is with d3, which is not found.
+    assert scores["q"]["d4"] == 0
+    own = {"d1": SEA["d1"], "d4": SEA["d4"], "d5": SEA["d5"]}
+    corpus = RM3(statistics="candidates")
+    alone = scores_of(register(own, {"q": "whale"}), corpus)["q"]
+    assert scores_of(task, corpus)["q"] == alone
+
+
+@pytest.mark.parametrize("name", ["rm3", "rocchio"])
+@pytest.mark.parametrize("query", ["unheard", "unheard of", ""])
+def test_a_query_that_finds_nothing_stays_as_it_is(name: str, query: str) -> None:
+    assert set(found(query, create_retriever(name, {})).values()) == {0.0}
+
+
+def test_terms_that_are_in_many_documents_are_not_taken() -> None:
+    docs = {f"d{n}": f"thing{n} often {'whale' if n < 3 else 'meadow'}" for n in range(40)}
+    asked = register(docs, {"q": "whale"})
+    scores = scores_of(asked, RM3(fb_docs=3, max_df=0.9))["q"]
+    assert scores["d9"] == 0
+    assert scores_of(asked, RM3(fb_docs=3, max_df=1.0))["q"]["d9"] > 0
+    # In a small collection a term is taken that is in no more documents than give feedback.
+    assert scores_of(asked, RM3(fb_docs=40, max_df=0.0))["q"]["d9"] > 0
+
+
+@pytest.mark.parametrize(
+    ("chosen", "taken"),
+    [("auto", "ab3"), ("latin", "ab3"), ("length", "ab3 mér x-ray"), ("none", "ab3 mér x-ray y")],
+)
+def test_the_form_of_terms(chosen: Any, taken: str) -> None:
+    docs = {
+        "d1": f"whale ab3 mér x-ray y {'z' * 21}",
+        "d2": "ab3",
+        "d3": "mér",
+        "d4": "x-ray",
+        "d5": "y",
+    }
+    docs["d6"] = "z" * 21
+    made = RM3(tokenizer="whitespace", filter_terms=chosen, fb_terms=20)
+    scores = found("whale", made, docs)
+    wanted = {name for name in docs if name != "d1" and docs[name] in taken.split()}
+    wanted |= {"d6"} if chosen == "none" else set()
+    assert {name for name, score in scores.items() if score > 0} == wanted | {"d1"}
+    # Rocchio, as Anserini has it, looks at the length alone.
+    if chosen == "auto":
+        made = Rocchio(tokenizer="whitespace", fb_terms=20)
+        scores = found("whale", made, docs)
+        assert {name for name in docs if scores[name] > 0} == {"d1", "d2", "d3", "d4"}
+
+
+def test_ties_at_the_cut_are_by_id() -> None:
+    docs = {f"d{n}": f"whale own{n}" for n in range(5)} | {f"e{n}": f"own{n}" for n in range(5)}
+    scores = found("whale", RM3(fb_docs=2), docs)
+    assert {name for name, score in scores.items() if name < "e" or score > 0} == {
+        *(f"d{n}" for n in range(5)), "e4", "e3",
+    }  # fmt: skip
+
+
+def test_the_best_and_the_heaviest() -> None:
+    scores, ids = np.array([1.0, 3.0, 3.0, 0.0, 2.0]), np.array(["a", "b", "c", "d", "e"])
+    assert best_places(scores, 2, None, lambda places: ids[places]) == [2, 1]
+    assert best_places(scores, 9, 1.0, lambda places: ids[places]) == [2, 1, 4]
+    assert best_places(scores[:0], 3, None, lambda places: ids[places]) == []
+    # What differs in the last bits alone is tied.
+    assert heaviest({"b": 1.0, "c": 0.5, "a": 1.0 - 1e-12}, 1) == {"a": 1.0 - 1e-12}
+    assert list(heaviest({"b": 3, "c": 1, "a": 2}, 2)) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("rm3", {"fb_docs": 0}), ("rm3", {"original_query_weight": 1.5}), ("rm3", {"k1": -1}),
+        ("rm3-ql", {"mu": 0}), ("rm3-ql", {"doc_terms": 0}), ("rocchio", {"alpha": -1}),
+        ("rocchio", {"hits": 0}), ("rocchio", {"max_df": 2}), ("dense-prf", {"fb_docs": 0}),
+        ("dense-prf", {"alpha": -0.5}), ("dense-prf", {"alpha": 0, "beta": 0}),
+        ("rm3", {"filter_terms": "some"}), ("rm3", {"mu": 5}),
+    ],
+)  # fmt: skip
+def test_settings_out_of_range_are_refused(name: str, settings: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=next(iter(settings))):
+        create_retriever(name, settings)
+
+
+def test_a_class_that_expands_otherwise_does_not_take_the_index() -> None:
+    @dataclass(frozen=True)
+    class Doubled(RM3):
+        name: ClassVar[str] = "doubled"
+
+        def expand(self, query: Any, ranking: Any) -> Any:
+            return {term: 2 * weight for term, weight in query.items()}
+
+    assert RM3().scores_as(RM3)
+    assert not RM3().scores_as(BM25)
+    assert Doubled().kept() is None
+    assert found("whale", Doubled()) == pytest.approx(
+        {name: 2 * score for name, score in found("whale", BM25()).items()}
+    )
+
+
+def test_indexes_are_those_of_the_first_search(tmp_path: Path) -> None:
+    ir.index(SEA, "bm25", tmp_path / "index")
+    opened = ir.open_index(tmp_path / "index", "rm3", fb_terms=3)
+    hits = opened.search("whale")
+    assert [hit.doc_id for hit in hits] == ["d2", "d1", "d3", "d4"]
+    assert hits[0].matches == ((0, 5),)
+    # An index that was built for feedback searches with feedback, here and where it is opened again.
+    built = ir.index(SEA, "rm3", tmp_path / "own")
+    again = ir.open_index(tmp_path / "own")
+    assert again.searched_by == "rm3"
+    assert [hit.score for hit in again.search("whale")] == [
+        hit.score for hit in built.search("whale")
+    ]
+    assert {hit.doc_id for hit in again.search("whale")} == {"d1", "d2", "d3", "d4"}
+    plain = ir.open_index(tmp_path / "own", "bm25")
+    assert {hit.doc_id for hit in plain.search("whale")} == {"d1", "d2"}
+    off = again.with_settings(original_query_weight=1.0)
+    assert [hit.score for hit in off.search("whale")] == [h.score for h in plain.search("whale")]
+
+
+def test_later_queries_are_expanded_as_those_of_a_run() -> None:
+    asked = {"a": "whale unheard", "b": "captain ship", "c": "unheard"}
+    data = ir.load(SEA, queries=asked)
+    index = ir.index(data, "rm3")
+    assert index.search_many({"a": asked["a"]}).ranking("a") == index.search_many(asked).ranking(
+        "a"
+    )
+    task = load_task(register(SEA, asked))
+    retriever = RM3()
+    ask = retriever.prepare(task)
+    docs = np.arange(len(task.doc_ids))
+    later = ask(task)(docs)(np.arange(3))
+    assert np.allclose(later, retriever.scorer(task)(docs)(np.arange(3)), rtol=1e-12)
+    assert rank(task, retriever, progress=False).query_ids.tolist() == list(asked)
