@@ -138,7 +138,7 @@ def open_index(path: StrPath, system: str | None = None, **settings: Any) -> Ind
     Args:
         path: the folder or URL. What is at a URL is copied to this machine once.
         system: what searches; by default what the index was built for. An index of "bm25" serves
-            "ql" and "tfidf", too.
+            "ql", "tfidf", "rm3" and "rocchio", too.
         settings: of the search, such as k1, in place of those the index was built with.
 
     Raises:

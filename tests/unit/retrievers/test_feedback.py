@@ -74,10 +74,12 @@ def test_rocchio_by_hand() -> None:
 
 @pytest.mark.parametrize("name", ["rm3", "rm3-ql", "rocchio"])
 def test_a_document_without_a_word_of_the_query_is_found(name: str) -> None:
-    plain, own = ("ql", {"mu": 10.0}) if name == "rm3-ql" else ("bm25", {})
-    first, second = (found("whale", create_retriever(one, own)) for one in (plain, name))
-    assert first["d3"] <= first["d5"]  # which is shorter, or as good
-    assert second["d3"] > second["d5"]
+    # Equally long, so that query likelihood does not tell them apart by their length.
+    docs = SEA | {"d5": "meadow sheep grass cloud"}
+    plain = {"rm3-ql": "ql"}.get(name, "bm25")
+    first, second = (found("whale", create_retriever(one, {}), docs) for one in (plain, name))
+    assert first["d3"] == pytest.approx(first["d5"])
+    assert second["d3"] > second["d5"] + 1e-5
 
 
 def test_feedback_is_from_the_candidates_of_the_query() -> None:
