@@ -85,7 +85,7 @@ class Dense(VectorRetriever):
     def prepare(self, task: Task) -> Ask:
         asking, shown = self.encoder("query"), self.encoder("document")
         docs = encoded(shown, task.docs, "documents")
-        similarity = self.similarity or shown.similarity
+        similarity: Similarity = cast(Similarity, self.similarity or shown.similarity)
 
         kept = keep_last(lambda doc: self.compared(docs[doc], similarity, task.doc_ids[doc]))
 
@@ -101,7 +101,7 @@ class Dense(VectorRetriever):
         return ask
 
     def compared(
-        self, docs: Encodings, similarity: Similarity | str, doc_ids: Ids
+        self, docs: Encodings, similarity: Similarity, doc_ids: Ids
     ) -> Callable[[Vectors], ScoreMatrix]:
         """What compares vectors of queries with a candidate set."""
         return comparing(docs, similarity, self.device)

@@ -65,7 +65,7 @@ class DensePRF(Dense):
         """Whether feedback has no weight."""
         return self.feedback == "rocchio" and self.beta == 0
 
-    def expanded(self, query: Singles, docs: Singles, similarity: Similarity | str) -> Singles:
+    def expanded(self, query: Singles, docs: Singles, similarity: Similarity) -> Singles:
         """(dimensions,) the vector of a query after feedback.
 
         Args:
@@ -86,7 +86,7 @@ class DensePRF(Dense):
         return cast(Singles, made.astype(np.float32))
 
     def compared(
-        self, docs: Encodings, similarity: Similarity | str, doc_ids: Ids
+        self, docs: Encodings, similarity: Similarity, doc_ids: Ids
     ) -> Callable[[Vectors], ScoreMatrix]:
         match = super().compared(docs, similarity, doc_ids)
         if self.is_off:
