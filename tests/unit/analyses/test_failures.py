@@ -81,8 +81,8 @@ def test_the_sheet_has_what_the_first_system_misses_and_reasons_are_counted(
 
 
 def test_a_sheet_of_nothing_is_refused(data: Dataset, tmp_path: Path) -> None:
+    run = Run.of({q: {d: 1.0} for q, d in RELEVANT.items()})
     with pytest.raises(InputError, match="words finds every query at rank 3"):
-        run = Run.of({q: {d: 1.0} for q, d in RELEVANT.items()})
         analyse(Failures(cutoff=3), [data], {"words": run}, sheet=tmp_path / "sheet.csv")
     assert not (tmp_path / "sheet.csv").exists()
 

@@ -66,5 +66,5 @@ def test_a_weight_beyond_its_bounds_is_refused() -> None:
 def test_a_query_that_is_known_is_refused(model: Path) -> None:
     name = pair(CONTEXTS, KNOWN, {**ASKED, "1": "words of grief"})
     retriever = create_retriever("known-contexts", {"model": str(model), "pooling": "mean"})
-    with pytest.raises(InputError, match="query 1 .* is in the training set"):
+    with pytest.raises(InputError, match=r"query 1 .* is in the training set"):
         scores_of(name, retriever)
