@@ -130,7 +130,7 @@ def measured(system: System, trial: Trial, path: Path) -> Evaluation:
     """Ranks, or takes the run that is there, and scores it."""
     run, _ = produce(trial.dataset, system, path, depth=1000, reuse=True)
     qrels = Dataset.of(trial.dataset).qrels
-    return evaluate(run, qrels, parse_measures(trial.measures), (), read_ranks(path))
+    return evaluate(run, qrels, parse_measures(trial.measures), (), read_ranks(path, run))
 
 
 def of_arm(name: str, arm: Arm, seed: int, trial: Trial, out: Path) -> tuple[Evaluation, float]:
