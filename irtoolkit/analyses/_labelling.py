@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -53,14 +53,8 @@ class Labelling(Analysis):
             sheet.write(given.sheet, self._drawn(rows))
             return Findings((), notes=(f"Labels: {known}.",))
         filled = sheet.read(given.sheets)
-        ids = {*given.datasets[0].query_ids()}
-        for name, one in filled.items():
-            strange = next((key[0] for key in one if key[0] not in ids), None)
-            if strange is not None:
-                raise InputError(
-                    f"query {strange} is not one of {given.datasets[0].id}",
-                    file=name, remedy="name the dataset that the sheet was made for",
-                )  # fmt: skip
+        dataset = given.datasets[0]
+        refuse_strangers(filled, dataset.query_ids(), dataset.id)
         return self._counted(filled, known)
 
     def _drawn(self, rows: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
@@ -95,6 +89,24 @@ class Labelling(Analysis):
             )
         chart = Bars("labels", "", "examples", list(counts), {"examples": list(counts.values())})
         return Findings((table,), (chart,), tuple(notes))
+
+
+def refuse_strangers(
+    filled: Mapping[str, Mapping[tuple[str, ...], Filled]], query_ids: Iterable[str], dataset: str
+) -> None:
+    """Refuses sheets whose rows are not of the queries of a dataset.
+
+    Raises:
+        InputError: names the file and a query that is not among them.
+    """
+    known = {*query_ids}
+    for name, one in filled.items():
+        strange = next((key[0] for key in one if key[0] not in known), None)
+        if strange is not None:
+            raise InputError(
+                f"query {strange} is not one of {dataset}",
+                file=name, remedy="name the dataset that the sheet was made for",
+            )  # fmt: skip
 
 
 def agreement_of(

@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from irtoolkit.analyses._labelling import refuse_strangers
 from irtoolkit.analyses._quoter import at_least_one
 from irtoolkit.analyses._sheets import Filled, Sheet, majority
 from irtoolkit.analyses.base import Analysis, Column, FigureRow, FigureTable, Findings, Given
@@ -182,13 +183,7 @@ class _Study:
     def reasons(self, filled: Mapping[str, Mapping[tuple[str, ...], Filled]]) -> FigureTable:
         """Reasons, and how many queries of each the other systems find."""
         known = {case.query: case for case in self.cases}
-        for name, one in filled.items():
-            strange = next((key[0] for key in one if key[0] not in known), None)
-            if strange is not None:
-                raise InputError(
-                    f"query {strange} is not one of {self.dataset.id}", file=name,
-                    remedy="name the dataset that the sheet was made for",
-                )  # fmt: skip
+        refuse_strangers(filled, known, self.dataset.id)
         said: dict[str, list[Case]] = {reason: [] for reason in REASONS}
         for key in sorted({key for one in filled.values() for key in one}):
             reason = majority([one[key][REASON] for one in filled.values() if key in one])

@@ -78,6 +78,15 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any
     return folder, json.loads((folder / "quality.json").read_text("utf-8"))["benchmarks"]
 
 
+@pytest.fixture
+def kept(found: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the results, in the environment in which they were made."""
+    folder: Path = found[0]
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(folder / "cache"))
+    monkeypatch.delenv("IRTOOLKIT_DATA", raising=False)
+    return folder
+
+
 def runs(name: str) -> dict[str, Any]:
     made = {label: ir.retrieve(name, system) for label, system in SYSTEMS.items()}
     return {**made, BOTH: ir.fuse(made["BM25"], made["QL"])}
@@ -108,25 +117,15 @@ def test_a_folds_row_is_chosen_on_the_other_fold(found: Any) -> None:
     assert told["rows"]["best of all"]["figures"]["nDCGp(p=20)"] == pytest.approx(expected)
 
 
-def test_runs_are_kept_and_the_table_is_printed(
-    found: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder, _ = found
-    monkeypatch.setenv("IRTOOLKIT_CACHE", str(folder / "cache"))
-    monkeypatch.delenv("IRTOOLKIT_DATA", raising=False)
-    again = run(folder, "relic")
+def test_runs_are_kept_and_the_table_is_printed(kept: Path) -> None:
+    again = run(kept, "relic")
     assert "relic/sample/val: BM25" not in again.stdout
-    assert "best of all" in run(folder, "--table").stdout
+    assert "best of all" in run(kept, "--table").stdout
 
 
-def test_the_cost_of_a_row_is_that_of_its_parts(
-    found: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder, _ = found
-    monkeypatch.setenv("IRTOOLKIT_CACHE", str(folder / "cache"))
-    monkeypatch.delenv("IRTOOLKIT_DATA", raising=False)
-    run(folder, "relic", "--cost")
-    told = json.loads((folder / "quality.json").read_text("utf-8"))["benchmarks"]["relic"]
+def test_the_cost_of_a_row_is_that_of_its_parts(kept: Path) -> None:
+    run(kept, "relic", "--cost")
+    told = json.loads((kept / "quality.json").read_text("utf-8"))["benchmarks"]["relic"]
     cost = told["ms a query"]
     assert cost["best lexical"] == pytest.approx(cost["BM25"] + cost["QL"])
     assert all(value > 0 for value in cost.values())
