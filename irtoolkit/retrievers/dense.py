@@ -70,11 +70,15 @@ class Dense(VectorRetriever):
     def kept(self) -> KeptForm | None:
         if not self.scores_as(Dense):
             return None
+        return VectorIndex(self.sides(), self.stored, self.kept_settings())
+
+    def sides(self) -> Sides:
+        """What an index has to know of its vectors."""
 
         def similarity() -> Similarity:
             return cast(Similarity, self.similarity or encoder_of(self, "query").similarity)
 
-        return VectorIndex(text_sides(self, similarity), self.stored, self.kept_settings())
+        return text_sides(self, similarity)
 
     def has_single_scores(self) -> bool:
         return (self.similarity or self.preset().similarity) != "l2"

@@ -20,9 +20,8 @@ from irtoolkit.models.presets import Kind
 from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers._feedback import best_places
 from irtoolkit.retrievers.base import ScoreMatrix
-from irtoolkit.retrievers.dense import Dense, text_sides
+from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.kept_vectors import Sides, VectorIndex, VectorSearcher
-from irtoolkit.retrievers.neural import encoder_of
 from irtoolkit.retrievers.vectors import Similarity, Vectors, unit
 
 
@@ -107,13 +106,7 @@ class DensePRF(Dense):
         return {**super().kept_settings(), "retriever": Dense.name}
 
     def kept(self) -> KeptForm | None:
-        if not self.scores_as(DensePRF):
-            return None
-
-        def similarity() -> Similarity:
-            return cast(Similarity, self.similarity or encoder_of(self, "query").similarity)
-
-        return _FeedbackIndex(self, text_sides(self, similarity))
+        return _FeedbackIndex(self, self.sides()) if self.scores_as(DensePRF) else None
 
 
 def nearest(

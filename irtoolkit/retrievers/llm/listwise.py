@@ -11,7 +11,7 @@ import numpy as np
 from irtoolkit.models.llm.generator import FILTERED
 from irtoolkit.retrievers.asking import Template
 from irtoolkit.retrievers.llm.permutation import read_order, windows
-from irtoolkit.retrievers.llm.reranker import AskedQuery, Reranker, Scores
+from irtoolkit.retrievers.llm.reranker import AskedQuery, Reranker, Scores, scores_of_order
 from irtoolkit.retrievers.llm.rounds import Steps
 
 _PROMPT = """Order passages by how relevant they are to a query.
@@ -78,6 +78,4 @@ class Listwise(Reranker):
             found = read_order(text, len(shown))
             query.tally.count(answer, found.reading)
             order[window] = shown[found.places]
-        scores = np.empty(len(docs))
-        scores[order] = np.arange(len(docs), 0, -1)
-        return scores
+        return scores_of_order(order)

@@ -13,7 +13,13 @@ import numpy as np
 from irtoolkit.models.llm.generator import FILTERED, Completion
 from irtoolkit.retrievers.asking import Template
 from irtoolkit.retrievers.llm.permutation import spoken
-from irtoolkit.retrievers.llm.reranker import AskedQuery, Reranker, Scores, ordered_scores
+from irtoolkit.retrievers.llm.reranker import (
+    AskedQuery,
+    Reranker,
+    Scores,
+    ordered_scores,
+    scores_of_order,
+)
 from irtoolkit.retrievers.llm.rounds import Steps, together
 
 _PROMPT = """Which of two passages is more relevant to a query?
@@ -85,9 +91,7 @@ class Pairwise(Reranker):
             order = yield from _merge_sorted(pairs, places)
         else:
             order = yield from _bubbled(pairs, places, self.passes)
-        scores = np.empty(len(docs))
-        scores[order] = np.arange(len(docs), 0, -1)
-        return scores
+        return scores_of_order(order)
 
 
 @dataclass(frozen=True)

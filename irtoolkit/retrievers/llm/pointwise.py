@@ -42,8 +42,8 @@ class Pointwise(Reranker):
 
     With answer=yes-no, relevance generation (Liang et al. 2022; the pointwise baseline of Qin et al.
     2023, §2), the score is the log-odds of "yes" against "no", from the log-probabilities of the
-    answer's first word. Not every endpoint gives these: one that does not is told at the first
-    prompt. answer=grade takes a number that the model writes. Equal documents keep the order
+    answer's first word. Not every endpoint gives these: one that does not is refused at its first
+    answer. answer=grade takes a number that the model writes. Equal documents keep the order
     of a first stage. A document whose answer cannot be read keeps its place in it, or comes last.
 
     Attributes:

@@ -151,16 +151,17 @@ class Reranker(Asking):
         return candidates
 
     def _refuse(self, task: Task) -> None:
+        rerank = f"and `irtoolkit rerank {task.dataset_id} RUN {self.name}`"
         if task.ranks_corpus:
             raise InputError(
                 f"{self.name} would ask {self.llm} about every document of {task.dataset_id}",
-                remedy=f"rank it by another system, and `irtoolkit rerank {task.dataset_id} RUN {self.name}`",
+                remedy=f"rank it by another system, {rerank}",
             )
         if self.needs_order() and not task.ordered:
             raise InputError(
                 f"{self.name} improves the order of a first stage, and the candidates of"
                 f" {task.dataset_id} have none",
-                remedy=f"rank them by another system, and `irtoolkit rerank {task.dataset_id} RUN {self.name}`",
+                remedy=f"rank them by another system, {rerank}",
             )
 
     def _jobs(self, task: Task, tally: AnswerCounts) -> Iterator[Steps[Scores]]:
@@ -238,6 +239,13 @@ def cut_words(text: str, most: int | None) -> tuple[str, bool]:
         if number > most:
             return line[: word.start()].rstrip(), True
     return line, False
+
+
+def scores_of_order(order: Sequence[int] | Ints) -> Scores:
+    """(c,) scores under which documents stand in an order, best first: how many come from each on."""
+    scores = np.empty(len(order))
+    scores[order] = np.arange(len(order), 0, -1)
+    return scores
 
 
 def ordered_scores(values: Scores, query: AskedQuery) -> Scores:
