@@ -34,9 +34,11 @@ def prepare() -> None:
         if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() not in _UTF8:
             stream.reconfigure(encoding="utf-8", errors="surrogateescape")
     out = sys.stdout
-    if isinstance(out, io.TextIOWrapper) and isinstance(raw := out.buffer, io.RawIOBase):
-        sys.stdout = io.TextIOWrapper(
-            io.BufferedWriter(raw), out.encoding, out.errors, line_buffering=True
+    # Only that of the process: another belongs to whoever calls a command from Python.
+    is_own = out is sys.__stdout__ and isinstance(out, io.TextIOWrapper)
+    if is_own and isinstance(out.buffer, io.RawIOBase):
+        sys.stdout = open(  # noqa: SIM115
+            out.fileno(), "w", 1, encoding=out.encoding, errors=out.errors, closefd=False
         )
 
 

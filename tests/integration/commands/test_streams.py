@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+import io
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO, cast
 
 import pytest
 
+from irtoolkit.cli import main
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="streams of POSIX shells")
@@ -95,6 +99,21 @@ def test_unbuffered_output_arrives_line_by_line(folder: Path) -> None:
     done = shell("PYTHONUNBUFFERED=1 irt eval q.txt r.run --measures AP", folder)
     assert done.returncode == 0
     assert done.stdout.split()[-2:] == ["r.run", "0.5000"]
+
+
+def test_unbuffered_output_of_a_caller_is_left_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A notebook's or a test runner's, which it writes to after the command."""
+    with open(folder / "out.txt", "wb", buffering=0) as raw:
+        given = io.TextIOWrapper(cast(IO[bytes], raw), "utf-8", write_through=True)
+        monkeypatch.setattr(sys, "stdout", given)
+        assert main(["eval", str(folder / "q.txt"), str(folder / "r.run")]) == 0
+        gc.collect()
+        assert sys.stdout is given
+        given.write("more")
+        monkeypatch.undo()
+    assert (folder / "out.txt").read_text().endswith("more")
 
 
 @pytest.mark.parametrize(
