@@ -394,7 +394,7 @@ def test_completion_prints_a_script(irtoolkit: Command, shell: str) -> None:
     [
         (["re"], {"register", "report", "reproduce", "rerank", "results", "retrieve"}),
         (["retrieve", SAMPLE + "/m"], {f"{SAMPLE}/method"}),
-        (["retrieve", SAMPLE, "bm"], {"bm25"}),
+        (["retrieve", SAMPLE, "bm"], {"bm25", "bm25-surroundings"}),
         (["eval", "--per"], {"--per-query"}),
         (["eval", "--format", "j"], {"json"}),
         (["retrieve", "--candidates", ""], {"pool", "corpus", "script"}),
