@@ -93,9 +93,20 @@ def by_ir_measures(path: Path, judged: Path, names: list[str]) -> Values:
         list(ir_measures.read_trec_qrels(str(judged))),
         list(ir_measures.read_trec_run(str(path))),
     )
+    listed, relevant = set(Run.read(path).query_ids), Qrels.read(judged)
     for row in rows:
         values[measures[row.measure]][row.query_id] = row.value
+    # Of a query that the run lacks ir_measures counts nothing, and trec_eval -c what is judged.
+    for query in set(relevant.query_ids) - listed:
+        for name, counted in (("NumQ", 1.0), ("NumRel", _number_relevant(relevant, query))):
+            if name in values:
+                assert values[name][query] == 0
+                values[name][query] = counted
     return values
+
+
+def _number_relevant(qrels: Qrels, query_id: str) -> float:
+    return float(sum(row.relevance > 0 for row in qrels if row.query_id == query_id))
 
 
 def by_pytrec_eval(path: Path, judged: Path) -> Values:
