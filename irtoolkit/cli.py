@@ -10,7 +10,7 @@ from typing import Any
 
 import irtoolkit
 from irtoolkit import commands
-from irtoolkit.base import plugins
+from irtoolkit.base import ending, plugins
 from irtoolkit.base.discovery import modules
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.launch import launch, nothing_to_do
@@ -20,8 +20,6 @@ from irtoolkit.base.textwidth import printable
 from irtoolkit.commands import _streams as streams
 from irtoolkit.commands._engines import engine_of
 from irtoolkit.commands._parsing import BAD_INPUT, CommandParser, Paragraphs, naming_flags
-
-INTERRUPTED = 130
 
 
 def build_parser() -> CommandParser:
@@ -73,7 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command; without one, prints the help.
 
     Returns:
-        Exit status: 0; 2 on bad input, with one line on standard error; 130 when interrupted.
+        Exit status: 0; 2 on bad input, with one line on standard error; 130 when interrupted,
+        143 after SIGTERM and 129 after SIGHUP where this process heeds them.
     """
     streams.prepare()
     words = list(sys.argv[1:] if argv is None else argv)
@@ -92,11 +91,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader went away, as `| head` does; nothing more can be said to it.
         streams.drop_output()
         return 0
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         continues = _command_in(words) in ("index", "train", "build")
         left = "the same command continues" if continues else "nothing half-written was left"
         streams.say(f"irtoolkit: interrupted; {left}")
-        return INTERRUPTED
+        return ending.status(interrupt)
     except Exception as error:
         # ir_datasets and others raise what they like, a failed download among them.
         if debug:

@@ -5,13 +5,19 @@ from __future__ import annotations
 from os import PathLike
 
 from irtoolkit.base.paths import as_given, shown
+from irtoolkit.base.textwidth import ELLIPSIS, printable
+
+# What is wrong is said in one line, also where a file says it at length.
+_LONGEST = 2_000
+_LONGEST_NAME = 800
 
 
 class InputError(Exception):
     """Something given to irtoolkit cannot be used as it is.
 
     The message says what was found and what to do; `file` and `line` say where. A copy of a file at a
-    URL is called by its URL, and no URL shows credentials.
+    URL is called by its URL, and no URL shows credentials. What was found is one line of at most 2,000
+    characters, in which what cannot be printed is written as in Python.
 
     Args:
         found: what is wrong, in one clause.
@@ -28,18 +34,27 @@ class InputError(Exception):
         line: int | None = None,
         remedy: str | None = None,
     ) -> None:
-        self.found = as_given(found)
+        self.found = _line(as_given(found))
         self.file = None if file is None else shown(file)
         self.line = line
-        self.remedy = None if remedy is None else as_given(remedy)
+        self.remedy = None if remedy is None else _line(as_given(remedy))
         super().__init__(str(self))
 
     def __str__(self) -> str:
-        place = "" if self.file is None else self.file
+        place = "" if self.file is None else _line(self.file, _LONGEST_NAME)
         if self.line is not None:
             place += f":{self.line}"
         text = f"{place}: {self.found}" if place else self.found
         return text if self.remedy is None else f"{text} ({self.remedy})"
+
+
+def _line(text: str, longest: int = _LONGEST) -> str:
+    """One line, without its middle where it is very long."""
+    line = printable(text)
+    if len(line) <= longest:
+        return line
+    half = (longest - len(ELLIPSIS)) // 2
+    return f"{line[:half]}{ELLIPSIS}{line[-half:]}"
 
 
 def needs_extra(module: str, extra: str) -> InputError:

@@ -6,8 +6,6 @@ import gzip
 import hashlib
 import io
 import os
-import re
-import secrets
 import stat
 import zipfile
 import zlib
@@ -21,10 +19,12 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.missing import no_such_file
 from irtoolkit.base.packed import opened_gzip
 from irtoolkit.base.paths import StrPath as StrPath
-from irtoolkit.base.paths import hidden_beside, on_disk, url_of
+from irtoolkit.base.paths import on_disk, url_of
 from irtoolkit.base.streams import into_stream, is_special, stream_of
 from irtoolkit.base.targets import refuse_nul
 from irtoolkit.base.targets import refuse_unwritable as refuse_unwritable
+from irtoolkit.base.temporaries import is_temporary as is_temporary
+from irtoolkit.base.temporaries import temporary_name as temporary_name
 from irtoolkit.base.zips import opened_zip
 
 # UTF-8's byte order mark.
@@ -120,16 +120,6 @@ def atomic_path(path: StrPath) -> Iterator[Path]:
     finally:
         with suppress(OSError):  # where nothing could be written there is nothing to remove
             temporary.unlink()
-
-
-def temporary_name(target: Path) -> Path:
-    """A name beside `target` that no other process has; process numbers differ on one machine only."""
-    return hidden_beside(target, f".{secrets.token_hex(8)}.tmp")
-
-
-def is_temporary(path: Path) -> bool:
-    """Whether a file or folder has a name of `temporary_name`."""
-    return re.fullmatch(r"\..+\.[0-9a-f]{16}\.tmp", path.name) is not None
 
 
 @contextmanager

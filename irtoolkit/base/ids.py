@@ -30,6 +30,11 @@ def is_word(text: str) -> bool:
     return bool(text) and _NO_WORD.search(text) is None
 
 
+def named(text: str) -> str:
+    """An id as a message shows it: in quotes where it is not one word."""
+    return text if is_word(text) else repr(text)
+
+
 def id_array(ids: Sequence[str] | Ids) -> Ids:
     """Identifiers as a one-dimensional object array of str."""
     array = np.empty(len(ids), dtype=object)

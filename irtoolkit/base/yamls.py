@@ -22,6 +22,9 @@ def load_yaml(text: str) -> Any:
         _size(content, {})
     except RecursionError:
         raise yaml.YAMLError("nested too deeply") from None
+    except (ValueError, TypeError, AttributeError, LookupError) as error:
+        # PyYAML has no word of its own for a date or a number that is none: 2001-99-99, !!int x.
+        raise yaml.YAMLError(f"not a value: {error}") from None
     return content
 
 

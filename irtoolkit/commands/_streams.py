@@ -34,7 +34,7 @@ def prepare() -> None:
         if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() not in _UTF8:
             stream.reconfigure(encoding="utf-8", errors="surrogateescape")
     out = sys.stdout
-    # Only that of the process: another belongs to whoever calls a command from Python.
+    # Only the stream of the process: any other belongs to the code that calls a command from Python.
     is_own = out is sys.__stdout__ and isinstance(out, io.TextIOWrapper)
     if is_own and isinstance(out.buffer, io.RawIOBase):
         sys.stdout = open(  # noqa: SIM115

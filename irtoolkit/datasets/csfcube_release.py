@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
+from irtoolkit.base.ids import is_word
 from irtoolkit.datasets.cache import files_key
 from irtoolkit.datasets.csfcube_records import (
     FACETS,
@@ -95,6 +96,8 @@ def _read_docs(path: Path) -> dict[str, CSFCubeDoc]:
 def _doc_problem(record: Any) -> str | None:
     if not isinstance(record, dict) or not isinstance(record.get("paper_id"), str):
         return "not a paper: no paper_id"
+    if not is_word(record["paper_id"]):
+        return f"the paper_id {record['paper_id']!r} is not one word"
     name = f"paper {record['paper_id']}"
     if not isinstance(record.get("title"), str):
         return f"{name} has no title"
@@ -190,6 +193,9 @@ def _read_queries(
         problem = _query_problem(row, docs, own)
         if problem is None and query_id not in qrels:
             problem = f"query {query_id} has no judgments"
+        # The id of another paper may end in a facet.
+        if problem is None and row["facet"] not in FACETS:
+            problem = f"the facet {row['facet']!r} is none of {', '.join(FACETS)}"
         if problem is None and query_id in queries:
             problem = f"query {query_id} appears twice"
         if problem is not None:
@@ -247,10 +253,11 @@ def _read_folds(path: Path, queries: set[str], own: bool) -> dict[str, tuple[tup
     folds: dict[str, tuple[tuple[str, ...], ...]] = {}
     splits = _object(path)
     for facet in (*FACETS, "all"):
-        tests = [splits.get(facet, {}).get(f"fold{i}_test") for i in (1, 2)]
+        tests = [splits.get(facet, {}).get(f"fold{i}_test") or [] for i in (1, 2)]
         expected = {q for q in queries if facet == "all" or q.endswith(f"_{facet}")}
-        listed = [q for fold in tests if isinstance(fold, list) for q in fold]
-        if sorted(map(str, listed)) != sorted(expected) or not (own or all(tests)):
+        lists = all(isinstance(fold, list) for fold in tests)
+        listed = [q for fold in tests for q in fold] if lists else []
+        if not lists or sorted(map(str, listed)) != sorted(expected) or not (own or all(tests)):
             raise _damaged(
                 path,
                 f"fold1_test and fold2_test of {facet} do not split its {len(expected)} queries in two",

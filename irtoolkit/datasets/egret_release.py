@@ -12,6 +12,7 @@ import pyarrow as pa
 from ir_datasets.formats import GenericDoc
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import is_word
 from irtoolkit.datasets.cache import CacheWriter, Tables, parsed
 from irtoolkit.datasets.columns import Records, TableRows
 from irtoolkit.datasets.examples import CONTEXT, FORMAT, extract_examples
@@ -144,7 +145,7 @@ def _parse_built(files: Sequence[Path], out: CacheWriter) -> None:
 def _problem_built(record: Any) -> str | None:
     if not isinstance(record, dict) or not all(isinstance(record.get(n), str) for n in _FIELDS):
         return f"not an example: it needs the texts {', '.join(_FIELDS)}"
-    if record["id"].split() != [record["id"]]:
+    if not is_word(record["id"]):
         return f"example id {record['id']!r} is not one word"
     return None
 
@@ -182,7 +183,7 @@ def _units(record: Any) -> Iterator[tuple[str, str, str, str, str]]:
 def _problem(record: Any) -> str | None:
     if not isinstance(record, dict) or not isinstance(record.get("id"), str):
         return "not a question: it has no id"
-    if record["id"].split() != [record["id"]]:
+    if not is_word(record["id"]):
         return f"question id {record['id']!r} is not one word"
     if not isinstance(record.get("input"), str):
         return f"question {record['id']} has no input"

@@ -215,7 +215,7 @@ def _pretrained(name: str) -> Any:
     except ImportError:
         raise needs_extra("transformers", "neural") from None
     try:
-        return AutoTokenizer.from_pretrained(name, use_fast=True)
+        return AutoTokenizer.from_pretrained(name, use_fast=True, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise InputError(
             f"no tokenizer {name!r}: {str(error).splitlines()[0]}",

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
@@ -63,7 +64,8 @@ def own_place(dataset_id: str) -> OwnPlace | None:
     for end in range(len(words), 0, -1):
         given = "/".join(words[:end])
         place = on_disk(given or "/")
-        if (place / ABOUT).is_file():
+        # Not Path.is_file, which fails for a name that is too long for a file.
+        if os.path.isfile(place / ABOUT):
             return OwnPlace(given, place, tuple(words[end:]), described(place))
     return None
 

@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ints
+from irtoolkit.base.ids import Ints, is_word
+from irtoolkit.base.paths import NAME_BYTES
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.books import (
     BOOK_COLUMNS,
@@ -209,10 +210,12 @@ def _problem(record: Any) -> str | None:
     texts = ("query_id", "book", "query")
     if not isinstance(record, dict) or not all(isinstance(record.get(key), str) for key in texts):
         return "not a query: it needs query_id, book and query, all text"
-    if record["query_id"].split() != [record["query_id"]]:
+    if not is_word(record["query_id"]):
         return f"query id {record['query_id']!r} is not one word"
     if not _BOOK.fullmatch(record["book"]):
         return f"book name {record['book']!r} has white space or a colon, or a slash"
+    if len(f"{record['book']}.json".encode(errors="surrogatepass")) > NAME_BYTES:
+        return f"book name {record['book']!r} is too long for the name of a file"
     if not record["query"].strip():
         return f"query {record['query_id']} has no text"
     spans = record.get("spans")

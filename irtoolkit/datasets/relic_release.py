@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.ids import Ints
+from irtoolkit.base.ids import Ints, is_word, named
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.books import (
     BOOK_COLUMNS,
@@ -155,11 +155,11 @@ def _parse(path: Path, hidden: bool, out: CacheWriter) -> None:
             problem = _problem(quote, book, hidden)
             if problem is None and query_id in seen:
                 problem = "appears in two books"
-            if problem is None and query_id.split() != [query_id]:
+            if problem is None and not is_word(query_id):
                 problem = "is not one word"
             if problem is not None:
                 raise InputError(
-                    f"quote {query_id} of {name} {problem}",
+                    f"quote {named(query_id)} of {name} {problem}",
                     file=path,
                     line=line_of_key(path, query_id, last=query_id in seen),
                     remedy=TRUNCATED,
@@ -175,9 +175,9 @@ def _parse(path: Path, hidden: bool, out: CacheWriter) -> None:
 
 def _book(path: Path, name: str, record: Any, line: int) -> Book:
     def refuse(problem: str) -> InputError:
-        return InputError(f"book {name} {problem}", file=path, line=line, remedy=TRUNCATED)
+        return InputError(f"book {named(name)} {problem}", file=path, line=line, remedy=TRUNCATED)
 
-    if name.split() != [name] or ":" in name:
+    if not is_word(name) or ":" in name:
         raise refuse("has a name with white space or a colon")
     keys = {"quotes": dict, "sentences": list, "candidates": dict}
     if not isinstance(record, dict) or any(

@@ -13,6 +13,8 @@ from irtoolkit.base.progress import QUIET
 
 # Beginnings of the names of variables that workers take over from the driver.
 _TAKEN = ("IRTOOLKIT_", "IR_DATASETS_", "HF_", "TRANSFORMERS_", "TOKENIZERS_", "FSSPEC_", "AWS_")
+# Of those, what no worker needs: the token of a page that is served.
+_KEPT = ("IRTOOLKIT_TOKEN",)
 # What to do where a machine lacks what the driver has.
 SHARE = "every node needs the same files at the same path: share their folder, or put them at a URL"
 
@@ -30,10 +32,18 @@ class Driver(NamedTuple):
     ray: str
     environment: dict[str, str]
 
+    def __repr__(self) -> str:
+        # Some of the variables are keys.
+        return f"Driver({self.version!r}, {self.ray!r}, {sorted(self.environment)})"
+
     @classmethod
     def here(cls) -> Driver:
         """This process."""
-        taken = {name: value for name, value in os.environ.items() if name.startswith(_TAKEN)}
+        taken = {
+            name: value
+            for name, value in os.environ.items()
+            if name.startswith(_TAKEN) and name not in _KEPT
+        }
         return cls(irtoolkit.__version__, _ray(), taken)
 
     def followed(self) -> None:

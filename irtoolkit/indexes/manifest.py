@@ -7,7 +7,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_origin, get_type_hints
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, sha256
@@ -120,11 +121,17 @@ class Manifest:
                     raise ValueError("its bytes are not what was written")
                 shards = tuple(ShardEntry(**entry) for entry in content.pop("shards"))
                 sources = tuple(Source(**entry) for entry in content.pop("sources"))
-                return cls(**content, shards=shards, sources=sources)
-        except (ValueError, TypeError, KeyError) as error:
-            raise DamagedIndexError(f"damaged: {error}", file=path) from None
+                made = cls(**content, shards=shards, sources=sources)
+                records: list[Source | ShardEntry | Manifest] = [made, *shards, *sources]
+                for record in records:
+                    _check_types(record)
+                return made
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            said = " ".join(str(error).split())[:200]
+            raise DamagedIndexError(f"damaged: {said}", file=path) from None
+        shown = repr(number)[:40]
         raise DamagedIndexError(
-            f"format {number} is not {FORMAT}, which this version reads", file=path
+            f"format {shown} is not {FORMAT}, which this version reads", file=path
         )
 
     def write(self, folder: Path, name: str = NAME) -> None:
@@ -152,6 +159,24 @@ class Manifest:
         while left > 0:
             left -= shards.pop().documents
         return replace(self, sources=self.sources[:-1], shards=tuple(shards))
+
+
+def _kinds(record: type) -> list[tuple[str, Any]]:
+    """The fields of a dataclass, and the types that isinstance takes for theirs."""
+    hints = get_type_hints(record)
+    return [(n, h if isinstance(h, UnionType) else get_origin(h) or h) for n, h in hints.items()]
+
+
+_FIELDS = {record: _kinds(record) for record in (Source, ShardEntry, Manifest)}
+
+
+def _check_types(record: Source | ShardEntry | Manifest) -> None:
+    """Raises TypeError for a field that holds something of another type."""
+    for name, kind in _FIELDS[type(record)]:
+        value = getattr(record, name)
+        # Python takes true for a whole number.
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise TypeError(f"{name} is {value!r}")
 
 
 def _digest(content: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from irtoolkit.base.launch import launch
 from irtoolkit.base.locks import locked
 from irtoolkit.base.paths import hidden_beside, on_disk, url_of
 from irtoolkit.base.streams import is_special
+from irtoolkit.base.temporaries import remove_abandoned
 from irtoolkit.runs import provenance
 from irtoolkit.runs.exact_ranks import RANKS_END, Ranks, ranks_path, write_ranks
 from irtoolkit.runs.run import Run
@@ -58,11 +59,15 @@ def publish(
     if is_special(target) or target.is_dir():  # a folder is refused
         run.write(target, form)
         return
-    with _alone(target):
+    with _alone(target) as alone:
         # The record is removed first and written last.
         for old in (provenance.metadata_path(target), ranks_path(target)):
+            if alone:
+                remove_abandoned(old)
             with suppress(OSError):  # the writer refuses an impossible path and says why
                 old.unlink()
+        if alone:
+            remove_abandoned(target)
         written = run.write(target, form)
         if ranks and written is not None:
             write_ranks(target, ranks, written)
@@ -70,11 +75,11 @@ def publish(
         provenance.write_metadata(target, content)
 
 
-def _alone(target: Path) -> AbstractContextManager[object]:
-    """Keeps other writers of a file out, where its folder takes a lock."""
+def _alone(target: Path) -> AbstractContextManager[bool]:
+    """Keeps other writers of a file out, where its folder takes a lock; whether it does."""
     folder = target.parent
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
-        return nullcontext()  # the writer says what is wrong
+        return nullcontext(False)  # the writer says what is wrong
     return locked(hidden_beside(target, ".lock"), remove=True)

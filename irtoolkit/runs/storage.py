@@ -20,6 +20,7 @@ from irtoolkit.base.files import (
     text_into,
 )
 from irtoolkit.base.ids import Floats, Ids, Ints, id_array, is_word
+from irtoolkit.base.parquet import read_columns
 from irtoolkit.base.streams import is_special
 from irtoolkit.runs.trec import ORDER_REMEDY, contradictions
 
@@ -134,7 +135,9 @@ def _write_parquet(path: Path, table: RunTable) -> None:
         "rank": arrow.numbers(table.ranks.astype(np.int32)),
         "score": arrow.numbers(table.scores),
     }
-    pq.write_table(pa.table(columns).replace_schema_metadata({"tag": table.tag}), path)
+    made = pa.table(columns).replace_schema_metadata({"tag": table.tag})
+    # With them a changed byte is found when the file is read.
+    pq.write_table(made, path, write_page_checksum=True)
 
 
 def read_parquet(path: StrPath, tag: str) -> tuple[Ids, Ints, Ids, Ints, Floats, str]:
@@ -146,10 +149,9 @@ def read_parquet(path: StrPath, tag: str) -> tuple[Ids, Ints, Ids, Ints, Floats,
 
     Raises:
         InputError: the file cannot be read, lacks a column or a value, has no rows, or ranks that
-            contradict the scores.
+            contradict the scores; or it holds very much more than its size.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     from irtoolkit.base import arrow
 
@@ -158,15 +160,13 @@ def read_parquet(path: StrPath, tag: str) -> tuple[Ids, Ints, Ids, Ints, Floats,
         return InputError(f"not a Parquet run: {found}", file=path, remedy=remedy)
 
     try:
-        file = local(path)
-        named = [name for name in pq.read_schema(file).names if name in _COLUMNS]
-        table = pq.read_table(file, columns=named)
+        table = read_columns(local(path), _COLUMNS, ("query_id", "doc_id"))
         text = pa.dictionary(pa.int32(), pa.string())
         coded = [table[name].cast(text).unify_dictionaries() for name in ("query_id", "doc_id")]
         scores = table["score"].cast(pa.float64())
         ranks = table["rank"].cast(pa.int64()) if "rank" in table.column_names else None
-    except (pa.ArrowException, OSError, KeyError) as error:
-        raise refuse(str(error).splitlines()[0]) from None
+    except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
+        raise refuse((str(error).splitlines() or ["damaged"])[0]) from None
     if not len(table):
         raise InputError("no rows", file=path, remedy="a run needs at least one row")
     if any(column.null_count for column in (*coded, scores, *([ranks] if ranks else []))):

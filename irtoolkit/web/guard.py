@@ -150,6 +150,9 @@ class Guard:
             wanted = f"Bearer {access.token}"
             if not hmac.compare_digest(given.encode(), wanted.encode()):
                 return 401, "a token is needed: Authorization: Bearer TOKEN"
+        # The framework decodes the query, and fails where it is not UTF-8.
+        if not scope["query_string"].isascii():
+            return 400, "the query of the address is not percent-encoded"
         length = headers.get(b"content-length", "0")
         if not re.fullmatch("[0-9]+", length):
             return 400, "Content-Length is no number of bytes"

@@ -62,7 +62,7 @@ print(json.dumps([[m for m in {HEAVY} if m in sys.modules],
 """
     heavy, ours = python(code)
     assert heavy == []
-    names = ("errors", "hooks", "paths")
+    names = ("errors", "hooks", "paths", "textwidth")
     assert ours == ["irtoolkit", "irtoolkit.base", *(f"irtoolkit.base.{name}" for name in names)]
 
 

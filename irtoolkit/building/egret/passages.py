@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import is_word
 from irtoolkit.building.shelves import TextFile
 from irtoolkit.datasets.encodings import refuse_damaged
 from irtoolkit.datasets.plain_text import PlainText
@@ -85,7 +86,7 @@ def answered(record: Any, name: str, line: int) -> Iterator[Passage]:
         raise ValueError("no field question")
     given = _first(record, ("id", "q_id"))
     key = f"{name}-{line}" if given is None else str(given)
-    if key.split() != [key]:
+    if not is_word(key):
         raise ValueError(f"question id {key!r} is not one word")
     for number, answer in enumerate(_answers(record), 1):
         yield Passage(f"{key}.{number}", question, answer, line, (question, answer))

@@ -20,6 +20,14 @@ def test_what_cannot_be_shown_is_refused(text: str) -> None:
         load_yaml(text)
 
 
+@pytest.mark.parametrize(
+    "text", ["2001-99-99", "!!timestamp x", "!!int x", "!!float ''", "!!bool x", "!!binary é", "{[a]: 1}"]
+)  # fmt: skip
+def test_what_is_no_value_is_refused(text: str) -> None:
+    with pytest.raises(yaml.YAMLError):
+        load_yaml(text)
+
+
 def test_aliases_are_read() -> None:
     """Records of runs have some."""
     assert load_yaml("a: &x {b: [1]}\nc: *x\n") == {"a": {"b": [1]}, "c": {"b": [1]}}

@@ -563,6 +563,35 @@ def test_a_query_list_with_its_header_only(release: Path) -> None:
     assert_refused(release, QUERIES, None, "is not listed")
 
 
+def test_a_paper_whose_id_is_not_one_word(release: Path) -> None:
+    edit_paper(release, 2, lambda record: record.update(paper_id="two words"))
+    assert_refused(release, ABSTRACTS, 2, "the paper_id 'two words' is not one word")
+
+
+def test_a_facet_that_makes_the_id_of_another_query(release: Path) -> None:
+    """Paper a and facet b_method have the id of paper a_b and facet method."""
+
+    def add(value: dict[str, Any]) -> None:
+        value[f"{PAPER}_x"] = value[PAPER]
+
+    edit(release / POOLS, add)
+    edit(release / METHOD, add)
+    edit_rows(release, lambda rows: rows[1].__setitem__(1, "x_method"))
+    assert_refused(release, QUERIES, ROW, "the facet 'x_method' is none of background, method")
+
+
+@pytest.mark.parametrize("fold", [5, "", "none", True, {}], ids=repr)
+def test_a_fold_that_is_no_list(release: Path, fold: Any) -> None:
+    def change(value: Any) -> None:
+        facet = value["method"]
+        facet["fold1_test"] = [*facet["fold1_test"], *facet["fold2_test"]]
+        facet["fold2_test"] = fold
+
+    edit(release / SPLITS, change, indent=1)
+    found = "fold1_test and fold2_test of method do not split its"
+    assert found in refused(release).found
+
+
 @pytest.mark.parametrize(
     ("facet", "labels"),
     [

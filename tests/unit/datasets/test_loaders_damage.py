@@ -235,6 +235,9 @@ BAD = [
     Bad("a question twice", EGRET, DEV, "question d1 appears twice", again(1, 3, 3)),
     Bad("a question in both", EGRET, DEV, "train and dev share a question id: t3", put(2, "d2", "t3")),
     Bad("a query twice", PLOT, QUERIES, "query p1 appears twice", again(1, 4, 4)),
+    # Names of several lines, which a message shows in one.
+    Bad("a book of two lines", RELIC, TRAIN, "book 'i\\nnn' has a name with white space", put(2, "inn", "i\\nnn")),
+    Bad("a window of two lines", RELIC, TRAIN, "quote 'w\\n3' of pub is not one word", put(W3, "w3", "w\\n3")),
     # Long lines.
     Bad("long line", RELIC, TRAIN, "not JSON", long_line(S7, '",', "")),
     Bad("long line", QUOTER, ENGLISH, "3 tabs instead of 2", long_line(6, "left", "\t")),

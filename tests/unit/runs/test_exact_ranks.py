@@ -9,6 +9,7 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
+from irtoolkit.base.temporaries import temporary_name
 from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.exact_ranks import ranks_path, read_ranks, write_ranks
 from irtoolkit.runs.publish import publish
@@ -107,3 +108,15 @@ def test_ranks_and_record_speak_for_what_was_written(tmp_path: Path, name: str) 
     assert record is not None
     assert record["irtoolkit"]["sha256"] == sha256(alone) != sha256(path)
     assert ranks_path(path).read_text() == ranks_path(alone).read_text()
+
+
+@pytest.mark.parametrize("name", ["x.run", "x.run.gz", "x.parquet"])
+def test_what_killed_writers_of_a_run_have_left_is_removed(tmp_path: Path, name: str) -> None:
+    path, other = tmp_path / name, tmp_path / f"other-{name}"
+    kept = temporary_name(other)
+    for target in (path, ranks_path(path), provenance.metadata_path(path)):
+        temporary_name(target).write_text("half")
+    kept.write_text("half")
+    publish(RUN, path, MADE, 0.0, RANKS)
+    assert [each for each in tmp_path.iterdir() if each.name.startswith(".")] == [kept]
+    assert len(list(tmp_path.iterdir())) == 4

@@ -1,0 +1,47 @@
+"""Signals that end a process, which cleans up first: what `kill`, batch systems and closed terminals send."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import suppress
+from typing import Any
+
+# Windows has SIGTERM alone.
+_SIGNALS = ("SIGTERM", "SIGHUP")
+# What a shell adds to the number of a signal.
+_BY_SIGNAL = 128
+
+
+class Ended(KeyboardInterrupt):
+    """This process was asked to end; it does as after Ctrl-C.
+
+    Args:
+        number: of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def heed() -> None:
+    """Raises `Ended` in the main thread when this process is asked to end.
+
+    A signal that is ignored already stays so, as nohup wants it; so does one that has a handler.
+    """
+    for name in _SIGNALS:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            with suppress(ValueError):  # not the main thread
+                signal.signal(number, _end)
+
+
+def status(interrupt: KeyboardInterrupt) -> int:
+    """Exit status of an interrupted process: 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP."""
+    return _BY_SIGNAL + (interrupt.number if isinstance(interrupt, Ended) else signal.SIGINT)
+
+
+def _end(number: int, frame: Any) -> None:
+    # `timeout` sends two of them: the second must not cut the cleaning short.
+    signal.signal(number, signal.SIG_IGN)
+    raise Ended(number)

@@ -1,0 +1,48 @@
+"""Parquet files, refused where they hold very much more than their size.
+
+A few bytes of Parquet may stand for any number of rows: equal values of a column are written once with
+their count, texts once in a dictionary. What would come out is known before reading, from the footer.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.base.packed import refuse_ratio
+
+# Bytes that a row takes in memory beside the values of its columns: indices and numbers.
+_ROW = 32
+
+
+def read_columns(
+    path: Path, names: Collection[str] | None = None, texts: Sequence[str] = ()
+) -> Any:
+    """The Arrow table of a file, or of those columns of it that are wanted, in its order.
+
+    Args:
+        path: a file of this machine.
+        names: the columns that are wanted, of which it may lack some; by default all.
+        texts: those of which each distinct text is kept once, whatever the file repeats.
+
+    Raises:
+        InputError: the file holds very much more than its size.
+        pyarrow.ArrowException, OSError, UnicodeDecodeError: it cannot be read.
+    """
+    import pyarrow.parquet as pq
+
+    found = pq.read_metadata(path)
+    groups = [found.row_group(number) for number in range(found.num_row_groups)]
+    # Those of single columns end the process where they are damaged.
+    size = sum(group.total_byte_size + _ROW * group.num_rows for group in groups)
+    refuse_ratio(path, size, os.path.getsize(path))
+    if names is not None:
+        names = [name for name in found.schema.to_arrow_schema().names if name in names]
+    table = pq.read_table(
+        path, columns=names, read_dictionary=list(texts), page_checksum_verification=True
+    )
+    # What is damaged may be read as indices of texts that are not there.
+    table.validate(full=True)
+    return table
