@@ -1,0 +1,37 @@
+"""Processes at once, and other surroundings, give the same bytes: some of what the scripts measure."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.faults.determinism import VARIATIONS, Variation, compared, measure
+from tests.faults.together import Crew
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="measured on Linux")
+
+
+@pytest.mark.parametrize(("kind", "count"), [("output", 3), ("versions", 3)])
+def test_processes_at_once_leave_what_one_alone_leaves(
+    kind: str, count: int, tmp_path: Path
+) -> None:
+    with Crew(tmp_path, count) as crew:
+        found = crew.together(kind, count)
+    assert found["problems"] == []
+    assert found["identical"] == count
+    assert found["left"] == []
+
+
+def test_surroundings_change_no_byte(tmp_path: Path) -> None:
+    everything = Variation(
+        "all at once", shuffled=True, shards=3,
+        env={key: value for each in VARIATIONS.values() for key, value in each.env.items()},
+    )  # fmt: skip
+    plain = measure(VARIATIONS["again"], tmp_path / "plain", neural=False)
+    other = measure(everything, tmp_path / "other", neural=False)
+    assert plain.keys() == other.keys() >= {"bm25", "index", "benchmark", "values"}
+    assert {name: compared(plain[name], other[name]) for name in plain} == {
+        name: {"same": True} for name in plain
+    }

@@ -1,0 +1,392 @@
+"""Command lines, settings, Python calls, files of settings and requests to the server."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import irtoolkit as ir
+from irtoolkit.base.errors import InputError
+from irtoolkit.experiments.tables import load_table
+from irtoolkit.runs import Qrels, Run
+from irtoolkit.training.recipe_files import find_recipe
+from tests.fuzz import api
+from tests.fuzz.settings import _RECIPE, _TABLE
+from tests.inputs.case import Case
+from tests.inputs.files import DOCS, ORDER, QRELS, RUN, order_of
+
+_FILES = {"good.run": RUN, "other.run": RUN.replace(b"2.0", b"3.0"), "good.qrels": QRELS, "docs.jsonl": DOCS}  # fmt: skip
+_S = "csfcube/sample"
+
+# A command line that is refused, and a word of the message.
+LINES: tuple[tuple[str, str], ...] = (
+    ("no-such-command", "no command"),
+    ("evla a b", "did you mean eval"),
+    ("eval", "required"),
+    (f"eval {_S}", "required"),
+    (f"eval {_S} nowhere.run", "no such file"),
+    (f"eval {_S} .", "directory"),
+    ("eval no/such good.run", "no/such"),
+    ("eval csfcube/sampel good.run", "csfcube/sample"),
+    (f"eval {_S} good.run", "another dataset"),
+    (f"eval {_S} good.run --measures NoSuch", "NoSuch"),
+    (f"eval {_S} good.run --measures P@0", "P@0"),
+    (f"eval {_S} good.run --measures P@-1", "P@-1"),
+    (f"eval {_S} good.run --measures P(rel=x)@5", "P(rel=x)@5"),
+    (f"eval {_S} good.run --measures nDCG(@10", "nDCG(@10"),
+    (f"eval {_S} good.run --format pdf", "pdf"),
+    (f"eval {_S} good.run --qrels nowhere.qrels", "no such file"),
+    (f"eval {_S} good.run --unknown", "--unknown"),
+    ("check nowhere.run", "no such file"),
+    ("check good.run --dataset no/such", "no/such"),
+    ("check good.run --depth x", "x"),
+    ("check good.run --strictness very", "very"),
+    ("fuse good.run -o out.run", "two"),
+    ("fuse good.run other.run", "output"),
+    ("fuse good.run good.run -o out.run", "given twice"),
+    ("fuse good.run other.run -o .", "folder"),
+    ("fuse good.run other.run -o out.run --method magic", "magic"),
+    ("fuse good.run other.run -o out.run --k -1", "k"),
+    ("fuse good.run other.run -o out.run --k x", "x"),
+    ("fuse good.run other.run -o out.run --k nan", "k"),
+    ("fuse good.run other.run -o out.run --method weighted --weights 1", "weight"),
+    ("fuse good.run other.run -o out.run --method weighted --weights nan 1", "weight"),
+    ("fuse good.run other.run -o out.run --method weighted --weights a b", "a"),
+    ("fuse good.run other.run -o out.run --depth 0", "0"),
+    ("fuse good.run other.run -o out.run --depth -5", "-5"),
+    ("fuse good.run other.run -o out.run --depth 1.5", "1.5"),
+    ("fuse good.run other.run -o out.run --tag two\u00a0words\there", "tag"),
+    ("fuse good.run other.run -o out.run --method rbc --set phi=2", "phi"),
+    ("fuse good.run other.run -o out.run --method rbc --set psi=0.5", "psi"),
+    (f"retrieve {_S} no-such-system -o out.run", "no-such-system"),
+    (f"retrieve {_S} bm52 -o out.run", "bm25"),
+    (f"retrieve {_S} bm25", "output"),
+    ("retrieve no/such bm25 -o out.run", "no/such"),
+    (f"retrieve {_S} bm25 -o out.run --set k1=x", "k1"),
+    (f"retrieve {_S} bm25 -o out.run --set k1=nan", "k1"),
+    (f"retrieve {_S} bm25 -o out.run --set k1=-1", "k1"),
+    (f"retrieve {_S} bm25 -o out.run --set b=2", "b"),
+    (f"retrieve {_S} bm25 -o out.run --set b=inf", "b"),
+    (f"retrieve {_S} bm25 -o out.run --set k2=1", "k2"),
+    (f"retrieve {_S} bm25 -o out.run --set k1", "k1"),
+    (f"retrieve {_S} bm25 -o out.run --set =1", "="),
+    (f"retrieve {_S} bm25 -o out.run --set query=nothing", "nothing"),
+    (f"retrieve {_S} bm25 -o out.run --depth 0", "0"),
+    (f"retrieve {_S} bm25 -o out.run --depth many", "many"),
+    (f"retrieve {_S} bm25 -o out.run --candidates some", "some"),
+    (f"retrieve {_S} bm25 -o out.run --topics nowhere.tsv", "no such file"),
+    (f"retrieve {_S} dense -o out.run --set model=no/such/model", "no/such/model"),
+    ("retrieve docs.jsonl bm25 -o out.run", "queries"),
+    ("search docs.jsonl lamp -k 0", "0"),
+    ("search docs.jsonl lamp -k x", "x"),
+    ("search nowhere.txt lamp", "nowhere.txt"),
+    ("search docs.jsonl lamp --format xml", "xml"),
+    (f"compare {_S} good.run", "two"),
+    (f"compare {_S} good.run other.run --test guess", "guess"),
+    (f"compare {_S} good.run other.run --correction some", "some"),
+    ("agree good.qrels", "two"),
+    ("agree good.qrels nowhere.qrels", "no such file"),
+    ("agree good.qrels good.qrels --rule best", "best"),
+    ("register own nowhere", "no such folder"),
+    ("register ../own .", "own"),
+    ("register csfcube .", "csfcube"),
+    ("register --remove nothing", "nothing"),
+    ("datasets no/such", "no/such"),
+    ("submit csfcube/sample nowhere.run -o out", "no such file"),
+    ("train no-such-recipe -o model", "no recipe"),
+    ("train nowhere.toml -o model", "no such file"),
+    ("reproduce no-such-table", "no-such-table"),
+    ("extract examples nowhere.txt", "no such file"),
+    ("extract nothing docs.jsonl", "nothing"),
+    ("nway relic/sample/val/0-way good.run", "0-way"),
+    ("report csfcube/sample good.run", "name a file"),
+    ("index docs.jsonl bm25 --set k1=x", "k1"),
+    ("completion fish-and-chips", "fish-and-chips"),
+    ("help no-such-command", "no-such-command"),
+)
+
+
+def _lines() -> Iterator[Case]:
+    for line, word in LINES:
+        yield Case("command lines", line, tuple(line.split(" ")), _FILES, word)
+    yield Case("command lines", "--version", ("--version",), right=lambda out, _: ir.__version__ in out)  # fmt: skip
+    yield Case("command lines", "a name with spaces", ("fuse", "a b.run", "\u00e9.run", "-o", "o u t.run"), {"a b.run": RUN, "\u00e9.run": RUN}, right=lambda _, folder: (folder / "o u t.run").is_file())  # fmt: skip
+    yield Case("command lines", "a name that begins with a dash", ("fuse", "-o", "out.run", "--", "-a.run", "b.run"), {"-a.run": RUN, "b.run": RUN}, right=lambda _, folder: (folder / "out.run").is_file())  # fmt: skip
+    yield Case("command lines", "an input as the output", ("fuse", "good.run", "other.run", "-o", "good.run"), _FILES, right=lambda _, folder: order_of(folder / "good.run") == ORDER)  # fmt: skip
+    yield Case("command lines", "a NUL in a name", ("check", "a\0b"), {}, "name")
+    yield Case("command lines", "a name of 5,000 letters", ("check", "a" * 5000), {}, "too long")
+    yield Case("command lines", "a full device", ("fuse", "good.run", "other.run", "-o", "/dev/full"), _FILES, "No space left")  # fmt: skip
+    yield Case("command lines", "a folder below a file", ("fuse", "good.run", "other.run", "-o", "good.run/out.run"), _FILES, "cannot write")  # fmt: skip
+    yield Case("command lines", "terminal commands in a name", ("check", "\x1b[2Jx.run"), {}, "\\x1b[2Jx.run")  # fmt: skip
+
+
+# -- Python --------------------------------------------------------------------------------------
+
+_NAN = float("nan")
+CALLS: tuple[tuple[str, Callable[[], Any], str], ...] = (
+    ("a run with NaN", lambda: Run.from_rows([("q", "d", _NAN)]), "finite"),
+    ("a run with infinity", lambda: Run.from_rows([("q", "d", float("inf"))]), "finite"),
+    ("a run with a score beyond float32", lambda: Run.from_rows([("q", "d", 1e39)]), "single"),
+    ("a run with a word for a score", lambda: Run.from_rows([("q", "d", "high")]), "high"),  # type: ignore[list-item]
+    ("a run with a document twice", lambda: Run.from_rows([("q", "d", 1.0), ("q", "d", 2.0)]), "twice"),
+    ("a run of pairs", lambda: Run.of([("q", "d")]), "3"),
+    ("a run of nothing", lambda: Run.of([]), "no rows"),
+    ("a run of a number", lambda: Run.of(5), "int"),
+    ("a run of None", lambda: Run.of(None), "None"),
+    ("a run of lists", lambda: Run.of({"q": ["d1", "d2"]}), "q"),
+    ("a run of None for a score", lambda: Run.of({"q": {"d": None}}), "not a finite"),
+    ("a run of True for a score", lambda: Run.of({"q": {"d": [1]}}), "[1]"),
+    ("a tag of two words", lambda: Run.from_rows([("q", "d", 1.0)], "a b"), "one word"),
+    ("qrels with 1.5", lambda: Qrels.of({"q": {"d": 1.5}}), "whole number"),
+    ("qrels with NaN", lambda: Qrels.of({"q": {"d": _NAN}}), "whole number"),
+    ("qrels with a word", lambda: Qrels.of({"q": {"d": "yes"}}), "whole number"),
+    ("qrels twice", lambda: Qrels.from_rows([("q", "d", 1), ("q", "d", 1)]), "twice"),
+    ("qrels of nothing", lambda: Qrels.of([]), "no rows"),
+    ("qrels beyond 64 bits", lambda: Qrels.of({"q": {"d": 10**30}}), "whole number"),
+    ("qrels of a run's rows", lambda: Qrels.of([("q", "d", 1, 2)]), "3"),
+    ("a dataset that is not there", lambda: ir.load("no/such"), "no/such"),
+    ("a dataset of an empty name", lambda: ir.load(""), "dataset"),
+    ("a dataset above a folder", lambda: ir.load("../../etc"), "etc"),
+    ("a system that is not there", lambda: ir.retrieve(_S, "no-such"), "no-such"),
+    ("a setting that is not there", lambda: ir.retrieve(_S, "bm25", k9=1), "k9"),
+    ("a setting of another type", lambda: ir.retrieve(_S, "bm25", k1="x"), "k1"),
+    ("a setting of NaN", lambda: ir.retrieve(_S, "bm25", k1=_NAN), "k1"),
+    ("a depth of 0", lambda: ir.retrieve(_S, "bm25", depth=0), "depth"),
+    ("a depth below 0", lambda: ir.retrieve(_S, "bm25", depth=-3), "depth"),
+    ("a measure that is not there", lambda: ir.evaluate(_S, ir.retrieve(_S, "random"), measures=["NoSuch"]), "NoSuch"),
+    ("runs of other queries", lambda: ir.evaluate(_S, Run.from_rows([("q", "d", 1.0)])), "quer"),
+    ("no runs", lambda: ir.evaluate(_S), "run"),
+    ("one run fused", lambda: ir.fuse(Run.from_rows([("q", "d", 1.0)])), "two"),
+    ("fused by magic", lambda: ir.fuse({"q": {"d": 1.0}}, {"q": {"d": 2.0}}, method="magic"), "magic"),
+    ("an index of nothing", lambda: ir.index([], "bm25"), "document"),
+    ("an index of a number", lambda: ir.index(5, "bm25"), "not a collection"),
+    ("an index of numbers", lambda: ir.index([1, 2], "bm25"), "text"),
+    ("a search for nothing of k=0", lambda: ir.index(["a lamp"], "bm25").search("lamp", k=0), "0"),
+    ("a search for an empty text", lambda: ir.index(["a lamp"], "bm25").search(""), "no text"),
+    ("a search of a number", lambda: ir.index(["a lamp"], "bm25").search(5), "one string"),
+)  # fmt: skip
+RIGHT: tuple[tuple[str, Callable[[], Any], Any], ...] = (
+    ("ids with spaces", lambda: [h.doc_id for h in ir.index({"a b": "lamp"}, "bm25").search("lamp")], ["a b"]),
+    ("a search for unknown words", lambda: len(ir.index(["a lamp"], "bm25").search("\u732b")), 0),
+    ("a text of emoji", lambda: [h.doc_id for h in ir.index({"a": "\U0001f600 lamp", "b": "oar"}, "bm25").search("lamp")][:1], ["a"]),
+    ("an empty text among others", lambda: [h.doc_id for h in ir.index({"a": "", "b": "lamp"}, "bm25").search("lamp")][:1], ["b"]),
+    ("numpy's float32", lambda: Run.of({"q": {"a": np.float32(1), "b": np.float32(2)}}).ranking("q")[0].doc_id, "b"),
+    ("whole numbers for scores", lambda: Run.of({"q": {"a": 1, "b": 2}}).ranking("q")[0].doc_id, "b"),
+    ("ties, by id descending", lambda: [r.doc_id for r in Run.of({"q": {"a": 1, "c": 1, "b": 1}}).ranking("q")], ["c", "b", "a"]),
+    ("grades that are whole floats", lambda: Qrels.of({"q": {"d": 2.0}}).as_dict(), {"q": {"d": 2}}),
+    ("numpy's whole numbers for grades", lambda: Qrels.of({"q": {"d": np.int64(3)}}).as_dict(), {"q": {"d": 3}}),
+    ("an iterator of rows", lambda: len(Run.of(iter([("q", "d", 1.0)]))), 1),
+    ("minus zero", lambda: Run.of({"q": {"a": -0.0, "b": 0.0}}).ranking("q")[0].doc_id, "b"),
+)  # fmt: skip
+
+
+def _calls() -> Iterator[Case]:
+    for name, call, word in CALLS:
+        yield Case("Python", name, lambda _, call=call: call(), refused=word)
+    for name, call, wanted in RIGHT:
+        yield Case("Python", name, lambda _, call=call: call(), right=lambda found, _, wanted=wanted: found == wanted)  # fmt: skip
+
+
+# -- files of settings -----------------------------------------------------------------------------
+
+
+def _changed(text: bytes, old: str, new: str) -> bytes:
+    assert old.encode() in text
+    return text.replace(old.encode(), new.encode(), 1)
+
+
+RECIPES: tuple[tuple[str, str, str], ...] = (
+    ('title = "t"', "title = ", "not TOML"),
+    ('title = "t"', 'title = "t"\ntitle = "u"', "not TOML"),
+    ('kind = "dense"', 'kind = "magic"', "kind"),
+    ('kind = "dense"', "kind = 5", "kind"),
+    ("seed = 7", "seed = 7.5", "seed"),
+    ("seed = 7", "sede = 7", "sede"),
+    ("lora = 8", 'lora = "many"', "lora"),
+    ("batch = 16", 'batch = "x"', "batch"),
+    ("batch = 16", "batch = [16]", "batch"),
+    ("batch = 16", "bacth = 16", "bacth"),
+    ("rate = 2e-5", "rate = {}", "rate"),
+    ('"{model}"', '"{modle}"', "modle"),
+    ('"{model}"', '"{model!r}"', "format"),
+    ('"{model}"', '"{model:>9}"', "format"),
+    ('"{model}"', '"{"', "{"),
+    ('default = "en"', 'default = "fr"', "fr"),
+    ('default = "en"', "", "needs default and values"),
+    ("[variables.language]", "[variables]\nlanguage = 5\n[x]", "not TOML"),
+    ("[[stage]]", "[stage]", "not TOML"),
+    ('loss = "in-batch"', "loss = 1979-05-27", "loss"),
+)
+TABLES: tuple[tuple[str, str, str], ...] = (
+    ("scale = 100.0", "scale = ", "not a table in TOML"),
+    ("scale = 100.0", 'scale = "100"', "scale"),
+    ("scale = 100.0", "sclae = 100.0", "did you mean scale"),
+    ("scale = 100.0", "", "'scale' is missing"),
+    ('baseline = "BM25"', 'baseline = "BM26"', "BM26"),
+    ('tested = "RR"', 'tested = "MRR"', "MRR"),
+    ('RR = "RR"\n"P@1" = "P@1"', "", "no columns"),
+    ('test = "relic/sample/test"', "", "no groups"),
+    ('test = "Table 2"', 'dev = "Table 2"', "not a group"),
+    ("reported = { test = [1.0, nan] }", "reported = { test = [1.0] }", "1 figures reported"),
+    ("reported = { test = [1.0, nan] }", "reported = { dev = [1.0, nan] }", "not a group"),
+    ("reported = { test = [1.0, nan] }", 'reported = { test = ["a", "b"] }', "reported"),
+    ('doubtful = ["test.RR"]', 'doubtful = ["test.MRR"]', "not a reported figure"),
+    ('retriever = "bm25"', "", "no retriever"),
+    ('people = "three experts"', 'people = "x"\nretriever = "bm25"', "retriever and people"),
+    ("rerank_depth = 10", "", "both first and rerank_depth"),
+    ("rerank_depth = 10", 'rerank_depth = "10"', "rerank_depth"),
+    ('first = "BM25"', 'first = "BM26"', "no row"),
+    ('system = "people"', 'system = "BM25"', "two rows"),
+    ('system = "people"', "system = []", "system"),
+    ("scale = 100.0", 'scale = 100.0\nrows_of = "x"', "rows_of names the table itself"),
+    ("scale = 100.0", 'scale = 100.0\nrows_of = "nowhere"', "not a table"),
+    ("scale = 100.0", "scale = 100.0\ndepth = true", "depth"),
+)
+
+
+def _settings() -> Iterator[Case]:
+    for old, new, word in RECIPES:
+        files = {"x.toml": _changed(_RECIPE, old, new)}
+        yield Case("files of settings", f"recipe: {new or 'without ' + old}", lambda folder: find_recipe(str(folder / "x.toml")), files, word)  # fmt: skip
+    for old, new, word in TABLES:
+        files = {"x.toml": _changed(_TABLE, old, new)}
+        yield Case("files of settings", f"table: {new or 'without ' + old}", lambda folder: load_table(folder / "x.toml"), files, word)  # fmt: skip
+    deep = {"x.toml": b"a = " + b"[" * 100_000}
+    yield Case("files of settings", "recipe: deep", lambda folder: find_recipe(str(folder / "x.toml")), deep, "not TOML")  # fmt: skip
+    yield Case("files of settings", "table: deep", lambda folder: load_table(folder / "x.toml"), deep, "not a table")  # fmt: skip
+    around = {"x.toml": _TABLE.replace(b"scale", b'rows_of = "y"\nscale', 1), "y.toml": _TABLE.replace(b"scale", b'rows_of = "x"\nscale', 1)}  # fmt: skip
+    yield Case("files of settings", "table: rows_of in a circle", lambda folder: load_table(folder / "x.toml"), around, "rows_of")  # fmt: skip
+
+
+def _about() -> Iterator[Case]:
+    """YAML that is given with a run that is sent."""
+    bomb = b"a: &a [x, x, x, x, x, x, x, x, x, x]\n" + b"".join(
+        b"b%d: &b%d [%s]\n" % (i, i, b", ".join([b"*a" if i == 0 else b"*b%d" % (i - 1)] * 10)) for i in range(9)
+    )  # fmt: skip
+    for name, data, word in (
+        ("not YAML", b"a: [", "not YAML"),
+        ("a list", b"- a\n", "not a mapping"),
+        ("nothing", b"", "not a mapping"),
+        ("a date that is none", b"date: 2001-99-99\n", "not YAML"),
+        ("a number that is none", b"a: !!int x\n", "not YAML"),
+        ("Python's objects", b"a: !!python/object/apply:os.system [ls]\n", "not YAML"),
+        ("aliases without end", bomb, "not YAML"),
+        ("deep", b"[" * 5000, "not YAML"),
+        ("latin-1", b"a: \xe9\n", "not UTF-8"),
+    ):
+        line = ("submit", _S, "own.run", "-o", "out.run", "--form", "trec", "--metadata", "header", "--about", "x.yml")  # fmt: skip
+        files = {"x.yml": data, "own.run": _of_sample()}
+        yield Case("files of settings", f"record: {name}", line, files, word)
+
+
+@cache
+def _of_sample() -> bytes:
+    """A run of the sample's queries."""
+    with tempfile.TemporaryDirectory() as folder:
+        ir.retrieve(_S, "random", output=f"{folder}/x.run")
+        return Path(folder, "x.run").read_bytes()
+
+
+# -- requests -------------------------------------------------------------------------------------
+
+
+def _post(path: str, body: Any, *headers: str) -> bytes:
+    text = body if isinstance(body, str) else json.dumps(body)
+    return "\n".join([f"POST {path}", "content-type: application/json", *headers, "", text]).encode()  # fmt: skip
+
+
+def _asks(**change: Any) -> dict[str, Any]:
+    asked = {"collection": "BOOK", "query": "the lamp", **change}
+    return {key: value for key, value in asked.items() if value is not ...}
+
+
+REQUESTS: tuple[tuple[str, bytes, str], ...] = (
+    ("no JSON", _post("/search", "{"), "json"),
+    ("a list", _post("/search", []), "dictionary"),
+    ("nothing", _post("/search", ""), "required"),
+    ("no query", _post("/search", _asks(query=...)), "query"),
+    ("an empty query", _post("/search", _asks(query="")), "query"),
+    ("a query of spaces", _post("/search", _asks(query="   ")), "quer"),
+    ("a query of 4,001 letters", _post("/search", _asks(query="x" * 4001)), "4000"),
+    ("a query of marks alone", _post("/search", _asks(query="?!")), "no word"),
+    ("a query of an emoji", _post("/search", _asks(query="\U0001f600")), "no word"),
+    ("a query that is a number", _post("/search", _asks(query=5)), "string"),
+    ("no such collection", _post("/search", _asks(collection="nothing")), "no such collection"),
+    ("a path for a collection", _post("/search", _asks(collection="../../etc")), "collection"),
+    ("a system that is not there", _post("/search", _asks(systems=["magic"])), "systems"),
+    ("no systems", _post("/search", _asks(systems=[])), "systems"),
+    ("four systems", _post("/search", _asks(systems=["words"] * 4)), "systems"),
+    ("meaning without a model", _post("/search", _asks(systems=["meaning"])), "by meaning"),
+    ("passages of 0 sentences", _post("/search", _asks(length=0)), "length"),
+    ("passages of 21 sentences", _post("/search", _asks(length=21)), "length"),
+    ("a depth of 0", _post("/search", _asks(depth=0)), "depth"),
+    ("a depth of 101", _post("/search", _asks(depth=101)), "depth"),
+    ("a depth of 1.5", _post("/search", _asks(depth=1.5)), "depth"),
+    ("a context of 11", _post("/search", _asks(context=11)), "context"),
+    ("another form", _post("/search", _asks(format="xml")), "format"),
+    ("a field too many", _post("/search", _asks(more=1)), "more"),
+    ("half a character", _post("/search", '{"collection": "BOOK", "query": "\\ud800"}'), ""),
+    ("a body of 70,000 bytes", _post("/search", _asks(query="x" * 70_000)), "larger"),
+    ("a length that is a word", _post("/search", _asks(), "content-length: many"), "no number"),
+    ("a length beyond all", _post("/search", _asks(), "content-length: 99999999999999999999"), "larger"),
+    ("another site", _post("/search", _asks(), "origin: http://evil.example"), "other sites"),
+    ("another site, as the browser says", _post("/search", _asks(), "sec-fetch-site: cross-site"), "other sites"),
+    ("a method that is not there", b"PUT /search\n\n", "Not Allowed"),
+    ("a path that is not there", b"GET /nothing\n\n", "Not Found"),
+    ("a path above", b"GET /collections/../../etc/passwd\n\n", "not found"),
+    ("a path above, in escapes", b"GET /collections/%2e%2e%2fetc\n\n", ""),
+    ("a collection that is not there", b"GET /collections/nothing\n\n", "no such collection"),
+    ("a passage of another book", b"GET /passages/BOOK/other:0+1\n\n", "passage"),
+    ("a passage beyond the end", b"GET /passages/BOOK/BOOK:999+1\n\n", "passage"),
+    ("a passage below 0", b"GET /passages/BOOK/BOOK:-1+1\n\n", "passage"),
+    ("51 sentences before", b"GET /passages/BOOK/BOOK:0+1?before=51\n\n", "before"),
+    ("sentences that are a word", b"GET /passages/BOOK/BOOK:0+1?before=x\n\n", "before"),
+    ("a book beyond the limit", b"POST /collections?filename=a.txt\n\nA book.", "0 books"),
+    ("the server's book removed", b"DELETE /collections/BOOK\n\n", "not added by a reader"),
+    ("a judgment of grade 2", _post("/judgments", {"collection": "BOOK", "query": "q", "passage": "BOOK:0+1", "grade": 2}), "grade"),
+    ("a judgment of another passage", _post("/judgments", {"collection": "BOOK", "query": "q", "passage": "x:0+1", "grade": 1}), "passage"),
+    ("a judgment of two words", _post("/judgments", {"collection": "BOOK", "query": "q", "passage": "a b", "grade": 1}), "passage"),
+    ("judgments of a path", b"GET /judgments/qrels?collection=../x\n\n", "collection"),
+)  # fmt: skip
+ANSWERED: tuple[tuple[str, bytes], ...] = (
+    ("a search", _post("/search", _asks())),
+    ("a search in escapes", _post("/search", '{"collection": "BOOK", "query": "l\\u0061mp"}')),
+    ("a search of markup", _post("/search", _asks(query="<script>alert(1)</script>"))),
+    ("as a run", _post("/search", _asks(format="trec"))),
+    ("as CSV", _post("/search", _asks(format="csv"))),
+    ("the longest query", _post("/search", _asks(query="lamp " * 800))),
+    ("a passage", b"GET /passages/BOOK/BOOK:1+2?before=50&after=50\n\n"),
+    ("all collections", b"GET /collections\n\n"),
+    ("no judgments", b"GET /judgments/qrels\n\n"),
+)
+
+
+def _requests() -> Iterator[Case]:
+    for name, data, word in REQUESTS:
+        yield Case("requests", name, lambda _, data=data: api._request(data), refused=word)
+    for name, data in ANSWERED:
+        yield Case("requests", name, lambda _, data=data: api._request(data))
+    yield Case("requests", "another host", lambda _: _of_host(b"evil.example"), refused="not the server's")  # fmt: skip
+
+
+def _of_host(host: bytes) -> None:
+    server = api._server()
+    asked = server.answer("GET", b"/collections", [(b"host", host)], b"")
+    status, content = server.loop.run_until_complete(asked)
+    assert status == 421
+    raise InputError(json.loads(content)["detail"])
+
+
+def cases() -> Iterator[Case]:
+    """All inputs that are asked rather than read."""
+    yield from _lines()
+    yield from _calls()
+    yield from _settings()
+    yield from _about()
+    yield from _requests()
