@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,8 @@ from irtoolkit.base.files import sha256
 from irtoolkit.models.sources import fetched_home
 
 _WEIGHTS = (".safetensors", ".bin", ".pt")
+# The record of a training, in the folder of its model; under this key, the SHA-256 of each file of weights.
+RECORD, WEIGHTS = "training.json", "weights"
 # What a hub repository may hold for other libraries.
 _UNWANTED = ["*.onnx", "*.h5", "*.msgpack", "*.ot", "onnx/*", "openvino/*"]
 
@@ -61,9 +64,61 @@ def fingerprint(location: str) -> str:
     return _hash_files(folder, stamps)
 
 
+def weight_sums(folder: Path) -> dict[str, str]:
+    """The SHA-256 of each file of weights in a model's folder, by its path there."""
+    files = sorted(path for path in folder.rglob("*") if path.suffix in _WEIGHTS)
+    return {path.relative_to(folder).as_posix(): _sum(path) for path in files}
+
+
+def refuse_changed(location: str) -> None:
+    """Refuses a trained model whose weights are not those that its training wrote.
+
+    Those of models that were trained before their records had hashes are taken as they are.
+
+    Args:
+        location: the folder of a model, or of one of its two encoders; anything else has no record.
+
+    Raises:
+        InputError: a file of weights is damaged, changed or missing.
+    """
+    for folder in (Path(location), Path(location).parent):
+        for name, known in _recorded(folder).items():
+            path = folder / name
+            if not path.is_relative_to(location):
+                continue
+            if not path.is_file() or _sum(path) != known:
+                found = "not the weights that training wrote" if path.is_file() else "missing"
+                raise InputError(
+                    f"{found}: damaged or changed",
+                    file=path,
+                    remedy=f"copy or train the model again; if it is meant, delete {WEIGHTS!r} from {RECORD}",
+                )
+
+
+def _recorded(folder: Path) -> dict[str, str]:
+    """The hashes in the record of a training; none where there is no record with them."""
+    try:
+        found = json.loads((folder / RECORD).read_text("utf-8"))[WEIGHTS]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _sum(path: Path) -> str:
+    found = path.stat()
+    return _hash_file(str(path), (found.st_size, found.st_mtime_ns))
+
+
+@cache
+def _hash_file(name: str, stamp: tuple[int, int]) -> str:
+    """The SHA-256 of a file, which is read once in a process while its size and time stay."""
+    return sha256(name)
+
+
 @cache
 def _hash_files(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
     digest = hashlib.sha256()
-    for name, _, _ in stamps:
-        digest.update(f"{Path(name).relative_to(folder)} {sha256(name)}\n".encode())
+    for name, *stamp in stamps:
+        found = _hash_file(name, (stamp[0], stamp[1]))
+        digest.update(f"{Path(name).relative_to(folder)} {found}\n".encode())
     return digest.hexdigest()

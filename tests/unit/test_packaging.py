@@ -153,3 +153,26 @@ def test_what_is_installed_here_is_recent_enough(line: str) -> None:
     requirement = Requirement(line)
     if requirement.marker is None or requirement.marker.evaluate():
         assert requirement.specifier.contains(metadata.version(requirement.name), prereleases=True)
+
+
+def test_the_lock_has_the_versions_of_the_constraints_and_hashes() -> None:
+    """`make lock` writes it again."""
+
+    def versions(name: str) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for line in (ROOT / name).read_text("utf-8").splitlines():
+            pinned = re.match(r"([A-Za-z0-9._-]+)==([^;\s]+)", line)
+            if pinned:
+                key = re.sub(r"[-_.]+", "-", pinned[1]).lower()
+                found.setdefault(key, set()).add(pinned[2])
+        return found
+
+    locked, wanted = versions("requirements.lock"), versions("constraints.txt")
+    assert {name: has for name, has in locked.items() if not has <= wanted.get(name, has)} == {}
+    assert {plain(line) for line in PROJECT["dependencies"] + EXTRAS["dev"][1:]} <= locked.keys()
+    entries = re.split(r"\n(?=[a-z0-9])", (ROOT / "requirements.lock").read_text("utf-8"))[1:]
+    assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", entry) for entry in entries)
+
+
+def test_type_checkers_of_users_read_the_types() -> None:
+    assert (ROOT / "irtoolkit" / "py.typed").is_file()

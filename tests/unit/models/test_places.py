@@ -1,0 +1,107 @@
+"""Weights of trained models that were damaged or changed since."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.models import loading
+from irtoolkit.models.opening import AdapterSettings, load_adapter
+from irtoolkit.models.places import RECORD, WEIGHTS, refuse_changed, weight_sums
+
+NAMES = ("model.safetensors", "query/model.safetensors", "document/pytorch_model.bin")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A model of two encoders, as training leaves it."""
+    made = tmp_path / "model"
+    for name in (*NAMES, "config.json", "query/tokenizer.json"):
+        (made / name).parent.mkdir(parents=True, exist_ok=True)
+        (made / name).write_bytes(name.encode() * 100)
+    record = {"plan": {}, WEIGHTS: weight_sums(made)}
+    (made / RECORD).write_text(json.dumps(record), "utf-8")
+    return made
+
+
+def flip(path: Path) -> None:
+    """Changes one bit."""
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(bytes(data))
+
+
+def test_what_training_wrote_is_taken(folder: Path) -> None:
+    refuse_changed(str(folder))
+    refuse_changed(str(folder / "query"))
+    assert sorted(weight_sums(folder)) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_changed_bit_is_refused(folder: Path, name: str) -> None:
+    flip(folder / name)
+    with pytest.raises(InputError, match="not the weights that training wrote") as caught:
+        refuse_changed(str(folder))
+    assert caught.value.file == str(folder / name)
+    assert "train the model again" in str(caught.value.remedy)
+
+
+def test_a_missing_file_is_refused(folder: Path) -> None:
+    (folder / NAMES[2]).unlink()
+    with pytest.raises(InputError, match="missing"):
+        refuse_changed(str(folder))
+
+
+def test_an_encoder_is_compared_with_the_record_of_its_model(folder: Path) -> None:
+    flip(folder / NAMES[1])
+    refuse_changed(str(folder / "document"))
+    with pytest.raises(InputError, match="not the weights"):
+        refuse_changed(str(folder / "query"))
+
+
+def test_it_is_said_once_more_as_long_as_the_file_is_changed(folder: Path) -> None:
+    whole = (folder / NAMES[0]).read_bytes()
+    flip(folder / NAMES[0])
+    for _ in range(2):
+        with pytest.raises(InputError):
+            refuse_changed(str(folder))
+    (folder / NAMES[0]).write_bytes(whole)
+    refuse_changed(str(folder))
+
+
+def test_other_files_may_be_edited(folder: Path) -> None:
+    (folder / "config.json").write_text("{}")
+    refuse_changed(str(folder))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"weights": 5}', '{"plan": {}}', "[" * 100_000])
+def test_records_without_hashes_are_as_none(folder: Path, text: str) -> None:
+    (folder / RECORD).write_text(text, "utf-8")
+    flip(folder / NAMES[0])
+    refuse_changed(str(folder))
+
+
+def test_what_is_no_folder_has_no_record() -> None:
+    refuse_changed("sentence-transformers/all-MiniLM-L6-v2")
+    refuse_changed("")
+
+
+def test_changed_weights_are_not_loaded(folder: Path) -> None:
+    def never() -> None:
+        raise AssertionError("the loader was called")
+
+    flip(folder / NAMES[0])
+    with pytest.raises(InputError, match="not the weights that training wrote"):
+        loading.load_model(str(folder), never, "fp32", "cpu")
+
+
+def test_changed_weights_of_sim_are_not_loaded(tmp_path: Path) -> None:
+    (tmp_path / "sim.pt").write_bytes(b"x" * 100)
+    record = {WEIGHTS: weight_sums(tmp_path)}
+    (tmp_path / RECORD).write_text(json.dumps(record), "utf-8")
+    flip(tmp_path / "sim.pt")
+    with pytest.raises(InputError, match="not the weights that training wrote"):
+        load_adapter(str(tmp_path), "dense", "query", AdapterSettings("cpu", "fp32"))
