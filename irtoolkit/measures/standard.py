@@ -217,7 +217,7 @@ STANDARD: Mapping[str, tuple[Callable[[Measure, JudgedRun], Floats], Mapping[str
     "Bpref": (_bpref, _REL),
     "Judged": (_judged, {"cutoff": _optional}),
     "NumQ": (_number_of_queries, {}),
-    "NumRel": (_number_relevant, {}),
+    "NumRel": (_number_relevant, _REL),
     "NumRet": (_retrieved, {"rel": _optional}),
     "P": (_precision, _REL_AT),
     "R": (_recall, _REL_AT),

@@ -72,11 +72,17 @@ def _parse(name: str | ir_measures.Measure) -> ir_measures.Measure:
         ):  # as trec_eval writes them
             raise unknown_measure(str(name)) from None
         # ir_measures shows a parameter that is not there as a bare object.
-        lacks = "it needs a cutoff, as in P@10" if "cutoff=<object" in str(error) else str(error)
+        absent = re.search(r"(\w+)=<object", str(error))
+        lacks = str(error) if absent is None else _needs(absent[1])
         raise InputError(f"measure {name!r} is not valid: {lacks}") from None
     if measure.params.get("cutoff", 1) < 1:
         raise InputError(f"measure {name!r} is not valid: its cut is below 1")
     return measure
+
+
+def _needs(parameter: str) -> str:
+    example = "as in P@10" if parameter == "cutoff" else f"as in ({parameter}=3)"
+    return f"it needs a {parameter}, {example}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,13 @@ import ir_measures
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import nearest
+from irtoolkit.measures.gmap import GMAP
+from irtoolkit.measures.rcap import RCap
 
 # Parameters follow the name after a dot or an underscore: P.5,10 and P_5.
 _PARAMETERS = re.compile(r"(?P<name>.+?)[._](?P<values>[0-9.]+(?:,[0-9.]+)*)")
+# The cutoffs of a measure of trec_eval's that is not given any.
+_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 # The name of the run, which trec_eval lists among its measures.
 _NO_MEASURES = ("runid",)
 
@@ -19,10 +23,10 @@ def trec_measures(name: str) -> dict[str, ir_measures.Measure] | None:
     """The measures of one of trec_eval's names, each by the name under which trec_eval prints it.
 
     A name without parameters has all of trec_eval's own, as P has P_5 to P_1000; official, set and
-    all_trec have several measures, without those that ir_measures lacks; see `not_computed`.
+    all_trec have several measures, without those that nothing computes; see `not_computed`.
 
     Returns:
-        None where trec_eval has no such name, or ir_measures computes none of it.
+        None where trec_eval has no such name, or nothing computes it.
     """
     if name in _groups():
         found = {}
@@ -33,6 +37,10 @@ def trec_measures(name: str) -> dict[str, ir_measures.Measure] | None:
     base = name if parsed is None or name in _single_names() else parsed["name"]
     if base not in _single_names():
         return None
+    if name == "gm_map":
+        return {name: GMAP}
+    if base == "relative_P":
+        return _relative_precisions("" if parsed is None else parsed["values"])
     try:
         measures = ir_measures.parse_trec_measure(name)
     except (ValueError, KeyError):
@@ -40,8 +48,17 @@ def trec_measures(name: str) -> dict[str, ir_measures.Measure] | None:
     return {_printed(base, measure, len(measures)): measure for measure in measures}
 
 
+def _relative_precisions(values: str) -> dict[str, ir_measures.Measure] | None:
+    """Relative precision, whose denominator is at most R (m_rel_P.c): capped recall."""
+    given = values.split(",") if values else map(str, _CUTOFFS)
+    cutoffs = [int(value) for value in given if value.isdecimal() and int(value) > 0]
+    if len(cutoffs) != (values.count(",") + 1 if values else len(_CUTOFFS)):
+        return None
+    return {f"relative_P_{cutoff}": RCap @ cutoff for cutoff in cutoffs}
+
+
 def not_computed(name: str) -> list[str]:
-    """The measures of one of trec_eval's groups, such as official, that ir_measures lacks."""
+    """The measures of one of trec_eval's groups, such as official, that nothing computes."""
     parts = sorted(_groups().get(name, set()) - {*_NO_MEASURES})
     return [part for part in parts if trec_measures(part) is None]
 

@@ -8,6 +8,8 @@ from irtoolkit.scoring.score import Scores
 
 # Columns of a measure's name.
 _NAME = 22
+# Printed for all only: a geometric mean has no value of its own for a query.
+_OF_ALL = ("gm_map",)
 
 
 def trec_eval_lines(scores: Scores) -> Iterator[str]:
@@ -17,7 +19,7 @@ def trec_eval_lines(scores: Scores) -> Iterator[str]:
     """
     for system, evaluation in scores.evaluations.items():
         for place, query_id in enumerate(evaluation.query_ids):
-            for measure in scores.measures:
+            for measure in (one for one in scores.measures if one not in _OF_ALL):
                 value = float(evaluation.per_query(measure)[place])
                 yield _line(measure, str(query_id), value, scores.counts(measure))
         yield f"{'runid':<{_NAME}}\tall\t{scores.runs[system].tag}"

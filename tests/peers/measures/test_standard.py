@@ -372,13 +372,13 @@ def test_by_hand() -> None:
 
 OURS = """
 AP AP@5 AP(rel=2) AP(rel=2)@5 MAP MAP@3 Bpref BPref(rel=3) Judged Judged@10 NumQ NumRel
-NumRel(rel=1) NumRet NumRet(rel=1) P@1 P(rel=2)@20 Precision@3 P(judged_only=False)@5 R@1000
-Recall(rel=3)@5 RBP(rel=1) RBP(rel=2,p=0.95) RR RR@10 MRR MRR(rel=2)@10 Rprec RPrec(rel=2) SetP
+NumRel(rel=1) NumRel(rel=2) NumRet NumRet(rel=1) P@1 P(rel=2)@20 Precision@3
+P(judged_only=False)@5 R@1000 Recall(rel=3)@5 RBP(rel=1) RBP(rel=2,p=0.95) RR RR@10 MRR MRR(rel=2)@10 Rprec RPrec(rel=2) SetP
 SetRelP SetP(relative=True,rel=2) SetR SetR(rel=2) Success@1 Success(rel=2)@10 nDCG nDCG@10 NDCG@1
 nDCG(dcg='log2') nDCG(dcg='exp-log2')@10
 """
 OTHERS = """
-AP(judged_only=True) AP(rel=0) Bpref(rel=0) NumRel(rel=2) NumRet(rel=0) P(rel=0)@5
+AP(judged_only=True) AP(rel=0) Bpref(rel=0) NumRel(rel=0) NumRet(rel=0) P(rel=0)@5
 P(judged_only=True)@5 R(judged_only=True)@5 R(rel=0)@5 RBP RBP(p=0.5) RBP(rel=1)@10
 RBP(rel=1,p=1.0) RBP(rel=1,p=0.0) RR(judged_only=True) RR(rel=0)@3 Rprec(judged_only=True)
 SetP(judged_only=True) SetP(rel=0) SetR(rel=0) SetF SetAP Success(judged_only=True)@1

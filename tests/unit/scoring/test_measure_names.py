@@ -8,6 +8,8 @@ from ir_measures import AP, RR, P, R, nDCG
 
 import irtoolkit
 from irtoolkit.base.errors import InputError
+from irtoolkit.measures.gmap import GMAP
+from irtoolkit.measures.rcap import RCap
 from irtoolkit.scoring.evaluation import parse_measures
 from irtoolkit.scoring.measure_names import not_computed, trec_measures
 
@@ -24,6 +26,8 @@ from irtoolkit.scoring.measure_names import not_computed, trec_measures
         ("recall.100", {"recall_100": R @ 100}),
         ("iprec_at_recall.0.1", {"iprec_at_recall_0.10": ir_measures.IPrec @ 0.1}),
         ("set_F.0.5", {"set_F_0.50": ir_measures.SetF(beta=0.5)}),
+        ("gm_map", {"gm_map": GMAP}),
+        ("relative_P.5,10", {"relative_P_5": RCap @ 5, "relative_P_10": RCap @ 10}),
     ],
 )
 def test_a_name_of_trec_eval_is_shown_as_trec_eval_shows_it(
@@ -41,11 +45,26 @@ def test_a_name_without_parameters_has_those_of_trec_eval() -> None:
 def test_official_has_its_measures_and_says_what_lacks() -> None:
     found = trec_measures("official") or {}
     assert {"map", "P_5", "bpref", "iprec_at_recall_0.00", "num_ret"} <= found.keys()
-    assert not_computed("official") == ["gm_map"]
+    assert not_computed("official") == []
+    assert not_computed("set") == ["utility"]
     assert not_computed("map") == []
 
 
-@pytest.mark.parametrize("name", ["map.5", "P.x", "nDCG@10", "gm_map", "P.", "P.5.5", "runid", ""])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "map.5",
+        "P.x",
+        "nDCG@10",
+        "gm_bpref",
+        "relative_P.0,5",
+        "relative_P.x",
+        "P.",
+        "P.5.5",
+        "runid",
+        "",
+    ],
+)
 def test_what_trec_eval_does_not_name_so_has_no_measures(name: str) -> None:
     assert trec_measures(name) is None
 
@@ -63,7 +82,7 @@ def test_a_name_of_ir_measures_keeps_its_meaning() -> None:
         ("ndcg_ctu.10", "did you mean ndcg_cut.10"),
         ("recall@100", "did you mean R@100"),
         ("reciprank", "did you mean recip_rank"),
-        ("gm_map", "is not computed here"),
+        ("gm_bpref", "is not computed here"),
         ("xyz", "see ir-measur.es"),
     ],
 )

@@ -1,0 +1,38 @@
+"""The geometric mean of the average precision."""
+
+from __future__ import annotations
+
+import math
+
+import ir_measures
+import pytest
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.measures.gmap import GMAP
+from irtoolkit.scoring.score import score
+
+QRELS = {"q1": {"a": 1}, "q2": {"a": 2}, "q3": {"a": 1}}
+RUN = {"q1": {"a": 2.0}, "q2": {"b": 4.0, "c": 3.0, "d": 2.0, "a": 1.0}, "q3": {"b": 1.0}}
+
+
+def test_by_hand() -> None:
+    """AP is 1, 1/4 and 0, which counts 0.00001."""
+    scores = score(QRELS, RUN, "GMAP AP")
+    assert scores.values("run", "GMAP").tolist() == [1.0, 0.25, 0.0]
+    assert scores.figures()["run"]["GMAP"] == pytest.approx((0.25 * 0.00001) ** (1 / 3))
+
+
+def test_ir_measures_computes_it_too() -> None:
+    found = ir_measures.calc_aggregate([GMAP], QRELS, RUN)[GMAP]
+    assert found == pytest.approx((0.25 * 0.00001) ** (1 / 3))
+
+
+def test_the_lowest_relevant_grade_is_a_parameter() -> None:
+    found = score(QRELS, RUN, "GMAP(rel=2)").values("run", "GMAP(rel=2)")
+    assert found.tolist() == [0.0, 0.25, 0.0]
+    with pytest.raises(InputError, match="rel=1 or more"):
+        score(QRELS, RUN, "GMAP(rel=0)")
+
+
+def test_of_no_queries_there_is_no_mean() -> None:
+    assert math.isnan(GMAP.aggregator().result())
