@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from irtoolkit.api import report as report
     from irtoolkit.api import rerank as rerank
     from irtoolkit.api import retrieve as retrieve
+    from irtoolkit.api import tune_fusion as tune_fusion
     from irtoolkit.datasets.dataset import Dataset as Dataset
     from irtoolkit.engines.choose import engine as engine
     from irtoolkit.ranking.index import Index as Index
@@ -57,6 +58,7 @@ _FRONT = {
             "retrieve",
             "rerank",
             "fuse",
+            "tune_fusion",
             "evaluate",
             "compare",
             "report",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from irtoolkit.base.files import StrPath
     from irtoolkit.datasets.dataset import Dataset
     from irtoolkit.datasets.replaced import Candidates
+    from irtoolkit.fusing.tuned import TunedFusion
     from irtoolkit.ranking.index import Index
     from irtoolkit.ranking.systems import System
     from irtoolkit.runs import Run
@@ -237,31 +238,83 @@ def rerank(
 
 
 def fuse(
-    *runs: Any, method: str = "rrf", depth: int | None = None, tag: str | None = None,
-    **settings: Any,
+    *runs: Any, method: str | None = None, depth: int | None = None, tag: str | None = None,
+    learned: StrPath | None = None, **settings: Any,
 ) -> Run:  # fmt: skip
     """Fuses several runs into one.
 
     Args:
         runs: at least two; each a Run, a file, or anything that `Run.of` takes.
         method: "rrf" (reciprocal rank fusion), "weighted", "combsum", "combmnz", "rankproduct", or one of
-            ranx.
+            ranx; by default "rrf".
         depth: documents kept for each query; None keeps all.
         tag: the name of the fused run; by default the method's.
+        learned: the log of `tune_fusion`, in place of a method: what it has learned fuses the runs.
         settings: the method's: k of rrf, weights, normalise.
 
     Raises:
         InputError: no such method or setting; fewer than two runs, or one that shares no query with
-            the others.
+            the others; or other runs than were learned for.
     """
+    from irtoolkit.fusing.log import learned_fusion
     from irtoolkit.integrations.ranx_fusion import fusion_method
     from irtoolkit.ranking.fusion import fuse
     from irtoolkit.retrievers.ordering import untied
+    from irtoolkit.runs import Run
 
     listed = runs[0] if len(runs) == 1 and isinstance(runs[0], list | tuple) else runs
-    chosen = fusion_method(method, settings)
+    if learned is None:
+        chosen = fusion_method("rrf" if method is None else method, settings)
+    elif method is not None or settings:
+        raise InputError("what is learned has a method and settings", remedy="leave them out")
+    else:
+        known = learned_fusion(learned)
+        listed = [Run.of(run) for run in listed]
+        known.check(listed)
+        chosen = known.method
     fused = fuse(listed, chosen, depth=depth, tag=tag, progress=False, related=True)
     return untied(fused)
+
+
+def tune_fusion(
+    data: Any,
+    *runs: Any,
+    measure: Any = None,
+    log: StrPath | None = None,
+    progress: bool = True,
+    **options: Any,
+) -> TunedFusion:
+    """Chooses a fusion of runs by cross-validation over queries.
+
+        tuned = ir.tune_fusion(data, bm25, dense)
+        tuned.run                 # held out: each query fused by what is best on other queries
+        tuned.fuse(bm25, dense)   # other runs of the systems, fused by what is best on all queries
+
+    Args:
+        data: a dataset with judgments, or its id.
+        runs: at least two; each a Run, a file, or anything that `Run.of` takes.
+        measure: what decides; by default the one that the dataset's systems are ranked by.
+        log: a JSON file that what is tried is kept in; an interrupted search resumes from it.
+        progress: whether to show a progress bar.
+        options: methods, normalise, step, grid, folds, inner, seed, depth; see
+            `irtoolkit.fusing.search.FusionSearch`.
+
+    Raises:
+        InputError: fewer than two runs; a run without a judged query; too few queries for the folds;
+            no such method, normalisation or option; or the log of another search.
+    """
+    from dataclasses import fields
+
+    from irtoolkit.fusing.search import FusionSearch
+    from irtoolkit.fusing.tuned import tune_fusion
+
+    known = [field.name for field in fields(FusionSearch)]
+    unknown = next((name for name in options if name not in known), None)
+    if unknown is not None:
+        raise InputError(f"tuning has no option {unknown!r}", remedy=f"it has {', '.join(known)}")
+    listed = runs[0] if len(runs) == 1 and isinstance(runs[0], list | tuple) else runs
+    search = FusionSearch(**options)
+    return tune_fusion(data, listed, search, measure=measure, log=log, progress=progress)
 
 
 def evaluate(

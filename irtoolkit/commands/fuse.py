@@ -13,14 +13,22 @@ both have the name. By scores: sum mnz anz max min med, gmnz (gamma), wsum wmnz 
 ranks: rrf (k), isr log_isr bordafuse condorcet, logn_isr (sigma), rbc (phi), w_bordafuse w_condorcet
 (weights). Trained on the judgments of --train: bayesfuse mapfuse posfuse segfuse, probfuse
 (n_segments), slidefuse (w).
+
+--learned fuses by what irtoolkit tune has learned from runs of the same systems on other queries.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from irtoolkit.commands import add_output, add_run_form, note, parse_pairs, shown, size_of
 from irtoolkit.commands._parsing import AtLeastOne
+
+if TYPE_CHECKING:
+    from irtoolkit.ranking.fusion_methods import Method
+    from irtoolkit.runs import Run
 
 HELP = "fuse runs into one"
 EXAMPLES = (
@@ -38,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_output(parser)
     add_run_form(parser)
     parser.add_argument(
-        "--method", default="rrf", metavar="M",
+        "--method", metavar="M",
         help="rrf, weighted, combsum, combmnz, rankproduct or a method of ranx; default: rrf",
     )  # fmt: skip
     parser.add_argument(
@@ -70,6 +78,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="rows per query; default: all",
     )
+    parser.add_argument(
+        "--learned", metavar="FILE",
+        help="the log of irtoolkit tune --runs: method and settings are those it has learned",
+    )  # fmt: skip
     parser.add_argument("--tag", metavar="T", help="run tag; default: the method's name")
 
 
@@ -88,7 +100,11 @@ def execute(args: argparse.Namespace) -> None:
         if key in settings:
             raise InputError(f"setting {key} is given twice")
         settings[key] = value
-    method = fusion_method(args.method, settings)
+    if args.learned is not None:
+        _fuse_learned(args, settings)
+        return
+    name = args.method or "rrf"
+    method = fusion_method(name, settings)
     if isinstance(method, RanxMethod) and (slow := slow_at_first(method.module)):
         note(slow)
     run = fuse_files(
@@ -98,9 +114,39 @@ def execute(args: argparse.Namespace) -> None:
     )  # fmt: skip
     if isinstance(method, RanxMethod) and (seen := method.seen(run.query_ids.tolist())):
         note(
-            f"note: {args.method} is trained on the judgments of {seen} of the"
+            f"note: {name} is trained on the judgments of {seen} of the"
             f" {len(run.query_ids)} fused queries, so figures on these are too high; train on others"
             " with --train and --train-runs"
         )
+    _say(args.output, run, name, method)
+
+
+def _fuse_learned(args: argparse.Namespace, settings: dict[str, Any]) -> None:
+    """Fuses by what a search has learned."""
+    from irtoolkit.base.errors import InputError
+    from irtoolkit.fusing.log import learned_fusion
+    from irtoolkit.ranking.fusion import fuse_files
+
+    if args.method is not None or settings:
+        raise InputError(
+            "--learned has a method and its settings", remedy="leave out --method and settings"
+        )
+    learned = learned_fusion(args.learned)
+    read: list[Run] = []
+
+    def check(runs: Sequence[Run]) -> None:
+        learned.check(runs)
+        read.extend(runs)
+
+    run = fuse_files(
+        args.runs, args.output, learned.method, depth=args.depth, tag=args.tag,
+        form=args.output_format, report=lambda line: note(f"note: {line}"), check=check,
+    )  # fmt: skip
+    for line in learned.notes(read, run):
+        note(f"note: {line}")
+    _say(args.output, run, learned.method.name, learned.method)
+
+
+def _say(output: str, run: Run, name: str, method: Method) -> None:
     said = {key: value for key, value in method.settings().items() if key != "method"}
-    note(f"{args.output}: {size_of(run)}; {args.method} {shown(said)}".rstrip())
+    note(f"{output}: {size_of(run)}; {name} {shown(said)}".rstrip())

@@ -1,10 +1,18 @@
-"""Choose a system's settings by grid search on a training or validation split.
+"""Choose a system's settings, or a fusion of runs, on a training or validation split.
 
 Every combination of the values of --grid is evaluated; the best by the first measure is printed
 first. Values are a list (k1=0.5,0.9,1.2) or a range (b=0.1:1.0:0.1). Rankings are exact over all
 candidates, and no run is written. With -o the points are saved as they are found; to resume an
 interrupted search, rerun the same command. RELiC's k1 = 0.5 and b = 0.9 were found by such a search
 on relic/val (footnote 11).
+
+With --runs in place of a system, a fusion is tuned by cross-validation over queries: for each fold the
+method, normalisation and weights are chosen that are best on the other queries, and the queries of
+the fold are fused by that choice. So the run that -o writes is held out for every query, and its
+figure is not too high. Where a dataset has folds of its own, as CSFCube has, these are used.
+lambdamart trains trees on scores and ranks of all runs (pip install 'irtoolkit[ltr]'). --log keeps
+all that is tried: an interrupted search resumes from it, and irtoolkit fuse --learned applies what is
+best on all queries to other runs. --grid gives values of numbers: k=10,60, or trees=50,200.
 """
 
 from __future__ import annotations
@@ -24,45 +32,53 @@ from irtoolkit.commands import (
 )
 from irtoolkit.commands._engines import add_engine
 from irtoolkit.commands._parsing import AtLeastOne
+from irtoolkit.commands._tune_fusion import add_fusion, refuse_other, tune_fusions
 
-HELP = "grid search for a system's settings"
+HELP = "search for a system's settings, or for a fusion of runs"
 EXAMPLES = (
     "irtoolkit tune relic/sample/val bm25 --grid k1=0.5,0.9,1.5 b=0.4:0.9:0.25 --measures R@10",
     "irtoolkit tune quoter/sample/en/val crm --grid pooling=max,mean,square -o crm.json",
+    "irtoolkit tune csfcube/sample --runs runs/bm25.run runs/tfidf.run -o tuned.run",
 )
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", metavar="DATASET")
-    parser.add_argument("system", metavar="SYSTEM")
+    parser.add_argument("system", metavar="SYSTEM", nargs="?")
     parser.add_argument(
-        "--grid", nargs="+", action="extend", required=True, metavar="KEY=VALUES",
+        "--grid", nargs="+", action="extend", metavar="KEY=VALUES",
         help="settings with their values",
     )  # fmt: skip
+    add_fusion(parser)
     add_measures(parser)
     parser.add_argument(
         "--depth",
         "--hits",
         type=int,
         action=AtLeastOne,
-        default=1000,
         metavar="N",
-        help="default: 1000",
+        help="default: 1000; of fused runs: all",
     )
-    add_output(parser, "keep the points here, as JSON", required=False)
+    add_output(
+        parser, "keep the points here, as JSON; with --runs: the held-out run", required=False
+    )
     add_settings(parser)
     add_format(parser)
     add_engine(parser)
 
 
 def execute(args: argparse.Namespace) -> None:
+    refuse_other(args)
+    if args.runs is not None:
+        tune_fusions(args)
+        return
     from irtoolkit.base.tables import TableCell, TextTable
     from irtoolkit.experiments.tune import parse_grid, tune
 
     grid = parse_grid(parse_pairs(args.grid))
     points = tune(
         args.dataset, args.system, grid, fixed=parse_pairs(args.settings),
-        measures=measures_of(args), depth=args.depth, log=args.output,
+        measures=measures_of(args), depth=args.depth or 1000, log=args.output,
     )  # fmt: skip
     note(f"best: --set {shown(points[0].settings)}")
     if args.format == "json":

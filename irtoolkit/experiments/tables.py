@@ -16,6 +16,8 @@ from irtoolkit.base.near import did_you_mean
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.experiments.toml_records import Place, read_record
 
+Paths = tuple[Path, ...]
+
 
 @dataclass(frozen=True)
 class Row:
@@ -165,9 +167,11 @@ class Table:
 
 # -- reading a file ----------------------------------------------------------------------------------
 
+_Placed = tuple[Place, Row]
 
-def load_table(path: Path) -> Table:
-    """The table of a TOML file.
+
+def load_table(path: Path, above: Paths = ()) -> Table:
+    """The table of a TOML file, which those above it name with `rows_of`, one through another.
 
     Raises:
         InputError: the file cannot be read or is not valid TOML, has unknown keys or values of the
@@ -176,9 +180,9 @@ def load_table(path: Path) -> Table:
     try:
         text = path.read_text("utf-8")
         data = tomllib.loads(text)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"not a table in TOML: {error}", file=path) from None
-    rows = tuple(_rows(path, text, data))
+    rows = tuple(_rows(path, text, data, above))
     whole = Place(path, "the table")
     table = read_record(Table, data, whole, name=path.stem, rows=tuple(row for _, row in rows))
     _check_table(table, whole)
@@ -187,7 +191,7 @@ def load_table(path: Path) -> Table:
     return table
 
 
-def _rows(path: Path, text: str, data: dict[str, Any]) -> Iterator[tuple[Place, Row]]:
+def _rows(path: Path, text: str, data: dict[str, Any], above: Paths) -> Iterator[tuple[Place, Row]]:
     """The rows of a file, taken out of its data, each with its place."""
     given = data.pop("row", [])
     if not isinstance(given, list) or not all(isinstance(row, dict) for row in given):
@@ -195,12 +199,12 @@ def _rows(path: Path, text: str, data: dict[str, Any]) -> Iterator[tuple[Place, 
     lines = enumerate(text.splitlines(), 1)
     starts = [number for number, line in lines if line.strip().startswith("[[row]]")]
     shared = {"view": data["view"]} if "view" in data else {}
-    others = _run_as(path, data)
+    others = _run_as(path, data, above)
     for i, row in enumerate(given):
         name = f"row {row.get('system', i + 1)}"
         # Rows may be written in other ways, of which none tells a line.
         place = Place(path, name, starts[i] if len(starts) == len(given) else None)
-        theirs = {} if row.keys() & {*_RUN_BY} else others.get(row.get("system"), {})
+        theirs = {} if row.keys() & {*_RUN_BY} else others.get(str(row.get("system")), {})
         yield place, read_record(Row, {**shared, **theirs, **row}, place)
 
 
@@ -208,13 +212,13 @@ def _rows(path: Path, text: str, data: dict[str, Any]) -> Iterator[tuple[Place, 
 _RUN_BY = ("retriever", "command", "people", "unavailable")
 
 
-def _run_as(path: Path, data: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _run_as(path: Path, data: dict[str, Any], above: tuple[Path, ...]) -> dict[str, dict[str, Any]]:
     """System to what its row in the table that `rows_of` names says of how it is run."""
     if "rows_of" not in data:
         return {}
     other = path.with_name(f"{data['rows_of']}.toml")
-    if other == path:
-        raise InputError("rows_of names the table itself", file=path)
+    if other in (path, *above):
+        raise InputError("rows_of names the table itself, or one that names it", file=path)
     figures = {"reported", "spread", "doubtful"}
     return {
         row.system: {
@@ -222,7 +226,7 @@ def _run_as(path: Path, data: dict[str, Any]) -> dict[str, dict[str, Any]]:
             for spec in fields(row)
             if spec.name not in figures and getattr(row, spec.name) != _default(spec)
         }
-        for row in load_table(other).rows
+        for row in load_table(other, (path, *above)).rows
     }
 
 
@@ -249,13 +253,8 @@ def _check_table(table: Table, place: Place) -> None:
     for group, rule in table.candidates.items():
         if not isinstance(rule.get("system"), str) or not rule.keys() <= {"system", "below"}:
             raise place.error(f"the candidates of {group} need a system, and perhaps a rank below")
-    for key, by_group in (
-        ("candidates", table.candidates),
-        ("other_data", table.other_data),
-        ("editions", table.editions),
-        ("sources", table.sources),
-    ):
-        for group in by_group:
+    for key in ("candidates", "other_data", "editions", "sources"):
+        for group in getattr(table, key):
             if group not in table.groups:
                 raise place.error(f"{key} has {group!r}, which is not a group")
 

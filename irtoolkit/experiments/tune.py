@@ -5,22 +5,19 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 from ir_measures import Measure
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, atomic_text
-from irtoolkit.base.locks import locked
-from irtoolkit.base.paths import hidden_beside, is_url, on_disk
+from irtoolkit.base.files import StrPath
 from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.engines.engine import current
+from irtoolkit.experiments.logs import LogKind, alone, write_log
 from irtoolkit.measures.traits import traits
 from irtoolkit.ranking.decided import fingerprint, made_of
 from irtoolkit.ranking.sent import SentSystem
@@ -31,6 +28,7 @@ from irtoolkit.scoring.score import score
 
 # No grid has more values of one setting than this.
 _MOST = 10_000
+_LOG = LogKind("a grid search", "points", "the points of another grid search")
 
 
 @dataclass(frozen=True)
@@ -118,14 +116,14 @@ def tune(
         f"{json.dumps(point, sort_keys=True)} {bench.key(made)}"
         for point, made in zip(points, systems, strict=True)
     ]
-    with _alone(log):
-        known = _read(log, about)
+    with alone(log):
+        known: dict[str, dict[str, float]] = _LOG.read_of(log, about).get("points", {})
         pending = {key: made for key, made in zip(keys, systems, strict=True) if key not in known}
         with tqdm(total=len(points), desc="grid", disable=None, unit="point") as bar:
             bar.update(len(points) - len(pending))
             for key, figures in zip(pending, bench.measured(list(pending.values())), strict=True):
                 known[key] = figures
-                _write(log, about, known)
+                write_log(log, about, {"points": known})
                 bar.update()
     found = [Point(point, known[key]) for point, key in zip(points, keys, strict=True)]
     name = next(iter(parsed))
@@ -175,39 +173,3 @@ class _Bench:
             depth=self._depth, ties=made.task.ties, progress=False,
         )  # fmt: skip
         return score(self._dataset, ranking.run, self._measures, names=["run"])["run"].figures()
-
-
-def _read(log: StrPath | None, about: dict[str, Any]) -> dict[str, dict[str, float]]:
-    if log is None or not Path(log).is_file():
-        return {}
-    try:
-        data = json.loads(Path(log).read_text("utf-8"))
-        kept: dict[str, dict[str, float]] = data["points"]
-        if data["about"] != about:
-            raise InputError(
-                "the points of another grid search", file=log, remedy="name another file"
-            )
-    except (ValueError, KeyError, TypeError):
-        raise InputError("no log of a grid search", file=log, remedy="name another file") from None
-    return kept
-
-
-@contextmanager
-def _alone(log: StrPath | None) -> Iterator[None]:
-    """Refuses a log that another process writes: each would lose the other's points."""
-    if log is None or is_url(log):
-        yield
-        return
-    path = on_disk(log)
-    with locked(hidden_beside(path, ".lock"), wait=False, remove=True) as mine:
-        if not mine:
-            remedy = "wait until it has ended, or name another log"
-            raise InputError("another process writes this log", file=log, remedy=remedy)
-        yield
-
-
-def _write(log: StrPath | None, about: dict[str, Any], points: dict[str, dict[str, float]]) -> None:
-    if log is not None:
-        with atomic_text(log) as out:
-            json.dump({"about": about, "points": points}, out, indent=1)
-            out.write("\n")

@@ -23,7 +23,14 @@ from irtoolkit.integrations.ranx_objects import (
     threads_kept,
     to_ranx,
 )
-from irtoolkit.ranking.fusion_methods import METHODS, Method, WholeRunMethod, method_named
+from irtoolkit.ranking.fusion_methods import (
+    METHODS,
+    Method,
+    WholeRunMethod,
+    finite_weights,
+    method_named,
+    number,
+)
 from irtoolkit.runs import Run
 
 PREFIX = "ranx:"
@@ -32,14 +39,7 @@ _BAYES_DEPTH = 1000
 # Names of normalisations, here and in ranx.
 _NORMS = {"minmax": "min-max", "zscore": "zmuv", "sum": "sum", "max": "max", "rank": "rank",
           "borda": "borda", "none": None}  # fmt: skip
-
-
-def _number(value: Any) -> float:
-    try:
-        found = float(value)
-    except (TypeError, ValueError):
-        found = math.nan
-    return found
+NORMALISATIONS = tuple(_NORMS)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class _Parameter:
     whole: bool = False
 
     def of(self, value: Any) -> float:
-        found = _number(value)
+        found = number(value)
         if not math.isfinite(found) or not self.valid(found) or (self.whole and found % 1):
             raise InputError(f"{self.name}={value} is not {self.says}")
         # ranx has a k of 60, not of 60.0.
@@ -284,15 +284,8 @@ def _ranx_method(name: str, given: dict[str, Any]) -> RanxMethod:
     return RanxMethod(
         name,
         parameters,
-        tuple(map(_weight, given["weights"])) if kind.weights else None,
+        finite_weights(given["weights"]) if kind.weights else None,
         normalise,
         None if kind.trained is None else Dataset.of(given["train"]),
         tuple(given.get("train_runs") or ()),
     )
-
-
-def _weight(value: Any) -> float:
-    weight = _number(value)
-    if not math.isfinite(weight):
-        raise InputError(f"weight {value} is not a finite number")
-    return weight

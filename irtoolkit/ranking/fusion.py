@@ -133,7 +133,7 @@ def _each_query(
     assert isinstance(method, PointMethod)
     with np.errstate(over="ignore", invalid="ignore"):
         points = [method.points(run, place) for place, run in enumerate(runs)]
-    for block in _blocks(runs, points, query_ids, doc_ids):
+    for block in pair_blocks(runs, points, query_ids, doc_ids):
         with np.errstate(over="ignore", invalid="ignore"):
             fused = method.combine(block.points, block.listed)
         for query_id, (start, end) in zip(
@@ -143,7 +143,7 @@ def _each_query(
 
 
 @dataclass(frozen=True)
-class _Block:
+class PairBlock:
     """Points of all runs for some queries, as (query, document) pairs in ascending order.
 
     Attributes:
@@ -161,9 +161,9 @@ class _Block:
     listed: NDArray[np.bool_]
 
 
-def _blocks(
+def pair_blocks(
     runs: Sequence[Run], points: Sequence[Floats], query_ids: Ids, doc_ids: Ids
-) -> Iterator[_Block]:
+) -> Iterator[PairBlock]:
     """Yields the points of all queries, a few queries at a time."""
     codes = [translate(run.doc_ids, doc_ids) for run in runs]
     starts, counts = np.zeros((2, len(runs), len(query_ids)), np.int64)
@@ -192,7 +192,7 @@ def _blocks(
             listed[part, place] = True
         offsets = np.searchsorted(pairs, np.append(queries, (last - first) * len(doc_ids)))
         docs = pairs - np.repeat(queries, np.diff(offsets))
-        yield _Block(query_ids[first:last], offsets, docs, table, listed)
+        yield PairBlock(query_ids[first:last], offsets, docs, table, listed)
 
 
 def _ranges(starts: Ints, counts: Ints) -> Ints:
@@ -225,6 +225,7 @@ def fuse_files(
     form: RunForm = "trec",
     progress: bool = True,
     report: Callable[[str], object] = lambda _: None,
+    check: Callable[[Sequence[Run]], object] = lambda _: None,
     **settings: Any,
 ) -> Run:
     """Fuses run files; writes the fused run, and a record beside it that names them by hash.
@@ -235,6 +236,7 @@ def fuse_files(
         form: of the file, see `Run.write`.
         method, depth, tag, progress, settings: see `fuse`.
         report: called with each sign that the runs are not of one dataset.
+        check: called with the runs before they are fused; may refuse them.
 
     Raises:
         InputError: see `fuse` and `Run.read`; a file is given twice, or one shares no query with
@@ -246,7 +248,8 @@ def fuse_files(
     chosen = _method_of(method, settings)
     with unchanged(paths):
         runs = [Run.read(path) for path in paths]
-        inputs = [_input(path, run) for path, run in zip(paths, runs, strict=True)]
+        inputs = [run_input(path, run) for path, run in zip(paths, runs, strict=True)]
+    check(runs)
     started = time.monotonic()
     # No scores tie, as in every run that irtoolkit writes.
     fused = untied(fuse(runs, chosen, depth=depth, tag=tag, progress=progress))
@@ -275,7 +278,8 @@ def _agreed_dataset(
     return found.pop() if len(found) == 1 else None
 
 
-def _input(path: StrPath, run: Run) -> dict[str, Any]:
+def run_input(path: StrPath, run: Run) -> dict[str, Any]:
+    """What a record says of a run file: its place, hash and tag."""
     # A pipe cannot be read again, so it has no hash.
     digest = sha256(path) if is_file(path) else None
     return {"file": str(place_of(path)), "sha256": digest, "tag": run.tag}

@@ -158,7 +158,7 @@ class Weighted(PointMethod):
     normalise: Normalise = "minmax"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", tuple(map(_weight, self.weights)))
+        object.__setattr__(self, "weights", finite_weights(self.weights))
         _check_normalisation(self.normalise)
 
     def check(self, count: int) -> None:
@@ -181,14 +181,25 @@ def _check_k(k: Any) -> None:
         raise InputError(f"k={k} is not a finite number of at least 0")
 
 
-def _weight(value: Any) -> float:
+def number(value: Any) -> float:
+    """A number from what was given; NaN where that is none."""
     try:
-        weight = float(value)
+        return float(value)
     except (TypeError, ValueError):
-        weight = math.nan
-    if not math.isfinite(weight):
-        raise InputError(f"weight {value} is not a finite number")
-    return weight
+        return math.nan
+
+
+def finite(value: Any, shown: str) -> float:
+    """A finite number from what was given, which an InputError calls as `shown` says."""
+    found = number(value)
+    if not math.isfinite(found):
+        raise InputError(f"{shown} is not a finite number")
+    return found
+
+
+def finite_weights(values: Iterable[Any]) -> tuple[float, ...]:
+    """Weights of runs; refused where one is no finite number."""
+    return tuple(finite(value, f"weight {value}") for value in values)
 
 
 def method_named(name: str, settings: Mapping[str, Any]) -> Method:

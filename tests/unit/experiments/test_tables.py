@@ -229,6 +229,28 @@ def test_a_row_with_keys_that_no_row_has_is_refused(tmp_path: Path, line: str, f
         load_table(path)
 
 
+def test_tables_that_name_each_other_are_refused(tmp_path: Path) -> None:
+    """One through two others, as well as itself."""
+    text = (FOLDER / "csfcube.toml").read_text("utf-8")
+    for name, other in (("a", "b"), ("b", "c"), ("c", "a"), ("d", "d")):
+        (tmp_path / f"{name}.toml").write_text(f'rows_of = "{other}"\n{text}', "utf-8")
+    for name in "ad":
+        with pytest.raises(InputError, match="names the table itself, or one that names it"):
+            load_table(tmp_path / f"{name}.toml")
+
+
+@pytest.mark.parametrize(
+    "text", ["a = " + "[" * 100_000, 'rows_of = "csfcube"\n[[row]]\nsystem = []']
+)
+def test_what_is_no_table_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "csfcube.toml").write_bytes((FOLDER / "csfcube.toml").read_bytes())
+    (tmp_path / "x.toml").write_text(text, "utf-8")
+    with pytest.raises(InputError) as caught:
+        load_table(tmp_path / "x.toml")
+    assert caught.value.file == str(tmp_path / "x.toml")
+    assert "\n" not in str(caught.value)
+
+
 def test_a_row_may_rank_again_what_another_one_has_ranked() -> None:
     [row] = [row for row in find_table("plotretrieval").rows if row.system == "Cross-Encoder"]
     assert (row.first, row.rerank_depth) == ("Contriever", 100)

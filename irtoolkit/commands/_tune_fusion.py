@@ -1,0 +1,119 @@
+"""`irtoolkit tune DATASET --runs ...`: the arguments, and what is printed."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from irtoolkit.commands import (
+    add_run_form,
+    measures_of,
+    note,
+    output_file,
+    parse_pairs,
+    print_json,
+    size_of,
+)
+
+
+def add_fusion(parser: argparse.ArgumentParser) -> None:
+    """The arguments that go with --runs."""
+    group = parser.add_argument_group("fusions, with --runs in place of SYSTEM")
+    group.add_argument("--runs", nargs="+", metavar="RUN", help="runs to fuse, two or more")
+    group.add_argument(
+        "--log", type=output_file, metavar="FILE",
+        help="keep all that is tried, and what is learned for fuse --learned, here, as JSON",
+    )  # fmt: skip
+    group.add_argument(
+        "--methods", nargs="+", metavar="M",
+        help="default: rrf weighted combsum combmnz rankproduct; also lambdamart, and with ranx"
+        " its methods that are not trained",
+    )  # fmt: skip
+    group.add_argument(
+        "--normalise", nargs="+", metavar="N",
+        help="minmax, zscore, sum or none, and for methods of ranx max, rank or borda; default:"
+        " minmax zscore sum",
+    )  # fmt: skip
+    group.add_argument(
+        "--step", type=float, metavar="S",
+        help="between weights; default: 0.05 for two runs, 0.1 for three, 0.2 for more",
+    )  # fmt: skip
+    group.add_argument(
+        "--folds", type=int, metavar="K", help="default: the dataset's own, otherwise 5"
+    )
+    group.add_argument(
+        "--inner", type=int, metavar="K",
+        help="folds within the other queries, for lambdamart; default: 3",
+    )  # fmt: skip
+    group.add_argument(
+        "--seed", type=int, metavar="N", help="of the folds and of training; default: 0"
+    )
+    group.add_argument(
+        "--test", choices=("student", "fisher", "wilcoxon"),
+        help="of the single runs against the held-out run; default: student",
+    )  # fmt: skip
+    add_run_form(parser)
+
+
+FLAGS = ("log", "methods", "normalise", "step", "folds", "inner", "seed", "test")
+
+
+def refuse_other(args: argparse.Namespace) -> None:
+    """Raises InputError for arguments of the one kind of search with the other."""
+    from irtoolkit.base.errors import InputError
+
+    if args.runs is None:
+        for name, given in (("SYSTEM", args.system), ("--grid", args.grid)):
+            if given is None:
+                raise InputError(
+                    f"no {name} to tune", remedy="name a system and --grid, or runs with --runs"
+                )
+        for name in FLAGS:
+            if getattr(args, name) is not None:
+                raise InputError(f"--{name} is for fusions", remedy="name runs with --runs")
+        if args.output_format != "trec":
+            raise InputError("--output-format is for fusions", remedy="name runs with --runs")
+        return
+    if args.system is not None:
+        raise InputError(
+            f"a system {args.system} and --runs", remedy="tune a system or a fusion of runs"
+        )
+    if args.settings:
+        raise InputError("--set is for systems", remedy="give values of a fusion with --grid")
+
+
+def tune_fusions(args: argparse.Namespace) -> None:
+    """Tunes a fusion, and prints what was tried and what the held-out run is worth."""
+    from irtoolkit.experiments.tune import parse_grid
+    from irtoolkit.fusing.files import tune_files
+    from irtoolkit.fusing.search import FusionSearch
+
+    names = ("methods", "normalise", "step", "folds", "inner", "seed", "depth")
+    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    search = FusionSearch(**given, grid=parse_grid(parse_pairs(args.grid or [])))
+    result = tune_files(
+        args.dataset, args.runs, args.output, search, measure=measures_of(args), log=args.log,
+        form=args.output_format,
+    )  # fmt: skip
+    for line in result.scores.notes:
+        note(str(line))
+    if args.output is not None:
+        note(f"{args.output}: {size_of(result.run)}; held out in {len(result.chosen)} folds")
+    if args.log is not None:
+        note(f"{args.log}: apply it to other runs with irtoolkit fuse --learned {args.log}")
+    compared = result.comparison(args.test or "student")
+    if args.format == "json":
+        print_json({
+            "dataset": result.bench.dataset.id, "measure": result.bench.name,
+            "tried": [asdict(one) for one in result.tried],
+            "chosen": [asdict(one) for one in result.chosen],
+            "learned": asdict(result.learned),
+            "systems": [asdict(row) for row in compared],
+        })  # fmt: skip
+        return
+    if args.format == "csv":
+        print(result.table(every=True).render("csv"))
+        return
+    print(result.table().render(args.format))
+    print()
+    print(compared.table().render(args.format))

@@ -1,0 +1,93 @@
+"""JSON files that searches keep what they have tried in, and resume from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath, atomic_text
+from irtoolkit.base.locks import locked
+from irtoolkit.base.paths import hidden_beside, is_url, on_disk
+
+
+@dataclass(frozen=True)
+class LogKind:
+    """What the logs of one kind of search are.
+
+    Attributes:
+        search: what messages call the search, such as "a grid search".
+        rows: the key of what was tried.
+        another: what messages say of the log of another search of the kind.
+        name: what every log of the kind says under "search", if anything.
+    """
+
+    search: str
+    rows: str
+    another: str
+    name: str | None = None
+
+    def read(self, log: StrPath | None) -> dict[str, Any]:
+        """What a log holds; nothing where there is no such file yet.
+
+        Raises:
+            InputError: it is no log of the kind.
+        """
+        if log is None or not Path(log).is_file():
+            return {}
+        try:
+            found: dict[str, Any] = json.loads(Path(log).read_text("utf-8"))
+            if found["about"].get("search") != self.name or self.rows not in found:
+                raise KeyError
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise self.refused(log) from None
+        return found
+
+    def read_of(self, log: StrPath | None, about: Mapping[str, Any]) -> dict[str, Any]:
+        """What a log holds of the search that `about` says all of.
+
+        Raises:
+            InputError: it is no log of the kind, or one of another search.
+        """
+        found = self.read(log)
+        self.refuse_another(log, found, about)
+        return found
+
+    def refuse_another(
+        self, log: StrPath | None, found: Mapping[str, Any], about: Mapping[str, Any]
+    ) -> None:
+        """Raises InputError where what was read is of another search."""
+        # As it is in the file, where tuples are lists.
+        if found and found["about"] != json.loads(json.dumps(about)):
+            raise InputError(self.another, file=log, remedy="name another file")
+
+    def refused(self, log: StrPath) -> InputError:
+        """The error for a file that is no log."""
+        return InputError(f"no log of {self.search}", file=log, remedy="name another file")
+
+
+def write_log(log: StrPath | None, about: Mapping[str, Any], held: Mapping[str, Any]) -> None:
+    """Writes what a search is and what it has, where it keeps a log; never half a file."""
+    if log is None:
+        return
+    with atomic_text(log) as out:
+        json.dump({"about": about, **held}, out, indent=1)
+        out.write("\n")
+
+
+@contextmanager
+def alone(log: StrPath | None) -> Iterator[None]:
+    """Refuses a log that another process writes: each would lose the other's points."""
+    if log is None or is_url(log):
+        yield
+        return
+    path = on_disk(log)
+    with locked(hidden_beside(path, ".lock"), wait=False, remove=True) as mine:
+        if not mine:
+            remedy = "wait until it has ended, or name another log"
+            raise InputError("another process writes this log", file=log, remedy=remedy)
+        yield

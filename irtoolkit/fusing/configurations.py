@@ -1,0 +1,212 @@
+"""The configurations of fusion that a search tries: a method with its settings."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from itertools import product
+from typing import Any, get_args
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.near import did_you_mean
+from irtoolkit.fusing.lambdamart import LambdaMART
+from irtoolkit.integrations.ranx_fusion import KINDS, NORMALISATIONS, PREFIX, fusion_method
+from irtoolkit.ranking.fusion_methods import METHODS, Normalise, finite
+
+# Values of the numbers that methods take, unless others are given.
+NUMBERS: dict[str, tuple[float, ...]] = {
+    "k": (10, 20, 60, 100), "gamma": (0.25, 0.5, 1, 2), "sigma": (0.01, 0.1, 1),
+    "phi": (0.5, 0.7, 0.8, 0.9, 0.95), "leaves": (4, 15), "trees": (30, 100), "rate": (0.1,),
+}  # fmt: skip
+# The step between weights of two runs, of three, and of more.
+_STEPS = {2: 0.05, 3: 0.1}
+_COARSE = 0.2
+# No grid has more weights than this.
+_MOST = 10_000
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A method of fusion with its settings.
+
+    Attributes:
+        method: its name: one of irtoolkit's, of ranx's, or "lambdamart".
+        settings: its parameters by name.
+    """
+
+    method: str
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def trained(self) -> bool:
+        """Whether it has to be trained on judgments before it fuses."""
+        return self.method == LambdaMART.name
+
+    @property
+    def key(self) -> str:
+        """What it is called in a log."""
+        return json.dumps([self.method, self.settings], sort_keys=True)
+
+
+def configurations(
+    count: int,
+    methods: Sequence[str],
+    normalise: Sequence[str],
+    step: float | None = None,
+    grid: Mapping[str, Sequence[Any]] | None = None,
+) -> list[Configuration]:
+    """All configurations of some methods, in the order in which equals are preferred.
+
+    Args:
+        count: how many runs are fused.
+        methods: names: irtoolkit's, ranx's that are not trained, and "lambdamart".
+        normalise: normalisations, for the methods that read scores.
+        step: between weights, which are at least 0 and add up to 1; by default 0.05 for two runs,
+            0.1 for three and 0.2 for more. Even weights come first.
+        grid: values of the numbers that methods take, in place of NUMBERS.
+
+    Raises:
+        InputError: no method; an unknown method, normalisation or number; one that no method takes;
+            or a step that does not divide 1.
+    """
+    if not methods:
+        raise InputError("no methods to tune", remedy=f"there are {', '.join(known_methods())}")
+    takes = {name: _takes(name) for name in dict.fromkeys(methods)}
+    _refuse_unused(takes, normalise, grid or {})
+    numbers: dict[str, Sequence[Any]] = {**NUMBERS, **(grid or {})}
+    found = []
+    for name, (keys, normalisations) in takes.items():
+        axes: dict[str, Sequence[Any]] = {}
+        for key in keys:
+            if key == "weights":
+                axes[key] = [list(each) for each in weights_grid(count, step)]
+            elif key == "normalise":
+                axes[key] = [each for each in dict.fromkeys(normalise) if each in normalisations]
+            else:
+                axes[key] = [_number(key, value) for value in numbers[key]]
+        found += [Configuration(name, dict(zip(axes, each, strict=True))) for each in product(*axes.values())]  # fmt: skip
+    # A wrong value is refused now, not after hours.
+    for each in found:
+        untrained(each).check(count)
+    return found
+
+
+def untrained(configuration: Configuration) -> Any:
+    """The method of a configuration; what has to be trained is not yet.
+
+    Raises:
+        InputError: a setting with a wrong value; or a library is not installed.
+    """
+    if configuration.trained:
+        return LambdaMART(**configuration.settings)
+    return fusion_method(configuration.method, configuration.settings)
+
+
+def known_methods() -> list[str]:
+    """The names of the methods that can be tuned."""
+    theirs = [name for name, kind in KINDS.items() if kind.trained is None and name not in METHODS]
+    return [*METHODS, LambdaMART.name, *theirs]
+
+
+def _takes(name: str) -> tuple[list[str], Sequence[str]]:
+    """The settings that a method takes, in the order of a grid, and its normalisations."""
+    ours = LambdaMART if name == LambdaMART.name else METHODS.get(name)
+    if ours is not None:
+        keys = [each.name for each in fields(ours) if each.name not in ("model", "runs")]
+        return sorted(keys, key=_place), get_args(Normalise)
+    kind = KINDS.get(name.removeprefix(PREFIX))
+    if kind is None:
+        known = known_methods()
+        raise InputError(
+            f"no fusion method {name!r}",
+            remedy=f"{did_you_mean(name, known)}there are {', '.join(known)}",
+        )
+    if kind.trained is not None:
+        raise InputError(
+            f"method {name} is trained by ranx, and cannot be tuned",
+            remedy=f"irtoolkit fuse --method {name} --train DATASET",
+        )
+    keys = [each.name for each in kind.parameters]
+    keys += ["normalise"] * kind.scores + ["weights"] * kind.weights
+    return sorted(keys, key=_place), NORMALISATIONS
+
+
+def _place(key: str) -> int:
+    """Normalisation varies slowest, and weights fastest."""
+    return {"normalise": 0, "weights": 2}.get(key, 1)
+
+
+def _refuse_unused(
+    takes: Mapping[str, tuple[list[str], Sequence[str]]],
+    normalise: Sequence[str],
+    grid: Mapping[str, Sequence[Any]],
+) -> None:
+    """Raises InputError for a normalisation or number that no method takes."""
+    for each in normalise:
+        if each not in NORMALISATIONS:
+            raise InputError(
+                f"no normalisation {each!r}",
+                remedy=f"{did_you_mean(each, NORMALISATIONS)}there are {', '.join(NORMALISATIONS)}",
+            )
+    readers = {name: known for name, (keys, known) in takes.items() if "normalise" in keys}
+    for name, known in readers.items():
+        if not {*normalise} & {*known}:
+            raise InputError(
+                f"no normalisation for {name}", remedy=f"name one of {', '.join(known)}"
+            )
+    for each in normalise:
+        if readers and not any(each in known for known in readers.values()):
+            raise InputError(
+                f"normalisation {each} is ranx's, and no method of ranx is tuned",
+                remedy="add one, such as wsum",
+            )
+    for key, values in grid.items():
+        numbers = sorted({each for keys, _ in takes.values() for each in keys} & {*NUMBERS})
+        if key not in numbers:
+            raise InputError(
+                f"no tuned method takes {key}",
+                remedy=f"they take {', '.join(numbers) or 'no numbers'}",
+            )
+        if not values:
+            raise InputError(f"no values of {key}")
+
+
+def _number(key: str, value: Any) -> float:
+    """A number from its text; a whole one is an int."""
+    found = finite(value, f"{key}={value}")
+    return int(found) if found.is_integer() else found
+
+
+def weights_grid(count: int, step: float | None = None) -> Iterator[tuple[float, ...]]:
+    """Yields all weights of some runs that are multiples of a step and add up to 1.
+
+    The most even come first, so that of equally good ones these are chosen.
+
+    Raises:
+        InputError: the step does not divide 1, or gives more than 10,000 weights.
+    """
+    size = _STEPS.get(count, _COARSE) if step is None else step
+    parts = round(1 / size) if 0 < size <= 1 else 0
+    if not parts or abs(parts * size - 1) > 1e-9:
+        raise InputError(f"step {step} does not divide 1", remedy="for example 0.1")
+    amount = math.comb(parts + count - 1, count - 1)
+    if amount > _MOST:
+        raise InputError(
+            f"step {size} gives {amount:,} weights of {count} runs", remedy="take a greater step"
+        )
+    shares = sorted(
+        _shares(parts, count),
+        key=lambda each: (sum((count * part - parts) ** 2 for part in each), [-p for p in each]),
+    )
+    yield from (tuple(part / parts for part in each) for each in shares)
+
+
+def _shares(parts: int, count: int) -> Iterator[tuple[int, ...]]:
+    """Yields all ways to divide a number of parts among some runs."""
+    if count == 1:
+        yield (parts,)
+        return
+    for first in range(parts + 1):
+        yield from ((first, *rest) for rest in _shares(parts - first, count - 1))

@@ -1,0 +1,56 @@
+"""Writing a held-out run, with a record of how it was tuned."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from irtoolkit import __version__
+from irtoolkit.base.files import StrPath
+from irtoolkit.base.paths import without_credentials
+from irtoolkit.fusing.search import HELD_OUT, FusionSearch
+from irtoolkit.fusing.tuned import TunedFusion, tune_fusion
+from irtoolkit.ranking.fusion import run_input
+from irtoolkit.runs.publish import publish
+from irtoolkit.runs.storage import RunForm, refuse_other_form
+
+
+def tune_files(
+    data: Any,
+    paths: Sequence[StrPath],
+    output: StrPath | None,
+    search: FusionSearch,
+    *,
+    measure: Any = None,
+    log: StrPath | None = None,
+    form: RunForm = "trec",
+) -> TunedFusion:
+    """Tunes a fusion of run files; writes the held-out run, and a record beside it.
+
+    Args:
+        data, search, measure, log: see `tune_fusion`.
+        paths: runs in TREC text, .gz or Parquet.
+        output: the file of the held-out run; none is written without.
+        form: of the file, see `Run.write`.
+
+    Raises:
+        InputError: see `tune_fusion`; or the file cannot be written.
+    """
+    started = time.monotonic()
+    if output is not None:
+        refuse_other_form(output, form)
+    result = tune_fusion(data, paths, search, measure=measure, log=log)
+    if output is None:
+        return result
+    inputs = [run_input(path, run) for path, run in zip(paths, result.bench.runs, strict=True)]
+    made = {
+        "dataset": result.bench.dataset.id, "system": result.run.tag, "retriever": HELD_OUT,
+        "settings": {**asdict(search), "measure": result.bench.name},
+        "chosen": [asdict(one) for one in result.chosen],
+        "runs": [{**item, "file": without_credentials(item["file"])} for item in inputs],
+        "depth": search.depth, "version": __version__,
+    }  # fmt: skip
+    publish(result.run, output, made, time.monotonic() - started, form=form)
+    return result

@@ -1,0 +1,171 @@
+"""The log of a search for a fusion: what was tried, what was chosen, and what other runs are fused by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from irtoolkit import __version__
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath
+from irtoolkit.base.missing import no_such_file
+from irtoolkit.base.plurals import number_of
+from irtoolkit.experiments import logs
+from irtoolkit.fusing.configurations import Configuration, untrained
+from irtoolkit.fusing.lambdamart import LambdaMART
+from irtoolkit.fusing.search import FusionBench, TriedFusion
+from irtoolkit.ranking.fusion_methods import Method
+from irtoolkit.runs import Run
+
+_LOG = logs.LogKind(
+    "a search for a fusion", "tried",
+    "the log of another search: of other runs, judgments, folds or settings", name="fusion",
+)  # fmt: skip
+
+
+def about(bench: FusionBench) -> dict[str, Any]:
+    """Everything that decides what a configuration is worth."""
+    search, rows = bench.search, bench.dataset.qrels
+    judged = sorted((row.query_id, row.doc_id, row.relevance) for row in rows)
+    trained = LambdaMART.name in search.methods
+    return {
+        "search": "fusion", "dataset": bench.dataset.id, "judgments": _hash(map(str, judged)),
+        "runs": [{"tag": run.tag, "rows": _rows(run)} for run in bench.runs],
+        "measure": bench.name, "folds": [list(fold) for fold in bench.folds],
+        "inner": search.inner, "seed": search.seed, "depth": search.depth, "version": __version__,
+        "lightgbm": metadata.version("lightgbm") if trained else None,
+    }  # fmt: skip
+
+
+def _rows(run: Run) -> str:
+    """A hash of what a run ranks, and how."""
+    return _hash(f"{row.query_id}\x1f{row.doc_id}\x1f{row.score!r}" for row in run)
+
+
+def _hash(lines: Any) -> str:
+    found = sha256()
+    for line in lines:
+        found.update(f"{line}\x1e".encode())
+    return found.hexdigest()
+
+
+def read_tried(log: StrPath | None, made: Mapping[str, Any]) -> dict[str, TriedFusion]:
+    """What a log has by the keys of configurations; nothing where there is none yet.
+
+    Raises:
+        InputError: it is no log of a search for a fusion, or one of another search.
+    """
+    data = _LOG.read_of(log, made)
+    try:
+        found = [
+            TriedFusion(
+                Configuration(row["method"], row["settings"]), tuple(row["others"]),
+                tuple(row["held_out"]), row["figure"],
+            )
+            for row in data.get("tried", ())
+        ]  # fmt: skip
+    except (KeyError, TypeError):
+        assert log is not None  # otherwise there are no rows
+        raise _LOG.refused(log) from None
+    return {tried.configuration.key: tried for tried in found}
+
+
+def write_log(
+    log: StrPath | None,
+    made: Mapping[str, Any],
+    tried: Sequence[TriedFusion],
+    more: Mapping[str, Any] | None = None,
+) -> None:
+    """Writes what was tried, and in the end what was chosen; the file is never half written."""
+    rows = [
+        {**asdict(one.configuration), "others": one.others, "held_out": one.held_out,
+         "figure": one.figure}
+        for one in tried
+    ]  # fmt: skip
+    logs.write_log(log, made, {**(more or {}), "tried": rows})
+
+
+def learned_record(method: Method, configuration: Configuration, runs: Sequence[Run]) -> Any:
+    """What a log keeps of the configuration that was learned on all queries."""
+    kept = {**asdict(configuration), "runs": [run.tag for run in runs]}
+    return {**kept, "model": method.model} if isinstance(method, LambdaMART) else kept
+
+
+@dataclass(frozen=True)
+class LearnedFusion:
+    """What a search has learned on all its queries.
+
+    Attributes:
+        method: the method of fusion, ready to fuse.
+        tags: of the runs that it was learned from, in order.
+        query_ids: the queries that it was learned on.
+        log: the file it was read from, if any.
+    """
+
+    method: Method
+    tags: tuple[str, ...]
+    query_ids: frozenset[str]
+    log: StrPath | None = None
+
+    def check(self, runs: Sequence[Run]) -> None:
+        """Raises InputError where runs are not as many as were learned from, or in another order."""
+        given = [run.tag for run in runs]
+        known = ", ".join(self.tags)
+        if len(given) != len(self.tags):
+            raise InputError(
+                f"{number_of(len(given), 'runs')} for a fusion that was learned for {len(self.tags)}",
+                file=self.log,
+                remedy=f"give runs of {known}, in this order",
+            )
+        if given != list(self.tags) and sorted(given) == sorted(self.tags):
+            raise InputError(
+                f"the runs are in the order {', '.join(given)}, and it was learned for {known}",
+                file=self.log,
+                remedy="give them in that order",
+            )
+
+    def notes(self, runs: Sequence[Run], fused: Run) -> list[str]:
+        """What a user should know of runs that it has fused."""
+        found = []
+        given = [run.tag for run in runs]
+        if given != list(self.tags):
+            found.append(f"{', '.join(given)} are fused as learned for {', '.join(self.tags)}")
+        seen = len(self.query_ids.intersection(fused.query_ids.tolist()))
+        if seen:
+            found.append(
+                f"it was learned on the judgments of {seen} of the {len(fused.query_ids)} fused"
+                " queries, so figures on these are too high"
+            )
+        return found
+
+
+def learned_fusion(log: StrPath) -> LearnedFusion:
+    """The fusion that a search has learned, from its log.
+
+    Raises:
+        InputError: there is no such file; it is no log of a fusion, or the search is not at its end;
+            or a library is not installed.
+    """
+    if not Path(log).is_file():
+        raise no_such_file(log)
+    data = _LOG.read(log)
+    if "learned" not in data:
+        raise InputError(
+            "nothing is learned yet: the search was interrupted",
+            file=log,
+            remedy="rerun irtoolkit tune with the same arguments",
+        )
+    try:
+        found = data["learned"]
+        method = untrained(Configuration(found["method"], found["settings"]))
+        tags = tuple(map(str, found["runs"]))
+        if isinstance(method, LambdaMART):
+            method = replace(method, model=str(found["model"]), runs=len(tags))
+        queries = frozenset(query_id for fold in data["about"]["folds"] for query_id in fold)
+    except (KeyError, TypeError):
+        raise _LOG.refused(log) from None
+    return LearnedFusion(method, tags, queries, log)

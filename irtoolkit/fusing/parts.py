@@ -1,0 +1,82 @@
+"""Queries in parts: folds, and runs of some queries."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Ints, id_array, translate
+from irtoolkit.runs import Qrels, Run
+
+Fold = tuple[str, ...]
+Mask = NDArray[np.bool_]
+
+
+def dealt(query_ids: Collection[str], count: int, seed: Sequence[int]) -> tuple[Fold, ...]:
+    """Queries dealt at random into folds whose sizes differ by one at most.
+
+    The folds depend on the set of queries and the seed alone; within a fold, ids ascend.
+
+    Raises:
+        InputError: fewer than two folds, or more than queries.
+    """
+    if count < 2:
+        raise InputError(f"{count} folds", remedy="queries are held out in at least 2")
+    if count > len(query_ids):
+        raise InputError(
+            f"{count} folds of {len(query_ids)} queries", remedy="take fewer folds, or more queries"
+        )
+    order = np.random.default_rng(seed).permutation(sorted(query_ids)).tolist()
+    return tuple(tuple(sorted(order[first::count])) for first in range(count))
+
+
+def restricted(run: Run, query_ids: Collection[str]) -> Run:
+    """The rows of some queries; the order of the run's queries is kept."""
+    keep, rows, offsets = _kept(run, query_ids)
+    return replace(
+        run, query_ids=run.query_ids[keep], docs=run.docs[rows], scores=run.scores[rows],
+        offsets=offsets, exact_ranks=None,
+    )  # fmt: skip
+
+
+def judgments(qrels: Qrels, query_ids: Collection[str]) -> Qrels:
+    """The judgments of some queries."""
+    keep, rows, offsets = _kept(qrels, query_ids)
+    return replace(
+        qrels, query_ids=qrels.query_ids[keep], docs=qrels.docs[rows], grades=qrels.grades[rows],
+        offsets=offsets,
+    )  # fmt: skip
+
+
+def _kept(of: Run | Qrels, query_ids: Collection[str]) -> tuple[Mask, Mask, Ints]:
+    """Which queries are kept, which rows, and the offsets of the rows that are."""
+    wanted, sizes = {*query_ids}, np.diff(of.offsets)
+    keep = np.array([query_id in wanted for query_id in of.query_ids], dtype=bool)
+    offsets = np.concatenate([[0], np.cumsum(sizes[keep])]).astype(np.int64)
+    return keep, np.repeat(keep, sizes), offsets
+
+
+def joined(parts: Sequence[Run], tag: str, query_ids: Sequence[str]) -> Run:
+    """One run of runs that share no query, with the queries in a given order."""
+    doc_ids = id_array(sorted(set().union(*(part.doc_ids.tolist() for part in parts))))
+    where = {
+        query_id: (part, place)
+        for part in parts
+        for place, query_id in enumerate(part.query_ids.tolist())
+    }
+    codes = {id(part): translate(part.doc_ids, doc_ids) for part in parts}
+    counts, docs, scores = [0], [np.zeros(0, np.int32)], [np.zeros(0, np.float32)]
+    for query_id in query_ids:
+        part, place = where[query_id]
+        rows = slice(part.offsets[place], part.offsets[place + 1])
+        counts.append(rows.stop - rows.start)
+        docs.append(codes[id(part)][part.docs[rows]].astype(np.int32))
+        scores.append(part.scores[rows])
+    return Run.ordered(
+        id_array(query_ids), np.cumsum(counts), doc_ids, np.concatenate(docs),
+        np.concatenate(scores), tag,
+    )  # fmt: skip

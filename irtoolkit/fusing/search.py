@@ -1,0 +1,215 @@
+"""The search for a fusion: every configuration on the queries that a fold leaves over.
+
+For each fold of queries, the configuration is chosen that is best on the other queries, and fuses the
+queries of the fold. So the run of all folds is held out for every query: no judgment of a query has
+decided how its documents are ranked (Stone 1974; nested, as Cawley and Talbot 2010 ask for). What
+has to be trained, as LambdaMART, is judged on the other queries by an inner cross-validation over
+these, and trained on all of them to fuse the queries of the fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from ir_measures import Measure
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.fusing.configurations import Configuration, configurations, untrained
+from irtoolkit.fusing.parts import Fold, dealt, joined, judgments, restricted
+from irtoolkit.measures.traits import traits
+from irtoolkit.ranking.fusion import fuse
+from irtoolkit.ranking.fusion_methods import METHODS, Method
+from irtoolkit.retrievers.ordering import untied
+from irtoolkit.runs import Run
+from irtoolkit.scoring.evaluation import Evaluation
+from irtoolkit.scoring.score import score
+
+# Folds of a dataset that has none of its own.
+_FOLDS = 5
+# The name and tag of a run that is held out.
+HELD_OUT = "tuned-fusion"
+
+
+@dataclass(frozen=True)
+class FusionSearch:
+    """What a search tries, and how it holds out queries.
+
+    Attributes:
+        methods: names of methods: irtoolkit's, ranx's that are not trained, and "lambdamart".
+        normalise: normalisations, for the methods that read scores.
+        step: between weights; by default 0.05 for two runs, 0.1 for three and 0.2 for more.
+        grid: values of the numbers that methods take, such as {"k": [10, 60]}.
+        folds: how many folds the queries are dealt into; by default the dataset's own, or 5.
+        inner: folds of the inner cross-validation, for methods that are trained.
+        seed: of the folds and of training.
+        depth: rows kept of each fused ranking; None keeps all.
+    """
+
+    methods: Sequence[str] = tuple(METHODS)
+    normalise: Sequence[str] = ("minmax", "zscore", "sum")
+    step: float | None = None
+    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    folds: int | None = None
+    inner: int = 3
+    seed: int = 0
+    depth: int | None = None
+
+    def configurations(self, count: int) -> list[Configuration]:
+        """What is tried for a number of runs; see `configurations`."""
+        return configurations(count, self.methods, self.normalise, self.step, self.grid)
+
+    def __post_init__(self) -> None:
+        for name in ("methods", "normalise"):
+            if isinstance(given := getattr(self, name), str):
+                object.__setattr__(self, name, (given,))
+        if self.inner < 2:
+            raise InputError(f"{self.inner} inner folds", remedy="take at least 2")
+        if self.seed < 0:
+            raise InputError(f"seed {self.seed} is below 0")
+        if self.depth is not None and self.depth < 1:
+            raise InputError(f"depth {self.depth} is not at least 1")
+
+    def divided(self, dataset: Dataset) -> tuple[Fold, ...]:
+        """The folds of a dataset's judged queries.
+
+        Raises:
+            InputError: too few queries, or a number of folds below 2.
+        """
+        own = dataset.protocol.folds
+        if self.folds is None and len(own) > 1:
+            return tuple(tuple(fold) for fold in own)
+        judged = dataset.qrels.query_ids.tolist()
+        return dealt(judged, _FOLDS if self.folds is None else self.folds, (self.seed, 0))
+
+
+@dataclass(frozen=True)
+class TriedFusion:
+    """A configuration, and what it is worth.
+
+    Attributes:
+        configuration: the method and its settings.
+        others: for each fold, its figure on the queries of the other folds, by which it is chosen; of
+            a method that is trained by inner cross-validation over these.
+        held_out: for each fold, its figure on the fold's own queries, which decides nothing there.
+        figure: the benchmark's figure over all queries; of a method that is trained over queries that
+            it was not trained on. It decides which configuration is learned for other runs.
+    """
+
+    configuration: Configuration
+    others: tuple[float, ...]
+    held_out: tuple[float, ...]
+    figure: float
+
+
+@dataclass(frozen=True)
+class FusionBench:
+    """Judges configurations on one dataset; can be sent to workers.
+
+    Attributes:
+        dataset: with judgments.
+        runs: what is fused.
+        name, measure: the measure that decides.
+        folds: the queries in parts.
+        search: how the inner folds are dealt, and the depth.
+    """
+
+    dataset: Dataset
+    runs: tuple[Run, ...]
+    name: str
+    measure: Measure
+    folds: tuple[Fold, ...]
+    search: FusionSearch
+
+    @cached_property
+    def queries(self) -> tuple[str, ...]:
+        """The queries of all folds."""
+        return tuple(query_id for fold in self.folds for query_id in fold)
+
+    def others(self, place: int) -> tuple[str, ...]:
+        """The queries of all folds but one."""
+        rest = self.folds[:place] + self.folds[place + 1 :]
+        return tuple(query_id for fold in rest for query_id in fold)
+
+    def tried(self, configuration: Configuration) -> TriedFusion:
+        """What a configuration is worth."""
+        places = range(len(self.folds))
+        if configuration.trained:
+            whole = self.evaluated(
+                self.fused(self.made(configuration, self.others(place)), self.folds[place])
+                for place in places
+            )
+            others = [self._inner(configuration, place) for place in places]
+        else:
+            whole = self.evaluated([self.fused(untrained(configuration), self.queries)])
+            others = [self._over(whole, self.others(place)) for place in places]
+        held_out = [self._over(whole, fold) for fold in self.folds]
+        return TriedFusion(
+            configuration, tuple(others), tuple(held_out), whole.figures()[self.name]
+        )
+
+    def _inner(self, configuration: Configuration, place: int) -> float:
+        """The figure on the other queries of a fold, each trained without it."""
+        others = self.others(place)
+        if len(others) < 2:
+            raise InputError(
+                f"{len(others)} other query to train {configuration.method} on",
+                remedy="tune on more queries, or other methods",
+            )
+        inner = dealt(others, min(self.search.inner, len(others)), (self.search.seed, place + 1))
+        found = self.evaluated(
+            self.fused(self.made(configuration, {*others} - {*fold}), fold) for fold in inner
+        )
+        return self._over(found, others)
+
+    def made(self, configuration: Configuration, query_ids: Collection[str]) -> Method:
+        """The method of a configuration, trained on some queries where it has to be."""
+        method = untrained(configuration)
+        if not configuration.trained:
+            return method  # type: ignore[no-any-return]
+        runs = [restricted(run, query_ids) for run in self.runs]
+        qrels = judgments(self.dataset.qrels, query_ids)
+        return method.trained(runs, qrels, self.search.seed)  # type: ignore[no-any-return]
+
+    def fused(self, method: Method, query_ids: Collection[str]) -> Run:
+        """Some queries fused by a method."""
+        runs = [restricted(run, query_ids) for run in self.runs]
+        return untied(fuse(runs, method, depth=self.search.depth, progress=False))
+
+    def evaluated(self, parts: Iterable[Run]) -> Evaluation:
+        """The values of runs that share no query."""
+        listed = list(parts)
+        queries = [query_id for part in listed for query_id in part.query_ids.tolist()]
+        run = joined(listed, HELD_OUT, queries)
+        measures = {self.name: self.measure}
+        return score(self.dataset, run, measures, names=[HELD_OUT])[HELD_OUT]
+
+    def _over(self, found: Evaluation, query_ids: Collection[str]) -> float:
+        return found.over(query_ids)[self.name]
+
+    def best(self, figures: Sequence[float]) -> int:
+        """The place of the best figure, the first of equals.
+
+        Raises:
+            InputError: none is a number.
+        """
+        sign = -1 if traits(self.measure).lower_is_better else 1
+        known = [place for place, figure in enumerate(figures) if figure == figure]
+        if not known:
+            raise InputError(f"{self.name} of the fused runs is not a number", remedy="rank deeper")
+        return max(known, key=lambda place: (sign * figures[place], -place))
+
+    def held_out(self, chosen: Sequence[Configuration], learned: Method) -> Run:
+        """The run whose folds are fused by their choices; queries of no fold by what is learned."""
+        parts = [
+            self.fused(self.made(configuration, self.others(place)), self.folds[place])
+            for place, configuration in enumerate(chosen)
+        ]
+        order = list(dict.fromkeys(q for run in self.runs for q in run.query_ids.tolist()))
+        rest = {*order} - {*self.queries}
+        if rest:
+            parts.append(self.fused(learned, rest))
+        return untied(joined(parts, HELD_OUT, order))

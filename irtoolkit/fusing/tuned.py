@@ -1,0 +1,259 @@
+"""Tuning a fusion of runs on a dataset's judgments, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from os import PathLike, fspath
+from typing import Any
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import StrPath
+from irtoolkit.base.paths import same_place, shown
+from irtoolkit.base.progress import tqdm
+from irtoolkit.base.stamps import unchanged
+from irtoolkit.base.tables import TableCell, TextTable
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.engines.engine import current
+from irtoolkit.experiments.logs import alone
+from irtoolkit.fusing.configurations import Configuration
+from irtoolkit.fusing.log import LearnedFusion, about, learned_record, read_tried, write_log
+from irtoolkit.fusing.search import HELD_OUT, FusionBench, FusionSearch, TriedFusion
+from irtoolkit.ranking.fusion import fuse
+from irtoolkit.ranking.fusion_methods import Method
+from irtoolkit.retrievers.ordering import untied
+from irtoolkit.runs import Run
+from irtoolkit.runs.exact_ranks import read_ranks
+from irtoolkit.scoring.check import read_run
+from irtoolkit.scoring.compare import Comparison, compare
+from irtoolkit.scoring.evaluation import parse_measures
+from irtoolkit.scoring.score import Scores, score
+from irtoolkit.scoring.significance import Correction, PairedTest
+
+
+@dataclass(frozen=True)
+class TunedFusion:
+    """A fusion that was chosen by cross-validation.
+
+    Attributes:
+        bench: the dataset, the runs, the measure and the folds.
+        tried: every configuration with its figures, in the order in which equals are preferred.
+        chosen: for each fold, the configuration that is best on the other queries.
+        learned: the configuration that is best on all queries, for other runs.
+        method: what is learned, trained on all queries where it has to be.
+        run: the held-out run: each fold's queries fused by its choice.
+        scores: of the held-out run and of each single run, by the measure.
+    """
+
+    bench: FusionBench
+    tried: tuple[TriedFusion, ...]
+    chosen: tuple[Configuration, ...]
+    learned: Configuration
+    method: Method
+    run: Run
+    scores: Scores
+
+    @property
+    def figure(self) -> float:
+        """The measure of the held-out run."""
+        return self.scores[HELD_OUT].figures()[self.bench.name]
+
+    def fuse(self, *runs: Any, depth: int | None = None, tag: str | None = None) -> Run:
+        """Other runs, fused by what was learned on all queries.
+
+        Args:
+            runs: as many as were tuned, of the same systems in the same order.
+            depth: rows kept for each query; None keeps all.
+            tag: run tag; by default the method's.
+
+        Raises:
+            InputError: another number of runs, or another order of their tags.
+        """
+        listed = [Run.of(run) for run in runs]
+        tags = tuple(run.tag for run in self.bench.runs)
+        LearnedFusion(self.method, tags, frozenset(self.bench.queries)).check(listed)
+        return untied(fuse(listed, self.method, depth=depth, tag=tag, progress=False, related=True))
+
+    def comparison(
+        self, test: PairedTest = "student", correction: Correction = "holm"
+    ) -> Comparison:
+        """Each single run tested against the held-out run."""
+        title = f"{self.bench.dataset.id}: {self.scores.averaging}"
+        return compare(
+            self.scores.evaluations, self.bench.name, baseline=HELD_OUT, test=test,
+            correction=correction, title=title,
+        )  # fmt: skip
+
+    def table(self, *, every: bool = False) -> TextTable:
+        """What was tried: the best of each method and normalisation, and what was chosen; or all."""
+        name, places = self.bench.name, range(len(self.chosen))
+        uses = {
+            one.configuration.key: [str(n + 1) for n in places if self.chosen[n] == one.configuration]
+            + ["all"] * (one.configuration == self.learned)
+            for one in self.tried
+        }  # fmt: skip
+        shown_rows = self.tried if every else self._leading(uses)
+        rows: list[list[TableCell]] = []
+        for one in shown_rows:
+            settings = dict(one.configuration.settings)
+            normalise, weights = settings.pop("normalise", None), settings.pop("weights", None)
+            numbers = [f"{key}={value}" for key, value in settings.items()]
+            numbers += [" ".join(f"{weight:g}" for weight in weights)] if weights else []
+            chosen = " ".join(uses[one.configuration.key])
+            rows.append([one.configuration.method, normalise, " ".join(numbers) or None, one.figure, chosen or None])  # fmt: skip
+        title = f"{self.bench.dataset.id}: {len(self.tried)} fusions of {len(self.bench.runs)} runs"
+        notes = (
+            []
+            if every
+            else ["chosen: the folds whose queries it fuses, and all: learned on all queries"]
+        )
+        return TextTable(
+            ["method", "normalise", "settings", name, "chosen for"], rows, title, notes
+        )
+
+    def _leading(self, uses: Mapping[str, Sequence[str]]) -> list[TriedFusion]:
+        """What is chosen, and the best of each method and normalisation."""
+        groups: dict[Any, list[TriedFusion]] = {}
+        for one in self.tried:
+            key = one.configuration.method, one.configuration.settings.get("normalise")
+            groups.setdefault(key, []).append(one)
+        best = [group[self.bench.best([one.figure for one in group])] for group in groups.values()]
+        kept = {one.configuration.key for one in best}
+        return [
+            one
+            for one in self.tried
+            if one.configuration.key in kept or uses[one.configuration.key]
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.table()}\n\n{self.comparison()}"
+
+
+def tune_fusion(
+    data: Any,
+    runs: Sequence[Any],
+    search: FusionSearch | None = None,
+    *,
+    measure: Any = None,
+    log: StrPath | None = None,
+    progress: bool = True,
+) -> TunedFusion:
+    """Chooses method, normalisation and weights of a fusion by cross-validation over queries.
+
+    Args:
+        data: a dataset with judgments, or its id.
+        runs: two or more files, or what `Run.of` takes.
+        search: what is tried, and how queries are held out.
+        measure: what decides; by default the one that the dataset's systems are ranked by.
+        log: a JSON file that what is tried is kept in as it comes; what it has is not tried again.
+        progress: whether to show a progress bar on a terminal.
+
+    Raises:
+        InputError: one run; a run twice; a run without a judged query; too few queries for the
+            folds; an unknown dataset, measure, method or setting; or the log of another search.
+    """
+    search = search or FusionSearch()
+    dataset = Dataset.of(data)
+    named = _runs(runs, dataset)
+    tried = search.configurations(len(named))
+    name, found = _measure(dataset, measure)
+    folds = search.divided(dataset)
+    bench = FusionBench(dataset, tuple(named.values()), name, found, folds, search)
+    _refuse_lacking(bench, named)
+    # A measure that the single runs are too shallow for is refused before the search.
+    measured = compare(score(dataset, named, {name: found}).evaluations, name, baseline=next(iter(named)))  # fmt: skip
+    assert len(measured) == len(named)
+    made = about(bench)
+    with alone(log):
+        known = read_tried(log, made)
+        pending = [one for one in tried if one.key not in known]
+        with tqdm(total=len(tried), desc="fusions", disable=None if progress else True, unit="fusion") as bar:  # fmt: skip
+            bar.update(len(tried) - len(pending))
+            for one in current().map(bench.tried, pending):
+                known[one.configuration.key] = one
+                write_log(log, made, list(known.values()))
+                bar.update()
+        listed = tuple(known[one.key] for one in tried)
+        result = _chosen(bench, listed, named)
+        mine = {one.key for one in tried}
+        rest = [one for key, one in known.items() if key not in mine]
+        write_log(log, made, [*listed, *rest], _outcome(result))
+    return result
+
+
+def _chosen(
+    bench: FusionBench, tried: tuple[TriedFusion, ...], named: Mapping[str, Run]
+) -> TunedFusion:
+    """The choices for the folds and for all queries, and what they are worth."""
+    chosen = tuple(
+        tried[bench.best([one.others[place] for one in tried])].configuration
+        for place in range(len(bench.folds))
+    )
+    learned = tried[bench.best([one.figure for one in tried])].configuration
+    method = bench.made(learned, bench.queries)
+    run = bench.held_out(chosen, method)
+    measures = {bench.name: bench.measure}
+    scores = score(bench.dataset, {HELD_OUT: run, **named}, measures)
+    return TunedFusion(bench, tried, chosen, learned, method, run, scores)
+
+
+def _outcome(result: TunedFusion) -> dict[str, Any]:
+    """What a log says of a search that is at its end."""
+    name = result.bench.name
+    return {
+        "searched": asdict(result.bench.search),
+        "figures": {system: row[name] for system, row in result.scores.figures().items()},
+        "chosen": [asdict(one) for one in result.chosen],
+        "learned": learned_record(result.method, result.learned, result.bench.runs),
+    }
+
+
+def _runs(runs: Sequence[Any], dataset: Dataset) -> dict[str, Run]:
+    """Name to run; a file is called by its path, and another run by its tag.
+
+    Raises:
+        InputError: fewer than two, or a file twice.
+    """
+    if isinstance(runs, Run | Mapping | str | PathLike) or len(runs) < 2:
+        raise InputError("one run to fuse, not several", remedy="give at least two")
+    paths = [fspath(run) for run in runs if isinstance(run, str | PathLike)]
+    if len({*map(same_place, paths)}) != len(paths):
+        raise InputError("a run is given twice")
+    found: dict[str, Run] = {}
+    with unchanged(paths):
+        for place, one in enumerate(runs, 1):
+            if isinstance(one, str | PathLike):
+                run = read_run(one, None if dataset.in_memory else dataset)
+                name, run = shown(one), replace(run, exact_ranks=read_ranks(one, run))
+            else:
+                run = Run.of(one)
+                name = run.tag
+            found[f"{name}-{place}" if name in found or name == HELD_OUT else name] = run
+    return found
+
+
+def _measure(dataset: Dataset, measure: Any) -> tuple[str, Any]:
+    """The one measure that decides."""
+    protocol = dataset.protocol
+    asked = (protocol.main or protocol.measures[0],) if measure is None else measure
+    parsed = parse_measures(asked if isinstance(asked, str | Sequence) else [asked])
+    if len(parsed) != 1:
+        raise InputError(
+            f"a fusion is tuned by one measure, not {len(parsed)}",
+            remedy="name the one that decides",
+        )
+    ((name, found),) = parsed.items()
+    return name, found
+
+
+def _refuse_lacking(bench: FusionBench, named: Mapping[str, Run]) -> None:
+    """Raises InputError for a run without a judged query: it would count as ranked last of all."""
+    for name, run in named.items():
+        has = {*run.query_ids.tolist()}
+        lacking = [query_id for query_id in bench.queries if query_id not in has]
+        if lacking:
+            raise InputError(
+                f"run {name} lacks {len(lacking)} of {len(bench.queries)} judged queries, for example"
+                f" {lacking[0]}",
+                remedy=f"is it a run of {bench.dataset.id}? rank all queries",
+            )
