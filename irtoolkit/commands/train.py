@@ -7,6 +7,14 @@ the best model is kept. The model is saved in the folder of -o, or where
 with the setting model=FOLDER can load it. To resume an interrupted training,
 rerun the same command: it ends with the same weights.
 
+DATASET takes the place of the recipe's; queries of further ones are trained on
+too. --set without=FILE leaves out queries and books by their ids.
+
+With --grid the settings are chosen: each combination is trained on a part of
+the training queries and measured on the others (--held-out 0.2) by --by, which
+is no other split. The best is trained on everything with each of --seeds. --log
+has every combination with its figure; to resume, rerun the same command.
+
 Several processes share each batch, and the loss is that of the whole batch: on
 the GPUs of this machine with --engine processes --workers 4, on a Ray cluster
 with --engine ray --workers 4, or started with
@@ -22,6 +30,7 @@ holds the base in 4 bits (QLoRA).
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import Any
 
 from irtoolkit.base.launch import launch
@@ -34,11 +43,15 @@ HELP = "train a model by a recipe"
 EXAMPLES = (
     "irtoolkit train --list",
     "irtoolkit train dense-relic --set context=4/4 --show",
+    "irtoolkit train quoter-lstm quoter/sample/en/train --grid rate=1e-3,1e-2 --by RR --width 16 --epochs 1 -o lstm",
 )
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recipe", nargs="?", metavar="RECIPE")
+    parser.add_argument(
+        "datasets", nargs="*", metavar="DATASET", help="datasets to train on; default: the recipe's"
+    )
     parser.add_argument(
         "-o", "--output", metavar="FOLDER", type=local_folder,
         help="folder of the model; default: where `irtoolkit reproduce` looks for it",
@@ -60,6 +73,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--restart", action="store_true", help="delete existing checkpoints and the model, and train anew"
     )  # fmt: skip
+    group = parser.add_argument_group("choosing settings on held-out training queries")
+    group.add_argument(
+        "--grid", nargs="+", action="extend", default=[], metavar="KEY=VALUES",
+        help="settings with their values, as rate=2e-5,5e-5 epochs=1,2 temperature=.05,.1",
+    )  # fmt: skip
+    group.add_argument(
+        "--by", metavar="MEASURE", help="measure of the choice; default: the recipe's, else RR"
+    )
+    group.add_argument(
+        "--seeds", metavar="N,...", help="train the best with each of these; default: the recipe's"
+    )
+    group.add_argument(
+        "--log", metavar="FILE", type=local_folder, help="keep the figures here, as JSON; default: FOLDER.tried.json"
+    )  # fmt: skip
     add_engine(parser)
 
 
@@ -75,30 +102,17 @@ def execute(args: argparse.Namespace) -> None:
         return
     if args.recipe is None:
         raise InputError("no recipe is given", remedy="irtoolkit train --list lists them")
-    settings = parse_pairs(args.settings)
+    settings = _settings(args)
     recipe = find_recipe(args.recipe, settings)
-    if args.show:
-        from irtoolkit.training.model_checks import check_recipe
-
-        check_recipe(recipe)
-        print_json(
-            {"title": recipe.title, "paper": recipe.paper, "note": recipe.note, **recipe.settings()}
-        )
+    if args.grid:
+        _search(args, settings)
         return
-    from irtoolkit.engines.engine import current
-    from irtoolkit.training.ranks import in_this_process, ranks_of, train_with
-    from irtoolkit.training.trainer import train
-
+    _refuse_alone(args)
+    if args.show:
+        _show(recipe)
+        return
     out = args.output or trained_folder(args.recipe, settings)
-    how: dict[str, Any] = {
-        "device": args.device, "save_every": args.save_every, "restart": args.restart,
-        "workers": args.loaders, "tensorboard": args.tensorboard,
-    }  # fmt: skip
-    engine = current()
-    if launch().several or in_this_process(engine, args.workers):
-        trained = train(recipe, out, **how)
-    else:
-        trained = train_with(engine, ranks_of(engine, args.workers), recipe, out, **how)
+    trained = _training(args)(recipe, out)
     if launch().helps:
         return
     if trained.reused:
@@ -108,6 +122,96 @@ def execute(args: argparse.Namespace) -> None:
             figures = ", ".join(f"{k} {v:.4f}" for k, v in stage["best"]["figures"].items())
             note(f"stage {number}, step {stage['best']['step']}: {figures}")
     print(trained.folder)
+
+
+def _settings(args: argparse.Namespace) -> dict[str, Any]:
+    """The settings that were given, with the datasets among them."""
+    from irtoolkit.base.errors import InputError
+
+    settings = parse_pairs(args.settings)
+    given = {"dataset": args.datasets[:1], "extra": args.datasets[1:]}
+    for key, names in given.items():
+        if names and key in settings:
+            raise InputError(f"{key}={settings[key]} and the datasets {' '.join(args.datasets)}")
+        if names:
+            settings[key] = ",".join(names)
+    return settings
+
+
+def _training(args: argparse.Namespace) -> Any:
+    """A function that trains a recipe's model into a folder, where the command says."""
+    from irtoolkit.engines.engine import current
+    from irtoolkit.training.ranks import in_this_process, ranks_of, train_with
+    from irtoolkit.training.trainer import train
+
+    how: dict[str, Any] = {
+        "device": args.device, "save_every": args.save_every, "restart": args.restart,
+        "workers": args.loaders, "tensorboard": args.tensorboard,
+    }  # fmt: skip
+    engine = current()
+    if launch().several or in_this_process(engine, args.workers):
+        return partial(train, **how)
+    return partial(train_with, engine, ranks_of(engine, args.workers), **how)
+
+
+def _refuse_alone(args: argparse.Namespace) -> None:
+    from irtoolkit.base.errors import InputError
+
+    for flag in ("by", "seeds", "log"):
+        if getattr(args, flag) is not None:
+            raise InputError(
+                f"--{flag} without --grid", remedy="--grid rate=2e-5,5e-5, for example"
+            )
+
+
+def _search(args: argparse.Namespace, settings: dict[str, Any]) -> None:
+    from irtoolkit.base.errors import InputError
+    from irtoolkit.base.tables import TableCell, TextTable
+    from irtoolkit.experiments.training_search import TrainingSearch, search_training
+    from irtoolkit.experiments.tune import parse_grid
+
+    if launch().several:
+        raise InputError("--grid in processes that train together", remedy="--engine processes")
+    grid = parse_grid(parse_pairs([pair for word in args.grid for pair in word.split()]))
+    search = TrainingSearch(args.recipe, grid, settings, args.by, _numbers(args.seeds))
+    if args.show:
+        print_json([search.tried(point).settings() for point in search.configurations()])
+        return
+    if args.output is None:
+        raise InputError("--grid without a folder for the model", remedy="-o FOLDER")
+    found = search_training(search, args.output, args.log, _training(args), args.restart)
+    rows: list[list[TableCell]] = []
+    for one in found.tried:
+        figure = "failed" if one.figure is None else one.figure
+        values = [one.settings.get(key, "") for key in grid]
+        rows.append([*values, figure, round(one.seconds)])
+    title = f"{args.recipe}: on {found.best.held_out} held-out training queries"
+    note(TextTable([*grid, found.measure, "seconds"], rows, title).render("text"))
+    note("best: " + " ".join(f"{key}={value}" for key, value in found.best.settings.items()))
+    for folder in found.models:
+        print(folder)
+
+
+def _numbers(text: str | None) -> list[int] | None:
+    from irtoolkit.base.errors import InputError
+
+    if text is None:
+        return None
+    try:
+        return [int(number) for number in text.split(",")]
+    except ValueError:
+        raise InputError(
+            f"--seeds {text} is not a list of whole numbers", remedy="--seeds 0,1,2"
+        ) from None
+
+
+def _show(recipe: Any) -> None:
+    from irtoolkit.training.model_checks import check_recipe
+
+    check_recipe(recipe)
+    print_json(
+        {"title": recipe.title, "paper": recipe.paper, "note": recipe.note, **recipe.settings()}
+    )
 
 
 def _list() -> None:

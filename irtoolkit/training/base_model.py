@@ -71,7 +71,8 @@ def segment_separator(recipe: Recipe) -> str:
         return join
     from transformers import AutoTokenizer
 
-    token = AutoTokenizer.from_pretrained(presets.model_folder(preset)).sep_token
+    folder = presets.model_folder(preset)
+    token = AutoTokenizer.from_pretrained(folder, trust_remote_code=False).sep_token
     if token is None:
         raise InputError(f"{preset.id} has no separator token", remedy="join=' '")
     return str(token)

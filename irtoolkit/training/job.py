@@ -6,10 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from irtoolkit.base.errors import InputError
 from irtoolkit.training.checkpoints import StageFolder
 from irtoolkit.training.recipes import Recipe, Stage
 from irtoolkit.training.training_set import TrainingSet
 from irtoolkit.training.validation import Validation
+
+
+class DivergedError(InputError):
+    """The error for a training whose loss or measure is no finite number."""
 
 
 @dataclass(frozen=True)

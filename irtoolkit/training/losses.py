@@ -118,7 +118,7 @@ def _check_model(loss: Loss, recipe: Recipe, stage: Stage) -> None:
             f"loss={loss.name} does not use a teacher's scores",
             remedy=f"leave teacher out, or loss={_or(_names(recipe.kind, 'teacher'))}",
         )
-    if loss.matrix and stage.frozen != "documents":
+    if loss.matrix and stage.frozen != "documents" and not recipe.query_map:
         raise InputError(
             f"loss={loss.name} computes the documents' vectors once, so their encoder cannot change",
             remedy="frozen=documents",

@@ -17,6 +17,8 @@ def check_recipe(recipe: Recipe) -> None:
     """
     check_ranges(recipe)
     check_model(recipe)
+    if recipe.query_map:
+        _check_map(recipe)
     for stage in recipe.stages:
         check_stage(recipe, stage)
 
@@ -97,6 +99,30 @@ def _check_adapters(recipe: Recipe) -> None:
             "quantize=4bit with fsdp=true: torch cannot share 4-bit weights",
             remedy="leave one of them out",
         )
+
+
+def _check_map(recipe: Recipe) -> None:
+    """Refuses settings with which no map of queries is trained."""
+    frozen = any(stage.frozen == "documents" for stage in recipe.stages)
+    wrong = {
+        f"kind={recipe.kind}": recipe.kind != "dense",
+        f"start={recipe.start}": recipe.start in FROM_SCRATCH,
+        "encoders=2": recipe.encoders != 1,
+        f"query_pooling={recipe.query_pooling}": recipe.query_pooling is not None,
+        f"lora={recipe.lora}": recipe.lora is not None,
+        "fsdp=true": bool(recipe.fsdp),
+        "checkpointing=true": recipe.checkpointing,
+        "frozen=documents": frozen,
+        "chunk": any(stage.chunk is not None for stage in recipe.stages),
+        f"{len(recipe.stages)} stages": len(recipe.stages) > 1,
+    }
+    for setting, refused in wrong.items():
+        if refused:
+            raise InputError(
+                f"query_map=true with {setting}: a linear map is trained upon one encoder, which does"
+                " not change",
+                remedy="leave one of the two out",
+            )
 
 
 def _check_scratch(recipe: Recipe) -> None:

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from irtoolkit.datasets.cache import cache_home
+from irtoolkit.models.places import RECORD as RECORD
 from irtoolkit.training.recipe_files import recipe_names, recipe_variables
 from irtoolkit.training.recipes import Recipe
 
-# The record of a completed training, in the folder of the model.
-RECORD = "training.json"
 # What plans of earlier versions do not say, by a setting beside it: what was then done always.
 _ADDED: dict[str, dict[str, Any]] = {
     "near": {"apart": True, "pairs": "all"},

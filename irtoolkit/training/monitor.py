@@ -11,12 +11,12 @@ import torch
 from tqdm import tqdm
 from transformers import TrainerCallback
 
-from irtoolkit.base.errors import InputError
 from irtoolkit.base.memory import peak_memory
 from irtoolkit.measures.traits import traits
 from irtoolkit.models.loading import chosen_precision
+from irtoolkit.retrievers.parts import NotFiniteError
 from irtoolkit.training.checkpoints import model_saver, save_atomically
-from irtoolkit.training.job import StageJob
+from irtoolkit.training.job import DivergedError, StageJob
 from irtoolkit.training.processes import from_first
 
 
@@ -145,7 +145,11 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
         figures, model = None, self._trainer.form.saved()
         if state.is_world_process_zero:
             precision = chosen_precision(job.recipe.precision, job.options.device)
-            figures = job.validation(model, job.recipe.kind, precision)
+            measured = self._trainer.form.measured(model)
+            try:
+                figures = job.validation(measured, job.recipe.kind, precision)
+            except NotFiniteError as error:
+                raise self._diverged(error.found, state.global_step) from None
         figures = from_first(figures)
         found = {"step": state.global_step, "epoch": round(state.epoch, 4), "figures": figures}
         self.evaluations.append(found)
@@ -162,7 +166,9 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
         if self.exhausted():
             control.should_training_stop = True
         if math.isnan(value):
-            raise InputError(
-                f"{job.validation.measure} is not a number at step {state.global_step}",
-                remedy="lower rate or scale, or compute with precision=fp32",
-            )
+            raise self._diverged(f"{job.validation.measure} is not a number", state.global_step)
+
+    def _diverged(self, found: str, step: int) -> DivergedError:
+        return DivergedError(
+            f"step {step}: {found}", remedy="lower rate or scale, or compute with precision=fp32"
+        )

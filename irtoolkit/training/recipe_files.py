@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
@@ -35,7 +36,7 @@ def find_recipe(name: str, settings: Mapping[str, Any] | None = None) -> Recipe:
     Args:
         name: one of `recipe_names()`, or the path of a .toml file.
         settings: settings of the model, of the recipe's variables, or of every stage; `2.epochs`
-            sets the second stage only.
+            sets the second stage only, and `temperature` is the inverse of `scale`.
 
     Raises:
         InputError: there is no such recipe, setting or value, or the file is not a recipe.
@@ -103,6 +104,8 @@ def _read(path: Path) -> dict[str, Any]:
         fits = isinstance(value, dict) and value.keys() == {"default", "values"}
         if not fits or not isinstance(value["values"], dict):
             raise InputError(f"the variable {key} needs default and values", file=path)
+        if not all(isinstance(settings, dict) for settings in value["values"].values()):
+            raise InputError(f"a value of the variable {key} is not a table", file=path)
     return data
 
 
@@ -113,7 +116,7 @@ def _split_settings(
     model: dict[str, Any] = {}
     shared: dict[str, Any] = {}
     single: dict[int, dict[str, Any]] = {}
-    for key, value in settings.items():
+    for key, value in _with_scale(settings).items():
         number, dot, name = key.partition(".")
         if dot and name in _STAGE and number.isdecimal() and 1 <= int(number) <= count:
             single.setdefault(int(number), {})[name] = value
@@ -126,6 +129,26 @@ def _split_settings(
             stages = f"; 1.epochs sets one of the {count} stages" if count > 1 else ""
             raise UnknownSettingError(f"the recipe {path.stem}", key, known, stages)
     return model, shared, single
+
+
+def _with_scale(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with the scale in place of a temperature, which is its inverse."""
+    found: dict[str, Any] = {}
+    for key, value in settings.items():
+        name = key.rpartition(".")[2]
+        scale = key.removesuffix(name) + "scale"
+        if name == "temperature":
+            try:
+                temperature = float(value)
+            except (TypeError, ValueError):
+                temperature = 0.0
+            if not 0 < temperature < math.inf:
+                raise InputError(f"{key}={value} is not a number above 0")
+            if scale in settings:
+                raise InputError(f"{key}={value} and {scale}: one is the inverse of the other")
+            key, value = scale, 1 / temperature
+        found[key] = value
+    return found
 
 
 def _fill(path: Path, values: dict[str, Any], filled: Mapping[str, str]) -> dict[str, Any]:

@@ -22,6 +22,10 @@ class Stage:
             with `irtoolkit extract examples`; "triples" of query, positive and negative in a file;
             or the passages of a dataset's books with their "surroundings".
         dataset: ir_datasets id of the dataset.
+        extra: ids of further datasets whose judged queries are trained on too, separated by commas;
+            they are never held out and never evaluated on.
+        without: file of ids, one on a line, of queries and books that are left out: no query is
+            trained on that it names, or that has a relevant document in a book that it names.
         file: path of the file of examples or triples.
         query: view of the queries, see `irtoolkit.retrievers.texts.view`.
         doc: view of the documents, see `irtoolkit.retrievers.texts.view`.
@@ -70,6 +74,8 @@ class Stage:
 
     source: Literal["dataset", "examples", "triples", "surroundings"] = "dataset"
     dataset: str = ""
+    extra: str | None = None
+    without: str | None = None
     file: str = ""
     query: str = "default"
     doc: str = "default"
@@ -160,6 +166,9 @@ class Recipe:
             layers of the transformer.
         quantize: precision in which the base model is held under its adapters: "4bit" (QLoRA,
             Dettmers et al. 2023), on a GPU with bitsandbytes; None is that of `precision`.
+        query_map: whether only a linear map of the query vectors is trained, which begins as the
+            identity and which weight decay draws there; the base model does not change, and its
+            vectors of texts are made once. None is false.
         seed: seed of all random numbers.
         variables: values of the recipe's variables, as chosen with --set.
     """
@@ -194,6 +203,7 @@ class Recipe:
     lora_dropout: float | None = None
     lora_targets: str | None = None
     quantize: Literal["4bit"] | None = None
+    query_map: bool | None = None
     seed: int = 42
     variables: tuple[tuple[str, str], ...] = ()
 

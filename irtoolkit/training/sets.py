@@ -81,6 +81,13 @@ def _check(stage: Stage) -> None:
             remedy="count is the number of negatives of a row: 0 with negatives=none, else 1 or"
             " more",
         )
+    for key in ("extra", "without"):
+        if getattr(stage, key) is not None and stage.source != "dataset":
+            raise InputError(
+                f"{key}={getattr(stage, key)} with source={stage.source}: it is for the judged queries"
+                " of a dataset",
+                remedy=f"leave {key} out, or source=dataset",
+            )
     if stage.teacher is not None and stage.negatives == "random":
         raise InputError(
             f"a teacher with negatives={stage.negatives}, which are drawn anew in each epoch",

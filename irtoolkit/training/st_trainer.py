@@ -22,7 +22,7 @@ from irtoolkit.models.loading import chosen_precision
 from irtoolkit.models.presets import SAVED_AS, Kind
 from irtoolkit.training.checkpoints import model_saver
 from irtoolkit.training.collating import ROWS, Collator
-from irtoolkit.training.job import StageJob
+from irtoolkit.training.job import DivergedError, StageJob
 from irtoolkit.training.losses import LOSSES, make_loss
 from irtoolkit.training.monitor import TrainingMonitor
 from irtoolkit.training.processes import (
@@ -142,10 +142,10 @@ class _OwnBatches:
         average_gradients(model)
         return loss
 
-    def _not_finite(self, rows: list[int], loss: float) -> InputError:
+    def _not_finite(self, rows: list[int], loss: float) -> DivergedError:
         names = "; ".join(self._job.rows.name(row) for row in rows[:3])
         more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
-        return InputError(
+        return DivergedError(
             f"the loss of step {self.state.global_step + 1} is {loss:g}, for the batch {names}{more}",
             remedy="lower rate or scale, or compute with precision=fp32; the last checkpoint is"
             " kept",

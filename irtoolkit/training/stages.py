@@ -41,8 +41,7 @@ def _train(job: StageJob) -> None:
 
     # Seeded before anything random is created: a head, sememes, a projection.
     torch.manual_seed(job.recipe.seed)
-    frozen = job.stage.frozen == "documents"
-    form = TrainedForm(_initial_model(job), job.recipe, job.options.device, frozen)
+    form = _form(job)
     monitor = TrainingMonitor(job)
     with _explain_memory(job):
         trainer = make_trainer(job, form, monitor)
@@ -61,6 +60,16 @@ def _train(job: StageJob) -> None:
     model = form.saved()
     if is_first_process():
         _finish(job, model, monitor, steps)
+
+
+def _form(job: StageJob) -> Any:
+    """The model as it is held in training."""
+    if job.recipe.query_map:
+        from irtoolkit.training.query_map import MappedForm
+
+        return MappedForm(job.recipe, job.options.device, (job.rows.queries, job.rows.docs))
+    frozen = job.stage.frozen == "documents"
+    return TrainedForm(_initial_model(job), job.recipe, job.options.device, frozen)
 
 
 def _initial_model(job: StageJob) -> Any:

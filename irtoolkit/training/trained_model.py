@@ -67,6 +67,10 @@ class TrainedForm:
         made = copy.deepcopy(self._whole)
         return (adapters.merge_adapters(made) if self.adapted else made).to(self._device)
 
+    def measured(self, saved: Any) -> Any:
+        """The model that is evaluated, given the one that is saved."""
+        return saved
+
     def save(self, folder: str) -> None:
         """Saves the trained weights of a model with adapters that is not sharded."""
         from safetensors.torch import save_file

@@ -16,7 +16,7 @@ import numpy as np
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.files import StrPath, sha256
 from irtoolkit.base.ids import Ints
-from irtoolkit.models import loading, presets
+from irtoolkit.models import loading, places, presets
 from irtoolkit.runs import provenance
 from irtoolkit.training.base_model import segment_separator
 from irtoolkit.training.card import model_card
@@ -42,6 +42,7 @@ from irtoolkit.training.processes import (
 )
 from irtoolkit.training.recipes import Recipe, Stage
 from irtoolkit.training.sets import build_training_set
+from irtoolkit.training.sources.extended import is_further
 from irtoolkit.training.stages import train_stage
 from irtoolkit.training.training_set import TrainingSet
 from irtoolkit.training.validation import make_validation
@@ -102,9 +103,7 @@ def _trained(
     recipe: Recipe, folder: Path, work: TrainingFolder, options: TrainOptions
 ) -> TrainedModel:
     """The model of a training, which exists or is trained now."""
-    join = segment_separator(recipe)
-    data = [_prepare(recipe, stage, join) for stage in recipe.stages]
-    plan = _plan(recipe, data)
+    data, plan = prepare(recipe)
     if not options.restart and not work.restarted():
         existing = _existing(folder, plan)
         if existing is not None:
@@ -183,7 +182,18 @@ def _refuse_other_files(folder: Path) -> None:
         )
 
 
-def _prepare(recipe: Recipe, stage: Stage, join: str) -> StageData:
+def prepare(recipe: Recipe) -> tuple[list[StageData], dict[str, Any]]:
+    """The data of each stage of a recipe, and everything that decides the weights, as JSON.
+
+    Raises:
+        InputError: the recipe does not fit the data, or its base model is missing.
+    """
+    join = segment_separator(recipe)
+    data = [_stage_data(recipe, stage, join) for stage in recipe.stages]
+    return data, _plan(recipe, data)
+
+
+def _stage_data(recipe: Recipe, stage: Stage, join: str) -> StageData:
     rows = build_training_set(stage, join)
     held = None
     if stage.held_out:
@@ -195,13 +205,15 @@ def _prepare(recipe: Recipe, stage: Stage, join: str) -> StageData:
 def split_rows(rows: TrainingSet, stage: Stage, seed: int) -> tuple[Ints, Ints]:
     """The rows to train on and the rows held out.
 
-    Whole groups are held out if batches are grouped, else whole queries.
+    Whole groups are held out if batches are grouped, else whole queries. Rows of further datasets
+    (`extra`) are not held out, and trained on only if they ask none of what is held out.
 
     Raises:
         InputError: one of the two parts is empty.
     """
     owner = rows.groups if stage.grouped else np.unique(rows.query_ids, return_inverse=True)[1]
-    owners = np.unique(owner)
+    extra = is_further(stage, rows.query_ids)
+    owners = np.unique(owner[~extra])
     count = round(len(owners) * stage.held_out)
     if not 0 < count < len(owners):
         raise InputError(
@@ -210,8 +222,13 @@ def split_rows(rows: TrainingSet, stage: Stage, seed: int) -> tuple[Ints, Ints]:
             remedy="give a share that leaves rows in both parts",
         )
     chosen = np.random.default_rng(seed).choice(owners, count, replace=False)
-    out = np.isin(owner, chosen)
-    return np.flatnonzero(~out), np.flatnonzero(out)
+    out = np.isin(owner, chosen) & ~extra
+    held = np.flatnonzero(out).tolist() if extra.any() else []
+    asked = {rows.queries[row] for row in held}
+    again = [row for row in np.flatnonzero(extra).tolist() if rows.queries[row] in asked]
+    kept = ~out
+    kept[again] = False
+    return np.flatnonzero(kept), np.flatnonzero(out)
 
 
 def _plan(recipe: Recipe, data: list[StageData]) -> dict[str, Any]:
@@ -243,7 +260,10 @@ def _deliver(recipe: Recipe, record: dict[str, Any], model: Path, folder: Path) 
         shutil.copytree(model, partial)
         text = model_card(recipe, record, own=loading.has_our_modules(partial))
         (Path(partial) / "README.md").write_text(text, "utf-8")
-        (Path(partial) / RECORD).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+        sums = {places.WEIGHTS: places.weight_sums(Path(partial))}
+        (Path(partial) / RECORD).write_text(
+            json.dumps({**record, **sums}, indent=1) + "\n", "utf-8"
+        )
 
     save_atomically(save, folder)
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.parquet import read_columns
 from irtoolkit.base.paths import on_disk
 from irtoolkit.models.sources import Source, sources
 
@@ -52,10 +53,8 @@ def fetched_vectors(source: Source, wanted: Set[str]) -> Vectors:
 
 
 def _opened(folder: Path) -> tuple[list[str], NDArray[np.float32]]:
-    import pyarrow.parquet as pq
-
     table = np.load(folder / "vectors.npy", mmap_mode="r", allow_pickle=False)
-    words = pq.read_table(folder / "words.parquet").column(0).to_pylist()
+    words = read_columns(folder / "words.parquet").column(0).to_pylist()
     if len(words) != len(table):
         raise InputError(f"{len(words)} words and {len(table)} vectors", file=folder)
     return words, table

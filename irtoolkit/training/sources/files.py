@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import read_lines
+from irtoolkit.base.ids import Ids, id_array
 from irtoolkit.datasets.cache import content_hash
 from irtoolkit.datasets.strictjson import read_jsonl
 
@@ -36,6 +38,18 @@ def records(file: Path, remedy: str) -> Iterator[tuple[int, dict[str, Any]]]:
         if not isinstance(record, dict):
             raise InputError("not a JSON object", file=file, line=line, remedy=remedy)
         yield line, record
+
+
+def read_ids(file: str) -> Ids:
+    """The ids in a file, one on a line; empty lines do not count.
+
+    Raises:
+        InputError: there is no such file, or no id in it.
+    """
+    found = [text for _, line in read_lines(file, empty=False) if (text := line.strip())]
+    if not found:
+        raise InputError("no ids", file=file, remedy="one id on a line, of a query or a book")
+    return id_array(found)
 
 
 def no_rows(file: Path) -> InputError:

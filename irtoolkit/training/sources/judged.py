@@ -17,6 +17,7 @@ from irtoolkit.runs import Qrels, Run
 from irtoolkit.training.ragged import Ragged
 from irtoolkit.training.recipes import Stage
 from irtoolkit.training.sources.base import Links, RowSource, TextSink, required
+from irtoolkit.training.sources.files import read_ids
 
 _log = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ class JudgedSource(RowSource):
     @cached_property
     def _pairs(self) -> _Pairs:
         task = load_task(self.what, query=self.stage.query, doc=self.stage.doc)
-        query, golds = self._relevant(task)
+        query, golds = self._left(task, *self._relevant(task))
         queries, query_of = np.unique(query, return_inverse=True)
         pool_of, pools = np.full(len(task.query_ids), -1), list[Ints]()
         for group in task.groups:
@@ -106,6 +107,28 @@ class JudgedSource(RowSource):
         self._refuse_outside(task, qrels, query, docs, golds)
         return query, golds
 
+    def _left(self, task: Task, query: Ints, golds: Ints) -> tuple[Ints, Ints]:
+        """The pairs without the queries that the stage leaves out."""
+        if self.stage.without is None:
+            return query, golds
+        listed = read_ids(self.stage.without)
+        barred = np.isin(task.query_ids[query], listed)
+        books = self._books(task.doc_ids[golds])
+        if books is not None:
+            barred |= np.isin(id_array(books), listed)
+        kept = ~np.isin(query, query[barred])
+        left, total = len(np.unique(query[~kept])), len(np.unique(query))
+        _log.warning(
+            "without=%s: %d of %d queries of %s are left out",
+            self.stage.without, left, total, self.what,
+        )  # fmt: skip
+        if left == total:
+            raise InputError(
+                f"without={self.stage.without} leaves out all {total} queries of {self.what}",
+                remedy="name only what must not be trained on",
+            )
+        return query[kept], golds[kept]
+
     def _refuse_outside(
         self, task: Task, qrels: Qrels, query: Ints, docs: Ints, golds: Ints
     ) -> None:
@@ -162,22 +185,27 @@ class JudgedSource(RowSource):
         return Links(
             pairs.query_of[rows],
             relevant[rows],
-            self._books(task.doc_ids[pairs.golds[rows]]),
+            self._groups(task.doc_ids[pairs.golds[rows]]),
             pairs.pool_of,
             Ragged.of([pool[pool >= 0] for pool in pools]),
             None if pairs.ranked is None else Ragged.of([number[row] for row in pairs.ranked]),
             relevant=None if len(rows) == len(relevant) else (pairs.query_of, relevant),
         )
 
-    def _books(self, doc_ids: Ids) -> Ints:
+    def _groups(self, doc_ids: Ids) -> Ints:
         """The number of each document's book; 0 if the documents have no book."""
+        books = self._books(doc_ids)
+        return np.zeros(len(doc_ids), np.int64) if books is None else encode(books)[1]
+
+    def _books(self, doc_ids: Ids) -> list[str] | None:
+        """The book of each document; None if the documents have no book."""
         dataset = Dataset.load(self.what)
         if "book" not in getattr(dataset.docs_cls(), "_fields", ()):
-            return np.zeros(len(doc_ids), np.int64)
+            return None
         store, distinct = dataset.docs_store(), list(dict.fromkeys(doc_ids))
         blocks = (distinct[i : i + BLOCK_DOCS] for i in range(0, len(distinct), BLOCK_DOCS))
         books = {doc.doc_id: doc.book for block in blocks for doc in store.get_many_iter(block)}
-        return encode(books[doc_id] for doc_id in doc_ids)[1]
+        return [books[doc_id] for doc_id in doc_ids]
 
 
 @dataclass(frozen=True, eq=False)

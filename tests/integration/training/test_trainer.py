@@ -19,6 +19,8 @@ import pytest
 from transformers import BertForMaskedLM
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.models.opening import AdapterSettings, load_adapter
+from irtoolkit.models.places import refuse_changed
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import System
 from irtoolkit.training.checkpoints import StageFolder, save_atomically
@@ -255,6 +257,13 @@ def test_a_model_that_is_there_is_taken(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"another training: settings\.join was None and is / "):
         train(replace(made, join="/"), tmp_path / "model", device="cpu")
     assert not trained_by(tmp_path / "model", replace(made, join="/"))
+    # One bit of the weights is not as it was written.
+    refuse_changed(str(tmp_path / "model"))
+    path = max((tmp_path / "model").rglob("*.safetensors"), key=lambda path: path.stat().st_size)
+    data = path.read_bytes()
+    path.write_bytes(data[:-9] + bytes([data[-9] ^ 1]) + data[-8:])
+    with pytest.raises(InputError, match="not the weights that training wrote"):
+        load_adapter(str(tmp_path / "model"), "dense", "document", AdapterSettings("cpu", "fp32"))
 
 
 # -- bad input ----------------------------------------------------------------------------------
