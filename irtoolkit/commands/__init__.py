@@ -110,7 +110,7 @@ def add_measures(parser: argparse.ArgumentParser, default: str = "the dataset's 
 def measures_of(args: argparse.Namespace) -> str | None:
     """The measures that were asked for, or None for the dataset's own.
 
-    Says on standard error what a group of trec_eval's measures has and ir_measures lacks.
+    Says on standard error which measures of a group of trec_eval's are not computed.
     """
     if args.measures is None:
         return None
@@ -120,7 +120,7 @@ def measures_of(args: argparse.Namespace) -> str | None:
     for word in words.split():
         lacking = not_computed(word)
         if lacking:
-            note(f"note: {word} is shown without {', '.join(lacking)}, which ir_measures lacks")
+            note(f"note: {word} is shown without {', '.join(lacking)}; not computed here")
     return words
 
 

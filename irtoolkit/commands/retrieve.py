@@ -1,11 +1,14 @@
 """Rank the candidates of every query of a dataset and write a TREC run.
 
-SYSTEM is a retriever (bm25, ql, tfidf, crm, lucene, doct5query, deepct, word2vec, dense,
-sentence-max, late, sparse, cross-encoder, faiss, plaid, generated-query, random; elasticsearch,
-opensearch and qdrant search an index on a server), a system of a paper by the paper's name for it
-(fabs_bm25, BM25-4-4, CRM, ...), bm25-anserini, or a model by name, folder or hub id (see
-`irtoolkit models`). Its settings are flags: --k1 0.9 --b 0.4. DATASET is one of ours, any
-ir_datasets id, or a .jsonl, .tsv or .trec file of documents.
+SYSTEM is a retriever, a system of a paper by the paper's name for it (fabs_bm25, BM25-4-4, CRM, ...),
+bm25-anserini, or a model by name, folder or hub id (see `irtoolkit models`). Retrievers match terms
+(bm25, ql, tfidf, crm, lucene, deepct, doct5query), expand queries (rm3, rm3-ql, rocchio, dense-prf),
+read what is around a passage of a book (bm25-surroundings, ql-surroundings, dense-surroundings),
+compare vectors (dense, sentence-max, sentence-match, late, sparse, word2vec, faiss, plaid), read query
+and document together (cross-encoder, llm-pointwise, llm-pairwise, llm-listwise), go by a language
+model's guess (generated-query) or by known answers (known-contexts), search a server (elasticsearch,
+opensearch, qdrant), or do nothing (random). Their settings are flags: --k1 0.9 --b 0.4. DATASET is one
+of ours, any ir_datasets id, or a .jsonl, .tsv or .trec file of documents.
 
 A query ranks the dataset's candidates for it (scoreddocs) where there are some, else the whole
 corpus; --candidates chooses, and a line says which and how many. Pools are ranked whole, a corpus to

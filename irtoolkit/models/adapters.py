@@ -37,7 +37,7 @@ from irtoolkit.models.shards import Output
 # A text, or a query with a document for a cross-encoder.
 Item = str | tuple[str, str]
 # How texts are cut is set on the tokenizer itself, which several adapters may share.
-_READING = threading.Lock()
+READING = threading.Lock()
 
 
 class Adapter(Protocol):
@@ -70,20 +70,20 @@ class _Tokenized:
     def __init__(
         self, model: Any, tokenizer: Any, device: str, prompt: str | None, limit: int | None
     ) -> None:
-        self._model, self.device, self._prompt = model, device, prompt or ""
-        self._tokenizer = tokenizer
+        self._model, self.device, self.prompt = model, device, prompt or ""
+        self.tokenizer = tokenizer
         self.limit = limit
-        self.separator: str | None = getattr(self._tokenizer, "sep_token", None)
+        self.separator: str | None = getattr(self.tokenizer, "sep_token", None)
 
     def lengths(self, items: Sequence[Item]) -> Ints:
         pairs = [item if isinstance(item, tuple) else (item, None) for item in items]
-        first = [self._prompt + a for a, _ in pairs]
+        first = [self.prompt + a for a, _ in pairs]
         second = [b for _, b in pairs if b is not None]
-        if not callable(self._tokenizer):  # that of static vectors
-            return static_lengths(self._tokenizer, first)
+        if not callable(self.tokenizer):  # that of static vectors
+            return static_lengths(self.tokenizer, first)
         # Only counted here: how the model is to cut must not be changed.
-        with _READING:
-            coded = self._tokenizer(
+        with READING:
+            coded = self.tokenizer(
                 first, second or None, truncation=False, padding=False, verbose=False,
                 return_attention_mask=False, return_token_type_ids=False,
             )  # fmt: skip
@@ -129,13 +129,37 @@ class SentenceModel(_Tokenized):
 
     def __call__(self, items: Sequence[Item]) -> list[Output]:
         import torch
-        from sentence_transformers.util import batch_to_device
 
         with torch.inference_mode():
-            with _READING:
-                features = self._model.preprocess(list(items), prompt=self._asked, **self._task)
-            features = self._model(batch_to_device(features, self.device), **self._task)
+            features, _ = self._features(items)
             return OUTPUTS[self._kind](shortened(features, self._model))
+
+    def states(self, texts: Sequence[str]) -> tuple[Any, Any]:
+        """(n, t, d) vectors of tokens, and (n, t) which of them are of a text and no padding.
+
+        Raises:
+            InputError: the model makes a vector of a text without those of its tokens.
+        """
+        import torch
+
+        with torch.inference_mode():
+            features, mask = self._features(texts)
+            if mask is None or "token_embeddings" not in features:
+                raise InputError(
+                    "this model makes no vectors of tokens", remedy="a model with a transformer"
+                )
+            return features["token_embeddings"], mask
+
+    def _features(self, items: Sequence[Item]) -> tuple[dict[str, Any], Any]:
+        """What the model makes of a batch, and the mask of its padding."""
+        from sentence_transformers.util import batch_to_device
+
+        with READING:
+            features = self._model.preprocess(list(items), prompt=self._asked, **self._task)
+        mask = features.get("attention_mask")
+        if mask is not None:  # a pooling may take the prompt out of it
+            mask = mask.bool().to(self.device)
+        return self._model(batch_to_device(features, self.device), **self._task), mask
 
 
 class Plain(_Tokenized):
@@ -163,21 +187,31 @@ class Plain(_Tokenized):
             tokenizer = cutting_tokenizer(tokenizer, cut, prompt or "")
         super().__init__(model, tokenizer, device, prompt, limit or longest)
         self._pool = POOLINGS[pooling]
-        if pooling == "mask" and self._tokenizer.mask_token_id is None:
+        if pooling == "mask" and self.tokenizer.mask_token_id is None:
             raise InputError("pooling=mask needs a model with a mask token")
 
     def __call__(self, items: Sequence[Item]) -> list[Output]:
+        output, batch = self._output(items)
+        return dense_rows(self._pool(output, batch, self.tokenizer.mask_token_id))
+
+    def states(self, texts: Sequence[str]) -> tuple[Any, Any]:
+        """(n, t, d) vectors of tokens, and (n, t) which of them are of a text and no padding."""
+        output, batch = self._output(texts)
+        return output.last_hidden_state, batch["attention_mask"].bool()
+
+    def _output(self, items: Sequence[Item]) -> tuple[Any, Any]:
+        """What the transformer makes of a batch, and the batch."""
         import torch
 
-        texts = [self._prompt + str(item) for item in items]
-        with _READING:
-            batch = self._tokenizer(
+        texts = [self.prompt + str(item) for item in items]
+        with READING:
+            batch = self.tokenizer(
                 texts, padding=True, truncation=True, max_length=self.limit, return_tensors="pt"
             )
         batch = batch.to(self.device)
         with torch.inference_mode():
-            output = self._model(**batch, return_dict=True)  # DPR's gives a tuple unless asked
-            return dense_rows(self._pool(output, batch, self._tokenizer.mask_token_id))
+            # DPR's gives a tuple unless asked
+            return self._model(**batch, return_dict=True), batch
 
 
 class Sparta(_Tokenized):
@@ -205,7 +239,7 @@ class Sparta(_Tokenized):
     @cached_property
     def _terms(self) -> Any:
         weights = self._model.get_input_embeddings().weight.detach().float().clone()
-        weights[self._tokenizer.all_special_ids] = 0
+        weights[self.tokenizer.all_special_ids] = 0
         return weights
 
     def __call__(self, items: Sequence[Item]) -> list[Output]:
@@ -213,13 +247,13 @@ class Sparta(_Tokenized):
 
         texts = [str(item) for item in items]
         if self._side == "query":
-            with _READING:
-                coded = self._tokenizer(
+            with READING:
+                coded = self.tokenizer(
                     texts, add_special_tokens=False, truncation=True, max_length=self.limit
                 )
             return [counted(ids) for ids in coded["input_ids"]]
-        with _READING:
-            batch = self._tokenizer(
+        with READING:
+            batch = self.tokenizer(
                 texts, padding=True, truncation=True, max_length=self.limit, return_tensors="pt"
             )
         batch = batch.to(self.device)

@@ -13,6 +13,7 @@ from irtoolkit.base.cores import cores
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.models.adapters import Adapter, Item
+from irtoolkit.models.halving import in_halves
 from irtoolkit.models.parts import Parts
 from irtoolkit.models.shards import Output
 
@@ -90,23 +91,23 @@ class Batches:
 
     def _bear(self, items: Sequence[Item], longest: int) -> list[Output]:
         """Applies the model to a batch; to its halves where the memory does not suffice."""
-        import torch
+        outputs: list[Output] = []
 
-        try:
-            return self._model(items)
-        except torch.OutOfMemoryError:
-            if len(items) == 1:
-                raise InputError(
-                    f"one text of {len(str(items[0]))} characters does not fit into the memory"
-                    f" of {self._model.device}",
-                    remedy="set query_length or doc_length lower, or device=cpu",
-                ) from None
-        # Outside the handler, which holds on to what the failed batch had in memory.
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-        half = len(items) // 2
-        self.tokens = min(self.tokens, half * longest)
-        return self._bear(items[:half], longest) + self._bear(items[half:], longest)
+        def refused(item: int) -> InputError:
+            return InputError(
+                f"one text of {len(str(items[item]))} characters does not fit into the memory"
+                f" of {self._model.device}",
+                remedy="set query_length or doc_length lower, or device=cpu",
+            )
+
+        def halved(size: int) -> None:
+            self.tokens = min(self.tokens, size * longest)
+
+        in_halves(
+            lambda first, last: outputs.extend(self._model(items[first:last])),
+            0, len(items), refused, halved,
+        )  # fmt: skip
+        return outputs
 
 
 class _Pools:

@@ -35,8 +35,8 @@ def base_parts(name: str) -> tuple[Any, Any]:
     folder = presets.model_folder(presets.Preset(name))
     try:
         return (
-            transformers.AutoConfig.from_pretrained(folder),
-            transformers.AutoTokenizer.from_pretrained(folder),
+            transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False),
+            transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False),
         )
     except (OSError, ValueError) as error:
         reason = str(error).splitlines()[0]

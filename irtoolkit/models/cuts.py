@@ -102,13 +102,15 @@ class _Cutting:
         if not truncates or text_pair is not None or isinstance(text, str) or not text:
             return plain(text, text_pair, **how)
         padding, limit = how.pop("padding", False), how.pop("max_length", None)
-        tensors = how.pop("return_tensors", None)
+        tensors, places = how.pop("return_tensors", None), how.pop("return_offsets_mapping", False)
         limit = self.model_max_length if limit is None else limit  # type: ignore[attr-defined]
         coded = plain(
             list(text), **{**how, "truncation": False, "verbose": False},
             return_offsets_mapping=True, return_special_tokens_mask=True,
         )  # fmt: skip
-        offsets, special = coded.pop("offset_mapping"), coded.pop("special_tokens_mask")
+        offsets, special = coded["offset_mapping"], coded.pop("special_tokens_mask")
+        if not places:
+            del coded["offset_mapping"]
         for row, one in enumerate(text):
             if len(special[row]) > limit:
                 places = list(self._kept(one, offsets[row], special[row], limit))

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.launch import launch
 from irtoolkit.engines.gpus import workers_lack_gpus
+from irtoolkit.models.places import refuse_changed
 from irtoolkit.models.presets import SAVED_AS, Kind, read_model_json
 
 Precision = Literal["auto", "fp32", "bf16", "fp16"]
@@ -93,12 +94,14 @@ def load_model(
         new_head: whether what stands upon the transformer may be new, because it is to be trained.
 
     Raises:
-        InputError: the loader fails; weights that the architecture asks for are not in the
-            checkpoint; there is no tokenizer, or another model's; a weight is not finite.
+        InputError: weights are not those that training wrote; the loader fails, or wants to run code
+            of the model's; weights that the architecture asks for are not in the checkpoint; there
+            is no tokenizer, or another model's; a weight is not finite.
     """
     from huggingface_hub.utils import enable_progress_bars
     from transformers.utils import logging
 
+    refuse_changed(location)
     logging.disable_progress_bar()
     if os.isatty(2):
         enable_progress_bars()  # of downloads, which take longer than reading weights
@@ -110,6 +113,11 @@ def load_model(
     except InputError:
         raise
     except Exception as error:  # each library has its own for a damaged file
+        if "trust_remote_code" in str(error):
+            raise InputError(
+                f"the model {location} comes with code of its own, which irtoolkit does not run",
+                remedy="use a model whose architecture transformers or sentence-transformers has",
+            ) from None
         raise InputError(f"cannot load the model {location}: {_reason(error)}") from None
     finally:
         logging.set_verbosity(said)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ from irtoolkit.models import loading
 from irtoolkit.models.adapters import Adapter, Averaged, Plain, SentenceModel, Sparta
 from irtoolkit.models.cuts import Cut
 from irtoolkit.models.limits import set_options
+from irtoolkit.models.part_vectors import PartVectors
+from irtoolkit.models.places import refuse_changed
 from irtoolkit.models.presets import (
     SAVED_AS,
     TWO_ENCODERS,
@@ -37,7 +39,9 @@ class AdapterSettings:
             sparse vectors. A sentence-transformers model pools as it says itself.
         prompt: text put before each text; by default the model's own.
         limit: number of tokens after which a text is truncated; by default the model's own.
-        options: options of a late-interaction model, ("expansion", bool) and ("skiplist", bool).
+        options: options of a late-interaction model, ("expansion", bool) and ("skiplist", bool); or
+            of a dense one that makes vectors of parts of a text, ("unit", "sentences" or "tokens")
+            and ("skiplist", bool), see `irtoolkit.models.part_vectors`.
         cut: how a longer text is cut; None cuts it as the model itself does, at its end.
         backend: what runs the model: "torch", "onnx" or "openvino".
     """
@@ -65,11 +69,15 @@ def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSetting
         InputError: see `irtoolkit.models.loading.load_model`.
     """
     limit, pooling, device = settings.limit, settings.pooling, settings.device
+    options = dict(settings.options)
+    if kind == "dense" and "unit" in options:
+        return _of_parts(location, side, settings, options)
     if settings.backend != "torch":
         _refuse_unexported(location, settings)
     if kind == "dense" and (Path(location) / "sim.pt").is_file():
         if limit is not None:
             raise InputError(f"a length of {limit} tokens: SIM does not truncate texts")
+        refuse_changed(location)
         return Averaged(location)
     plain = pooling is not None and not read_model_json(location, "modules.json")
     model = _opened(
@@ -90,6 +98,18 @@ def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSetting
     if plain:
         return Plain(model, str(pooling), device, settings.prompt, limit, settings.cut)
     return SentenceModel(model, kind, side, device, settings.prompt, limit, settings.cut)
+
+
+def _of_parts(
+    location: str, side: Side, settings: AdapterSettings, options: dict[str, Any]
+) -> Adapter:
+    """A dense model that makes vectors of parts of a text."""
+    model = load_adapter(location, "dense", side, replace(settings, options=()))
+    if not isinstance(model, SentenceModel | Plain):
+        raise InputError(
+            f"the model {location} makes no vectors of tokens", remedy="a model with a transformer"
+        )
+    return PartVectors(model, options["unit"], side, not options.get("skiplist"))
 
 
 def _refuse_unexported(location: str, settings: AdapterSettings) -> None:
@@ -151,20 +171,22 @@ def _transformer(location: str, backend: str) -> Any:
         from irtoolkit.models.runtimes import load_exported
 
         model = load_exported(backend, location)
-        model.tokenizer = transformers.AutoTokenizer.from_pretrained(location)
+        model.tokenizer = transformers.AutoTokenizer.from_pretrained(
+            location, trust_remote_code=False
+        )
         return model
     names = read_model_json(location, "config.json").get("architectures") or [""]
     dpr = {"DPRContextEncoder": "ctx_encoder", "DPRQuestionEncoder": "question_encoder"}
     if names[0] in dpr:
-        model = getattr(transformers, names[0]).from_pretrained(location)
+        model = getattr(transformers, names[0]).from_pretrained(location, trust_remote_code=False)
         model = getattr(model, dpr[names[0]])
     else:
-        model = transformers.AutoModel.from_pretrained(location)
+        model = transformers.AutoModel.from_pretrained(location, trust_remote_code=False)
     place = Path(location)
     # The two encoders of one folder have a tokenizer in common, which is beside them.
     shared = place.name in TWO_ENCODERS and not any(place.glob("*token*"))
     words = str(place.parent) if shared else location
-    model.tokenizer = transformers.AutoTokenizer.from_pretrained(words)
+    model.tokenizer = transformers.AutoTokenizer.from_pretrained(words, trust_remote_code=False)
     return model
 
 

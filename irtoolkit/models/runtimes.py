@@ -100,7 +100,7 @@ def load_exported(backend: str, model_name_or_path: str, config: Any = None, **_
         InputError: the library is not installed, or there is no exported model.
     """
     file = exported_file(model_name_or_path, backend)
-    config = config or AutoConfig.from_pretrained(model_name_or_path)
+    config = config or AutoConfig.from_pretrained(model_name_or_path, trust_remote_code=False)
     opened = _on_onnxruntime if backend == "onnx" else _on_openvino
     return Exported(file, *opened(file), config)
 

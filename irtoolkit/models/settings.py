@@ -27,7 +27,7 @@ class EncoderSettings:
         prompt: put before each text; by default the preset's, else the model's own.
         precision: "fp32", "bf16" or "fp16"; "auto" is fp32 on a CPU and bf16 (fp16) on a GPU.
         stored: how vectors are kept on disk; "int8" has a scale for each vector.
-        options: of late interaction; see `irtoolkit.models.opening.load_adapter`.
+        options: of late interaction, or of parts of a text; see `irtoolkit.models.opening.load_adapter`.
         device: by default a GPU when there is one.
         batch_tokens: tokens at once; by default by the device.
         cut: how a longer text is cut; by default at its end.

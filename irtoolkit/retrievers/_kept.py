@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 import zlib
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -145,8 +144,11 @@ def _built(
     folder: Path, dataset: Dataset, view: str | None, how: Analysis
 ) -> dict[str, Any] | None:
     """Writes the files of a folder, of sentences where there is no view, and opens them."""
-    scratch = Path(tempfile.mkdtemp(prefix=".", dir=folder.parent))
+    # One name, since its lock is held: what a killed process has left is there.
+    scratch = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(scratch, ignore_errors=True)
     try:
+        scratch.mkdir()
         _fill(scratch, dataset, view, how)
         shutil.rmtree(folder, ignore_errors=True)
         scratch.rename(folder)

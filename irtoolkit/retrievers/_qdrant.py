@@ -11,7 +11,7 @@ import numpy as np
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers._qdrant_points import Filter, compared, id_of, point_of
 from irtoolkit.retrievers._server_candidates import Found
-from irtoolkit.retrievers._servers import unanswered
+from irtoolkit.retrievers._servers import unanswered, without_secrets
 
 _DISTANCES = {"cosine": "Cosine", "dot": "Dot", "l2": "Euclid"}
 _LOWER_IS_BETTER = ("Euclid", "Manhattan")
@@ -203,7 +203,8 @@ class Collection:
                 return call()
             except ResourceExhaustedResponse as error:
                 if last:
-                    raise InputError(f"Qdrant on {self.place} is overloaded: {error}") from None
+                    reason = without_secrets(str(error))
+                    raise InputError(f"Qdrant on {self.place} is overloaded: {reason}") from None
             except UnexpectedResponse as error:
                 if last or error.status_code not in _BUSY:
                     raise self._refused(error) from None
@@ -220,7 +221,7 @@ class Collection:
         remedy = None
         if error.status_code in (401, 403):
             remedy = "QDRANT_API_KEY gives a key that may do this"
-        reason = " ".join(str(said).split())[:200]
+        reason = without_secrets(" ".join(str(said).split()))[:200]
         return InputError(
             f"Qdrant on {self.place} says {error.status_code}: {reason}", remedy=remedy
         )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.retrievers._servers import without_secrets
 
 
 class Client(Protocol):
@@ -74,9 +75,9 @@ def reason_of(said: Any) -> tuple[str, str]:
     """The kind of an error and its cause in one line, out of a server's answer."""
     error = said.get("error", said) if isinstance(said, Mapping) else said
     if not isinstance(error, Mapping):
-        return "", (" ".join(str(error or "no reason").split()))[:200]
+        return "", without_secrets(" ".join(str(error or "no reason").split()))[:200]
     causes = [error, *error.get("root_cause", ()), error.get("caused_by", {})]
     causes += [failed.get("reason", {}) for failed in error.get("failed_shards", ())]
     deepest = [one["reason"] for one in causes if isinstance(one, Mapping) and one.get("reason")]
     reason = " ".join(str(deepest[-1] if deepest else error.get("type", "no reason")).split())
-    return str(error.get("type", "")), reason[:200]
+    return str(error.get("type", "")), without_secrets(reason)[:200]

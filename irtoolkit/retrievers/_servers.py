@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
@@ -14,6 +15,7 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.near import did_you_mean
+from irtoolkit.models.llm.redaction import SHOWN, without_key
 from irtoolkit.retrievers.dense import VectorRetriever
 from irtoolkit.retrievers.vectors import Similarity
 
@@ -116,6 +118,23 @@ def secret(name: str) -> str | None:
     return os.environ.get(name) or None
 
 
+# Environment variables whose values no message repeats, and those that are sent together.
+_SECRETS = (
+    "ELASTICSEARCH_API_KEY", "ELASTICSEARCH_PASSWORD", "OPENSEARCH_PASSWORD", "QDRANT_API_KEY",
+)  # fmt: skip
+_ACCOUNTS = ("ELASTICSEARCH", "OPENSEARCH")
+
+
+def without_secrets(text: str) -> str:
+    """A text without credentials: a server, or what is before it, may repeat what it was sent."""
+    for account in _ACCOUNTS:
+        pair = f"{secret(f'{account}_USERNAME')}:{secret(f'{account}_PASSWORD')}"
+        text = text.replace(b64encode(pair.encode()).decode(), SHOWN)
+    for name in _SECRETS:
+        text = without_key(text, secret(name))
+    return text
+
+
 # -- errors ----------------------------------------------------------------------------------------
 
 
@@ -131,7 +150,7 @@ def no_such_index(noun: str, name: str, url: str, known: Sequence[str]) -> Input
 
 def unanswered(product: str, url: str, error: Exception) -> InputError:
     """The error for a server that gives no answer."""
-    said = " ".join(str(getattr(error, "message", "") or error).split())
+    said = without_secrets(" ".join(str(getattr(error, "message", "") or error).split()))
     slow = "timeout" in type(error).__name__.lower() or "timed out" in said.lower()
     if slow:
         return InputError(f"{product} on {url} takes too long", remedy="raise timeout=SECONDS")

@@ -254,7 +254,7 @@ def _convert(key: str, value: Any, hint: Any) -> Any:
             # A number given as a number must not lose its fraction.
             if isinstance(value, str) or made == value:
                 return made
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             pass
         expected = {int: "a whole number", float: "a number"}.get(hint, hint.__name__)
     raise InputError(f"setting {key}={value} is not {expected}")

@@ -232,8 +232,8 @@ def _load(name: str, kind: str, device: str | None) -> tuple[Any, Any]:
     place = presets.model_folder(presets.find_preset(name))
 
     def make() -> Any:
-        model = getattr(transformers, kind).from_pretrained(place)
-        model.tokenizer = transformers.AutoTokenizer.from_pretrained(place)
+        model = getattr(transformers, kind).from_pretrained(place, trust_remote_code=False)
+        model.tokenizer = transformers.AutoTokenizer.from_pretrained(place, trust_remote_code=False)
         return model
 
     model = loading.load_model(place, make, "fp32", loading.torch_device(device))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, Literal
 
@@ -15,8 +15,10 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.indexes.form import KeptForm
 from irtoolkit.indexes.vectors import Comparison
+from irtoolkit.models.halving import in_halves
 from irtoolkit.models.loading import torch_device
-from irtoolkit.models.presets import Kind, Side
+from irtoolkit.models.presets import Kind, Side, place_of, said_kind
+from irtoolkit.models.settings import EncoderSettings
 from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers.base import Ask, Block, ScoreMatrix, Scorer, keep_last
 from irtoolkit.retrievers.kept_vectors import Encode, Sides, VectorIndex
@@ -42,11 +44,16 @@ class Late(TwoSided):
     The score is the sum over the query's tokens of the greatest similarity with any token of the
     document. A document without tokens has -1, the least cosine, for each of the query's.
 
+    Of a dense model, the vectors of its transformer's tokens are taken, scaled to length 1, without
+    those of special tokens.
+
     Attributes:
-        model: ColBERT in the layout of its authors, or any MultiVectorEncoder; see `Neural`.
+        model: ColBERT in the layout of its authors, any MultiVectorEncoder, or a dense model; see
+            `Neural`.
         expansion: whether queries are filled with mask tokens to `query_length`, as in ColBERT;
-            by default as the model says.
-        skiplist: whether punctuation of documents is left out; by default as the model says.
+            by default as the model says. A dense model has no expansion.
+        skiplist: whether punctuation of documents is left out; by default as the model says, and
+            with a dense model false.
         stored: precision of the token vectors kept on disk; "int8" has a scale for each vector.
     """
 
@@ -61,10 +68,29 @@ class Late(TwoSided):
 
     def encoding(self, side: Side) -> dict[str, Any]:
         options = {"expansion": self.expansion, "skiplist": self.skiplist}
-        given = tuple((key, value) for key, value in options.items() if value is not None)
+        given: tuple[tuple[str, Any], ...] = tuple(
+            (key, value) for key, value in options.items() if value is not None
+        )
+        if self.is_plain():
+            if self.expansion:
+                raise InputError(f"expansion=true: {self.model} is no late-interaction model")
+            skips = side == "document" and bool(self.skiplist)
+            given = (("unit", "tokens"), *((("skiplist", True),) if skips else ()))
         # A query's few vectors are not worth compressing.
         stored = self.stored if side == "document" else "fp32"
         return {**super().encoding(side), "stored": stored, "options": given}
+
+    def how(self, side: Side) -> EncoderSettings:
+        how = super().how(side)
+        return replace(how, kind="dense") if self.is_plain() else how
+
+    def is_plain(self) -> bool:
+        """Whether the model is a dense one, whose token vectors are taken as they are."""
+        known = self.preset()
+        if known.name:
+            return known.kind == "dense"
+        place = place_of(known.side("document"))
+        return place is not None and said_kind(place) == "dense"
 
     def kept(self) -> KeptForm | None:
         if not self.scores_as(Late):
@@ -140,7 +166,7 @@ class _Tokens:
         self._docs = docs
         sizes = np.concatenate([[0], np.cumsum(docs.counts)])
         self._size = int(sizes[-1])
-        self._parts = _parts(sizes, _HELD)
+        self._parts = runs_of_texts(sizes, _HELD)
         self._held = tokens(docs) if len(self._parts) == 1 else None
 
     def maxsim(self, queries: Singles, starts: Ints, device: str) -> Singles:
@@ -150,7 +176,7 @@ class _Tokens:
         scores = np.empty((len(starts) - 1, len(self._docs)), np.float32)
         for first, last in self._parts:
             vectors, begins = self._held or tokens(self._docs[np.arange(first, last)])
-            for low, high in _parts(starts, _ASKED):
+            for low, high in runs_of_texts(starts, _ASKED):
                 own = starts[low : high + 1]
                 maxsim(
                     vectors, begins, queries[own[0] : own[-1]], own - own[0], device,
@@ -174,7 +200,7 @@ def maxsim(
     if device != "cpu":
         _maxsim_on_gpu(docs, doc_starts, queries, query_starts, device, scores)
         return
-    parts = _parts(doc_starts, max(1, _CELLS // len(queries)))
+    parts = runs_of_texts(doc_starts, max(1, _CELLS // len(queries)))
     asked = np.ascontiguousarray(queries.T)
     fold = _kernel()
 
@@ -197,7 +223,8 @@ def _maxsim_on_gpu(
 
     asked = torch.from_numpy(queries).to(device).T
     lengths = torch.from_numpy(np.diff(query_starts)).to(device)
-    for first, last in _parts(doc_starts, max(1, _CELLS_ON_GPU // len(queries))):
+
+    def part(first: int, last: int) -> None:
         begins = doc_starts[first : last + 1]
         shown = torch.from_numpy(np.ascontiguousarray(docs[begins[0] : begins[-1]])).to(device)
         counts = torch.from_numpy(np.diff(begins)).to(device)
@@ -206,8 +233,11 @@ def _maxsim_on_gpu(
         total = torch.segment_reduce(best.T.contiguous(), "sum", lengths=lengths)
         scores[:, first:last] = total.cpu().numpy()
 
+    for first, last in runs_of_texts(doc_starts, max(1, _CELLS_ON_GPU // len(queries))):
+        in_halves(part, first, last, "the documents of MaxSim")
 
-def _parts(starts: Ints, most: int) -> list[tuple[int, int]]:
+
+def runs_of_texts(starts: Ints, most: int) -> list[tuple[int, int]]:
     """Runs of texts, (first, past the last), of at most so many tokens, or of one text."""
     return list(_runs(starts, most))
 

@@ -19,6 +19,10 @@ from irtoolkit.retrievers.task import Group, Task
 SCANNED_CELLS = 1 << 20
 
 
+class NotFiniteError(InputError):
+    """The error for a score that is no finite single-precision number."""
+
+
 class Part(NamedTuple):
     """Queries that are scored at once.
 
@@ -118,7 +122,7 @@ def _refuse_nonfinite(task: Task, queries: Ints, docs: Ints, scores: ScoreMatrix
     if bad is None:
         return
     q, d = bad
-    raise InputError(
+    raise NotFiniteError(
         f"the score of document {task.doc_ids[docs[d]]} for query {task.query_ids[queries[q]]}"
         f" is {scores[q, d]}, which is no finite single-precision number",
         remedy="the model's weights or the texts are damaged",

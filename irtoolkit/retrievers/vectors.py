@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.models.halving import in_halves
 from irtoolkit.models.loading import torch_device
 from irtoolkit.retrievers._scan import by_rows
 
@@ -36,7 +37,7 @@ def prepared(
         From (q, dimensions) to (q, c); higher is better.
 
     Raises:
-        InputError: there is no such similarity, or no such device.
+        InputError: there is no such similarity, or no such device, or its memory does not suffice.
     """
     if similarity not in get_args(Similarity):
         raise InputError(f"no similarity {similarity!r}", remedy=", ".join(get_args(Similarity)))
@@ -50,18 +51,9 @@ def prepared(
 def _product(docs: Vectors, device: str | None) -> Callable[[Vectors], Vectors]:
     """Products with the documents, on a GPU where there is one, at full single precision."""
     if device != "cpu":
-        import torch
-
         chosen = torch_device(device)
         if chosen != "cpu":
-            there = torch.from_numpy(np.ascontiguousarray(docs, np.float32)).to(chosen).T
-
-            def on_device(queries: Vectors) -> Vectors:
-                asked = torch.from_numpy(np.ascontiguousarray(queries, np.float32)).to(chosen)
-                found: Vectors = (asked @ there).cpu().numpy()
-                return found
-
-            return on_device
+            return _product_on_gpu(docs, chosen)
     if docs.dtype != np.float32:
         return lambda queries: queries @ docs.T
     room = Room()
@@ -72,6 +64,31 @@ def _product(docs: Vectors, device: str | None) -> Callable[[Vectors], Vectors]:
         return np.matmul(queries, docs.T, out=room.take(len(queries), len(docs)))
 
     return here
+
+
+def _product_on_gpu(docs: Vectors, device: str) -> Callable[[Vectors], Vectors]:
+    """Products with documents that are held on a GPU; of fewer queries at once where memory lacks."""
+    import torch
+
+    try:
+        there = torch.from_numpy(np.ascontiguousarray(docs, np.float32)).to(device).T
+    except torch.OutOfMemoryError:
+        raise InputError(
+            f"{len(docs):,} vectors of {docs.shape[1]} dimensions do not fit into the memory of"
+            f" {device}", remedy="set device=cpu"
+        ) from None  # fmt: skip
+
+    def multiply(queries: Vectors) -> Vectors:
+        found = np.empty((len(queries), len(docs)), np.float32)
+
+        def part(first: int, last: int) -> None:
+            asked = np.ascontiguousarray(queries[first:last], np.float32)
+            found[first:last] = (torch.from_numpy(asked).to(device) @ there).cpu().numpy()
+
+        in_halves(part, 0, len(queries), "the queries of a product")
+        return found
+
+    return multiply
 
 
 class Room:

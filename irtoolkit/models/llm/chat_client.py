@@ -11,7 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from itertools import count
 from threading import Event
@@ -60,7 +60,7 @@ class Server:
     """
 
     address: str
-    key: str | None
+    key: str | None = field(repr=False)
     key_variable: str | None
     local: bool
     timeout: float

@@ -182,12 +182,16 @@ def _load(name: str, device: str | None) -> tuple[Any, Any]:
     place = presets.model_folder(presets.find_preset(name))
 
     def make() -> Any:
-        config = transformers.AutoConfig.from_pretrained(place)
+        config = transformers.AutoConfig.from_pretrained(place, trust_remote_code=False)
         kind = "Seq2SeqLM" if config.is_encoder_decoder else "CausalLM"
         # A decoder writes on where the prompt ends: padding has to stand before it.
         side = "right" if config.is_encoder_decoder else "left"
-        model = getattr(transformers, f"AutoModelFor{kind}").from_pretrained(place, dtype="auto")
-        model.tokenizer = transformers.AutoTokenizer.from_pretrained(place, padding_side=side)
+        model = getattr(transformers, f"AutoModelFor{kind}").from_pretrained(
+            place, dtype="auto", trust_remote_code=False
+        )
+        model.tokenizer = transformers.AutoTokenizer.from_pretrained(
+            place, padding_side=side, trust_remote_code=False
+        )
         return model
 
     # Weights stay in the precision that they were published in.

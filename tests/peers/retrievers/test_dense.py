@@ -25,7 +25,7 @@ from irtoolkit.retrievers.dense import Dense, SentenceMax
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.random import Random
 from irtoolkit.retrievers.task import load_task
-from irtoolkit.retrievers.vectors import Room, prepared, repeated
+from irtoolkit.retrievers.vectors import Room, _product_on_gpu, prepared, repeated
 from irtoolkit.runs import Qrels
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
 from tests import datasets
@@ -364,6 +364,34 @@ def test_repeated_documents_have_the_same_scores() -> None:
     compare = prepared(docs, "dot", "cpu")
     found = repeated(compare, which)(queries)
     assert (found == (queries @ docs.T)[:, which]).all()
+
+
+@pytest.mark.parametrize("most", [1, 4, 9])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_products_on_a_gpu_of_little_memory_are_done_in_halves(
+    monkeypatch: pytest.MonkeyPatch, most: int, dtype: Any
+) -> None:
+    """What runs on a GPU runs on torch's CPU as well."""
+    draw = np.random.default_rng(5)
+    docs, queries = (draw.integers(-3, 4, (count, 8)).astype(dtype) for count in (20, 9))
+    multiply = _product_on_gpu(docs, "cpu")
+    given = torch.from_numpy
+    tried: list[int] = []
+
+    def lacking(array: Any) -> Any:
+        tried.append(len(array))
+        if len(array) > most:
+            raise torch.OutOfMemoryError("so many queries do not fit")
+        return given(array)
+
+    monkeypatch.setattr(torch, "from_numpy", lacking)
+    found = multiply(queries)
+    assert found.dtype == np.float32
+    assert (found == queries.astype(np.float32) @ docs.astype(np.float32).T).all()
+    assert tried[0] == 9
+    assert multiply(queries[:0]).shape == (0, 20)
+    with pytest.raises(InputError, match=r"20 vectors of 8 dimensions do not fit .*set device=cpu"):
+        _product_on_gpu(docs, "cpu")
 
 
 @pytest.mark.parametrize(("stored", "bound"), [("fp16", 2**-11), ("int8", 1 / 127)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import string
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -10,13 +11,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sentence_transformers import MultiVectorEncoder, SentenceTransformer
+from transformers import AutoModel, AutoTokenizer
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
 from irtoolkit.models import adapters as applied
+from irtoolkit.models import presets
+from irtoolkit.models.encoder import Encoder
+from irtoolkit.models.presets import Preset
 from irtoolkit.models.shards import Encodings, key_of, write_shard
 from irtoolkit.models.store import Store
 from irtoolkit.retrievers import late
@@ -24,7 +30,7 @@ from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.late import Late, _Tokens, maxsim, tokens
 from irtoolkit.retrievers.task import load_task
 from tests.datasets import ASKED, DOCS, POOLS, Scores, paired, register, table
-from tests.tiny import save, save_colbert
+from tests.tiny import LONGEST, save, save_colbert
 
 DIMENSIONS, QUERY_TOKENS = 16, 12
 
@@ -196,12 +202,66 @@ def test_equal_documents_tie(folders: dict[str, str], stored: str) -> None:
     assert len({scores["q2", doc] for doc in DOCS}) == len(DOCS) - 1
 
 
-@pytest.mark.parametrize("name", ["bert", "masked", "sentence"])
+@pytest.mark.parametrize("name", ["bert", "masked"])
 def test_another_model_is_refused(folders: dict[str, str], name: str) -> None:
     with pytest.raises(InputError, match="a vector of each token") as caught:
         found(folders[name])
     assert folders[name] in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+# -- dense models -----------------------------------------------------------------------------
+
+
+def token_vectors(folder: str, text: str, skips: bool = False) -> Any:
+    """The scaled vectors of a text's tokens, without special ones unless there are no others."""
+    words, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder)
+    coded = words(text, return_tensors="pt", truncation=True, max_length=LONGEST)
+    with torch.inference_mode():
+        states = model(**coded).last_hidden_state[0].numpy()
+    names = words.convert_ids_to_tokens(coded["input_ids"][0])
+    left = {"[CLS]", "[SEP]", *(string.punctuation if skips else ())}
+    kept = [state for state, name in zip(states, names, strict=True) if name not in left]
+    kept = kept or list(states)
+    return [state / np.linalg.norm(state) for state in kept]
+
+
+@pytest.mark.parametrize("skips", [False, True])
+def test_a_dense_model_is_compared_by_its_tokens(folders: dict[str, str], skips: bool) -> None:
+    scores = found(folders["sentence"], POOLS, skiplist=skips or None)
+    docs = {doc: token_vectors(folders["bert"], text, skips) for doc, text in DOCS.items()}
+    for query, text in ASKED.items():
+        asked = token_vectors(folders["bert"], text)
+        for doc in POOLS[query]:
+            total = 0.0
+            for one in asked:
+                total += max(float(one @ other) for other in docs[doc])
+            assert scores[query, doc] == pytest.approx(total, abs=1e-4)
+    assert scores["q2", "d1"] == scores["q2", "d6"]
+
+
+def test_a_dense_preset_of_a_plain_transformer(
+    folders: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = found(folders["sentence"])
+    known = {"tiny": Preset(folders["bert"], pooling="cls")}
+    monkeypatch.setattr(presets, "presets", lambda: known)
+    assert found("tiny") == pytest.approx(expected, abs=1e-5)
+    with pytest.raises(InputError, match="expansion=true: tiny is no late-interaction model"):
+        found("tiny", expansion=True)
+
+
+def test_prompts_of_a_dense_model_have_no_vectors(
+    folders: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = {"tiny": Preset(folders["bert"], pooling="cls", doc_prompt="the sun: ")}
+    monkeypatch.setattr(presets, "presets", lambda: known)
+    how = Late("tiny", device="cpu").how("document")
+    counts = Encoder(how).encode(["a cat", "a dog ran"]).counts
+    assert counts.tolist() == [2, 3]
+
+
+# -- files ------------------------------------------------------------------------------------
 
 
 def test_a_colbert_without_its_projection_is_refused(
@@ -335,6 +395,26 @@ def test_a_candidate_set_is_compared_in_parts(
         patch.setattr(late, "_ASKED", at_once)
         scores = _Tokens(store.rows(keys)).maxsim(*queries, "cpu")
     assert (scores == np.array(plainly(vectors, starts, *queries))).all()
+
+
+def test_maxsim_on_a_gpu_of_little_memory_is_done_in_halves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reduce = torch.segment_reduce
+    tried: list[int] = []
+
+    def lacking(data: Any, *args: Any, **how: Any) -> Any:
+        tried.append(data.numel())
+        if data.numel() > 90:
+            raise torch.OutOfMemoryError("so many products do not fit")
+        return reduce(data, *args, **how)
+
+    sides = *ragged([3, 0, 5, 7, 1, 4, 2, 6, 8], 0), *ragged([2, 4], 1)
+    scores = np.full((2, 9), np.nan, np.float32)
+    monkeypatch.setattr(torch, "segment_reduce", lacking)
+    late._maxsim_on_gpu(*sides, "cpu", scores)
+    assert (scores == np.array(plainly(*sides))).all()
+    assert tried[0] == 36 * 6
 
 
 def test_nothing_is_compared_below_the_first_token() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sentence_transformers import MultiVectorEncoder
+from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.retrievers import residuals
@@ -17,8 +18,8 @@ from irtoolkit.retrievers.late import Late
 from irtoolkit.retrievers.plaid import Plaid
 from irtoolkit.retrievers.residuals import Compression, Residuals
 from irtoolkit.retrievers.task import Task, load_task
-from tests.datasets import Known, register, table
-from tests.tiny import save_colbert
+from tests.datasets import POOLS, Known, register, table
+from tests.tiny import DIMENSIONS, save, save_colbert, sentence_model
 
 WIDTH, DOCS, ASKED, TOPICS = 16, 600, 25, 50
 
@@ -237,3 +238,14 @@ def test_a_tiny_colbert_ranks_as_late_does(tmp_path: Path, how: str, stored: Any
     exact = table(register(), Late(folder, stored=stored, device="cpu"))
     found = table(register(), Plaid(folder, stored=stored, device="cpu", probes=1 << 10))
     assert found == pytest.approx(exact, rel=1e-5)
+
+
+def test_a_dense_model_is_found_by_its_tokens(tmp_path: Path) -> None:
+    """With the scores that `late` gives, as all its centroids are searched."""
+    bert = str(save(tmp_path / "bert"))
+    folder = str(sentence_model(tmp_path / "mean", Transformer(bert), Pooling(DIMENSIONS, "mean")))
+    name = register(pools=POOLS)
+    exact = table(name, Late(folder, device="cpu"))
+    found = table(name, Plaid(folder, device="cpu", centroids=8, probes=8))
+    assert found == pytest.approx(exact, abs=1e-5)
+    assert Plaid(folder, device="cpu").kept_settings()["kind"] == "dense"

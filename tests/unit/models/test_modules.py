@@ -370,7 +370,7 @@ def test_no_other_packages_modules_are_loaded(saved: Path, tmp_path: Path) -> No
     shutil.copytree(saved, folder)
     path = folder / "router_config.json"
     path.write_text(path.read_text().replace("irtoolkit.models.modules.MaskPooling", "os.path"))
-    with pytest.raises(InputError, match=r"cannot load the model .*os\.path"):
+    with pytest.raises(InputError, match="comes with code of its own"):
         loading.load_model(
             str(folder), lambda: loading.open_model("dense", str(folder)), "fp32", "cpu"
         )

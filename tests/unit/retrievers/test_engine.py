@@ -395,14 +395,24 @@ def test_a_setting_without_a_default_is_needed() -> None:
 
 def test_every_retriever_is_found_under_its_name() -> None:
     found = retrievers()
-    assert {"bm25", "tfidf", "random", "dense", "sentence-max", "word2vec"} <= found.keys()
+    assert {
+        "bm25",
+        "tfidf",
+        "random",
+        "dense",
+        "sentence-max",
+        "sentence-match",
+        "word2vec",
+    } <= found.keys()
     for name, cls in found.items():
         assert issubclass(cls, Retriever)
         assert cls.name == name
         assert cls().name == name, "it can be made without any setting"
 
 
-@pytest.mark.parametrize("name", ["bm25", "tfidf", "random", "dense", "sentence-max", "word2vec"])
+@pytest.mark.parametrize(
+    "name", ["bm25", "tfidf", "random", "dense", "sentence-max", "sentence-match", "word2vec"]
+)
 def test_settings_survive_being_written_as_text(name: str) -> None:
     plain = create_retriever(name, {})
     text = {k: "none" if v is None else str(v) for k, v in plain.settings().items()}

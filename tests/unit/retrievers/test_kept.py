@@ -111,6 +111,25 @@ def test_texts_are_split_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert not list(cache.glob("*.lock"))
 
 
+def test_what_a_killed_process_has_left_is_removed(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(folder: object, *_: object, **__: object) -> None:
+        """Removes nothing, as a process that is killed does."""
+
+    dataset = Dataset.load("relic/sample/val")
+    with monkeypatch.context() as patch:
+        patch.setattr(_kept.shutil, "rmtree", killed)
+        patch.setattr(_kept, "_documents", None)
+        patch.setattr(_kept, "_sentences", None)
+        with pytest.raises(TypeError):
+            kept_terms(dataset, "sentences", WORDS)
+    assert len(folders(cache)) == 1
+    assert kept_terms(dataset, "sentences", WORDS) is not None
+    (folder,) = folders(cache)
+    assert not folder.name.startswith(".")
+
+
 @pytest.mark.parametrize(
     "how", [ENGLISH, WORDS._replace(stop="none"), WORDS._replace(stem="porter")]
 )

@@ -31,7 +31,7 @@ CHOICES: list[tuple[dict[str, Any], Cut | None]] = [
 
 
 @pytest.mark.parametrize(("settings", "cut"), CHOICES)
-@pytest.mark.parametrize("retriever", ["dense", "late", "sparse", "sentence-max"])
+@pytest.mark.parametrize("retriever", ["dense", "late", "sparse", "sentence-max", "sentence-match"])
 def test_masked_views_are_cut_on_both_sides(
     retriever: str, settings: dict[str, Any], cut: Cut | None
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ import pytest
 
 from irtoolkit.base import plugins
 from irtoolkit.base.errors import InputError
+from irtoolkit.commands import retrieve
 from irtoolkit.retrievers import create_retriever, registry, retrievers
 from irtoolkit.retrievers.random import Random
 
@@ -66,6 +68,11 @@ def test_every_retriever_is_found_by_its_name() -> None:
     for name in names:
         assert name in known
         assert known[name].name == name
+
+
+def test_the_help_of_retrieve_names_every_retriever() -> None:
+    told = set(re.findall(r"[a-z0-9-]+", str(retrieve.__doc__)))
+    assert set(retrievers()) <= told
 
 
 @pytest.mark.parametrize("name", ["", "BM25", "bm2", "all-MiniLM-L6-v2", "../task", "a.*", None, 7])

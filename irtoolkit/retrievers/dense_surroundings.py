@@ -1,0 +1,113 @@
+"""Vectors of passages of books together with those of the sentences around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.indexes.form import KeptForm
+from irtoolkit.models.encoder import Encoder
+from irtoolkit.models.presets import Kind
+from irtoolkit.retrievers._book_windows import BookWindows, Surrounded, book_windows, incidence
+from irtoolkit.retrievers.base import Ask, Block, ScoreMatrix, Scorer, keep_last
+from irtoolkit.retrievers.dense import Dense, encoded
+from irtoolkit.retrievers.task import Task
+from irtoolkit.retrievers.vectors import Similarity, Vectors, prepared, repeated, unit
+
+# Windows whose vectors are made at once.
+_WINDOWS = 1 << 13
+
+
+@dataclass(frozen=True)
+class DenseSurroundings(Surrounded, Dense):
+    """Similarity of passages of books, interpolated with that of windows around them.
+
+    The passage's vector is that of its text. The vector of a window is the mean of its sentences'
+    vectors, of length 1 each where they are compared by the cosine: sentences are encoded once, and
+    no window is longer than the model reads. With `fade`, the query's vector is the weighted mean of
+    its sentences' vectors in the same way.
+    """
+
+    name: ClassVar[str] = "dense-surroundings"
+    applies: ClassVar[Kind | None] = None
+
+    def __post_init__(self) -> None:
+        self.check_surroundings()
+
+    def kept(self) -> KeptForm | None:
+        return None
+
+    def prepare(self, task: Task) -> Ask:
+        return self.scorer
+
+    def scorer(self, task: Task) -> Scorer:
+        windows = book_windows(task)
+        asking, shown = self.encoder("query"), self.encoder("document")
+        similarity = cast(Similarity, self.similarity or shown.similarity)
+        queries = self._queries(task, asking, similarity)
+        docs = encoded(shown, task.docs, "documents")
+        around = [(size, share) for size, share in self.shares() if size]
+        sentences = np.empty((0, 0), np.float32)
+        if around:
+            made = shown.encode(windows.sentences, what="sentences", count=len(windows.sentences))
+            sentences = _scaled(made.vectors(), similarity)
+
+        @keep_last
+        def compared(doc: Ints) -> list[tuple[float, Callable[[Vectors], ScoreMatrix]]]:
+            own = [
+                (share, self.compared(docs[doc], similarity, task.doc_ids[doc]))
+                for size, share in self.shares()
+                if not size
+            ]
+            for size, share in around:
+                vectors, which = _window_vectors(windows, sentences, doc, size)
+                compare = prepared(vectors, similarity, self.device)
+                own.append((share, repeated(compare, which)))
+            return own
+
+        def candidates(doc: Ints) -> Block:
+            parts = compared(doc)
+
+            def score(query: Ints) -> ScoreMatrix:
+                found: ScoreMatrix = np.zeros((len(query), len(doc)), np.float32)
+                for share, compare in parts:
+                    found += np.float32(share) * compare(queries[query])
+                return found
+
+            return score
+
+        return candidates
+
+    def _queries(self, task: Task, asking: Encoder, similarity: Similarity) -> Vectors:
+        """(Q, dimensions) vectors of the queries, or of their sentences weighted by nearness."""
+        if self.fade == 1:
+            return encoded(asking, self.asked(task), "queries").vectors()
+        texts, weights = self.query_sentences(task)
+        made = asking.encode(texts, what="query sentences", count=len(texts)).vectors()
+        total = np.asarray(weights.sum(axis=1)).reshape(-1, 1)
+        mean: Vectors = (weights @ _scaled(made, similarity)) / np.where(total > 0, total, 1)
+        return mean.astype(np.float32)
+
+
+def _scaled(vectors: Any, similarity: Similarity) -> Singles:
+    return np.asarray(unit(vectors) if similarity == "cosine" else vectors, np.float32)
+
+
+def _window_vectors(
+    windows: BookWindows, sentences: Singles, doc: Ints, size: int
+) -> tuple[Singles, Ints]:
+    """The vectors of the distinct windows around passages, and (c,) the window of each passage."""
+    ranges, which = np.unique(
+        np.stack(windows.ranges(doc, size), axis=1), axis=0, return_inverse=True
+    )
+    made = np.empty((len(ranges), sentences.shape[1]), np.float32)
+    for start in range(0, len(ranges), _WINDOWS):
+        first, last = ranges[start : start + _WINDOWS].T
+        base, stop = int(first.min()), int(last.max())
+        total = incidence(first, last, base, stop - base) @ sentences[base:stop]
+        made[start : start + _WINDOWS] = total / (last - first)[:, None]
+    return made, which.reshape(-1)
