@@ -2,6 +2,7 @@
 
     IRTOOLKIT_DATA=../shared/data python benchmarks/minilm.py egret plotretrieval quoter relic
     IRTOOLKIT_DATA=../shared/data python benchmarks/minilm.py egret --arms trained --seeds 1
+    IRTOOLKIT_DATA=../shared/data python benchmarks/minilm.py egret --arms queries-mapped
     IRTOOLKIT_DATA=../shared/data python benchmarks/minilm.py egret quoter --search --rates 1e-5 5e-5
     python benchmarks/minilm.py --table benchmarks/results/minilm.json
 
@@ -9,7 +10,10 @@ all-MiniLM-L6-v2 is trained by each arm's recipe on the train split, with three 
 real candidate sets of the other split beside BM25 and the untrained model. A figure of an arm is
 the mean over its seeds, with their standard deviation. For the tests each query's values are first
 averaged over the seeds; p is of a paired t-test over queries, Holm-corrected over all comparisons
-of a benchmark. Nothing of the measured split is looked at in training.
+of a benchmark. Nothing of the measured split is looked at in training. Settings of an arm with a
+grid are chosen first, on a fifth of the training queries that is held out, as `irtoolkit train
+--grid` does. Where OUTPUT has rows of other arms already, beside the same figures of the untrained
+systems, they stay, and p is corrected over all rows.
 
 With --search learning rates are compared on a fifth of the training queries that is held out,
 ranking the benchmark's own candidates: one seed, one training of each rate, which declines to
@@ -26,8 +30,8 @@ import argparse
 import json
 import os
 import time
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +42,7 @@ from irtoolkit.base.tables import TextTable
 from irtoolkit.cli import main as command
 from irtoolkit.datasets.cache import cache_home
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.experiments.training_search import TrainingSearch, search_training
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.runs import provenance
@@ -64,11 +69,15 @@ class Arm:
         recipe: its recipe.
         settings: beside the recipe's own.
         shown: settings of the retriever that runs the model.
+        grid: values of settings that are chosen on held-out training queries; none if empty.
+        seeds: of its models; a search has the first.
     """
 
     recipe: str
     settings: dict[str, Any] = field(default_factory=dict)
     shown: dict[str, Any] = field(default_factory=dict)
+    grid: dict[str, list[str]] = field(default_factory=dict)
+    seeds: tuple[int, ...] = SEEDS
 
 
 @dataclass(frozen=True)
@@ -112,6 +121,12 @@ TRIALS: dict[str, Trial] = {
         {
             "trained": Arm("minilm", {"benchmark": "egret"}),
             "examples-first": Arm("minilm-examples", {"1.file": MINED}),
+            "queries-mapped": Arm(
+                "minilm-query-map", {"benchmark": "egret", "held_out": "0.2"},
+                grid={"rate": ["1e-9", "3e-4", "1e-3", "3e-3"], "epochs": ["10", "30"],
+                      "temperature": [".05", ".1"]},
+                seeds=(0, 1, 2),
+            ),
         },
     ),
     "relic": Trial(
@@ -141,13 +156,20 @@ def of_arm(name: str, arm: Arm, seed: int, trial: Trial, out: Path) -> tuple[Eva
     trained = train(recipe, trained_folder(arm.recipe, settings), device="cpu")
     seconds = sum(stage["seconds"] for stage in trained.record["stages"])
     shown = {"model": str(trained.folder), **arm.shown}
-    if recipe.stages[-1].frozen == "documents" and all(
-        s.frozen == "documents" for s in recipe.stages
-    ):
+    if recipe.query_map or all(stage.frozen == "documents" for stage in recipe.stages):
         # The documents' encoder is the untrained one, whose vectors may be there already.
         shown |= {"model": START, "query_weights": str(trained.folder)}
     system = System.make(f"{name}-{seed}", "dense", shown)
     return measured(system, trial, out / f"{name}-{seed}.run"), seconds
+
+
+def chosen(name: str, arm: Arm, out: Path) -> Arm:
+    """An arm with the settings of its grid that are best on held-out training queries."""
+    if not arm.grid:
+        return arm
+    search = TrainingSearch(arm.recipe, arm.grid, arm.settings, "RR", arm.seeds[:1])
+    found = search_training(search, out / name, train=partial(train, device="cpu"))
+    return replace(arm, settings={**arm.settings, "held_out": 0, **found.best.settings}, grid={})
 
 
 @cache
@@ -187,7 +209,8 @@ def run_trial(benchmark: str, arms: list[str], seeds: int, out: Path) -> dict[st
     for name, arm in trial.arms.items():
         if arms and name not in arms:
             continue
-        made = [of_arm(name, arm, seed, trial, out) for seed in SEEDS[:seeds]]
+        arm, used = chosen(name, arm, out), arm.seeds[:seeds]
+        made = [of_arm(name, arm, seed, trial, out) for seed in used]
         figures = {m: [found.figures()[m] for found, _ in made] for m in trial.measures}
         rows[name] = {
             "recipe": arm.recipe,
@@ -195,7 +218,7 @@ def run_trial(benchmark: str, arms: list[str], seeds: int, out: Path) -> dict[st
             "figures": {m: float(np.mean(all_)) for m, all_ in figures.items()},
             "sd over seeds": {m: float(np.std(all_, ddof=1)) if len(all_) > 1 else None
                               for m, all_ in figures.items()},
-            "seeds": list(SEEDS[:seeds]),
+            "seeds": list(used),
             "seconds trained": [round(seconds, 1) for _, seconds in made],
         }  # fmt: skip
         values[name] = np.mean([found.values for found, _ in made], axis=0)
@@ -204,6 +227,23 @@ def run_trial(benchmark: str, arms: list[str], seeds: int, out: Path) -> dict[st
     for (name, other), p, corrected in zip(pairs, raw, correct(raw), strict=True):
         rows[name].setdefault("p", {})[other] = {"raw": p, "Holm": corrected}
     return {"dataset": trial.dataset, "tested": trial.measures[0], "rows": rows}
+
+
+def beside(found: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+    """The rows of a benchmark with those of other arms, measured before on the same data."""
+    rows = found["rows"]
+    for name, row in rows.items():
+        was = known.get("rows", {}).get(name, {}).get("figures", {})
+        same = was.keys() == row["figures"].keys() and all(
+            np.isclose(was[m], figure) for m, figure in row["figures"].items()
+        )
+        if "recipe" not in row and not same:
+            return found
+    rows = {**known["rows"], **rows}
+    tests = [test for row in rows.values() for test in row.get("p", {}).values()]
+    for test, p in zip(tests, correct([test["raw"] for test in tests]), strict=True):
+        test["Holm"] = p
+    return {**found, "rows": rows}
 
 
 def table(benchmark: str, found: dict[str, Any]) -> TextTable:
@@ -272,7 +312,10 @@ def main() -> None:
         known = Path(args.output)
         kept = json.loads(known.read_text("utf-8")) if known.is_file() else {}
         part = "search" if args.search else "benchmarks"
-        kept[part] = {**kept.get(part, {}), **results}
+        before = kept.get(part, {})
+        if not args.search:
+            results = {name: beside(found, before.get(name, {})) for name, found in results.items()}
+        kept[part] = {**before, **results}
         kept |= provenance.circumstances(time.monotonic() - started)
         with atomic_text(known) as file:
             json.dump(kept, file, indent=1)

@@ -72,7 +72,7 @@ def measured(table: Table) -> dict[str, Any]:
         "main": table.main,
         "baselines": list(table.baselines),
         "goals": table.goals,
-        "published": table.published,
+        "remark": table.remark,
         "rows": {name: of_row(name, final, tests) for name in final},
         "about": {row.name: of_fixed(row) for row in fixed} | {c.title: c.record() for c in choices},
         "tried": tried_rows(table, held_out),
@@ -99,7 +99,7 @@ def tried_rows(table: Table, held_out: Scores) -> dict[str, Any]:
     """Every row with its figure where choices are made, for each fold where there are several."""
     told = {}
     for row in table.rows:
-        if row.name in held_out.systems:
+        if row.tried and row.name in held_out.systems:
             values = held_out[row.name]
             about: dict[str, Any] = {"group": row.group, "commands": list(row.commands)}
             if table.by_folds:

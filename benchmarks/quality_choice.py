@@ -52,7 +52,7 @@ def groups_of(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 def best_of(title: str, rows: Sequence[Row], held_out: Scores, table: Table) -> Choice:
     """The best of some rows by the main measure, the first of equals, for each fold on the others."""
-    names = [row.name for row in rows if row.name in held_out.systems]
+    names = [row.name for row in rows if row.tried and row.name in held_out.systems]
     sign = -1 if traits(held_out.measures[table.main]).lower_is_better else 1
     folds = held_out[names[0]].folds if table.by_folds else (np.arange(len(held_out.query_ids)),)
     picked = []

@@ -59,7 +59,7 @@ class Table:
         measures: shown; the first is what choices and tests go by.
         baselines: names of the rows that the others are tested against.
         goals: what was set out to be reached, by measure.
-        published: the best published figure that can be compared, in words.
+        remark: what else readers must know, such as published figures that can be compared.
         rows: in the order of the table.
     """
 
@@ -69,7 +69,7 @@ class Table:
     measures: tuple[str, ...]
     baselines: tuple[str, ...]
     goals: dict[str, float] = field(default_factory=dict)
-    published: str = ""
+    remark: str = ""
     rows: tuple[Row, ...] = ()
 
     @property

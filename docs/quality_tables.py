@@ -8,7 +8,8 @@ from typing import Any
 
 from docstrings import table
 
-RESULTS = Path(__file__).resolve().parent.parent / "benchmarks" / "results" / "quality.json"
+_FOLDER = Path(__file__).resolve().parent.parent / "benchmarks" / "results"
+RESULTS, FAILURES = _FOLDER / "quality.json", _FOLDER / "failures.json"
 INTRO = """# The strongest systems
 
 What installs from a package index and runs on a laptop, beside BM25 and MiniLM. Rows were measured by
@@ -33,7 +34,12 @@ IRTOOLKIT_DATA=DATA python benchmarks/quality.py  # needs: the releases in DATA,
 def page() -> str:
     """The page."""
     kept = json.loads(RESULTS.read_text("utf-8"))["benchmarks"]
-    return "\n".join([INTRO, *(_section(found) for found in kept.values())])
+    missed = json.loads(FAILURES.read_text("utf-8"))
+    sections = [
+        _section(found) + (_failures(missed[name]) if name in missed else "")
+        for name, found in kept.items()
+    ]
+    return "\n".join([INTRO, *sections])
 
 
 def _section(found: dict[str, Any]) -> str:
@@ -42,8 +48,8 @@ def _section(found: dict[str, Any]) -> str:
     told = f"Reported on `{found['report']}`, {queries['report']} queries; chosen on {chosen}"
     told += "." if found["choose"] == "the other fold" else f", {queries['choose']} queries."
     parts = [f"## {found['title']}", told]
-    if found["published"]:
-        parts.append(found["published"])
+    if found["remark"]:
+        parts.append(found["remark"])
     parts += [_figures(found), _goals(found), _chosen(found), _commands(found), _tried(found)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -97,7 +103,7 @@ def _chosen(found: dict[str, Any]) -> str:
 def _commands(found: dict[str, Any]) -> str:
     lines = []
     for name, about in found["about"].items():
-        lines.append(f"# {name}")
+        lines.append(f"# {name}" + (f": {about['note']}" if about.get("note") else ""))
         lines += [command.replace("{data}", found["report"]) for command in about["commands"]]
     body = "\n".join(lines)
     return (
@@ -116,3 +122,33 @@ def _tried(found: dict[str, Any]) -> str:
     heads = [f"fold {n + 1}" for n in range(count)] if folds else [f"`{found['choose']}`"]
     body = table(["row", "group", *heads], lines)
     return f"<details markdown><summary>Everything that was tried, by `{found['main']}`</summary>\n\n{body}\n\n</details>"
+
+
+def _failures(found: dict[str, Any]) -> str:
+    """What BM25 misses, why, and what finds it."""
+    tables = {one["name"]: one["rows"] for one in found["tables"]}
+    counts = [
+        [
+            row["system"],
+            *("" if value is None else str(value) for value in row["measured"].values()),
+        ]
+        for row in tables["found"]
+    ]
+    reasons = [
+        [row["reason"], *map(str, row["measured"].values())]
+        for row in sorted(tables["reasons"], key=lambda row: -row["measured"]["queries"])
+        if row["measured"]["queries"]
+    ]
+    number = sum(row["measured"]["queries"] for row in tables["reasons"])
+    return f"""
+### What BM25 misses
+
+{table(["system", *tables["found"][0]["measured"]], counts)}
+
+{number} of the queries that BM25 misses, drawn at random, were read; one reason was given to each
+([what they mean](../how-to/analyse.md#why-relevant-documents-are-missed)). Counted are those that
+each other system finds among its first 10. `benchmarks/failures.py` repeats it; the readings are in
+`benchmarks/results`.
+
+{table(["reason", *tables["reasons"][0]["measured"]], reasons)}
+"""

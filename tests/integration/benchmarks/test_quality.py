@@ -38,6 +38,7 @@ group = "lexical"
 alternative = {alternative}
 commands = ["{command}"]
 """
+UNTRIED = "BM25 again"
 SYSTEMS = {"BM25": "bm25", "QL": "ql", "tf-idf": "tfidf"}
 BOTH = "BM25 + QL"
 
@@ -50,6 +51,9 @@ def rows() -> str:
             text += ROW.format(table=table, name=name, alternative="false", command=command)
         fused = "irtoolkit fuse {BM25} {QL} -o {out}"
         text += ROW.format(table=table, name=BOTH, alternative="true", command=fused)
+        command = "irtoolkit retrieve {data} bm25 -o {out}"
+        untried = ROW.format(table=table, name=UNTRIED, alternative="false", command=command)
+        text += f"{untried}tried = false\n"
     return text
 
 
@@ -115,6 +119,14 @@ def test_a_folds_row_is_chosen_on_the_other_fold(found: Any) -> None:
     assert told["about"]["best of all"]["chosen"] == [best[1], best[0]]
     expected = np.mean([values[best[1 - n]][fold].mean() for n, fold in enumerate(folds)])
     assert told["rows"]["best of all"]["figures"]["nDCGp(p=20)"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("table", ["relic", "csfcube"])
+def test_a_row_that_is_only_reported_is_not_chosen(found: Any, table: str) -> None:
+    told = found[1][table]
+    assert UNTRIED in told["rows"]
+    assert UNTRIED not in told["tried"]
+    assert told["about"]["best of all"]["of"] == [*SYSTEMS, BOTH]
 
 
 def test_runs_are_kept_and_the_table_is_printed(kept: Path) -> None:

@@ -1,0 +1,152 @@
+"""Whether work that does not fit into the card's memory is done in halves, with the same result.
+
+On a card torch may take only little more than it has; without one, more than a few items at once are
+said to lack memory, and the code of the card is run by torch on the CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from gpu_setting import Check, Setting
+
+# Items at once that have enough memory where there is no card.
+_MOST = 5
+
+
+def encoding(setting: Setting) -> dict[str, Any]:
+    """Texts are encoded in halves, and their vectors are the same."""
+    from irtoolkit.models.encoder import Encoder, EncoderSettings
+
+    texts = setting.texts(setting.count(2_000, 24), seed=6)
+    encoder = Encoder(EncoderSettings(
+        setting.start, "dense", "document", pooling="mean", device=setting.device,
+        precision="fp32",
+    ))  # fmt: skip
+    whole = np.stack([made[0] for made in encoder.once(texts)])
+    batches = encoder._batches
+    batches.tokens = asked = 1 << 20
+    if not setting.card:
+        batches._model = _Lacking(batches._model)
+    with _little_memory(setting, 1 << 29):
+        halved = np.stack([made[0] for made in encoder.once(texts)])
+    np.testing.assert_allclose(halved, whole, atol=1e-4)
+    assert batches.tokens < asked, "nothing was halved"
+    return {"tokens at once": asked, "halved to": batches.tokens}
+
+
+def products(setting: Setting) -> dict[str, Any]:
+    """A block of products is computed in halves; vectors that do not fit at all are refused."""
+    from irtoolkit.base.errors import InputError
+    from irtoolkit.retrievers import vectors
+
+    draw = np.random.default_rng(7)
+    docs = draw.standard_normal((setting.count(500_000, 200), 64), np.float32)
+    queries = draw.standard_normal((setting.count(500, 9), 64), np.float32)
+    multiply = vectors._product_on_gpu(docs, setting.device)
+    with _little_memory(setting, 1 << 28), _sizes(setting, vectors) as sizes:
+        found = multiply(queries)
+    np.testing.assert_allclose(found[:3], queries[:3] @ docs.T, rtol=1e-3, atol=1e-2)
+    if setting.card:
+        with _little_memory(setting, 1 << 26):
+            try:
+                vectors._product_on_gpu(docs, setting.device)
+            except InputError:
+                pass
+            else:
+                raise AssertionError("128 MB fit into 64 MiB")
+    return _halved(sizes)
+
+
+def maxsim(setting: Setting) -> dict[str, Any]:
+    """A block of MaxSim is computed in halves."""
+    from irtoolkit.retrievers import late
+
+    draw = np.random.default_rng(8)
+    count = setting.count(20_000, 20)
+    docs = draw.standard_normal((count * 50, 64), np.float32)
+    queries = draw.standard_normal((64, 64), np.float32)
+    starts, bounds = np.arange(0, len(docs) + 1, 50), np.array([0, 32, 64])
+    scores, exact = (np.empty((2, count), np.float32) for _ in range(2))
+    with _little_memory(setting, 1 << 27), _sizes(setting, late) as sizes:
+        late._maxsim_on_gpu(docs, starts, queries, bounds, setting.device, scores)
+    late.maxsim(docs, starts, queries, bounds, "cpu", exact)
+    np.testing.assert_allclose(scores, exact, rtol=1e-3, atol=1e-2)
+    return _halved(sizes)
+
+
+class _Lacking:
+    """A model that lacks memory for more than a few texts at once."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def __call__(self, items: Any) -> Any:
+        _lack(len(items))
+        return self._model(items)
+
+
+def _lack(count: int) -> None:
+    import torch
+
+    if count > _MOST:
+        raise torch.OutOfMemoryError(f"{count} items are said to lack memory")
+
+
+@contextmanager
+def _little_memory(setting: Setting, spare: int) -> Iterator[None]:
+    """Lets torch take only some bytes more than it has."""
+    import torch
+
+    if not setting.card:
+        yield
+        return
+    torch.cuda.empty_cache()
+    total = torch.cuda.get_device_properties(0).total_memory
+    share = (torch.cuda.memory_reserved() + spare) / total
+    torch.cuda.set_per_process_memory_fraction(min(1.0, share))
+    try:
+        yield
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+        torch.cuda.empty_cache()
+
+
+@contextmanager
+def _sizes(setting: Setting, module: Any) -> Iterator[list[int]]:
+    """How many items a module tries at once, each time."""
+    halves = module.in_halves
+    sizes: list[int] = []
+
+    def watched(work: Any, first: int, last: int, what: str) -> None:
+        def tried(begin: int, end: int) -> None:
+            sizes.append(end - begin)
+            if not setting.card:
+                _lack(end - begin)
+            work(begin, end)
+
+        halves(tried, first, last, what)
+
+    module.in_halves = watched
+    try:
+        yield sizes
+    finally:
+        module.in_halves = halves
+
+
+def _halved(sizes: list[int]) -> dict[str, Any]:
+    assert min(sizes) < sizes[0], "nothing was halved"
+    return {"items at once": sizes[0], "halved to": min(sizes), "tries": len(sizes)}
+
+
+CHECKS = [
+    Check("halving: encoding", encoding),
+    Check("halving: products", products),
+    Check("halving: maxsim", maxsim),
+]
