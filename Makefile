@@ -1,7 +1,9 @@
 # make demo   installs into .venv and measures the CSFCube paper's tables again
 # make check  installs into .venv and runs ruff, mypy and the unit tests, in about a minute
 # make test   installs into .venv and runs ruff, mypy and all tests
+# make faults installs into .venv and disturbs commands at many moments; see CONTRIBUTING.md
 # make lanes  runs the unit tests with every Python that irtoolkit supports; make lane-3.12 with one
+# make fuzz   tries inputs on every parser, for MINUTES=30 together, and writes what became of them
 # make docs   installs into .venv and builds the pages into site/, checking every link
 
 PYTHON ?= python3
@@ -20,8 +22,9 @@ export TOKENIZERS_PARALLELISM := false
 LANES := 3.11 3.12 3.13
 EXTRAS ?= dev
 TESTS ?= tests/unit
+MINUTES ?= 30
 
-.PHONY: demo check test lanes $(LANES:%=lane-%) lint docs clean
+.PHONY: demo check test fuzz faults lanes $(LANES:%=lane-%) lock lint docs clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -41,6 +44,15 @@ check: lint
 test: lint
 	$(BIN)/pytest
 
+# With atheris (pip install '.[fuzz]'), inputs that reach new lines are changed further.
+fuzz: $(VENV)/installed
+	$(BIN)/python -m tests.fuzz.run --minutes $(MINUTES)
+
+faults: $(VENV)/installed
+	$(BIN)/python -m tests.faults
+	$(BIN)/python -m tests.faults.together
+	$(BIN)/python -m tests.faults.determinism
+
 lanes: $(LANES:%=lane-%)
 
 # uv finds a Python in PATH, or downloads one. constraints.txt says what differs between them.
@@ -51,6 +63,13 @@ $(LANES:%=lane-%): lane-%: $(BIN)/uv
 	$(BIN)/uv venv -q --allow-existing --python $* .venv-$*
 	$(BIN)/uv pip install -q --python .venv-$*/bin/python -c constraints.txt -e '.[$(EXTRAS)]'
 	env -u IRTOOLKIT_DATA .venv-$*/bin/python -m pytest $(TESTS)
+
+# The hashes of the index, PyPI unless uv is configured otherwise.
+lock: $(BIN)/uv
+	$(BIN)/uv pip compile -q pyproject.toml --extra dev --extra lucene -c constraints.txt --universal --python-version 3.11.5 \
+	    --generate-hashes --no-header --no-annotate -o requirements.hashes
+	{ sed '/^[^#]/,$$d' requirements.lock; cat requirements.hashes; } > requirements.new
+	mv requirements.new requirements.lock && rm requirements.hashes
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .

@@ -115,8 +115,8 @@ def command_page() -> str:
         "# Commands\n",
         "`irtoolkit COMMAND --help` prints the same. An error is one line on standard error that\n"
         "names the file, the line and the remedy; the exit status is then 2. An interrupted command\n"
-        "exits with status 130 and leaves no partial output. `--debug` shows the traceback of an\n"
-        "error.\n",
+        "exits with status 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP, and leaves no partial\n"
+        "output. `--debug` shows the traceback of an error.\n",
         table(["command", "purpose"], rows),
     ]
     for name, module in found.items():
@@ -172,7 +172,7 @@ def model_page() -> str:
     for name, preset in presets().items():
         kinds.setdefault(preset.kind, []).append(name)
     takes = {
-        "dense": "`dense`, `sentence-max`, `faiss`, `generated-query`, `elasticsearch`, `opensearch`, `qdrant`", "late": "`late`, `plaid`",
+        "dense": "`dense`, `dense-surroundings`, `sentence-max`, `sentence-match`, `late`, `plaid`, `faiss`, `generated-query`, `elasticsearch`, `opensearch`, `qdrant`", "late": "`late`, `plaid`",
         "sparse": "`sparse`", "cross": "`cross-encoder`", "writer": "`doct5query`",
         "weigher": "`deepct`",
     }  # fmt: skip

@@ -38,7 +38,7 @@ Command = Callable[..., Answer]
 DOCS = ROOT / "docs"
 REFERENCE = DOCS / "reference"
 PAGES = [
-    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")),
+    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")),
     *sorted(DOCS.rglob("*.md")),
 ]
 NEEDS = "# needs: "

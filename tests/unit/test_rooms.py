@@ -23,7 +23,7 @@ LEVELS = (
     ("training", "building", "exports"),
     ("experiments",),
     ("reports", "integrations", "web"),
-    ("serve", "annotating", "analyses"),
+    ("serve", "annotating", "analyses", "fusing"),
     ("commands",),
 )
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}

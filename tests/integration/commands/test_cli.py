@@ -33,6 +33,7 @@ from scipy import stats
 import irtoolkit as package
 from irtoolkit import commands
 from irtoolkit.base.discovery import modules
+from irtoolkit.base.ending import Ended
 from irtoolkit.datasets import dataset_ids
 from tests.conftest import ROOT, SAMPLE, Answer
 from tests.datasets import Candidates, Docs, Grades, Queries
@@ -237,7 +238,8 @@ def test_every_example_runs_as_it_is_printed(irtoolkit: Command, line: str) -> N
     assert answer.out or outputs
     for name in outputs:
         assert Path(name).stat().st_size
-    made_files = {name.removesuffix(".ir-metadata.yml") for name in listing(Path())}
+    beside = re.compile(r"\.(ir-metadata\.yml|tried\.json)$")
+    made_files = {beside.sub("", name) for name in listing(Path())}
     inside = tuple(f"{name}/" for name in outputs if Path(name).is_dir())
     made_files = {name for name in made_files if not name.startswith(inside)}
     assert made_files - set(before) <= set(outputs)
@@ -300,13 +302,18 @@ def test_debug_changes_nothing_where_all_is_well(irtoolkit: Command) -> None:
     assert irtoolkit("--debug", "datasets") == irtoolkit("datasets")
 
 
-def test_an_interrupt_is_status_130(irtoolkit: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("interrupt", "status"), [(KeyboardInterrupt(), 130), (Ended(15), 143), (Ended(1), 129)]
+)
+def test_the_status_says_what_interrupted(
+    interrupt: KeyboardInterrupt, status: int, irtoolkit: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def execute(args: argparse.Namespace) -> None:
-        raise KeyboardInterrupt
+        raise interrupt
 
     monkeypatch.setattr("irtoolkit.commands.datasets.execute", execute)
     answer = irtoolkit("datasets")
-    assert (answer.status, answer.out) == (130, "")
+    assert (answer.status, answer.out) == (status, "")
     assert answer.err.count("\n") == 1
     assert "interrupted" in answer.err
 

@@ -183,7 +183,7 @@ def test_what_fails_before_a_document_leaves_nothing(irtoolkit: Command, there: 
     answer = irtoolkit("index", "docs.jsonl", "dense", "--model", "./nothing", "-o", "new/ix")
     assert answer.status == 2
     failing = irtoolkit(
-        "index", "docs.jsonl", "plaid", "--model", "all-MiniLM-L6-v2", "-o", "new/ix"
+        "index", "docs.jsonl", "plaid", "--model", "ms-marco-MiniLM-L-12", "-o", "new/ix"
     )
     assert failing.status == 2
     assert (list(Path("new/ix").iterdir()) == []) if there else not Path("new").exists()
