@@ -12,10 +12,11 @@ from typing import Any, Literal, get_args
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.launch import launch
 from irtoolkit.engines.gpus import workers_lack_gpus
+from irtoolkit.models.int8 import to_int8
 from irtoolkit.models.places import refuse_changed
 from irtoolkit.models.presets import SAVED_AS, Kind, read_model_json
 
-Precision = Literal["auto", "fp32", "bf16", "fp16"]
+Precision = Literal["auto", "fp32", "bf16", "fp16", "int8"]
 
 # Where our modules of sentence-transformers are.
 _OURS = "irtoolkit.models."
@@ -87,8 +88,8 @@ def load_model(
     Args:
         location: folder or hub id, for the messages.
         make: calls the library's loader; gives a torch module with a `tokenizer`.
-        precision: "fp32", "bf16" or "fp16", of the transformer alone; what follows it, pooling and
-            projections, is computed in fp32. "published" leaves the weights as they are.
+        precision: "fp32", "bf16", "fp16" or "int8", of the transformer alone; what follows it, pooling
+            and projections, is computed in fp32. "published" leaves the weights as they are.
         device: a torch device.
         pooled: whether the transformer's own pooler is read.
         new_head: whether what stands upon the transformer may be new, because it is to be trained.
@@ -250,10 +251,14 @@ def _placed(model: Any, precision: str, device: str) -> Any:
             holders = (m for m in model.modules() if any(child is inner for child in m.children()))
             next(holders, inner).register_forward_hook(_in_single)
     try:
-        return model.to(device)
+        model = model.to(device)
     # torch's words for a device that is not there
     except (RuntimeError, AssertionError, ImportError) as error:
         raise InputError(f"cannot use the device {device}: {_reason(error)}") from None
+    if precision == "int8":
+        for inner, _ in list(transformers_in(model)):
+            to_int8(inner.base_model)  # not what makes scores of its vectors
+    return model
 
 
 def _in_single(module: Any, args: Any, output: Any) -> Any:

@@ -34,7 +34,7 @@ class AdapterSettings:
 
     Attributes:
         device: torch device that the model computes on.
-        precision: "fp32", "bf16" or "fp16".
+        precision: "fp32", "bf16", "fp16" or "int8".
         pooling: how the token vectors of a plain transformer become one; "sparta" for SPARTA's
             sparse vectors. A sentence-transformers model pools as it says itself.
         prompt: text put before each text; by default the model's own.

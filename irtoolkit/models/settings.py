@@ -25,7 +25,8 @@ class EncoderSettings:
         pooling: of the token vectors of a plain transformer; by default the preset's.
         length: tokens after which a text is cut; by default the preset's, else the model's own.
         prompt: put before each text; by default the preset's, else the model's own.
-        precision: "fp32", "bf16" or "fp16"; "auto" is fp32 on a CPU and bf16 (fp16) on a GPU.
+        precision: "fp32", "bf16", "fp16" or "int8"; "auto" is fp32 on a CPU and bf16 (fp16) on a
+            GPU.
         stored: how vectors are kept on disk; "int8" has a scale for each vector.
         options: of late interaction, or of parts of a text; see `irtoolkit.models.opening.load_adapter`.
         device: by default a GPU when there is one.

@@ -28,7 +28,8 @@ class Neural(Retriever):
         model: a preset (`irtoolkit models`), a folder, or a hub id.
         weights: a folder or hub id to take in place of the preset's weights; what the preset says
             of pooling, similarity, prompts and lengths stays.
-        precision: "fp32", "bf16" or "fp16"; "auto" is fp32 on a CPU, else bf16 where the GPU has it.
+        precision: "fp32", "bf16", "fp16", or "int8" of linear layers; "auto" is fp32 on a CPU, else bf16
+            where the GPU has it.
         device: a torch device; by default a GPU when there is one.
         batch_tokens: tokens encoded at once, padding included; by default 1,024 on a CPU and
             65,536 on a GPU, halved when the GPU's memory does not suffice.

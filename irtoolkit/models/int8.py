@@ -1,0 +1,67 @@
+"""Linear layers that multiply in int8: about twice as fast as fp32 on CPUs that have VNNI."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+_STEPS = 127
+# On a GPU the product wants more rows than 16, and other sizes that are multiples of 8.
+_ROWS, _MULTIPLE = 17, 8
+
+
+class Int8Linear(torch.nn.Module):
+    """A linear layer whose weights and inputs are rounded to int8.
+
+    Weights have 127 steps up to the largest of each output, inputs to the largest of each row: the
+    output of a token does not depend on the tokens beside it. Products are summed exactly.
+
+    Args:
+        layer: the layer to replace: (out, in) weights, both multiples of 8.
+    """
+
+    weights: torch.Tensor
+    steps: torch.Tensor
+    bias: torch.Tensor | None
+
+    def __init__(self, layer: torch.nn.Linear) -> None:
+        super().__init__()
+        weights = layer.weight.detach().float()
+        steps = _steps(weights)
+        rounded = (weights / steps).round_().to(torch.int8)
+        self.register_buffer("weights", rounded.t().contiguous())
+        self.register_buffer("steps", steps.flatten())
+        self.register_buffer("bias", None if layer.bias is None else layer.bias.detach().float())
+
+    def forward(self, inputs: Any) -> Any:
+        """(..., in) to (..., out)."""
+        rows = inputs.reshape(-1, inputs.shape[-1])
+        steps = _steps(rows)
+        rounded = (rows / steps).round_().to(torch.int8)
+        if (lacking := _ROWS - len(rows)) > 0:
+            rounded = torch.nn.functional.pad(rounded, (0, 0, 0, lacking))
+        sums = torch._int_mm(rounded, self.weights)[: len(rows)].float()
+        found = sums.mul_(steps).mul_(self.steps)
+        if self.bias is not None:
+            found.add_(self.bias)
+        return found.reshape(*inputs.shape[:-1], -1)
+
+
+def to_int8(module: torch.nn.Module) -> None:
+    """Replaces the linear layers of a module, in place.
+
+    Those whose sizes are no multiples of 8 stay as they are, and so does all that is not a linear
+    layer: attention, normalisation, activations and embeddings.
+    """
+    for name, child in module.named_children():
+        if type(child) is not torch.nn.Linear:
+            to_int8(child)
+        elif child.in_features % _MULTIPLE == child.out_features % _MULTIPLE == 0:
+            setattr(module, name, Int8Linear(child))
+
+
+def _steps(rows: Any) -> Any:
+    """(n, 1) What a step of each row is worth; above 0 where the row has only zeros."""
+    largest = rows.abs().amax(1, keepdim=True)
+    return largest.div_(_STEPS).clamp_(min=torch.finfo(torch.float32).tiny)
