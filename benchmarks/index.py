@@ -160,10 +160,11 @@ def run(args: Any, home: Path) -> dict[str, Any]:
         if (reason := missing(name)) is not None:
             failed[name] = reason
             tell(f"{name}: {reason}")
-    # What is compiled for the disk, is so before anything is timed.
-    for number, size in enumerate((1_000, *args.sizes)):
+    # What is compiled for the disk, is so before anything is timed that takes long.
+    sizes = [(1_000, False)] if max(args.sizes) > 1_000 else []
+    for size, timed in [*sizes, *((size, True) for size in args.sizes)]:
         texts = home / "texts"
-        tell(f"{size:,} passages: writing texts ..." if number else "warming up ...")
+        tell(f"{size:,} passages: writing texts ..." if timed else "warming up ...")
         most = asked(size, SHORT, args.queries)
         child([HERE / "index_texts.py", texts, size, most])
         law = json.loads((texts / "texts.json").read_text())["words from"]
@@ -174,7 +175,7 @@ def run(args: Any, home: Path) -> dict[str, Any]:
             folder = home / name
             try:
                 row = measure(name, size, (texts, folder), args)
-                if number:
+                if timed:
                     rows.append(row)
             except MeasurementError as error:
                 failed[name] = f"{size:,} passages: {error}"

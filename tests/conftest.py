@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -13,12 +14,16 @@ from hypothesis import HealthCheck, settings
 
 from irtoolkit.cli import main
 
-# Examples are the same in every run, so that a failure is a failure for everybody.
+# A full collection takes most of a second once everything is imported, and finds next to nothing.
+gc.set_threshold(700, 10, 100)
+
+# Examples are the same in every run, so that a failure is a failure for everybody. IRTOOLKIT_EXAMPLES=1000
+# tries more of them.
 settings.register_profile(
     "irtoolkit",
     deadline=None,
     derandomize=True,
-    max_examples=100,
+    max_examples=int(os.environ.get("IRTOOLKIT_EXAMPLES", "40")),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("irtoolkit")

@@ -12,7 +12,6 @@ from typing import Any, Literal, get_args
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.launch import launch
 from irtoolkit.engines.gpus import workers_lack_gpus
-from irtoolkit.models.int8 import to_int8
 from irtoolkit.models.places import refuse_changed
 from irtoolkit.models.presets import SAVED_AS, Kind, read_model_json
 
@@ -256,6 +255,8 @@ def _placed(model: Any, precision: str, device: str) -> Any:
     except (RuntimeError, AssertionError, ImportError) as error:
         raise InputError(f"cannot use the device {device}: {_reason(error)}") from None
     if precision == "int8":
+        from irtoolkit.models.int8 import to_int8
+
         for inner, _ in list(transformers_in(model)):
             to_int8(inner.base_model)  # not what makes scores of its vectors
     return model

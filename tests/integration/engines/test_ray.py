@@ -316,7 +316,7 @@ def asked(index: Any) -> tuple[bytes, dict[str, dict[str, int]]]:
 
 @pytest.mark.parametrize("system", ["bm25", "ql"])
 def test_a_corpus_is_searched_as_in_one_process(
-    system: str, engine: Engine, cluster: Any, corpus: Path, tmp_path: Path
+    system: str, engine: Engine, corpus: Path, tmp_path: Path
 ) -> None:
     alone = ir.index(str(corpus), system, tmp_path / "alone", progress=False)
     expected = asked(alone)
@@ -324,20 +324,29 @@ def test_a_corpus_is_searched_as_in_one_process(
         together = ir.index(str(corpus), system, tmp_path / "together", progress=False)
         assert len(together.manifest.shards) > 1
         assert asked(together) == expected
-        node = cluster.add_node(num_cpus=2, object_store_memory=80 << 20)
-        cluster.wait_for_nodes()
-
-        class Removing(Counted):
-            def map(
-                self, work: Any, items: Sequence[Any], *, gpus: float = 0.0, together: bool = False
-            ) -> Iterator[Any]:
-                results = super().map(work, items, gpus=gpus)
-                yield next(results)
-                cluster.remove_node(removed.pop(), allow_graceful=False) if removed else None
-                yield from results
-
-        removed = [node]
-        with using(Removing(engine)):
-            assert asked(together.reopened()) == expected
-        assert not removed
     assert asked(together.reopened()) == expected
+
+
+def test_a_search_in_which_a_node_is_removed_is_that_of_one_process(
+    engine: Engine, cluster: Any, corpus: Path, tmp_path: Path
+) -> None:
+    with using(engine):
+        index = ir.index(str(corpus), "bm25", tmp_path / "index", progress=False)
+    assert len(index.manifest.shards) > 1
+    expected = asked(index)
+    node = cluster.add_node(num_cpus=2, object_store_memory=80 << 20)
+    cluster.wait_for_nodes()
+
+    class Removing(Counted):
+        def map(
+            self, work: Any, items: Sequence[Any], *, gpus: float = 0.0, together: bool = False
+        ) -> Iterator[Any]:
+            results = super().map(work, items, gpus=gpus)
+            yield next(results)
+            cluster.remove_node(removed.pop(), allow_graceful=False) if removed else None
+            yield from results
+
+    removed = [node]
+    with using(Removing(engine)):
+        assert asked(index.reopened()) == expected
+    assert not removed

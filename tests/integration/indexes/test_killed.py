@@ -16,7 +16,7 @@ SCRIPT = Path(__file__).with_name("killed.py")
 @pytest.mark.parametrize(
     ("work", "times"),
     [
-        ("build", 20), ("add", 20), ("merge", 20), ("delete", 6), ("replace", 10),
+        ("build", 8), ("add", 10), ("merge", 10), ("delete", 6), ("replace", 6),
         ("merge-weights", 3),
     ],
 )  # fmt: skip

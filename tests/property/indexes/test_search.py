@@ -29,7 +29,7 @@ from irtoolkit.indexes.weighted import SearchedShard, WeightedQueries
 from irtoolkit.retrievers.kept import BM25Weighting
 
 # Random collections; more of them where somebody has the time.
-EXAMPLES = int(os.environ.get("IRTOOLKIT_EXAMPLES", "200"))
+EXAMPLES = int(os.environ.get("IRTOOLKIT_EXAMPLES", "100"))
 FORMS = ("lucene", "okapi", "atire", "bm25l", "bm25+", "rank-bm25l")
 Texts = list[list[int]]
 
@@ -141,7 +141,7 @@ def test_pruned_search_is_exhaustive_search(seed: int, shards: int) -> None:
                 assert found == collection.exhaustive(query)[: collection.depth]
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**32))
 def test_shards_change_nothing(seed: int) -> None:
     with TemporaryDirectory() as folder:
@@ -166,7 +166,7 @@ def exact_ranks(collection: Collection, search: PostingsSearch) -> list[dict[str
     return [{names[number]: rank for number, rank in zip(live, own, strict=True)} for own in found]
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**32), shards=st.sampled_from([1, 4]))
 def test_exact_ranks_count_what_is_before(seed: int, shards: int) -> None:
     with TemporaryDirectory() as folder:
@@ -182,7 +182,7 @@ def test_exact_ranks_count_what_is_before(seed: int, shards: int) -> None:
             assert own == {name: place for place, name in enumerate(order, 1)}
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**32))
 def test_scores_are_the_formulas(seed: int) -> None:
     with TemporaryDirectory() as folder:
@@ -215,7 +215,7 @@ def test_scores_are_the_formulas(seed: int) -> None:
             np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**32))
 def test_merged_shards_are_the_index_of_what_is_left(seed: int) -> None:
     with TemporaryDirectory() as folder:
@@ -318,7 +318,7 @@ def test_numpy_finds_what_compiled_code_finds(
         np.testing.assert_array_equal(one, other)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**32), shards=st.sampled_from([1, 4]))
 def test_numpy_breaks_ties_as_compiled_code_does(seed: int, shards: int) -> None:
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:

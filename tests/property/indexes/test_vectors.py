@@ -85,7 +85,7 @@ class Vectors:
         return sorted(rows, key=lambda row: (row[1], row[0]), reverse=True)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**32), shards=st.sampled_from([1, 3]))
 def test_the_best_are_those_of_every_pair(seed: int, shards: int) -> None:
     with TemporaryDirectory() as folder:
@@ -94,7 +94,7 @@ def test_the_best_are_those_of_every_pair(seed: int, shards: int) -> None:
             assert found == vectors.every(query)[: vectors.depth]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_shards_and_merging_change_nothing(seed: int) -> None:
     with TemporaryDirectory() as folder:

@@ -301,7 +301,7 @@ def test_the_device_and_its_precision(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_precision_that_there_is_not(plain: Path) -> None:
-    assert "no precision 'fp64' (auto, fp32, bf16, fp16)" in refused(plain, precision="fp64")
+    assert "no precision 'fp64' (auto, fp32, bf16, fp16, int8)" in refused(plain, precision="fp64")
 
 
 # -- what may be missing ----------------------------------------------------------------------
