@@ -10,7 +10,8 @@ commands that make their runs. Each row is run on the data where choices are mad
 is reported on. Of each group whose rows are alternatives the best on the first is shown, and so is the
 best row of all. Where the data have folds, the choice for the queries of a fold is made on the other
 folds. So nothing is chosen on what it is reported on, and every row that was tried is in the results
-with its figure there.
+with its figure there. Of vaswani and cacm nothing is chosen: their rows were fixed before, and check
+that the others fit more than their benchmarks. Both are downloaded if $IRTOOLKIT_DATA lacks them.
 
 An interval is of 95 % by bootstrap over queries. p is of a paired t-test over queries against a
 baseline, Holm-corrected over the rows of the table.
@@ -32,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from quality_choice import best_of, evaluated, groups_of
+from quality_collections import register
 from quality_cost import costs
 from quality_rows import Row, Table, read_tables, runs_of
 
@@ -50,15 +52,11 @@ def measured(table: Table) -> dict[str, Any]:
     """Everything that is reported of a benchmark."""
     runs = runs_of(table, table.report, table.rows)
     found = score(table.report, runs, table.measures)
-    if table.by_folds:
-        held_out = found
-    else:
-        tried = [row for row in table.rows if row.tried]
-        held_out = score(table.choose, runs_of(table, table.choose, tried), table.measures)
-    choices = [
+    held_out = where_chosen(table, found)
+    choices = [] if held_out is None else [
         best_of(name, rows, held_out, table) for name, rows in groups_of(table.rows).items()
     ]  # fmt: skip
-    fixed = [row for row in table.rows if not row.alternative]
+    fixed = [row for row in table.rows if not (row.alternative and table.chooses)]
     final = {row.name: found[row.name] for row in fixed}
     for choice in choices:
         final[choice.title] = evaluated(choice, found, table)
@@ -67,7 +65,10 @@ def measured(table: Table) -> dict[str, Any]:
         "title": table.title,
         "report": table.report,
         "choose": "the other fold" if table.by_folds else table.choose,
-        "queries": {"report": len(found.query_ids), "choose": len(held_out.query_ids)},
+        "queries": {
+            "report": len(found.query_ids),
+            "choose": 0 if held_out is None else len(held_out.query_ids),
+        },
         "measures": list(found.measures),
         "main": table.main,
         "baselines": list(table.baselines),
@@ -75,8 +76,18 @@ def measured(table: Table) -> dict[str, Any]:
         "remark": table.remark,
         "rows": {name: of_row(name, final, tests) for name in final},
         "about": {row.name: of_fixed(row) for row in fixed} | {c.title: c.record() for c in choices},
-        "tried": tried_rows(table, held_out),
+        "tried": {} if held_out is None else tried_rows(table, held_out),
     }  # fmt: skip
+
+
+def where_chosen(table: Table, found: Scores) -> Scores | None:
+    """The scores that choices go by; None where nothing is chosen."""
+    if table.by_folds:
+        return found
+    if not table.chooses:
+        return None
+    tried = [row for row in table.rows if row.tried]
+    return score(table.choose, runs_of(table, table.choose, tried), table.measures)
 
 
 def of_row(name: str, final: dict[str, Evaluation], tests: dict[str, Comparison]) -> dict[str, Any]:
@@ -154,6 +165,8 @@ def main() -> None:
     for name in args.benchmarks or tables:
         known = kept.setdefault("benchmarks", {}).get(name)
         if not args.table:
+            if tables[name].collection:
+                register(tables[name].collection)
             started = time.monotonic()
             if args.cost and known is not None:
                 known["ms a query"] = costs(tables[name], known)

@@ -18,7 +18,9 @@ from irtoolkit.experiments.toml_records import Place, read_record
 NAMED = re.compile(r"\{([^{}]+)\}")
 # What a command is given beside the runs of other rows: the dataset, and the run that it writes.
 _GIVEN = {"data", "out"}
-FOLDS = "folds"
+FOLDS, NOWHERE = "folds", "nowhere"
+# The key of a table that has the rows of another one.
+_SAME = "rows_of"
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,13 @@ class Table:
     Attributes:
         title: shown.
         report: the dataset that is reported on.
-        choose: the dataset where choices are made; "folds" for the other folds of the same.
+        choose: the dataset where choices are made; "folds" for the other folds of the same,
+            "nowhere" where nothing is chosen.
         measures: shown; the first is what choices and tests go by.
         baselines: names of the rows that the others are tested against.
         goals: what was set out to be reached, by measure.
         remark: what else readers must know, such as published figures that can be compared.
+        collection: the judged collection that `report` is; see quality_collections.py.
         rows: in the order of the table.
     """
 
@@ -70,6 +74,7 @@ class Table:
     baselines: tuple[str, ...]
     goals: dict[str, float] = field(default_factory=dict)
     remark: str = ""
+    collection: str = ""
     rows: tuple[Row, ...] = ()
 
     @property
@@ -82,6 +87,11 @@ class Table:
         """Whether the choice for a fold's queries is made on the other folds."""
         return self.choose == FOLDS
 
+    @property
+    def chooses(self) -> bool:
+        """Whether rows are chosen among others."""
+        return self.choose != NOWHERE
+
 
 def read_tables(path: Path) -> dict[str, Table]:
     """The tables of a file by benchmark.
@@ -89,10 +99,17 @@ def read_tables(path: Path) -> dict[str, Table]:
     Raises:
         InputError: a key that is unknown, missing or of the wrong type.
     """
-    tables = {}
+    tables: dict[str, Table] = {}
     for name, data in tomllib.loads(path.read_text("utf-8")).items():
         place = Place(path, name)
-        rows = tuple(read_record(Row, row, place) for row in data.pop("row"))
+        same = data.pop(_SAME, None)
+        if same is not None and same not in tables:
+            raise place.error(f"{_SAME} is {same!r}, which is no table before this one")
+        rows = (
+            tuple(read_record(Row, row, place) for row in data.pop("row"))
+            if same is None
+            else tables[same].rows
+        )
         tables[name] = read_record(Table, data, place, rows=rows)
     return tables
 

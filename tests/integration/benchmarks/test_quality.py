@@ -30,6 +30,14 @@ report = "csfcube/sample"
 choose = "folds"
 measures = ["nDCGp(p=20)"]
 baselines = ["BM25"]
+
+[fixed]
+title = "RELiC, of which nothing is chosen"
+report = "relic/sample/val"
+choose = "nowhere"
+measures = ["RR"]
+baselines = ["BM25"]
+rows_of = "relic"
 """
 ROW = """
 [[{table}.row]]
@@ -127,6 +135,16 @@ def test_a_row_that_is_only_reported_is_not_chosen(found: Any, table: str) -> No
     assert UNTRIED in told["rows"]
     assert UNTRIED not in told["tried"]
     assert told["about"]["best of all"]["of"] == [*SYSTEMS, BOTH]
+
+
+def test_where_nothing_is_chosen_every_row_is_reported(found: Any) -> None:
+    told, same = found[1]["fixed"], found[1]["relic"]
+    assert set(told["rows"]) == {*SYSTEMS, BOTH, UNTRIED}
+    assert told["choose"] == "nowhere"
+    assert told["tried"] == {}
+    for name in (*SYSTEMS, UNTRIED):
+        assert told["rows"][name]["figures"]["RR"] == same["rows"][name]["figures"]["RR"]
+    assert told["rows"][BOTH]["p"].keys() == {"BM25"}
 
 
 def test_runs_are_kept_and_the_table_is_printed(kept: Path) -> None:
