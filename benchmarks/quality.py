@@ -75,7 +75,7 @@ def measured(table: Table) -> dict[str, Any]:
         "goals": table.goals,
         "remark": table.remark,
         "rows": {name: of_row(name, final, tests) for name in final},
-        "about": {row.name: of_fixed(row) for row in fixed} | {c.title: c.record() for c in choices},
+        "about": {row.name: of_fixed(row, table) for row in fixed} | {c.title: c.record() for c in choices},
         "tried": {} if held_out is None else tried_rows(table, held_out),
     }  # fmt: skip
 
@@ -101,9 +101,9 @@ def of_row(name: str, final: dict[str, Evaluation], tests: dict[str, Comparison]
     }
 
 
-def of_fixed(row: Row) -> dict[str, Any]:
+def of_fixed(row: Row, table: Table) -> dict[str, Any]:
     """What makes a row that nobody chose among others."""
-    return {"group": row.group, "commands": list(row.commands), "note": row.note}
+    return {"group": row.group, "commands": row.told(table.choose), "note": row.note}
 
 
 def tried_rows(table: Table, held_out: Scores) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def tried_rows(table: Table, held_out: Scores) -> dict[str, Any]:
     for row in table.rows:
         if row.tried and row.name in held_out.systems:
             values = held_out[row.name]
-            about: dict[str, Any] = {"group": row.group, "commands": list(row.commands)}
+            about: dict[str, Any] = {"group": row.group, "commands": row.told(table.choose)}
             if table.by_folds:
                 about["folds"] = [
                     values.over([held_out.query_ids[i] for i in fold])[table.main]

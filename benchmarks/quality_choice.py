@@ -61,7 +61,7 @@ def best_of(title: str, rows: Sequence[Row], held_out: Scores, table: Table) -> 
         queries = [held_out.query_ids[place] for place in sorted(seen)]
         worth = [sign * held_out[name].over(queries)[table.main] for name in names]
         picked.append(names[int(np.argmax(worth))])
-    lines = {row.name: list(row.commands) for row in rows}
+    lines = {row.name: row.told(table.choose) for row in rows}
     return Choice(title, tuple(names), tuple(picked), {name: lines[name] for name in picked})
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from irtoolkit.base.files import atomic_text
 from irtoolkit.base.home import cache_home
@@ -16,8 +17,9 @@ from irtoolkit.experiments.toml_records import Place, read_record
 
 # The rows of other tables that a row is made of: {BM25} in a command.
 NAMED = re.compile(r"\{([^{}]+)\}")
-# What a command is given beside the runs of other rows: the dataset, and the run that it writes.
-_GIVEN = {"data", "out"}
+# What a command is given beside the runs of other rows: the dataset, the run that it writes, and what
+# the row has learned.
+_GIVEN = {"data", "out", "learned"}
 FOLDS, NOWHERE = "folds", "nowhere"
 # The key of a table that has the rows of another one.
 _SAME = "rows_of"
@@ -31,6 +33,8 @@ class Row:
         name: shown, and what other rows call it by.
         group: the kind of system: lexical, encoder, reranker, fusion, matching, trained.
         commands: command lines; {data} is the dataset, {out} the run, {NAME} the run of another row.
+        learning: the command lines in their place where choices are made, for a row that learns there
+            what is reported: {learned} is the file of it, for both.
         alternative: whether it is one of several of its group, of which only the chosen one is shown.
         tried: whether it takes part where choices are made; else it cannot be chosen.
         note: shown with it.
@@ -39,6 +43,7 @@ class Row:
     name: str
     group: str
     commands: tuple[str, ...]
+    learning: tuple[str, ...] = ()
     alternative: bool = False
     tried: bool = True
     note: str = ""
@@ -48,6 +53,10 @@ class Row:
         """The names of the rows whose runs it reads."""
         named = [name for line in self.commands for name in NAMED.findall(line)]
         return [name for name in dict.fromkeys(named) if name not in _GIVEN]
+
+    def told(self, choose: str) -> list[str]:
+        """The command lines, after those that learn on the data where choices are made."""
+        return [*(line.replace("{data}", choose) for line in self.learning), *self.commands]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,29 +119,45 @@ def read_tables(path: Path) -> dict[str, Table]:
             if same is None
             else tables[same].rows
         )
-        tables[name] = read_record(Table, data, place, rows=rows)
+        table = tables[name] = read_record(Table, data, place, rows=rows)
+        taught = [row.name for row in rows if row.learning]
+        if taught and (table.by_folds or not table.chooses):
+            raise place.error(f"{taught[0]} cannot learn where choose is {table.choose}")
     return tables
 
 
 def runs_of(table: Table, dataset: str, rows: Iterable[Row]) -> dict[str, Path]:
     """The run of each row, and of those that it reads, on a dataset; made where it is not there."""
+    rows = list(rows)
+    learning = dataset == table.choose
+    if not learning and (taught := [row for row in rows if row.learning]):
+        runs_of(table, table.choose, taught)
     known = {row.name: row for row in table.rows}
-    folder = cache_home() / "quality" / dataset.replace("/", ".")
-    folder.mkdir(parents=True, exist_ok=True)
     made: dict[str, Path] = {}
 
     def make(row: Row) -> str:
         """Makes a run and says what it is made by, which is that of its parts, too."""
         parts = {name: make(known[name]) for name in row.needs}
-        out = folder / f"{re.sub(r'[^A-Za-z0-9.+-]+', '_', row.name)}.run"
-        by = "\n".join([*(by for by in parts.values()), *row.commands])
+        lines = row.learning if learning and row.learning else row.commands
+        out = _kept(dataset, row)
+        # What is learned comes from all that is said of the row.
+        by = "\n".join([*(by for by in parts.values()), *row.learning, *row.commands])
         if row.name not in made:
             made[row.name] = out
             told = out.with_suffix(".commands")
             if not (out.is_file() and told.is_file() and told.read_text("utf-8") == by):
                 print(f"{dataset}: {row.name}", flush=True)
                 told.unlink(missing_ok=True)
-                _run(row, {"data": dataset, "out": out, **{n: made[n] for n in parts}})
+                given: dict[str, Any] = {
+                    "data": dataset,
+                    "out": out,
+                    **{name: made[name] for name in parts},
+                }
+                if row.learning:
+                    given["learned"] = _kept(table.choose, row).with_suffix(".json")
+                    if learning:
+                        given["learned"].unlink(missing_ok=True)
+                _run(row.name, lines, given)
                 with atomic_text(told) as file:
                     file.write(by)
         return by
@@ -142,9 +167,16 @@ def runs_of(table: Table, dataset: str, rows: Iterable[Row]) -> dict[str, Path]:
     return made
 
 
-def _run(row: Row, given: dict[str, str | Path]) -> None:
-    for line in row.commands:
+def _kept(dataset: str, row: Row) -> Path:
+    """Where the run of a row is."""
+    folder = cache_home() / "quality" / dataset.replace("/", ".")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{re.sub(r'[^A-Za-z0-9.+-]+', '_', row.name)}.run"
+
+
+def _run(name: str, lines: Iterable[str], given: Mapping[str, str | Path]) -> None:
+    for line in lines:
         filled = NAMED.sub(lambda found: shlex.quote(str(given[found[1]])), line)
         words = shlex.split(filled)
         if command(words[1:] if words[0] == "irtoolkit" else words):
-            raise SystemExit(f"{row.name}: {filled} failed")
+            raise SystemExit(f"{name}: {filled} failed")

@@ -19,7 +19,7 @@ only its figures can be held against published ones.
 **How a row was chosen.** Rows that begin with *best* were chosen by the first measure of their table
 on data that the table does not report: training queries, the validation split, or CSFCube's other
 fold. All others were measured and chosen by nobody. Every row that was tried is listed below its table.
-The [last tables](#vaswani-abstracts-of-physics-and-electronics) are of two collections on which nothing
+The [last tables](#cacm-abstracts-of-the-communications-of-the-acm) are of two collections on which nothing
 was chosen: they check that what is best on the five benchmarks was not fitted to them.
 
 Intervals are of 95 %, by bootstrap over queries. p is of a paired t-test over queries,
@@ -125,7 +125,7 @@ def _commands(found: dict[str, Any]) -> str:
     body = "\n".join(lines)
     return (
         "<details markdown><summary>Commands</summary>\n\n`{out}` is the run that a command writes,"
-        f" `{{NAME}}` the run of a row.\n\n```text\n{body}\n```\n\n</details>"
+        f" `{{NAME}}` the run of a row, `{{learned}}` the file of what a row has learned.\n\n```text\n{body}\n```\n\n</details>"
     )
 
 

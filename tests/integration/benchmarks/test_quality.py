@@ -38,6 +38,19 @@ choose = "nowhere"
 measures = ["RR"]
 baselines = ["BM25"]
 rows_of = "relic"
+
+[taught]
+title = "RELiC, of which a fusion is learned"
+report = "relic/sample/val"
+choose = "relic/sample/train"
+measures = ["RR"]
+baselines = ["BM25"]
+
+[[taught.row]]
+name = "learned"
+group = "fusion"
+learning = ["irtoolkit tune {data} --runs {BM25} {QL} -o {out} --log {learned} -m RR --folds 2"]
+commands = ["irtoolkit fuse {BM25} {QL} -o {out} --learned {learned}"]
 """
 ROW = """
 [[{table}.row]]
@@ -53,10 +66,12 @@ BOTH = "BM25 + QL"
 
 def rows() -> str:
     text = ROWS
-    for table in ("relic", "csfcube"):
+    for table in ("relic", "csfcube", "taught"):
         for name, system in SYSTEMS.items():
             command = f"irtoolkit retrieve {{data}} {system} -o {{out}}"
             text += ROW.format(table=table, name=name, alternative="false", command=command)
+        if table == "taught":
+            continue
         fused = "irtoolkit fuse {BM25} {QL} -o {out}"
         text += ROW.format(table=table, name=BOTH, alternative="true", command=fused)
         command = "irtoolkit retrieve {data} bm25 -o {out}"
@@ -145,6 +160,27 @@ def test_where_nothing_is_chosen_every_row_is_reported(found: Any) -> None:
     for name in (*SYSTEMS, UNTRIED):
         assert told["rows"][name]["figures"]["RR"] == same["rows"][name]["figures"]["RR"]
     assert told["rows"][BOTH]["p"].keys() == {"BM25"}
+
+
+def test_what_a_row_learns_is_learned_where_choices_are_made(
+    found: Any, kept: Path, tmp_path: Path
+) -> None:
+    told = found[1]["taught"]
+    made = {part: runs(f"relic/sample/{part}") for part in ("train", "val")}
+    pairs = {part: (both["BM25"], both["QL"]) for part, both in made.items()}
+    tuned = ir.tune_fusion("relic/sample/train", *pairs["train"], measure="RR", folds=2)
+    fused = {
+        "train": tuned.run,
+        "val": tuned.fuse(*pairs["val"]),
+    }
+    figures = {
+        part: ir.evaluate(f"relic/sample/{part}", run, measures="RR").figures()
+        for part, run in fused.items()
+    }
+    (train,), (val,) = (list(each.values()) for each in figures.values())
+    assert told["tried"]["learned"]["figure"] == pytest.approx(train["RR"])
+    assert told["rows"]["learned"]["figures"]["RR"] == pytest.approx(val["RR"])
+    assert told["about"]["learned"]["commands"][0].startswith("irtoolkit tune relic/sample/train ")
 
 
 def test_runs_are_kept_and_the_table_is_printed(kept: Path) -> None:
