@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -13,9 +12,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from irtoolkit.cli import main
-
-# A full collection takes most of a second once everything is imported, and finds next to nothing.
-gc.set_threshold(700, 10, 100)
 
 # Examples are the same in every run, so that a failure is a failure for everybody. IRTOOLKIT_EXAMPLES=1000
 # tries more of them.

@@ -267,23 +267,34 @@ def test_a_node_that_is_removed_costs_nothing_but_time(
     assert len(list(marks.iterdir())) > 8  # something was done again
 
 
-def test_a_run_in_which_a_node_is_removed_is_that_of_one_process(
-    cluster: Any, engine: Engine, files: Callable[..., tuple[bytes, bytes]]
-) -> None:
+def removing(engine: Engine, cluster: Any) -> Any:
+    """An engine with one more node, which is removed after its first result; it lists those left."""
+    more = [cluster.add_node(num_cpus=2, object_store_memory=80 << 20)]
+    cluster.wait_for_nodes()
+
     class Removing(Counted):
+        nodes = more
+
         def map(
             self, work: Any, items: Sequence[Any], *, gpus: float = 0.0, together: bool = False
         ) -> Iterator[Any]:
             results = super().map(work, items, gpus=gpus)
             yield next(results)
-            cluster.remove_node(node, allow_graceful=False)
+            if more:
+                cluster.remove_node(more.pop(), allow_graceful=False)
             yield from results
 
+    return Removing(engine)
+
+
+def test_a_run_in_which_a_node_is_removed_is_that_of_one_process(
+    cluster: Any, engine: Engine, files: Callable[..., tuple[bytes, bytes]]
+) -> None:
     alone = files("bm25-lucene", "relic/sample/val")
-    node = cluster.add_node(num_cpus=2, object_store_memory=80 << 20)
-    cluster.wait_for_nodes()
-    with using(Removing(engine)):
+    used = removing(engine, cluster)
+    with using(used):
         assert files("bm25-lucene", "relic/sample/val") == alone
+    assert not used.nodes
 
 
 # -- a corpus in shards ----------------------------------------------------------------------------
@@ -334,19 +345,7 @@ def test_a_search_in_which_a_node_is_removed_is_that_of_one_process(
         index = ir.index(str(corpus), "bm25", tmp_path / "index", progress=False)
     assert len(index.manifest.shards) > 1
     expected = asked(index)
-    node = cluster.add_node(num_cpus=2, object_store_memory=80 << 20)
-    cluster.wait_for_nodes()
-
-    class Removing(Counted):
-        def map(
-            self, work: Any, items: Sequence[Any], *, gpus: float = 0.0, together: bool = False
-        ) -> Iterator[Any]:
-            results = super().map(work, items, gpus=gpus)
-            yield next(results)
-            cluster.remove_node(removed.pop(), allow_graceful=False) if removed else None
-            yield from results
-
-    removed = [node]
-    with using(Removing(engine)):
+    used = removing(engine, cluster)
+    with using(used):
         assert asked(index.reopened()) == expected
-    assert not removed
+    assert not used.nodes
