@@ -19,6 +19,7 @@ from irtoolkit.base.paths import shown
 from irtoolkit.base.textwidth import printable
 from irtoolkit.commands import _streams as streams
 from irtoolkit.commands._engines import engine_of
+from irtoolkit.commands._overwriting import refuse_overwriting
 from irtoolkit.commands._parsing import BAD_INPUT, CommandParser, Paragraphs, naming_flags
 
 
@@ -41,7 +42,8 @@ def build_parser() -> CommandParser:
         )
         _add_shared(sub, version=argparse.SUPPRESS)
         module.configure(sub)
-        sub.set_defaults(execute=module.execute, shared=getattr(module, "SHARED", False))
+        said = {flag.lower(): getattr(module, flag, False) for flag in ("SHARED", "IN_PLACE")}
+        sub.set_defaults(execute=module.execute, **said)
     for sub in subparsers.choices.values():
         sub.set_defaults(parsers={"": parser, **subparsers.choices})
     return parser
@@ -84,6 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             args = _parsed(parser, words or ["--help"])
             if _is_left_to_another(words, args.shared):
                 return 0
+            refuse_overwriting(args)
             with engine_of(args):
                 status: int | None = args.execute(args)
         return status or 0

@@ -49,7 +49,13 @@ def add_output(
     )
 
 
-def output_file(name: str) -> str:
+class OutputFile(str):
+    """The name of a file that a command writes."""
+
+    __slots__ = ()
+
+
+def output_file(name: str) -> OutputFile:
     """The type of an argument that names a file to write.
 
     Raises:
@@ -58,7 +64,7 @@ def output_file(name: str) -> str:
     from irtoolkit.base.files import refuse_unwritable
 
     refuse_unwritable(name)
-    return name
+    return OutputFile(name)
 
 
 def output_folder(name: str) -> str:
