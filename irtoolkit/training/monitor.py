@@ -35,6 +35,8 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
         self._trainer: Any = None
         self._bar: Any = None
         self._started, self._spent, self._seen = 0.0, 0.0, 0
+        # The sum of the losses since the last log entry, and the step of that entry.
+        self._unlogged: tuple[float, int] | None = None
 
     def attach(self, trainer: Any, steps: int) -> None:
         """Connects the monitor with its trainer.
@@ -70,11 +72,12 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
         """Resumes from the state that is stored in a checkpoint."""
         self.evaluations, self.losses = state["evaluations"], state["losses"]
         self._spent, self._seen = state["seconds"], state["rows"]
+        self._unlogged = state.get("unlogged")  # absent from checkpoints of earlier versions
 
     def _state(self) -> dict[str, Any]:
         return {
             "evaluations": self.evaluations, "losses": self.losses, "seconds": self._spent,
-            "rows": self._seen,
+            "rows": self._seen, "unlogged": self._unlogged,
         }  # fmt: skip
 
     def count_rows(self, rows: int) -> None:
@@ -100,6 +103,10 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if torch.cuda.is_available():
             torch.cuda.reset_peak_memory_stats()
+        if self._unlogged is not None:
+            # transformers forgets them where it resumes.
+            self._trainer._tr_loss += self._unlogged[0]
+            self._trainer._globalstep_last_logged = self._unlogged[1]
         self._started = time.monotonic()
         self._bar = tqdm(
             total=state.max_steps, initial=state.global_step, unit="batch",
@@ -127,6 +134,8 @@ class TrainingMonitor(TrainerCallback):  # type: ignore[misc]
             )
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        summed = self._trainer.accelerator.gather(self._trainer._tr_loss).mean()
+        self._unlogged = float(summed), self._trainer._globalstep_last_logged
         if state.is_world_process_zero:
             self._job.folder.complete(state.global_step, self._state())
             # Until now the previous best model was needed to resume.

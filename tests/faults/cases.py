@@ -148,7 +148,7 @@ CASES: dict[str, Case] = {
     ),
     "train": Case(
         ("train", "mine.toml", "-o", "model", "--save-every", "20"), (recipe,),
-        continues=("model",),
+        continues=("model", "model.training"),
     ),
     "build": Case(QUOTER, (corpus,), continues=("mine",)),
     "eval": Case(

@@ -145,7 +145,7 @@ def become(order: dict[str, Any]) -> int:
     from irtoolkit.__main__ import run
 
     if "FAULTS_STOP" in order["env"]:
-        _stop_when_ready()
+        _stop_when_ready(order)
     for name in FORMATS if order["version"] else ():
         importlib.import_module(name).FORMAT += order["version"]
     if order["fault"] is not None:
@@ -157,18 +157,23 @@ def become(order: dict[str, Any]) -> int:
     try:
         return run()
     finally:
-        if order["loaded"]:
-            Path(order["loaded"]).write_text("\n".join(list(sys.modules)))
+        _tell_loaded(order)
 
 
-def _stop_when_ready() -> None:
-    """Lets a server of this process be sent SIGTERM once it answers."""
+def _tell_loaded(order: dict[str, Any]) -> None:
+    if order["loaded"]:
+        Path(order["loaded"]).write_text("\n".join(list(sys.modules)))
+
+
+def _stop_when_ready(order: dict[str, Any]) -> None:
+    """Lets a server of this process be sent SIGTERM once it answers, which ends it at once."""
     import uvicorn
 
     startup = uvicorn.Server.startup
 
     async def started(self: Any, sockets: Any = None) -> None:
         await startup(self, sockets)
+        _tell_loaded(order)
         os.kill(os.getpid(), signal.SIGTERM)
 
     uvicorn.Server.startup = started

@@ -223,6 +223,9 @@ def test_a_half_written_checkpoint_is_passed_over(
     cut = train(made, tmp_path / "cut", **how)
     assert same(whole.folder, cut.folder)
     assert figures(whole) == figures(cut)
+    losses = [trained.record["stages"][-1]["losses"] for trained in (whole, cut)]
+    assert losses[0] == losses[1]
+    assert losses[0][0]["step"] == 10, "an entry is of steps before and after the kill"
 
 
 def test_two_processes_have_the_loss_of_one_with_the_whole_batch(tmp_path: Path) -> None:
