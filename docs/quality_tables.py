@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ python benchmarks/quality.py vaswani cacm  # needs: a network or DATA, and a clo
 The last line downloads the two collections, checks their SHA-256, and registers them as `outside/vaswani`
 and `outside/cacm`, so that the commands below their tables work.
 """
+# The runs of rows in a command.
+_NAMED = re.compile(r"\{([^{}]+)\}")
 # What a table says of itself where nothing was chosen.
 NOWHERE = "nowhere"
 FIXED = """Nothing was chosen here. Systems have their usual settings, and fusions the forms that the tables
@@ -119,14 +122,29 @@ def _chosen(found: dict[str, Any]) -> str:
 
 def _commands(found: dict[str, Any]) -> str:
     lines = []
-    for name, about in found["about"].items():
+    for name, about in {**found["about"], **_parts(found)}.items():
         lines.append(f"# {name}" + (f": {about['note']}" if about.get("note") else ""))
         lines += [command.replace("{data}", found["report"]) for command in about["commands"]]
     body = "\n".join(lines)
+    told = "`{out}` is the run that a command writes, `{NAME}` the run of a row."
+    if "{learned}" in body:
+        told += f" `tune` reads the runs of rows on `{found['choose']}`, and writes `{{learned}}`."
     return (
-        "<details markdown><summary>Commands</summary>\n\n`{out}` is the run that a command writes,"
-        f" `{{NAME}}` the run of a row, `{{learned}}` the file of what a row has learned.\n\n```text\n{body}\n```\n\n</details>"
+        f"<details markdown><summary>Commands</summary>\n\n{told}\n\n```text\n{body}\n```"
+        "\n\n</details>"
     )
+
+
+def _parts(found: dict[str, Any]) -> dict[str, Any]:
+    """The rows that are tried only, but that the commands of others read."""
+    parts: dict[str, Any] = {}
+    to_read = list(found["about"].values())
+    while to_read:
+        for name in _NAMED.findall(" ".join(to_read.pop()["commands"])):
+            if name in found["tried"] and name not in found["about"] and name not in parts:
+                parts[name] = found["tried"][name]
+                to_read.append(parts[name])
+    return parts
 
 
 def _tried(found: dict[str, Any]) -> str:
