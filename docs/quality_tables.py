@@ -20,8 +20,8 @@ only its figures can be held against published ones.
 **How a row was chosen.** Rows that begin with *best* were chosen by the first measure of their table
 on data that the table does not report: training queries, the validation split, or CSFCube's other
 fold. All others were measured and chosen by nobody. Every row that was tried is listed below its table.
-The [last tables](#cacm-abstracts-of-the-communications-of-the-acm) are of two collections on which nothing
-was chosen: they check that what is best on the five benchmarks was not fitted to them.
+The [last tables](#cacm-abstracts-of-the-communications-of-the-acm) are of judged collections on which
+nothing was chosen: they check that what is best on the five benchmarks was not fitted to them.
 
 Intervals are of 95 %, by bootstrap over queries. p is of a paired t-test over queries,
 Holm-corrected over the rows of the table. *ms* is what a query takes on two cores once documents are
@@ -33,7 +33,7 @@ IRTOOLKIT_DATA=DATA python benchmarks/quality.py  # needs: the releases in DATA,
 python benchmarks/quality.py vaswani cacm  # needs: a network or DATA, and a clone of the repository
 ```
 
-The last line downloads the two collections, checks their SHA-256, and registers them as `outside/vaswani`
+The last line downloads two collections, checks their SHA-256, and registers them as `outside/vaswani`
 and `outside/cacm`, so that the commands below their tables work.
 """
 # The runs of rows in a command.
