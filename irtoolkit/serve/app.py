@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -53,15 +52,9 @@ asks for a token, send `Authorization: Bearer TOKEN`. A server that has too much
 def application(library: Library, access: Access) -> FastAPI:
     """The application of a library, behind its guard."""
 
-    @asynccontextmanager
-    async def living(_: FastAPI) -> AsyncIterator[None]:
-        await library.open()
-        yield
-        await library.close()
-
     # The usual pages of documentation load scripts from other servers.
     app = FastAPI(
-        title="irtoolkit", version=__version__, description=_ABOUT, lifespan=living,
+        title="irtoolkit", version=__version__, description=_ABOUT, lifespan=lambda _: library.living(),
         docs_url=None, redoc_url=None, responses=_REFUSED,
     )  # fmt: skip
     app.state.library = library

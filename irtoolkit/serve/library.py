@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -72,6 +72,15 @@ class Library:
         self.shows_judgments = True
         self._builder = ThreadPoolExecutor(1, "index")
         self._building: dict[tuple[str, int], asyncio.Future[KeptIndex]] = {}
+
+    @asynccontextmanager
+    async def living(self) -> AsyncIterator[None]:
+        """From beginning to prepare and to answer until the end."""
+        await self.open()
+        try:
+            yield
+        finally:
+            await self.close()
 
     async def open(self) -> None:
         """Begins to prepare and to answer."""

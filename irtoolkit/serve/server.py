@@ -24,4 +24,4 @@ def serve(
         # Answers that stream progress end by it.
         library.end()
 
-    run(application(library, access), place, patience, ready, told)
+    run(application(library, access), place, patience, ready, told, library.living)

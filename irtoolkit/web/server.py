@@ -8,6 +8,7 @@ import secrets
 import signal
 import socket
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import dataclass
 from errno import EADDRNOTAVAIL
 from typing import Any
@@ -81,6 +82,7 @@ class Patience:
 def run(
     app: Any, place: socket.socket, patience: Patience, ready: Callable[[], object],
     ending: Callable[[], object] = lambda: None,
+    living: Callable[[], AbstractAsyncContextManager[object]] = nullcontext,
 ) -> None:  # fmt: skip
     """Serves until SIGTERM or Ctrl-C; answers under way are finished.
 
@@ -90,13 +92,15 @@ def run(
         patience: how long is waited.
         ready: called when requests are answered.
         ending: called when the server begins to end, before answers under way are waited for.
+        living: entered before the server answers, left when it has ended. The application's own is not
+            used: uvicorn would log what fails in it, and leave the process.
     """
     import uvicorn
 
     config = uvicorn.Config(
         app, log_level=logging.WARNING, access_log=False,
         http=_patient(patience.head_seconds, patience.answer_seconds), ws="none",
-        server_header=False, date_header=False,
+        server_header=False, date_header=False, lifespan="off",
         timeout_keep_alive=5, timeout_graceful_shutdown=_GRACE,
         limit_concurrency=patience.connections, h11_max_incomplete_event_size=16 << 10,
     )  # fmt: skip
@@ -106,12 +110,15 @@ def run(
         force_exit: bool
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            self.living = AsyncExitStack()
+            await self.living.enter_async_context(living())
             await super().startup(sockets)
             ready()
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             ending()
             await super().shutdown(sockets)
+            await self.living.aclose()
 
         def handle_exit(self, sig: int, frame: Any) -> None:
             # uvicorn's own ends the process by the signal once all is done; this one ends well.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from irtoolkit.serve.app import application
+from irtoolkit.serve.books import Books
 from irtoolkit.serve.library import Library
+from irtoolkit.serve.preparing import Preparing
 from irtoolkit.web.guard import Access
+from tests.conftest import Answer
 from tests.integration.serve.test_api import BOOK, HOST, added, asked
 from tests.waiting import PATIENCE, wait_for
 
@@ -126,3 +130,24 @@ def test_a_damaged_book_is_left_out_until_it_is_added_again(
     with shelved(Library(folder, None)) as client:
         assert len(client.get("/collections").json()) == 2
         assert client.delete(f"/collections/{damaged['id']}").status_code == 204
+
+
+@pytest.mark.parametrize(
+    ("where", "error", "said"),
+    [
+        ("tidy", OSError(errno.ENOSPC, "No space left on device", "books"), "books: No space left"),
+        ("start", RuntimeError("can't start new thread"), "can't start new thread"),
+    ],
+)
+def test_a_server_that_cannot_begin_says_so_in_one_line(
+    where: str, error: Exception, said: str, irtoolkit: Callable[..., Answer], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr({"tidy": Books, "start": Preparing}[where], where, fail)
+    answer = irtoolkit("serve", "--folder", tmp_path / "new", "--port", "0", "--model", "none")
+    assert answer.status == 2
+    [line] = [line for line in answer.err.splitlines() if not line.startswith("note: ")]
+    assert said in line
