@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from irtoolkit import __version__
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import presets
 from irtoolkit.models.converted import (
@@ -30,6 +31,7 @@ from irtoolkit.models.converted import (
 )
 from irtoolkit.models.ernie import write_ernie
 from irtoolkit.models.foreign import read_tensorflow, read_torch
+from irtoolkit.models.places import CONVERSION, WEIGHTS, weight_sums
 
 BASE = "bert-base-uncased"
 
@@ -55,6 +57,8 @@ def convert(layout: str, source: Path, output: Path, base: str = BASE) -> None:
     unfinished.mkdir(parents=True)
     try:
         LAYOUTS[layout].write(source, unfinished, base)
+        about = {"layout": layout, "version": __version__, WEIGHTS: weight_sums(unfinished)}
+        (unfinished / CONVERSION).write_text(json.dumps(about, indent=1) + "\n", "utf-8")
         unfinished.rename(output)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)

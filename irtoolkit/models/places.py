@@ -13,8 +13,11 @@ from irtoolkit.base.files import sha256
 from irtoolkit.models.sources import fetched_home
 
 _WEIGHTS = (".safetensors", ".bin", ".pt")
-# The record of a training, in the folder of its model; under this key, the SHA-256 of each file of weights.
-RECORD, WEIGHTS = "training.json", "weights"
+# The records of a training and of a conversion, in the folder of the model; under this key, the SHA-256
+# of each file of weights.
+RECORD, CONVERSION, WEIGHTS = "training.json", "conversion.json", "weights"
+# What wrote the weights, and how it is done again.
+_WRITTEN = {RECORD: ("training", "train"), CONVERSION: ("convert", "convert")}
 # What a hub repository may hold for other libraries.
 _UNWANTED = ["*.onnx", "*.h5", "*.msgpack", "*.ot", "onnx/*", "openvino/*"]
 
@@ -71,9 +74,9 @@ def weight_sums(folder: Path) -> dict[str, str]:
 
 
 def refuse_changed(location: str) -> None:
-    """Refuses a trained model whose weights are not those that its training wrote.
+    """Refuses a trained or converted model whose weights are not those that were written.
 
-    Those of models that were trained before their records had hashes are taken as they are.
+    Those of models that were made before there were hashes of them are taken as they are.
 
     Args:
         location: the folder of a model, or of one of its two encoders; anything else has no record.
@@ -82,23 +85,24 @@ def refuse_changed(location: str) -> None:
         InputError: a file of weights is damaged, changed or missing.
     """
     for folder in (Path(location), Path(location).parent):
-        for name, known in _recorded(folder).items():
-            path = folder / name
-            if not path.is_relative_to(location):
-                continue
-            if not path.is_file() or _sum(path) != known:
-                found = "not the weights that training wrote" if path.is_file() else "missing"
-                raise InputError(
-                    f"{found}: damaged or changed",
-                    file=path,
-                    remedy=f"copy or train the model again; if it is meant, delete {WEIGHTS!r} from {RECORD}",
-                )
+        for record, (writer, again) in _WRITTEN.items():
+            for name, known in _recorded(folder / record).items():
+                path = folder / name
+                if not path.is_relative_to(location):
+                    continue
+                if not path.is_file() or _sum(path) != known:
+                    found = f"not the weights that {writer} wrote" if path.is_file() else "missing"
+                    raise InputError(
+                        f"{found}: damaged or changed", file=path,
+                        remedy=f"copy or {again} the model again; if it is meant, delete {WEIGHTS!r}"
+                        f" from {record}",
+                    )  # fmt: skip
 
 
-def _recorded(folder: Path) -> dict[str, str]:
-    """The hashes in the record of a training; none where there is no record with them."""
+def _recorded(record: Path) -> dict[str, str]:
+    """The hashes in the record of a model; none where there is no record with them."""
     try:
-        found = json.loads((folder / RECORD).read_text("utf-8"))[WEIGHTS]
+        found = json.loads(record.read_text("utf-8"))[WEIGHTS]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -103,6 +103,18 @@ def test_colbert(prefix: str, base: Path, tmp_path: Path) -> None:
     assert len(of_docs[1]) == len(words) + 1 - sum(not c.isalnum() and c != " " for c in TEXTS[1])
 
 
+def test_a_converted_model_whose_weights_changed_is_refused(base: Path, tmp_path: Path) -> None:
+    save_dnn(tmp_path / "colbert.dnn", bert(base))
+    convert("colbert", tmp_path / "colbert.dnn", tmp_path / "ColBERT", str(base))
+    weights = next((tmp_path / "ColBERT").rglob("*.safetensors"))
+    data = bytearray(weights.read_bytes())
+    data[-1] ^= 1
+    weights.write_bytes(data)
+    with pytest.raises(InputError, match="not the weights that convert wrote") as caught:
+        vectors(tmp_path / "ColBERT", "query", "late", model="ColBERT")
+    assert caught.value.file == str(weights)
+
+
 def test_a_layer_of_another_model_is_no_colbert(base: Path, tmp_path: Path) -> None:
     torch.save({"model_state_dict": {"pooler.linear.weight": torch.ones(2, 2)}}, tmp_path / "a.dnn")
     with pytest.raises(InputError, match=r"no linear\.weight"):
