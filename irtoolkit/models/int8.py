@@ -1,4 +1,4 @@
-"""Linear layers that multiply in int8: about twice as fast as fp32 on CPUs that have VNNI."""
+"""Linear layers that multiply in int8, which CPUs with VNNI do faster; see benchmarks/backends.py."""
 
 from __future__ import annotations
 
