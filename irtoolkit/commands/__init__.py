@@ -81,14 +81,24 @@ def local_folder(name: str) -> str:
     Raises:
         InputError: it is a URL, too.
     """
+    _refuse_url(name, "folder")
+    return output_folder(name)
+
+
+def local_file(name: str) -> OutputFile:
+    """The type of an argument that names a file of this machine to write; errors as for a folder."""
+    _refuse_url(name, "file")
+    return output_file(name)
+
+
+def _refuse_url(name: str, kind: str) -> None:
     from irtoolkit.base.paths import is_url
 
     if is_url(name):
         raise InputError(
-            f"{name} is a URL, and this command writes to folders of this machine",
-            remedy="name a folder, and copy it when it is complete",
+            f"{name} is a URL, and this command writes to {kind}s of this machine",
+            remedy=f"name a {kind}, and copy it when it is complete",
         )
-    return output_folder(name)
 
 
 def add_run_form(parser: argparse.ArgumentParser) -> None:

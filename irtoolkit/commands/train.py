@@ -34,7 +34,7 @@ from functools import partial
 from typing import Any
 
 from irtoolkit.base.launch import launch
-from irtoolkit.commands import local_folder, note, parse_pairs, print_json
+from irtoolkit.commands import local_file, local_folder, note, parse_pairs, print_json
 from irtoolkit.commands._engines import add_engine
 
 # Processes that are started together share its work.
@@ -85,7 +85,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--seeds", metavar="N,...", help="train the best with each of these; default: the recipe's"
     )
     group.add_argument(
-        "--log", metavar="FILE", type=local_folder, help="keep the figures here, as JSON; default: FOLDER.tried.json"
+        "--log", metavar="FILE", type=local_file, help="keep the figures here, as JSON; default: FOLDER.tried.json"
     )  # fmt: skip
     add_engine(parser)
 

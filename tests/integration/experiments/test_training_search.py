@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -212,6 +213,9 @@ def test_the_command(irtoolkit: Command, tmp_path: Path) -> None:
     assert "84 held-out training queries" in answer.err
     assert "best: rate=" in answer.err
     assert len(json.loads((tmp_path / "tried.json").read_text())["tried"]) == 2
+    shutil.rmtree(out)
+    again = irtoolkit(*words, "--grid", "rate=1e-9,1e-2 epochs=1", "-o", out)
+    assert (again.status, again.out) == (0, f"{out}\n"), again.err
     assert json.loads((out / "training.json").read_text())["stages"][0]["rows"] == 168
     for more, said in (
         (["--grid", "rate=1"], "--grid without a folder"),
