@@ -7,7 +7,7 @@ all others.
 The rules are those of trec_eval. R is the number of documents with grade rel or higher, retrieved or
 not, and a query with R = 0 scores 0. An unjudged document or one with a negative grade has no gain.
 A query for which the run lists nothing scores 0 by every measure but NumQ and NumRel, which count
-what is judged.
+what is judged, as trec_eval -c does.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ import ir_measures
 import numpy as np
 from ir_measures.measures import Measure
 from ir_measures.providers.base import NOT_PROVIDED
-from numpy.typing import NDArray
 
-from irtoolkit.base.ids import Floats, Ints, offsets_of
+from irtoolkit.base.ids import Floats, offsets_of
 from irtoolkit.measures.judged import JudgedRun, RankedRows, sums, within
-from irtoolkit.measures.traits import traits
+from irtoolkit.measures.parts import cut, each, number_relevant, relevant_rows, share
 
 
 def vectorised(measure: Measure) -> Callable[[JudgedRun], Floats] | None:
@@ -44,40 +43,12 @@ def vectorised(measure: Measure) -> Callable[[JudgedRun], Floats] | None:
     return partial(compute, measure)
 
 
-# -- parts of measures ----------------------------------------------------------------------------
-
-
-def _relevant(measure: Measure, judged: JudgedRun) -> RankedRows:
-    """The rows with a relevant document, up to the cutoff."""
-    rows = judged.exact if traits(measure).exact_ranks else judged.hits
-    return rows.where((rows.grades >= measure["rel"]) & (rows.ranks <= _cut(measure)))
-
-
-def _cut(measure: Measure) -> float:
-    return float(measure.params.get("cutoff", np.inf))
-
-
-def _each(queries: Ints, judged: JudgedRun) -> Floats:
-    """(Q,) number of occurrences of each query in `queries`."""
-    return np.bincount(queries, minlength=len(judged.query_ids)).astype(np.float64)
+# -- the measures ---------------------------------------------------------------------------------
 
 
 def _found(measure: Measure, judged: JudgedRun) -> Floats:
     """(Q,) number of relevant documents up to the cutoff."""
-    return _each(_relevant(measure, judged).queries, judged)
-
-
-def _pool(measure: Measure, judged: JudgedRun) -> Floats:
-    """(Q,) R, the number of relevant documents."""
-    return _each(judged.pool_queries[judged.pool_grades >= measure["rel"]], judged)
-
-
-def _share(part: Floats, whole: NDArray[Any]) -> Floats:
-    share: Floats = np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
-    return share
-
-
-# -- the measures ---------------------------------------------------------------------------------
+    return each(relevant_rows(measure, judged).queries, judged)
 
 
 def _precision(measure: Measure, judged: JudgedRun) -> Floats:
@@ -87,7 +58,7 @@ def _precision(measure: Measure, judged: JudgedRun) -> Floats:
 
 def _recall(measure: Measure, judged: JudgedRun) -> Floats:
     """Relevant documents among the first k, or all, over R (m_recall.c, m_set_recall.c)."""
-    return _share(_found(measure, judged), _pool(measure, judged))
+    return share(_found(measure, judged), number_relevant(measure, judged))
 
 
 def _success(measure: Measure, judged: JudgedRun) -> Floats:
@@ -97,7 +68,7 @@ def _success(measure: Measure, judged: JudgedRun) -> Floats:
 
 def _reciprocal_rank(measure: Measure, judged: JudgedRun) -> Floats:
     """One over the rank of the first relevant document (m_recip_rank.c; RR@k as MS MARCO's)."""
-    rows = _relevant(measure, judged)
+    rows = relevant_rows(measure, judged)
     best = np.zeros(len(judged.query_ids))
     np.maximum.at(best, rows.queries, 1 / rows.ranks)
     return best
@@ -105,10 +76,10 @@ def _reciprocal_rank(measure: Measure, judged: JudgedRun) -> Floats:
 
 def _average_precision(measure: Measure, judged: JudgedRun) -> Floats:
     """Sum of the precisions at the relevant documents, over R (m_map.c, m_map_cut.c)."""
-    queries, ranks, _ = _relevant(measure, judged)
+    queries, ranks, _ = relevant_rows(measure, judged)
     count = len(judged.query_ids)
     precisions = within(offsets_of(queries, count)) / ranks
-    return _share(sums(queries, precisions, count), _pool(measure, judged))
+    return share(sums(queries, precisions, count), number_relevant(measure, judged))
 
 
 def _ndcg(measure: Measure, judged: JudgedRun) -> Floats:
@@ -118,25 +89,40 @@ def _ndcg(measure: Measure, judged: JudgedRun) -> Floats:
     """
 
     def dcg(rows: RankedRows) -> Floats:
-        rows = rows.where((rows.grades > 0) & (rows.ranks <= _cut(measure)))
+        rows = rows.where((rows.grades > 0) & (rows.ranks <= cut(measure)))
         gains = rows.grades if measure["dcg"] == "log2" else np.exp2(rows.grades) - 1
         return sums(rows.queries, gains / np.log2(rows.ranks + 1), len(judged.query_ids))
 
-    return _share(dcg(judged.exact), dcg(judged.pool))
+    return share(dcg(judged.exact), dcg(judged.pool))
+
+
+def _interpolated_precision(measure: Measure, judged: JudgedRun) -> Floats:
+    """The best precision from the document on that reaches a recall (m_iprec_at_recall.c).
+
+    A recall of x is reached with ⌊x·R + 0.9⌋ relevant documents, as in trec_eval 9.
+    """
+    queries, ranks, _ = relevant_rows(measure, judged)
+    count = len(judged.query_ids)
+    found = within(offsets_of(queries, count))
+    wanted = np.floor(measure["recall"] * number_relevant(measure, judged) + 0.9)
+    reached = found >= wanted[queries]
+    best = np.zeros(count)
+    np.maximum.at(best, queries[reached], found[reached] / ranks[reached])
+    return best
 
 
 def _r_precision(measure: Measure, judged: JudgedRun) -> Floats:
     """Relevant documents among the first R, over R (m_Rprec.c)."""
-    pool, rows = _pool(measure, judged), _relevant(measure, judged)
-    return _share(_each(rows.queries[rows.ranks <= pool[rows.queries]], judged), pool)
+    pool, rows = number_relevant(measure, judged), relevant_rows(measure, judged)
+    return share(each(rows.queries[rows.ranks <= pool[rows.queries]], judged), pool)
 
 
 def _set_precision(measure: Measure, judged: JudgedRun) -> Floats:
     """Relevant documents over listed documents (m_set_P.c); with `relative` over R if that is
     less (m_set_relative_P.c)."""
     listed = judged.counts
-    most = np.minimum(listed, _pool(measure, judged)) if measure["relative"] else listed
-    return _share(_found(measure, judged), most)
+    most = np.minimum(listed, number_relevant(measure, judged)) if measure["relative"] else listed
+    return share(_found(measure, judged), most)
 
 
 def _bpref(measure: Measure, judged: JudgedRun) -> Floats:
@@ -151,15 +137,15 @@ def _bpref(measure: Measure, judged: JudgedRun) -> Floats:
     above = seen[1:] - seen[offsets_of(rows.queries, len(judged.query_ids))[rows.queries]]
     queries, above = rows.queries[relevant], above[relevant]
     below = (judged.pool_grades >= 0) & (judged.pool_grades < measure["rel"])
-    pool, others = _pool(measure, judged), _each(judged.pool_queries[below], judged)
-    lost = _share(np.minimum(above, pool[queries]), np.minimum(others, pool)[queries])
-    return _share(sums(queries, 1 - lost, len(pool)), pool)
+    pool, others = number_relevant(measure, judged), each(judged.pool_queries[below], judged)
+    lost = share(np.minimum(above, pool[queries]), np.minimum(others, pool)[queries])
+    return share(sums(queries, 1 - lost, len(pool)), pool)
 
 
 def _rank_biased_precision(measure: Measure, judged: JudgedRun) -> Floats:
     """Share of relevant documents in 1,000 ranks with weight p^(i-1) at rank i (cwl_eval)."""
     weights: Floats = measure["p"] ** np.arange(1000.0)
-    rows = _relevant(measure, judged)
+    rows = relevant_rows(measure, judged)
     rows = rows.where(rows.ranks <= len(weights))
     gains = sums(rows.queries, weights[rows.ranks - 1], len(judged.query_ids))
     return gains / float(weights.sum())
@@ -168,8 +154,8 @@ def _rank_biased_precision(measure: Measure, judged: JudgedRun) -> Floats:
 def _judged(measure: Measure, judged: JudgedRun) -> Floats:
     """Judged documents among the first k, over k or the number listed if that is less (OpenNIR)."""
     queries, ranks, _ = judged.hits
-    found = _each(queries[ranks <= _cut(measure)], judged)
-    return _share(found, np.minimum(judged.counts, _cut(measure)))
+    found = each(queries[ranks <= cut(measure)], judged)
+    return share(found, np.minimum(judged.counts, cut(measure)))
 
 
 def _retrieved(measure: Measure, judged: JudgedRun) -> Floats:
@@ -177,11 +163,6 @@ def _retrieved(measure: Measure, judged: JudgedRun) -> Floats:
     if measure["rel"] is NOT_PROVIDED:
         return judged.counts.astype(np.float64)
     return _found(measure, judged)
-
-
-def _number_relevant(measure: Measure, judged: JudgedRun) -> Floats:
-    """R, also of a query that the run lacks (m_num_rel.c with -c)."""
-    return _pool(measure, judged)
 
 
 def _number_of_queries(measure: Measure, judged: JudgedRun) -> Floats:
@@ -215,9 +196,10 @@ _REL_AT: Mapping[str, ParamCheck] = {"rel": _given, "cutoff": _optional}
 STANDARD: Mapping[str, tuple[Callable[[Measure, JudgedRun], Floats], Mapping[str, ParamCheck]]] = {
     "AP": (_average_precision, _REL_AT),
     "Bpref": (_bpref, _REL),
+    "IPrec": (_interpolated_precision, {"rel": _given, "recall": lambda x: 0 <= x <= 1}),
     "Judged": (_judged, {"cutoff": _optional}),
     "NumQ": (_number_of_queries, {}),
-    "NumRel": (_number_relevant, _REL),
+    "NumRel": (number_relevant, _REL),
     "NumRet": (_retrieved, {"rel": _optional}),
     "P": (_precision, _REL_AT),
     "R": (_recall, _REL_AT),

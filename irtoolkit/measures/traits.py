@@ -31,6 +31,7 @@ class Traits:
 _BY_RANK = Traits(exact_ranks=True)
 STANDARD_TRAITS: Mapping[str, Traits] = {
     "AP": _BY_RANK,
+    "IPrec": _BY_RANK,
     "P": _BY_RANK,
     "R": _BY_RANK,
     "RBP": _BY_RANK,

@@ -21,6 +21,7 @@ from ir_measures import (
     RBP,
     RR,
     Bpref,
+    IPrec,
     Judged,
     NumQ,
     NumRel,
@@ -43,35 +44,19 @@ from irtoolkit.measures.ndcgp import nDCGp
 from irtoolkit.measures.standard import STANDARD, vectorised
 from irtoolkit.runs import Qrels, Run
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
-
-RunDict = dict[str, dict[str, float]]
-QrelsDict = dict[str, dict[str, int]]
+from tests.judged_runs import (
+    MISSING,
+    RELS,
+    TIED,
+    QrelsDict,
+    RunDict,
+    any_judgments,
+    judgments,
+    runs,
+)
 
 CUTS = (1, 2, 3, 5, 10, 1000)
-RELS = (1, 2, 3)
-
-
-# ---------------------------------------------------------------------------------------------
-# Runs and judgments
-# ---------------------------------------------------------------------------------------------
-
-QUERIES = ("q1", "q2", "q10", "Ω")
-DOCS = (*"abcdefghijkl", "é", "ｚ", "😀")
-
-# Few scores, so that many tie; the last two tie in single precision only.
-score_values = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 1.0 + 1e-9]) | st.floats(-1e6, 1e6, width=32)
-grade_values = st.sampled_from([0, 0, 0, 1, 1, 2, 3, -1, -2, -7, 12])
-runs = st.dictionaries(
-    st.sampled_from(QUERIES), st.dictionaries(st.sampled_from(DOCS), score_values, max_size=15)
-)
-pools = st.dictionaries(st.sampled_from(DOCS), grade_values, min_size=1, max_size=15)
-any_judgments = st.dictionaries(st.sampled_from(QUERIES), pools, min_size=1)
-judgments = st.dictionaries(
-    st.sampled_from(QUERIES), pools.filter(lambda docs: max(docs.values()) >= 0), min_size=1
-)
-
-TIED = ({"q1": dict.fromkeys(DOCS, 1.0)}, {"q1": {"a": 1, "é": 2, "😀": 0, "c": -1, "x": 3}})
-MISSING = ({"q1": {"a": 1.0}}, {"q1": {"b": 1}, "q2": {"a": 1}, "Ω": {"a": 0}})
+RECALLS = (0.0, 0.1, 0.3, 0.5, 0.77, 1.0)
 
 
 def values(measure: Measure, run: RunDict, qrels: QrelsDict) -> list[float]:
@@ -122,6 +107,8 @@ for k in CUTS:
         f"success_{k}": lambda rel, k=k: Success(rel=rel) @ k,
         f"ndcg_cut_{k}": lambda rel, k=k: nDCG @ k,
     }
+for x in RECALLS:
+    TREC_EVAL[f"iprec_at_recall_{x:.2f}"] = lambda rel, x=x: IPrec(rel=rel) @ x
 
 
 @given(runs, judgments, st.sampled_from(RELS))
@@ -288,6 +275,13 @@ def plain_bpref(grades: list[int | None], pool: list[int], rel: int) -> float:
     return ratio(total, size)
 
 
+def plain_iprec(grades: list[int | None], pool: list[int], rel: int, recall: float) -> float:
+    """The best precision of the prefixes with enough relevant documents."""
+    marks, wanted = relevant(grades, rel), int(recall * number(pool, rel) + 0.9)
+    prefixes = [marks[:i] for i in range(1, len(marks) + 1)]
+    return max((sum(one) / len(one) for one in prefixes if sum(one) >= wanted), default=0.0)
+
+
 def plain_rbp(grades: list[int | None], pool: list[int], rel: int, p: float) -> float:
     return (1 - p) * sum(p**i for i, mark in enumerate(relevant(grades, rel)) if mark)
 
@@ -298,6 +292,8 @@ RESTATED: dict[Measure, Plain] = {
     AP(rel=2) @ 3: lambda grades, pool: plain_ap(grades, pool, 2, 3),
     Bpref: lambda grades, pool: plain_bpref(grades, pool, 1),
     Bpref(rel=2): lambda grades, pool: plain_bpref(grades, pool, 2),
+    IPrec @ 0.0: lambda grades, pool: plain_iprec(grades, pool, 1, 0.0),
+    IPrec(rel=2) @ 0.4: lambda grades, pool: plain_iprec(grades, pool, 2, 0.4),
     Judged: lambda grades, pool: ratio(sum(g is not None for g in grades), len(grades)),
     Judged @ 3: lambda grades, pool: ratio(
         sum(g is not None for g in grades[:3]), min(3, len(grades))
@@ -371,7 +367,7 @@ def test_by_hand() -> None:
 
 
 OURS = """
-AP AP@5 AP(rel=2) AP(rel=2)@5 MAP MAP@3 Bpref BPref(rel=3) Judged Judged@10 NumQ NumRel
+AP AP@5 AP(rel=2) AP(rel=2)@5 MAP MAP@3 Bpref BPref(rel=3) IPrec@0.1 IPrec(rel=2)@1.0 IPrec@0.123 Judged Judged@10 NumQ NumRel
 NumRel(rel=1) NumRel(rel=2) NumRet NumRet(rel=1) P@1 P(rel=2)@20 Precision@3
 P(judged_only=False)@5 R@1000 Recall(rel=3)@5 RBP(rel=1) RBP(rel=2,p=0.95) RR RR@10 MRR MRR(rel=2)@10 Rprec RPrec(rel=2) SetP
 SetRelP SetP(relative=True,rel=2) SetR SetR(rel=2) Success@1 Success(rel=2)@10 nDCG nDCG@10 NDCG@1
@@ -382,7 +378,7 @@ AP(judged_only=True) AP(rel=0) Bpref(rel=0) NumRel(rel=0) NumRet(rel=0) P(rel=0)
 P(judged_only=True)@5 R(judged_only=True)@5 R(rel=0)@5 RBP RBP(p=0.5) RBP(rel=1)@10
 RBP(rel=1,p=1.0) RBP(rel=1,p=0.0) RR(judged_only=True) RR(rel=0)@3 Rprec(judged_only=True)
 SetP(judged_only=True) SetP(rel=0) SetR(rel=0) SetF SetAP Success(judged_only=True)@1
-Success(rel=0)@1 infAP IPrec@0.1 ERR@10 Compat nDCG(judged_only=True)@5 nDCG(gains={1:3})@5
+Success(rel=0)@1 infAP IPrec IPrec@1.5 IPrec(rel=0)@0.1 IPrec(judged_only=True)@0.1 ERR@10 Compat nDCG(judged_only=True)@5 nDCG(gains={1:3})@5
 P P@0 alpha_nDCG@10
 """
 
