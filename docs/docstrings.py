@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import re
 import types
+from numbers import Real
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 # A colon in these sections does not end a name.
@@ -175,5 +176,8 @@ def kind_of(hint: Any) -> str:
         return " or ".join([*kinds, "`none`"])
     if origin is not None:
         return " ".join(str(hint).split())
-    words = {int: "whole number", float: "number", bool: "`true`, `false`", str: "text"}
+    words = {
+        int: "whole number", float: "number", Real: "number", bool: "`true`, `false`", str: "text",
+        dict: "numbers by whole number",
+    }  # fmt: skip
     return words.get(hint, str(hint.__name__))

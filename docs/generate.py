@@ -242,11 +242,12 @@ def parameter_table(measure: ColumnarMeasure) -> str:
     for name, info in measure.SUPPORTED_PARAMS.items():
         at = name == measure.AT_PARAM
         # ir_measures gives a parameter without a default a bare object.
-        given = isinstance(info.default, str | int | float)
+        given = isinstance(info.default, str | int | float | dict)
         missing = "required" if info.required else "the whole list"
         choices = info.choices if isinstance(info.choices, list) else ()
         values = ", ".join(f"`{value}`" for value in choices)
-        shown = f"`{name}`" + (f", as in `{measure.NAME}@10`" if at else "")
+        example = 10 if info.dtype is int else 0.2
+        shown = f"`{name}`" + (f", as in `{measure.NAME}@{example}`" if at else "")
         default = shown_value(info.default) if given else missing
         rows.append([shown, default, values or kind_of(info.dtype), escaped(info.desc or "")])
     return table(["parameter", "default", "values", "meaning"], rows)

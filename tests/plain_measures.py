@@ -49,9 +49,9 @@ def values(
         "num_rel_ret": retrieved,
         "num_nonrel_judged_ret": sum(g is not None and 0 <= g < rel for g in found),
         "map": ap,
-        "gm_map": math.log(max(ap, LEAST)),
+        "gm_map": as_trec_eval("gm_map", ap),
         "bpref": bpref,
-        "gm_bpref": math.log(max(bpref, LEAST)),
+        "gm_bpref": as_trec_eval("gm_bpref", bpref),
         "infAP": _inferred(found, rel, total),
         "Rprec": share(sum(hits[:total]), total),
         "recip_rank": next((1 / rank for rank, hit in enumerate(hits, 1) if hit), 0.0),
@@ -72,6 +72,11 @@ def values(
         **{f"map_cut_{k}": _ap(hits, total, k) for k in CUTS},
         **{f"success_{k}": float(any(hits[:k])) for k in (1, 5, 10)},
     }
+
+
+def as_trec_eval(name: str, value: float) -> float:
+    """The value of a query as trec_eval has it: of a geometric mean its logarithm."""
+    return math.log(max(value, LEAST)) if name.startswith("gm_") else value
 
 
 def share(part: float, whole: float) -> float:

@@ -68,7 +68,7 @@ def _parse(name: str | ir_measures.Measure) -> ir_measures.Measure:
         raise unknown_measure(str(name)) from None
     except (ValueError, AssertionError, KeyError, TypeError) as error:
         if re.fullmatch(
-            r"[a-z][A-Za-z_0-9]*([._][0-9.,]+)?", str(name)
+            r"[a-z0-9][A-Za-z_0-9]*([._][0-9.,]+)?", str(name)
         ):  # as trec_eval writes them
             raise unknown_measure(str(name)) from None
         # ir_measures shows a parameter that is not there as a bare object.

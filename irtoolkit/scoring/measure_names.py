@@ -3,18 +3,50 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 
 import ir_measures
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import nearest
-from irtoolkit.measures.gmap import GMAP
+from irtoolkit.measures.gain import G, binG
+from irtoolkit.measures.gmap import GMAP, GMBpref
+from irtoolkit.measures.ndcg_points import RnDCG, nDCGrel
+from irtoolkit.measures.precision_levels import IPrecAvg, RprecMult
 from irtoolkit.measures.rcap import RCap
+from irtoolkit.measures.utility import NumNonrelJudgedRet, Utility
 
-# Parameters follow the name after a dot or an underscore: P.5,10 and P_5.
-_PARAMETERS = re.compile(r"(?P<name>.+?)[._](?P<values>[0-9.]+(?:,[0-9.]+)*)")
-# The cutoffs of a measure of trec_eval's that is not given any.
-_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+# Parameters follow the name after a dot or an underscore: P.5,10 and P_5, utility.1,-1,0,0 and
+# G.1=3.5,2=9.
+_PARAMETERS = re.compile(r"(?P<name>.+?)[._](?P<values>[-0-9.=]+(?:,[-0-9.=]+)*)")
+_NUMBER = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
+_NUMBERS = re.compile(rf"{_NUMBER}(?:,{_NUMBER})*")
+_WEIGHTS = re.compile(rf"-?{_NUMBER}(?:,-?{_NUMBER})*")
+_GAINS = re.compile(rf"[0-9]+=-?{_NUMBER}(?:,[0-9]+=-?{_NUMBER})*")
+# trec_eval's measures that irtoolkit has and ir_measures has not: those without parameters.
+_SINGLE: Mapping[str, ir_measures.Measure] = {
+    "binG": binG,
+    "gm_bpref": GMBpref,
+    "gm_map": GMAP,
+    "num_nonrel_judged_ret": NumNonrelJudgedRet,
+}
+# Those with one value for each parameter: the measure of a parameter, how trec_eval prints that, and
+# the default parameters.
+_EACH: Mapping[str, tuple[Callable[[str], ir_measures.Measure], str, str]] = {
+    # Its denominator is at most R (m_rel_P.c), as that of capped recall.
+    "relative_P": (lambda k: RCap @ int(k), "{:.0f}", "5,10,15,20,30,100,200,500,1000"),
+    "Rprec_mult": (
+        lambda x: RprecMult @ float(x), "{:.2f}", "0.2,0.4,0.6,0.8,1.0,1.2,1.4,1.6,1.8,2.0"
+    ),
+}  # fmt: skip
+# Those with one value for all parameters: the measure, the name and the form of its parameter.
+_WHOLE: Mapping[str, tuple[ir_measures.Measure, str, re.Pattern[str]]] = {
+    "11pt_avg": (IPrecAvg, "recalls", _NUMBERS),
+    "G": (G, "gains", _GAINS),
+    "Rndcg": (RnDCG, "gains", _GAINS),
+    "ndcg_rel": (nDCGrel, "gains", _GAINS),
+    "utility": (Utility, "weights", _WEIGHTS),
+}
 # The name of the run, which trec_eval lists among its measures.
 _NO_MEASURES = ("runid",)
 
@@ -37,10 +69,11 @@ def trec_measures(name: str) -> dict[str, ir_measures.Measure] | None:
     base = name if parsed is None or name in _single_names() else parsed["name"]
     if base not in _single_names():
         return None
-    if name == "gm_map":
-        return {name: GMAP}
-    if base == "relative_P":
-        return _relative_precisions("" if parsed is None else parsed["values"])
+    values = "" if parsed is None or base == name else parsed["values"]
+    if base in {*_SINGLE, *_EACH, *_WHOLE}:
+        return _own(base, values)
+    if values and not _NUMBERS.fullmatch(values):
+        return None
     try:
         measures = ir_measures.parse_trec_measure(name)
     except (ValueError, KeyError):
@@ -48,13 +81,29 @@ def trec_measures(name: str) -> dict[str, ir_measures.Measure] | None:
     return {_printed(base, measure, len(measures)): measure for measure in measures}
 
 
-def _relative_precisions(values: str) -> dict[str, ir_measures.Measure] | None:
-    """Relative precision, whose denominator is at most R (m_rel_P.c): capped recall."""
-    given = values.split(",") if values else map(str, _CUTOFFS)
-    cutoffs = [int(value) for value in given if value.isdecimal() and int(value) > 0]
-    if len(cutoffs) != (values.count(",") + 1 if values else len(_CUTOFFS)):
+def _own(base: str, values: str) -> dict[str, ir_measures.Measure] | None:
+    """The measures of a name of trec_eval's that irtoolkit has, with their parameters if any."""
+    if base in _SINGLE:
+        return None if values else {base: _SINGLE[base]}
+    if base in _EACH:
+        make, printed, default = _EACH[base]
+        try:
+            given = {float(value): make(value) for value in (values or default).split(",")}
+        except ValueError:
+            return None
+        if min(given) <= 0:
+            return None
+        return {f"{base}_{printed.format(value)}": one for value, one in given.items()}
+    measure, parameter, form = _WHOLE[base]
+    if not values:
+        return {base: measure}
+    if not form.fullmatch(values):
         return None
-    return {f"relative_P_{cutoff}": RCap @ cutoff for cutoff in cutoffs}
+    if form is not _GAINS:
+        return {f"{base}_{values}": measure(**{parameter: values})}
+    pairs = (pair.split("=") for pair in values.split(","))
+    gains = {int(grade): float(gain) for grade, gain in pairs}
+    return {f"{base}_{values}": measure(**{parameter: gains})}
 
 
 def not_computed(name: str) -> list[str]:
@@ -89,6 +138,8 @@ def _cut(name: str, cutoff: str) -> str:
     if name in ir_measures.measures.registry:
         takes = "cutoff" in ir_measures.measures.registry[name].SUPPORTED_PARAMS
         return f"@{cutoff}" if takes else ""
+    if name in _WHOLE:
+        return ""
     return (
         f".{cutoff}" if any("_" in one for one in trec_measures(f"{name}.{cutoff}") or ()) else ""
     )

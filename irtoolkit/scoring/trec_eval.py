@@ -9,7 +9,7 @@ from irtoolkit.scoring.score import Scores
 # Columns of a measure's name.
 _NAME = 22
 # Printed for all only: a geometric mean has no value of its own for a query.
-_OF_ALL = ("gm_map",)
+_OF_ALL = ("gm_map", "gm_bpref")
 
 
 def trec_eval_lines(scores: Scores) -> Iterator[str]:

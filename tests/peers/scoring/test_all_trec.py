@@ -7,7 +7,6 @@ compiler, NIST's program is built and asked too, also about its own files.
 
 from __future__ import annotations
 
-import math
 import os
 import random
 import re
@@ -27,7 +26,7 @@ from irtoolkit.scoring.measure_names import not_computed, trec_measures
 from irtoolkit.scoring.score import score
 from irtoolkit.scoring.trec_eval import trec_eval_lines
 from tests.conftest import Answer
-from tests.plain_measures import LEAST, in_order, values
+from tests.plain_measures import as_trec_eval, in_order, values
 
 Command = Callable[..., Answer]
 RunDict = dict[str, dict[str, float]]
@@ -37,12 +36,14 @@ Values = dict[tuple[str, str], float]
 
 MEASURES = trec_measures("all_trec") or {}
 # What irtoolkit has added to ir_measures.
-ADDED = ("gm_map", "relative_P")
-# What neither ir_measures nor irtoolkit computes. relstring is a string of grades, no number.
-LACKING = {
-    "11pt_avg", "G", "Rndcg", "Rprec_mult", "binG", "gm_bpref", "ndcg_rel",
-    "num_nonrel_judged_ret", "relstring", "utility",
-}  # fmt: skip
+ADDED = (
+    "11pt_avg", "G", "Rndcg", "Rprec_mult", "binG", "gm_bpref", "gm_map", "ndcg_rel",
+    "num_nonrel_judged_ret", "relative_P", "utility",
+)  # fmt: skip
+# A string of grades, no number.
+LACKING = {"relstring"}
+# What version 10 rounds, and irtoolkit does not, as version 9.
+ROUNDED = ("iprec_at_recall", "11pt_avg")
 
 # -- shapes of runs and judgments -----------------------------------------------------------------
 
@@ -127,10 +128,8 @@ def measures(rel: int) -> dict[str, ir_measures.Measure]:
 
 def ours(run: RunDict, qrels: QrelsDict, rel: int = 1) -> Values:
     scores = score(qrels, Run.of(run), measures(rel))
-    # Of gm_map trec_eval has the logarithms, which its mean is of, and we the values.
     return {
-        (name, query): math.log(max(value, LEAST)) if name == "gm_map" else value
-        for _, query, name, value in scores.per_query()
+        (name, query): as_trec_eval(name, value) for _, query, name, value in scores.per_query()
     }
 
 
@@ -140,12 +139,17 @@ def by_pytrec_eval(run: RunDict, qrels: QrelsDict, rel: int = 1) -> Values:
     return {(name, query): value for query, row in found.items() for name, value in row.items()}
 
 
+def added(name: str) -> bool:
+    """Whether ir_measures has no such measure."""
+    return name.startswith(tuple(f"{one}_" for one in ADDED)) or name in ADDED
+
+
 def by_ir_measures(run: RunDict, qrels: QrelsDict, rel: int = 1) -> Values:
     # It has no NumRel(rel=2), and none of those that irtoolkit has added.
     names = {
         one: name
         for name, one in measures(rel).items()
-        if not name.startswith(ADDED) and (rel == 1 or name != "num_rel")
+        if not added(name) and (rel == 1 or name != "num_rel")
     }
     return {
         (names[row.measure], row.query_id): row.value
@@ -184,7 +188,7 @@ def test_every_measure_has_one_value(name: str) -> None:
     assert {(one, query) for one in MEASURES for query in listed} <= theirs.keys()
     assert differences(mine, theirs) == {}
     other = by_ir_measures(run, qrels, rel)
-    assert other.keys() >= {key for key in mine if not key[0].startswith((*ADDED, "num_rel"))}
+    assert other.keys() >= {key for key in mine if not added(key[0]) and key[0] != "num_rel"}
     # Of a query that the run lacks ir_measures counts nothing, and trec_eval -c what is judged.
     assert set(differences(mine, other)) <= {
         (one, query) for one in ("num_q", "num_rel") for query in qrels.keys() - set(listed)
@@ -192,14 +196,27 @@ def test_every_measure_has_one_value(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_what_is_not_computed_here_is_defined_all_the_same(name: str) -> None:
-    """So that the plain definitions have all of trec_eval's numbers, and none of another name."""
+def test_every_average_is_that_of_trec_eval(name: str) -> None:
+    """Of all queries, as by trec_eval -c: one that the run lacks has the values of an empty list."""
+    run, qrels = made(name)
+    rel = SHAPES[name].rel
+    found = score(qrels, Run.of(run), measures(rel), names=["x"]).figures()["x"]
+    theirs, plain = by_pytrec_eval(run, qrels, rel), plainly(run, qrels, rel)
+    for measure, figure in found.items():
+        rows = [theirs.get((measure, one), plain[measure, one]) for one in qrels]
+        wanted = pytrec_eval.compute_aggregated_measure(measure, rows)
+        assert figure == pytest.approx(wanted, abs=1e-12), measure
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_plain_definitions_are_all_of_trec_evals_numbers(name: str) -> None:
     run, qrels = made(name)
     plain = plainly(run, qrels, SHAPES[name].rel)
     theirs = by_pytrec_eval(run, qrels, SHAPES[name].rel)
     listed = {key for key in plain if key[1] in run}
     assert theirs.keys() - {(one, q) for one in ("runid", "relstring") for q in qrels} == listed
     assert differences(theirs, plain) == {}
+    assert plain.keys() == {(one, query) for one in MEASURES for query in qrels}
 
 
 def test_the_shapes_are_what_they_are_called() -> None:
@@ -240,8 +257,9 @@ class TrecEval:
     version: int
 
     def printed(self, *arguments: object) -> dict[tuple[str, str], str]:
-        """What it prints, by measure and query."""
-        command = [self.folder / "trec_eval", "-q", "-c", "-m", "all_trec", *arguments]
+        """What it prints, by measure and query; of all of all_trec unless asked otherwise."""
+        asked = () if "-m" in arguments else ("-m", "all_trec")
+        command = [self.folder / "trec_eval", "-q", "-c", *asked, *arguments]
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True)
         return lines(done.stdout)
 
@@ -269,7 +287,7 @@ def nist(tmp_path_factory: pytest.TempPathFactory) -> TrecEval:
 def agrees(
     nist: TrecEval, irtoolkit: Command, qrels: Path, run: Path, *arguments: str, rel: int = 1
 ) -> None:
-    """Compares what both print; and what version 10 rounds, or we lack, with the plain value."""
+    """Compares what both print; and what version 10 rounds with the plain value."""
     if rel > 1:
         mine = lines("\n".join(trec_eval_lines(score(qrels, run, measures(rel)))))
     else:
@@ -282,7 +300,7 @@ def agrees(
     assert {(name, "all") for name in MEASURES} <= theirs.keys()
     for key, printed in theirs.items():
         name, query = key
-        if nist.version >= 10 and name.startswith(("iprec_at_recall", "11pt_avg")):
+        if nist.version >= 10 and name.startswith(ROUNDED):
             wanted = sum(plain[name, one] for one in judged) / len(judged)
             wanted = plain[key] if query in judged else wanted
             assert float(printed) == pytest.approx(wanted, abs=0.51e-4), key
@@ -291,9 +309,6 @@ def agrees(
             assert int(printed) == sum(g > 0 for docs in judged.values() for g in docs.values())
         elif name in MEASURES:
             assert mine[key] == printed, key
-        elif key in plain:
-            # What we lack.
-            assert float(printed) == pytest.approx(plain[key], abs=0.51e-4), key
 
 
 OWN_FILES = {
@@ -327,3 +342,42 @@ def test_generated_files_have_nists_values(
     Qrels.of(qrels).write(tmp_path / "x.qrels")
     rel = SHAPES[name].rel
     agrees(nist, irtoolkit, tmp_path / "x.qrels", tmp_path / "x.run", f"-l{rel}", rel=rel)
+
+
+# What trec_eval is asked with -m, and by which of its versions it is computed as by us.
+PARAMETERS = {
+    "11pt_avg.0.2,0.5,0.8": (9,),
+    "G.1=3,2=9,0=0.5": (9, 10),
+    "Rndcg.1=3,2=9": (9, 10),
+    "Rprec_mult.0.5,1.3,3": (9, 10),
+    "ndcg_rel.1=3,2=9,0=-1": (9, 10),
+    # Version 10 takes a query that the run lacks for one that lists a document.
+    "utility.2,-0.5,-1.5,0": (9,),
+}
+
+
+@pytest.mark.parametrize("name", ["graded", "negative", "few-scores", "short"])
+def test_parameters_have_nists_meaning(nist: TrecEval, tmp_path: Path, name: str) -> None:
+    run, qrels = made(name)
+    Run.of(run).write(tmp_path / "x.run")
+    Qrels.of(qrels).write(tmp_path / "x.qrels")
+    for measure, versions in PARAMETERS.items():
+        scores = score(tmp_path / "x.qrels", tmp_path / "x.run", measure)
+        asked = ("-m", measure, tmp_path / "x.qrels", tmp_path / "x.run")
+        mine, theirs = lines("\n".join(trec_eval_lines(scores))), nist.printed(*asked)
+        assert len(theirs) >= len(run)
+        if nist.version in versions:
+            assert {key: mine[key] for key in theirs} == theirs
+
+
+def test_what_is_said_of_gains_that_differ_by_less_than_1(nist: TrecEval, tmp_path: Path) -> None:
+    (tmp_path / "x.qrels").write_text("q 0 a 1\nq 0 b 3\n")
+    (tmp_path / "x.run").write_text("q Q0 a 1 2.0 t\nq Q0 b 2 1.0 t\n")
+    for measure in ("G.1=3.5", "ndcg_rel.1=3.5"):
+        asked = ("-m", measure, tmp_path / "x.qrels", tmp_path / "x.run")
+        (theirs,) = {float(value) for value in nist.printed(*asked).values()}
+        scores = score(tmp_path / "x.qrels", tmp_path / "x.run", measure)
+        (mine,) = (value for *_, value in scores.per_query())
+        assert mine == 1 < theirs
+    asked = ("-m", "Rndcg.1=0,3=0", *asked[2:])
+    assert {value.strip("- ") for value in nist.printed(*asked).values()} == {"nan"}

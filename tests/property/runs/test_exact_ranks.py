@@ -290,13 +290,14 @@ def test_measures_know_what_stands_below_the_cut() -> None:
         whole = rank(load_task(name), Random(), progress=False)
         cut = rank_and_locate(load_task(name), Random(), wanted, depth=3, progress=False)
         measures = parse_measures(
-            "RR RR@3 RR@20 R@10 P@20 AP nDCG nDCG@10 Success@10 Rprec RCap@9 Rank"
+            "RR RR@3 RR@20 R@10 P@20 AP nDCG nDCG@10 Success@10 Rprec RCap@9 Rank IPrec@0.5 IPrecAvg"
+            " RprecMult@2.0 GMAP G binG nDCGrel"
         )
         exact = evaluate(whole, qrels, measures).figures()
         found = evaluate(cut.run, qrels, measures, ranks=cut.ranks).figures()
         blind = evaluate(cut.run, qrels, measures).figures()
         assert found == pytest.approx(exact, abs=1e-12)
         assert blind["R@10"] < exact["R@10"]
-        rows = parse_measures("NumRet SetP Judged@10")
+        rows = parse_measures("NumRet SetP Judged@10 RnDCG Utility Bpref")
         listed = evaluate(cut.run, qrels, rows).figures()
         assert evaluate(cut.run, qrels, rows, ranks=cut.ranks).figures() == listed

@@ -1,4 +1,4 @@
-"""The geometric mean of the average precision."""
+"""Geometric means: of the average precision and of the binary preference."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import ir_measures
 import pytest
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.measures.gmap import GMAP
+from irtoolkit.measures.gmap import GMAP, GMBpref
 from irtoolkit.scoring.score import score
 
 QRELS = {"q1": {"a": 1}, "q2": {"a": 2}, "q3": {"a": 1}}
@@ -22,6 +22,15 @@ def test_by_hand() -> None:
     assert scores.figures()["run"]["GMAP"] == pytest.approx((0.25 * 0.00001) ** (1 / 3))
 
 
+def test_bpref_by_hand() -> None:
+    """In q2 the one document that is judged not relevant is above the relevant one."""
+    qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 2, "c": 0, "z": 1}, "q3": {"a": 1}}
+    scores = score(qrels, RUN | {"q2": {"a": 2.0, "c": 1.0}}, "GMBpref Bpref")
+    assert scores.values("run", "GMBpref").tolist() == [1.0, 0.5, 0.0]
+    assert scores.values("run", "Bpref").tolist() == [1.0, 0.5, 0.0]
+    assert scores.figures()["run"]["GMBpref"] == pytest.approx((0.5 * 0.00001) ** (1 / 3))
+
+
 def test_ir_measures_computes_it_too() -> None:
     found = ir_measures.calc_aggregate([GMAP], QRELS, RUN)[GMAP]
     assert found == pytest.approx((0.25 * 0.00001) ** (1 / 3))
@@ -32,7 +41,10 @@ def test_the_lowest_relevant_grade_is_a_parameter() -> None:
     assert found.tolist() == [0.0, 0.25, 0.0]
     with pytest.raises(InputError, match="rel=1 or more"):
         score(QRELS, RUN, "GMAP(rel=0)")
+    with pytest.raises(InputError, match="rel=1 or more"):
+        score(QRELS, RUN, "GMBpref(rel=0)")
 
 
 def test_of_no_queries_there_is_no_mean() -> None:
     assert math.isnan(GMAP.aggregator().result())
+    assert math.isnan(GMBpref.aggregator().result())
