@@ -85,7 +85,7 @@ class Manifest:
     sources: tuple[Source, ...] = ()
     shards: tuple[ShardEntry, ...] = ()
     given: Mapping[str, Any] = field(default_factory=dict)
-    format: int = field(default=FORMAT)
+    format: int = field(default_factory=lambda: FORMAT)
 
     @classmethod
     def read(cls, folder: Path, name: str = NAME) -> Manifest:

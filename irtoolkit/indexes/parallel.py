@@ -19,7 +19,7 @@ from pathlib import Path
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
 from irtoolkit.engines.engine import current
-from irtoolkit.indexes.manifest import FORMAT, Manifest, ShardEntry, check_shard
+from irtoolkit.indexes.manifest import Manifest, ShardEntry, check_shard
 from irtoolkit.indexes.shards import SHARDS, begun, finished, written
 from irtoolkit.indexes.writer import (
     DocumentBlock,
@@ -76,7 +76,7 @@ def _key(target: Target, manifest: Manifest, make: Make) -> str:
     """What decides the shards of a range."""
     source = manifest.sources[-1]
     decides = [
-        FORMAT, manifest.kind, manifest.settings, manifest.view, source.name, source.content,
+        manifest.format, manifest.kind, manifest.settings, manifest.view, source.name, source.content,
         target.texts, repr(make),
     ]  # fmt: skip
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]

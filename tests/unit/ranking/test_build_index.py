@@ -10,6 +10,7 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.indexes import manifest
 from irtoolkit.indexes.writer import writing
 from irtoolkit.ranking.build_index import build, kept_folder
 from irtoolkit.ranking.systems import find_system
@@ -39,3 +40,15 @@ def test_an_index_of_ones_own_that_another_writes_is_refused(tmp_path: Path) -> 
     build(data, system, folder, progress=False)
     with writing(folder), pytest.raises(InputError, match="another process is writing"):
         build(data, system, folder, progress=False, replace=True)
+
+
+def test_versions_with_indexes_of_different_formats_share_a_cache(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data, system = Dataset.load("csfcube/sample"), find_system("bm25", {})
+    ours = build(data, system, progress=False).folder
+    with monkeypatch.context() as later:
+        later.setattr(manifest, "FORMAT", manifest.FORMAT + 1)
+        theirs = build(data, system, progress=False).folder
+    assert theirs != ours
+    assert build(data, system, progress=False).folder == ours
