@@ -14,9 +14,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import re
-import runpy
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -266,7 +264,7 @@ def training_blocks() -> Blocks:
         "losses": (loss_table(), ""),
         "model": ("".join(kept), ""),
         "stage": (settings_table(Stage), ""),
-        "measured": (measured_tables(), ""),
+        "measured": ("\n".join(quality_tables.trained_tables().values()), ""),
     }
 
 
@@ -291,18 +289,6 @@ def loss_table() -> str:
         kinds = ", ".join(f"`{kind}`" for kind in loss.kinds)
         rows.append([f"`{loss.name}`", loss.about, kinds, negatives, loss.source])
     return table(["loss", "definition", "models", "negatives of a row", "source"], rows)
-
-
-def measured_tables() -> str:
-    """The tables that benchmarks/minilm.py has measured."""
-    folder = DOCS.parent / "benchmarks"
-    minilm = runpy.run_path(str(folder / "minilm.py"), run_name="minilm")
-    kept = json.loads((folder / "results/minilm.json").read_text("utf-8"))
-    made = []
-    for name, found in kept["benchmarks"].items():
-        shown = minilm["table"](name, found)
-        made.append(table([f"`{found['dataset']}`", *shown.headers[1:]], shown.rows))
-    return "\n".join(made)
 
 
 if __name__ == "__main__":

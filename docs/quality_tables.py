@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from docstrings import table
 
 _FOLDER = Path(__file__).resolve().parent.parent / "benchmarks" / "results"
 RESULTS, FAILURES = _FOLDER / "quality.json", _FOLDER / "failures.json"
+TRAINED = _FOLDER / "minilm.json"
 INTRO = """# The strongest systems
 
 What installs from a package index and runs on a laptop, beside BM25 and MiniLM. Rows were measured by
@@ -49,7 +51,7 @@ def page() -> str:
     kept = json.loads(RESULTS.read_text("utf-8"))["benchmarks"]
     missed = json.loads(FAILURES.read_text("utf-8"))
     sections = [
-        _section(found) + (_failures(missed[name]) if name in missed else "")
+        _section(found) + _trained(name) + (_failures(missed[name]) if name in missed else "")
         for name, found in kept.items()
     ]
     return "\n".join([INTRO, *sections])
@@ -159,6 +161,47 @@ def _tried(found: dict[str, Any]) -> str:
     heads = [f"fold {n + 1}" for n in range(count)] if folds else [f"`{found['choose']}`"]
     body = table(["row", "group", *heads], lines)
     return f"<details markdown><summary>Everything that was tried, by `{found['main']}`</summary>\n\n{body}\n\n</details>"
+
+
+def trained_tables() -> dict[str, str]:
+    """The tables that benchmarks/minilm.py has measured, by benchmark."""
+    minilm = runpy.run_path(str(_FOLDER.parent / "minilm.py"), run_name="minilm")
+    made = {}
+    for name, found in json.loads(TRAINED.read_text("utf-8"))["benchmarks"].items():
+        shown = minilm["table"](name, found)
+        made[name] = table([f"`{found['dataset']}`", *shown.headers[1:]], shown.rows)
+    return made
+
+
+def _trained(name: str) -> str:
+    """What training a small encoder adds; empty where that was not measured."""
+    body = trained_tables().get(name)
+    if body is None:
+        return ""
+    rows = json.loads(TRAINED.read_text("utf-8"))["benchmarks"][name]["rows"]
+    lines = []
+    for row, about in rows.items():
+        if "recipe" in about:
+            settings = "".join(
+                f" {key}={value}" if " " not in str(value) else f" {key}=FILE"
+                for key, value in about["settings"].items()
+            )
+            seeds = ", ".join(map(str, about["seeds"]))
+            lines.append(
+                f"- **{row}**: `irtoolkit train {about['recipe']} --set{settings} seed=N`, N of {seeds}"
+            )
+    listed = "\n".join(lines)
+    return f"""
+### What training adds
+
+MiniLM trained on the training split: the mean of three seeds with its standard deviation, beside the
+untrained encoder. p is Holm-corrected over this table. `benchmarks/minilm.py` repeats it;
+[training](../reference/training.md#results-on-small-data) says more.
+
+{body.rstrip()}
+
+{listed}
+"""
 
 
 def _failures(found: dict[str, Any]) -> str:
