@@ -234,8 +234,10 @@ def _convert(key: str, value: Any, hint: Any) -> Any:
     """One value as the type of its field: Literal, str, int, float, bool, or one of them | None."""
     origin = get_origin(hint)
     if origin is Literal:
-        if value in get_args(hint):
-            return value
+        for one in get_args(hint):
+            # True is not 1, and "2" of a command line is 2.
+            if str(one) == str(value):
+                return one
         expected = " or ".join(map(str, get_args(hint)))
     elif origin in (Union, types.UnionType):
         if value is None or value == "none":

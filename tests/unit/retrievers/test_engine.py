@@ -449,3 +449,17 @@ def test_finding_retrievers_loads_no_neural_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_setting_of_few_numbers_may_be_text() -> None:
+    @dataclass(frozen=True)
+    class Few:
+        sides: Literal[1, 2] = 1
+
+    for given in (2, "2"):
+        (made,) = parse_settings(Few, {"sides": given}, "it").values()
+        assert type(made) is int
+        assert made == 2
+    for given in ("3", "2.0", "02", True, 2.0):
+        with pytest.raises(InputError, match="is not 1 or 2"):
+            parse_settings(Few, {"sides": given}, "it")
