@@ -19,7 +19,7 @@ from irtoolkit.base.paths import shown
 from irtoolkit.base.textwidth import printable
 from irtoolkit.commands import _streams as streams
 from irtoolkit.commands._engines import engine_of
-from irtoolkit.commands._overwriting import refuse_overwriting
+from irtoolkit.commands._overwriting import files_read, refuse_overwriting
 from irtoolkit.commands._parsing import BAD_INPUT, CommandParser, Paragraphs, naming_flags
 
 
@@ -42,8 +42,8 @@ def build_parser() -> CommandParser:
         )
         _add_shared(sub, version=argparse.SUPPRESS)
         module.configure(sub)
-        said = {flag.lower(): getattr(module, flag, False) for flag in ("SHARED", "IN_PLACE")}
-        sub.set_defaults(execute=module.execute, **said)
+        shared = getattr(module, "SHARED", False)
+        sub.set_defaults(execute=module.execute, shared=shared, files_read=files_read(sub))
     for sub in subparsers.choices.values():
         sub.set_defaults(parsers={"": parser, **subparsers.choices})
     return parser

@@ -4,42 +4,78 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.paths import same_place
+from irtoolkit.base.paths import is_url, on_disk, same_place
+from irtoolkit.base.streams import is_special
 from irtoolkit.commands import OutputFile
+
+# What help calls arguments that name files to read. Others, such as a tag, may have a file's name.
+FILES = {"DATASET", "DATASET|RUN", "FILE", "KEY=VALUE", "QRELS", "RECIPE", "RUN", "SOURCE"}
+
+
+def files_read(parser: argparse.ArgumentParser) -> frozenset[str]:
+    """The names of a command's arguments that may be files which it reads."""
+    return frozenset(
+        action.dest for action in parser._actions if action.metavar in FILES and action.type is None
+    )
 
 
 def refuse_overwriting(args: argparse.Namespace) -> None:
     """Raises InputError where a file that is to be written is read too, or written twice.
 
-    The output of a command that is `in_place` may take the place of what it was made from.
+    A file is the same however it is spelt: through links, as a URL, or in another case where the file
+    system takes that. Files of a registered collection are read by its name.
+
+    Args:
+        args: of a command, with its `files_read`.
     """
     outputs: dict[str, str] = {}
-    for name, value in _words(vars(args)):
-        if isinstance(value, OutputFile) and os.path.isfile(value):
-            if same_place(value) in outputs:
-                raise InputError("is written twice", file=value, remedy="name two files")
-            if name != "output" or not args.in_place:
-                outputs[same_place(value)] = value
-    if not outputs:
-        return
-    for _, value in _words(vars(args)):
-        if isinstance(value, OutputFile):
-            continue
-        for word in (value, value.partition("=")[2]):
-            if os.path.isfile(word) and same_place(word) in outputs:
+    for word in _words(vars(args).values()):
+        if isinstance(word, OutputFile) and not is_special(word):
+            if same_place(word) in outputs:
+                raise InputError("is written twice", file=word, remedy="name two files")
+            outputs[same_place(word)] = word
+    there = [word for word in outputs.values() if is_url(word) or os.path.isfile(on_disk(word))]
+    given = _words(getattr(args, name, None) for name in args.files_read)
+    for word in given if there else ():
+        for file in (word, word.partition("=")[2], *_registered(word)):
+            if file and any(_same(file, output) for output in there):
                 raise InputError(
-                    "is read and would be overwritten", file=value, remedy="name another file"
+                    "is read and would be overwritten", file=file, remedy="name another file"
                 )
 
 
-def _words(given: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Names of arguments with each text that is given for them."""
-    for name, value in given.items():
+def _registered(name: str) -> Iterator[str]:
+    """The files on this machine of a collection that is registered by a name."""
+    if is_url(name) or os.path.exists(on_disk(name)):
+        return
+    from irtoolkit.datasets.local.registry import read_registry
+
+    entry = read_registry(lambda _: None).get(name)
+    if entry is not None and not is_url(entry.folder):
+        for part in entry.parts().values():
+            yield from map(str, part.paths(entry.folder))
+
+
+def _words(values: Iterable[object]) -> Iterator[str]:
+    """Each text among values of arguments."""
+    for value in values:
         if isinstance(value, str):
-            yield name, value
+            yield value
         elif isinstance(value, list | tuple):
-            yield from ((name, each) for each in value if isinstance(each, str))
+            yield from (each for each in value if isinstance(each, str))
+
+
+def _same(read: str, written: str) -> bool:
+    """Whether two names are of one file, or of one URL."""
+    if is_url(read) or is_url(written):
+        return same_place(read) == same_place(written)
+    try:
+        one, other = os.stat(on_disk(read)), os.stat(on_disk(written))
+    except (OSError, ValueError):
+        return False  # one of them is no file yet
+    # A file that has several names keeps the others when one is replaced.
+    alone = one.st_nlink == 1 and os.path.samestat(one, other)
+    return os.path.isfile(on_disk(read)) and (alone or same_place(read) == same_place(written))

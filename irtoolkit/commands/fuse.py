@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from irtoolkit.runs import Run
 
 HELP = "fuse runs into one"
-# The fused run may take the place of one of the runs.
-IN_PLACE = True
 EXAMPLES = (
     "irtoolkit fuse runs/bm25.run runs/tfidf.run -o rrf.run --depth 100",
     "irtoolkit fuse runs/bm25.run runs/tfidf.run -o sum.run.gz --method weighted --weights 0.3 0.7",

@@ -26,8 +26,6 @@ from irtoolkit.commands._parsing import AtLeastOne
 # Processes that are started together share its work.
 SHARED = True
 HELP = "rank the best documents of a run again"
-# The new run may take the place of the other.
-IN_PLACE = True
 EXAMPLES = (
     "irtoolkit rerank csfcube bm25.run cross-encoder/ms-marco-MiniLM-L6-v2 -o ce.run",
     "irtoolkit rerank relic/val bm25.run late -o late.run --depth 1000 --set model=ColBERTv2",

@@ -232,7 +232,7 @@ def fuse_files(
 
     Args:
         paths: runs in TREC text, .gz or Parquet; weights are in the same order.
-        output: the file of the fused run; may be one of `paths`.
+        output: the file of the fused run; the command refuses one of `paths`, which would be lost.
         form: of the file, see `Run.write`.
         method, depth, tag, progress, settings: see `fuse`.
         report: called with each sign that the runs are not of one dataset.

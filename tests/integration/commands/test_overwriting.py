@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from irtoolkit.cli import build_parser
+from irtoolkit.commands import _overwriting
 from tests.conftest import Answer
 
 Command = Callable[..., Answer]
 SAMPLE = "csfcube/sample"
+# What arguments that name files may be called.
+FILE = re.compile("DATASET|FILE|KEY=VALUE$|QRELS|RECIPE|RUN|SOURCE")
 READ = "is read and would be overwritten"
 
 
@@ -31,7 +36,21 @@ def run(irtoolkit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         f"eval {SAMPLE} bm25.run --per-query ./random/../bm25.run",
         f"eval {SAMPLE} random.run bm25.run --per-query link",
         f"report {SAMPLE} same.html random.run -o same.html",
+        "fuse bm25.run random.run -o bm25.run",
+        "fuse random.run bm25.run -o link",
+        f"fuse bm25.run random.run -o random.run --method bayesfuse --train {SAMPLE}",
+        "fuse bm25.run random.run -o same.html --learned same.html",
+        f"rerank {SAMPLE} bm25.run tfidf -o bm25.run",
+        f"rerank {SAMPLE} link tfidf -o ./bm25.run",
+        f"rerank {SAMPLE} random.run tfidf -o bm25.run --qrels bm25.run",
+        f"retrieve {SAMPLE} bm25 -o bm25.run --topics bm25.run",
         f"tune {SAMPLE} --runs bm25.run random.run --log bm25.run",
+        f"tune {SAMPLE} --runs bm25.run random.run -o bm25.run",
+        f"submit {SAMPLE} bm25.run -o bm25.run --form trec",
+        f"submit {SAMPLE} bm25.run -o same.html --form trec --metadata beside --about same.html",
+        "extract examples bm25.run random.run -o bm25.run",
+        "agree bm25.run random.run -o random.run",
+        "analyse csfcube-agreement bm25.run --sheets random.run --sheet random.run",
         "agree bm25.run random.run --differ bm25.run",
     ],
 )  # fmt: skip
@@ -47,21 +66,74 @@ def test_what_is_read_stays(run: Path, irtoolkit: Command, words: str) -> None:
     assert after == before
 
 
-def test_a_run_may_take_the_place_of_what_it_was_made_from(run: Path, irtoolkit: Command) -> None:
+def test_other_names_of_a_file_are_not_the_file(run: Path, irtoolkit: Command) -> None:
+    """A file with two names keeps the one that is not replaced; a tag or a system is no file."""
+    os.link(run, "linked.run")
     before = run.read_bytes()
-    assert irtoolkit("fuse", run, "random.run", "-o", run).status == 0
-    fused = run.read_bytes()
-    assert fused != before
-    assert irtoolkit("rerank", SAMPLE, run, "tfidf", "-o", os.path.relpath(run)).status == 0
-    assert run.read_bytes() not in (before, fused)
+    assert irtoolkit("fuse", run, "random.run", "-o", "linked.run").status == 0
+    assert run.read_bytes() == before != Path("linked.run").read_bytes()
+    for name in ("tag", "rrf"):
+        words = ("fuse", run, "random.run", "-o", name, "--tag", "tag", "--method", "rrf")
+        assert [irtoolkit(*words).status for _ in range(2)] == [0, 0]
+    assert [irtoolkit("retrieve", SAMPLE, "bm25", "-o", "bm25").status for _ in range(2)] == [0, 0]
+
+
+def test_a_name_in_another_case_may_be_the_file(
+    run: Path, irtoolkit: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some file systems find a file by both names; a second link stands for that here."""
+    Path("BM25.run").symlink_to(run)
+    monkeypatch.setattr(_overwriting, "same_place", os.fspath)
+    answer = irtoolkit("fuse", run, "random.run", "-o", "BM25.run")
+    assert (answer.status, READ in answer.err) == (2, True)
+
+
+def test_a_url_is_not_overwritten(irtoolkit: Command, tmp_path: Path) -> None:
+    url = "memory://overwritten/a.run"
+    pairs = [((url, "b.run"), url), ((tmp_path / "a.run", "b.run"), (tmp_path / "a.run").as_uri())]
+    (tmp_path / "a.run").write_text("q 0 d 1 1 t\n")
+    for runs, output in pairs:
+        answer = irtoolkit("fuse", *runs, "-o", output)
+        assert (answer.status, READ in answer.err) == (2, True), answer.err
+
+
+def test_the_files_of_a_registered_collection_stay(
+    irtoolkit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    (folder / "docs.jsonl").write_text('{"_id": "d1", "text": "a whale"}\n')
+    (folder / "queries.tsv").write_text("q1\twhale\n")
+    (folder / "qrels.txt").write_text("q1 0 d1 1\n")
+    assert irtoolkit("register", "kept-files", folder).status == 0
+    for words in (
+        ("export", "kept-files", "qrels", "-o", folder / "qrels.txt"),
+        ("retrieve", "kept-files", "bm25", "-o", folder / "queries.tsv"),
+    ):
+        answer = irtoolkit(*words)
+        assert (answer.status, READ in answer.err) == (2, True), answer.err
+    assert irtoolkit("export", "kept-files", "qrels", "-o", folder / "copy.txt").status == 0
 
 
 def test_two_results_do_not_share_a_file(run: Path, irtoolkit: Command) -> None:
     answer = irtoolkit("report", SAMPLE, run, "random.run", "-o", "same.html", "-o", "./same.html")
-    assert answer.status == 2
-    assert "is written twice" in answer.err
+    assert (answer.status, "is written twice" in answer.err) == (2, True)
+    answer = irtoolkit("tune", SAMPLE, "--runs", run, "random.run", "-o", "new", "--log", "./new")
+    assert (answer.status, "is written twice" in answer.err) == (2, True)
 
 
 def test_an_old_result_is_replaced(run: Path, irtoolkit: Command) -> None:
     words = ("eval", SAMPLE, run, "--per-query", "values.tsv")
     assert [irtoolkit(*words).status for _ in range(2)] == [0, 0]
+
+
+def test_the_arguments_of_every_command_that_name_files_are_known() -> None:
+    """An argument with a new word for its file would not be protected."""
+    files = {
+        action.metavar
+        for command in build_parser().parse_args(["help"]).parsers.values()
+        for action in command._actions
+        if isinstance(action.metavar, str) and FILE.search(action.metavar) and action.type is None
+    }
+    assert files == _overwriting.FILES

@@ -351,19 +351,6 @@ def test_what_cannot_be_run_leaves_what_was_there(
     assert {path: path.read_bytes() for path in Path.cwd().glob("out*")} == before
 
 
-def test_a_run_may_be_replaced_by_its_own_ranking_again(irtoolkit: Command, first: Path) -> None:
-    expected = rankings(first)
-    answer = irtoolkit(
-        "rerank", SAMPLE, first, "random", "-o", first, "--depth", 3, "--rest", "keep"
-    )
-    assert answer.status == 0, answer.err
-    found = rankings(first)
-    assert {query: docs[3:] for query, docs in found.items()} == {
-        query: docs[3:] for query, docs in expected.items()
-    }
-    assert found != expected
-
-
 @pytest.mark.parametrize("name", ["a.run.gz", "a.parquet"])
 def test_runs_are_read_and_written_in_every_form(
     irtoolkit: Command, first: Path, name: str
