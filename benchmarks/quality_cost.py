@@ -29,11 +29,13 @@ class Stage:
     """One line of a row that scores documents.
 
     Attributes:
+        data: the dataset, as the line has it.
         system: what scores.
         first: the row whose best documents it reranks, or "".
         depth: how many of them.
     """
 
+    data: str
     system: str
     settings: tuple[str, ...]
     first: str = ""
@@ -69,16 +71,16 @@ def stage(line: str) -> Stage | None:
         given = words[words.index(_SET) + 1 :]
         settings = list(takewhile(lambda word: "=" in word, given))
     if words[1] == "retrieve":
-        return Stage(words[3], tuple(settings))
-    return Stage(words[4], tuple(settings), words[3][1:-1], int(words[words.index(_DEPTH) + 1]))
+        return Stage(words[2], words[3], tuple(settings))
+    return Stage(words[2], words[4], tuple(settings), words[3][1:-1], int(words[words.index(_DEPTH) + 1]))
 
 
 @cache
 def milliseconds(table: Table, stage: Stage) -> float:
     """The median over some queries; texts are changed so that no encoding of them is there."""
     settings = dict(setting.split("=", 1) for setting in stage.settings)
-    dataset = Dataset.of(table.report)
-    system = find_system(stage.system, settings, table.report)
+    dataset = Dataset.of(stage.data.replace("{data}", table.report))
+    system = find_system(stage.system, settings, dataset.parts)
     asked = _asked(system, dataset, table, stage)
     session = Session(system, dataset)
     session.prepare()
@@ -87,7 +89,7 @@ def milliseconds(table: Table, stage: Stage) -> float:
         started = time.perf_counter()
         session.rank([query], depth=100)
         taken.append(1000 * (time.perf_counter() - started))
-    print(f"{table.report}: {stage.system} {statistics.median(taken[1:]):.1f} ms", flush=True)
+    print(f"{dataset.parts}: {stage.system} {statistics.median(taken[1:]):.1f} ms", flush=True)
     return statistics.median(taken[1:])
 
 
