@@ -72,7 +72,9 @@ def stage(line: str) -> Stage | None:
         settings = list(takewhile(lambda word: "=" in word, given))
     if words[1] == "retrieve":
         return Stage(words[2], words[3], tuple(settings))
-    return Stage(words[2], words[4], tuple(settings), words[3][1:-1], int(words[words.index(_DEPTH) + 1]))
+    return Stage(
+        words[2], words[4], tuple(settings), words[3][1:-1], int(words[words.index(_DEPTH) + 1])
+    )
 
 
 @cache
