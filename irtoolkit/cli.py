@@ -116,8 +116,10 @@ def _reason(error: Exception, args: argparse.Namespace, flags: Sequence[str]) ->
     if isinstance(error, OSError) and error.strerror:
         file = f"{shown(error.filename)}: " if isinstance(error.filename, str) else ""
         return f"{file}{error.strerror} (--debug shows where)"
-    reason = " ".join(str(error).split()) or "no reason given"
-    return f"{type(error).__name__}: {reason} (--debug shows where)"
+    reason = " ".join(str(error).split())
+    if isinstance(error, MemoryError):
+        return f"not enough memory{reason and f': {reason}'} (--debug shows where)"
+    return f"{type(error).__name__}: {reason or 'no reason given'} (--debug shows where)"
 
 
 def _is_left_to_another(words: Sequence[str], shared: bool) -> bool:

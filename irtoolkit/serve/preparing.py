@@ -13,6 +13,8 @@ from irtoolkit.serve.meaning import Meaning, StoppedError
 
 # Seconds between two looks whether a thread has ended.
 _LOOK = 0.05
+# Bytes that two threads need to begin: their stacks.
+_ROOM = 32 << 20
 _Queue = queue.SimpleQueue[Entry | None]
 
 
@@ -39,7 +41,13 @@ class Preparing:
         return self._meaning is not None and self._meaning.loading
 
     def start(self) -> None:
-        """Begins to prepare."""
+        """Begins to prepare.
+
+        Raises:
+            MemoryError: there is no room for threads.
+        """
+        # Python waits for ever for a thread that finds no memory before it runs.
+        bytearray(_ROOM)
         for thread in self._threads:
             thread.start()
 

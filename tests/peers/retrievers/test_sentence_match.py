@@ -19,7 +19,9 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.models import presets
 from irtoolkit.models.presets import Preset
 from irtoolkit.ranking.decided import made_of
+from irtoolkit.ranking.session import Session
 from irtoolkit.ranking.systems import System
+from irtoolkit.ranking.texts import Asked
 from irtoolkit.retrievers import sentence_match
 from irtoolkit.retrievers._transport import Transport
 from irtoolkit.retrievers.registry import create_retriever
@@ -234,6 +236,21 @@ def test_texts_that_come_whole_are_split(folders: dict[str, Path]) -> None:
     one = vectors(folders["plain"], q := ["A dog ran.", "The sun."], q)
     other = vectors(folders["plain"], d := ["The cat sat on the mat.", "A dog ran."], d)
     assert found["q", "d"] == pytest.approx(compared("cosine", one, other).max(), abs=1e-5)
+
+
+def test_a_text_that_is_typed_is_compared_as_a_whole(folders: dict[str, Path]) -> None:
+    """It has no view that could name some of its sentences; those of documents are named as before."""
+    settings = {"model": str(folders["mean"]), "device": "cpu", **VIEWS, **PARTS}
+    session = Session(System.make("s", "sentence-match", settings), register())
+    [found] = session.rank([Asked("mine", typed := "the sea and the sun")])
+    one = vectors(folders["plain"], [typed], [typed])
+    expected = {
+        paper.doc_id: compared("cosine", one, sides(folders["plain"], paper, paper.sentences)).max()
+        for paper in DOCS
+        if any(sentence.strip() for sentence in paper.sentences)
+    }
+    scores = dict(zip(found.doc_ids.tolist(), found.scores.tolist(), strict=True))
+    assert {name: scores[name] for name in expected} == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -354,14 +354,18 @@ def test_a_record_of_another_run_says_nothing(
     assert (provenance.read_metadata(tmp_path / "x.run") or {})["irtoolkit"]["dataset"] is None
 
 
-def test_an_input_may_be_the_output(irtoolkit: Command, files: list[Path]) -> None:
-    before = sha256(files[0])
-    ranks_path(files[0]).write_text("of the run that was here")
-    assert irtoolkit("fuse", *files, "-o", files[0]).status == 0
-    assert list(Run.read(files[0])) == list(untied(fuse([ONE, TWO])))
-    assert not ranks_path(files[0]).exists()
-    made = (provenance.read_metadata(files[0]) or {})["irtoolkit"]
-    assert made["runs"][0]["sha256"] == before != sha256(files[0]) == made["sha256"]
+def test_nothing_of_a_run_stays_that_another_takes_the_place_of(
+    irtoolkit: Command, files: list[Path], tmp_path: Path
+) -> None:
+    output = tmp_path / "x.run"
+    output.write_text("another run")
+    ranks_path(output).write_text("of the run that was here")
+    assert irtoolkit("fuse", *files, "-o", output).status == 0
+    assert list(Run.read(output)) == list(untied(fuse([ONE, TWO])))
+    assert not ranks_path(output).exists()
+    made = (provenance.read_metadata(output) or {})["irtoolkit"]
+    assert [run["sha256"] for run in made["runs"]] == [sha256(file) for file in files]
+    assert made["sha256"] == sha256(output)
 
 
 def test_no_run_stands_beside_the_record_of_another(
