@@ -57,6 +57,8 @@ SEEDS = (1, 2, 3)
 START = "all-MiniLM-L6-v2"
 # A setting that stands for the file of examples mined from the books of IRTOOLKIT_DATA.
 MINED = "examples of books"
+# And one that stands for BM25's run of the training split.
+FIRST = "run of BM25"
 RATES = (1e-5, 2e-5, 5e-5, 1e-4)
 EPOCHS = 4
 
@@ -97,11 +99,21 @@ class Trial:
     arms: dict[str, Arm]
 
 
+# Datasets of the training queries of benchmarks that have an arm with such a run.
+TRAINED = {"quoter": "quoter/en/lower/train"}
 _RANKS = ("RR", "R@1", "R@10", "R@100", "Rank")
 TRIALS: dict[str, Trial] = {
     "quoter": Trial(
         "quoter/en/lower/test", _RANKS, ("BM25", "MiniLM"),
-        {"trained": Arm("minilm", {"benchmark": "quoter"})},
+        {
+            "trained": Arm("minilm", {"benchmark": "quoter"}),
+            # The usual rate of adapters, ten times that of all weights.
+            "adapters": Arm("minilm", {"benchmark": "quoter", "lora": 16, "rate": "5e-4"}),
+            "distilled": Arm(
+                "minilm", {"benchmark": "quoter", "negatives": "mined", "run": FIRST, "count": 3,
+                           "teacher": "ms-marco-MiniLM-L-12", "loss": "kl"},
+            ),
+        },
     ),
     "plotretrieval": Trial(
         "plotretrieval/val", ("NRODCG@10", "RR@10", "RCap@10", "RCap@100"), ("BM25", "MiniLM"),
@@ -151,7 +163,8 @@ def measured(system: System, trial: Trial, path: Path) -> Evaluation:
 def of_arm(name: str, arm: Arm, seed: int, trial: Trial, out: Path) -> tuple[Evaluation, float]:
     """An arm's model of one seed, trained or taken, and its evaluation with the seconds trained."""
     settings = {**arm.settings, "seed": seed}
-    settings = {key: mined() if value == MINED else value for key, value in settings.items()}
+    made = {MINED: mined, FIRST: partial(first, arm.settings.get("benchmark"))}
+    settings = {key: made[value]() if value in made else value for key, value in settings.items()}
     recipe = find_recipe(arm.recipe, settings)
     trained = train(recipe, trained_folder(arm.recipe, settings), device="cpu")
     seconds = sum(stage["seconds"] for stage in trained.record["stages"])
@@ -179,6 +192,14 @@ def mined() -> str:
     path = cache_home() / "minilm" / "books.jsonl"
     if command(["extract", "examples", *map(str, books), "-o", str(path)]):
         raise SystemExit(f"no examples of {len(books)} books")
+    return str(path)
+
+
+@cache
+def first(benchmark: str) -> str:
+    """BM25's run of the training split."""
+    trained, path = TRAINED[benchmark], cache_home() / "minilm" / f"{benchmark}.bm25.run"
+    produce(trained, find_system("BM25", {}, trained), path, depth=100, reuse=True)
     return str(path)
 
 
