@@ -230,6 +230,7 @@ class Session:
             groups=groups,
             query_view=self._task.query_view if own else DEFAULT_VIEW,
             picked=picked,
+            typed=not own,
             texts=DatasetTexts(self._dataset, records),
         )
 

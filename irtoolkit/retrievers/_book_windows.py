@@ -35,7 +35,7 @@ class Surrounded(Retriever):
         weight: the share of the windows in the score, from 0 to 1.
         fade: how much a sentence of the query counts of what the next nearer to the masked text
             counts, above 0 and at most 1; 1 takes the query's text as it is. Queries need the
-            fields left and right.
+            fields left and right; a text that is typed is taken as it is.
     """
 
     around: str = "1/16/64"
@@ -64,9 +64,13 @@ class Surrounded(Retriever):
         yield from super().also_reads(task)
         for book in _passages(task).sentences():
             yield from (str(len(book)), *book)
-        if self.fade < 1:
+        if self.fades(task):
             for side in ("left", "right"):
                 yield from chain.from_iterable(task.query_fields(side))
+
+    def fades(self, task: Task) -> bool:
+        """Whether sentences of the queries count more, the nearer they are to the masked text."""
+        return self.fade < 1 and not task.typed
 
     def query_sentences(self, task: Task) -> tuple[list[str], Any]:
         """The sentences of all queries, and a (queries, sentences) matrix of what each counts."""

@@ -41,14 +41,13 @@ class DenseSurroundings(Surrounded, Dense):
     def kept(self) -> KeptForm | None:
         return None
 
-    def prepare(self, task: Task) -> Ask:
-        return self.scorer
-
     def scorer(self, task: Task) -> Scorer:
+        return self.prepare(task)(task)
+
+    def prepare(self, task: Task) -> Ask:
         windows = book_windows(task)
         asking, shown = self.encoder("query"), self.encoder("document")
         similarity = cast(Similarity, self.similarity or shown.similarity)
-        queries = self._queries(task, asking, similarity)
         docs = encoded(shown, task.docs, "documents")
         around = [(size, share) for size, share in self.shares() if size]
         sentences = np.empty((0, 0), np.float32)
@@ -69,22 +68,27 @@ class DenseSurroundings(Surrounded, Dense):
                 own.append((share, repeated(compare, which)))
             return own
 
-        def candidates(doc: Ints) -> Block:
-            parts = compared(doc)
+        def ask(other: Task) -> Scorer:
+            queries = self._queries(other, asking, similarity)
 
-            def score(query: Ints) -> ScoreMatrix:
-                found: ScoreMatrix = np.zeros((len(query), len(doc)), np.float32)
-                for share, compare in parts:
-                    found += np.float32(share) * compare(queries[query])
-                return found
+            def candidates(doc: Ints) -> Block:
+                parts = compared(doc)
 
-            return score
+                def score(query: Ints) -> ScoreMatrix:
+                    found: ScoreMatrix = np.zeros((len(query), len(doc)), np.float32)
+                    for share, compare in parts:
+                        found += np.float32(share) * compare(queries[query])
+                    return found
 
-        return candidates
+                return score
+
+            return candidates
+
+        return ask
 
     def _queries(self, task: Task, asking: Encoder, similarity: Similarity) -> Vectors:
         """(Q, dimensions) vectors of the queries, or of their sentences weighted by nearness."""
-        if self.fade == 1:
+        if not self.fades(task):
             return encoded(asking, self.asked(task), "queries").vectors()
         texts, weights = self.query_sentences(task)
         made = asking.encode(texts, what="query sentences", count=len(texts)).vectors()

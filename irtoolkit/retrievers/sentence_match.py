@@ -47,8 +47,7 @@ class SentenceMatch(VectorRetriever):
         similarity: of two sentences: "cosine", or "l2", the negated Euclidean distance, as in
             ASPIRE. The cost of a pair is 1 minus the cosine, or the distance.
         query_sentences, doc_sentences: views of the sentences that are compared, where these are
-            fewer than those that are read; by default all of them. Of a query that is no record, but
-            a text, all are.
+            fewer than those that are read; by default all of them. Of a text that is typed, all are.
         split: whether the segments of a text are split into sentences by rules.
         masses: of sentences in transport: "similar", the softmax of each sentence's greatest
             similarity with the other text, or "uniform".
@@ -107,8 +106,7 @@ class SentenceMatch(VectorRetriever):
         held = keep_last(lambda doc: self._held(docs[doc]))
 
         def ask(other: Task) -> Scorer:
-            # A text that was typed has no views, and is compared as a whole.
-            own = self.query_sentences if other.query_view == task.query_view else None
+            own = None if other.typed else self.query_sentences
             among = repeat(None) if own is None else other.query_fields(own)
             side = _Side("query", other.query_ids, other.query_view, other.lang)
             items = self._items(asking, self.asked(other), among, side)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -44,38 +45,50 @@ class LexicalSurroundings(Surrounded, Lexical):
         self.check_surroundings()
 
     def prepare(self, task: Task) -> Ask:
-        return self.scorer
+        vocabulary = Vocabulary(analyzer(*self.analysis(task.lang)))
+        score = self._scored(task, vocabulary)
+        return lambda other: score(self._asked(other, vocabulary))
 
     def scorer(self, task: Task) -> Scorer:
-        windows = book_windows(task)
         vocabulary = Vocabulary(analyzer(*self.analysis(task.lang)))
         # Before the documents, as in all term matching: the order of the terms decides the last bit.
         asked = self._asked(task, vocabulary)
+        return self._scored(task, vocabulary)(asked)
+
+    def _scored(self, task: Task, vocabulary: Vocabulary) -> Callable[[Any], Scorer]:
+        """Counts the sentences, and returns what scores (Q, terms) counts of queries."""
+        windows = book_windows(task)
+        everything = all_windows(task) if self.statistics == "corpus" else None
         sentences = vocabulary.count((text,) for text in windows.sentences)
-        asked = widen(asked, len(vocabulary))
-        counted = _Counted(sentences)
-        terms = _terms(asked) if self.only_asked() else np.arange(asked.shape[1])
-        fixed: dict[int, Collection] = {}
-        if self.statistics == "corpus":
-            everything = all_windows(task)
-            fixed = {size: counted.collection(everything, size, terms) for size, _ in self.shares()}
 
-        def candidates(docs: Ints) -> Block:
-            def score(query: Ints) -> ScoreMatrix:
-                rows = asked[query]
-                # Terms that these queries do not have need no weights; they only add to lengths.
-                these = _terms(rows) if self.only_asked() and not fixed else terms
-                found: ScoreMatrix = np.zeros((len(query), len(docs)))
-                questions = widen(rows[:, these], len(these) + 1)
-                for size, share in self.shares():
-                    counts = counted.of(*windows.ranges(docs, size), these)
-                    match = self.matcher(counts, fixed.get(size) or Collection.of(counts))
-                    found += share * match(questions)
-                return found
+        def score_all(asked: Any) -> Scorer:
+            asked = widen(asked, len(vocabulary))
+            counted = _Counted(widen(sentences, len(vocabulary)))
+            terms = _terms(asked) if self.only_asked() else np.arange(asked.shape[1])
+            fixed: dict[int, Collection] = {}
+            if everything is not None:
+                fixed = {
+                    size: counted.collection(everything, size, terms) for size, _ in self.shares()
+                }
 
-            return score
+            def candidates(docs: Ints) -> Block:
+                def score(query: Ints) -> ScoreMatrix:
+                    rows = asked[query]
+                    # Terms that these queries do not have need no weights; they only add to lengths.
+                    these = _terms(rows) if self.only_asked() and not fixed else terms
+                    found: ScoreMatrix = np.zeros((len(query), len(docs)))
+                    questions = widen(rows[:, these], len(these) + 1)
+                    for size, share in self.shares():
+                        counts = counted.of(*windows.ranges(docs, size), these)
+                        match = self.matcher(counts, fixed.get(size) or Collection.of(counts))
+                        found += share * match(questions)
+                    return found
 
-        return candidates
+                return score
+
+            return candidates
+
+        return score_all
 
     def only_asked(self) -> bool:
         """Whether terms that no query has decide scores by their number alone."""
@@ -83,7 +96,7 @@ class LexicalSurroundings(Surrounded, Lexical):
 
     def _asked(self, task: Task, vocabulary: Vocabulary) -> Any:
         """(Q, terms) counts of the queries' terms, weighted by the nearness of their sentences."""
-        if self.fade == 1:
+        if not self.fades(task):
             return vocabulary.count(task.queries)
         texts, weights = self.query_sentences(task)
         return csr_array(weights @ vocabulary.count((text,) for text in texts))

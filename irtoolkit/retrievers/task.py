@@ -65,6 +65,7 @@ class Task:
         picked: whether the candidates are the best of another run; see `among`.
         ordered: whether each query's candidates stand as another ranking has them, best first.
         pooled: whether the collection has candidates for each query, and does not rank the corpus.
+        typed: whether the queries are mere texts, which have no fields.
         texts: where texts come from.
     """
 
@@ -78,6 +79,7 @@ class Task:
     picked: bool = False
     ordered: bool = False
     pooled: bool = False
+    typed: bool = False
     texts: TextSource | None = None
 
     @property

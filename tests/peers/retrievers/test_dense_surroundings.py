@@ -14,6 +14,9 @@ from sentence_transformers.sentence_transformer.modules import Pooling, Transfor
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.ranking.session import Session
+from irtoolkit.ranking.systems import System
+from irtoolkit.ranking.texts import Asked
 from irtoolkit.retrievers import dense_surroundings
 from irtoolkit.retrievers.dense import Dense
 from irtoolkit.retrievers.dense_surroundings import DenseSurroundings
@@ -91,6 +94,18 @@ def test_no_weight_is_dense_and_equal_windows_tie(model: str) -> None:
     whole = scores_of(RELIC, replace(how, around="99999", weight=1.0))
     for row in whole.values():
         assert max(row.values()) == min(row.values()), "all windows are the whole book"
+
+
+def test_texts_that_are_typed_are_taken_as_they_are(model: str) -> None:
+    settings = {"model": model, "device": "cpu", "around": "2/7"}
+    rankings = []
+    for fade in (1.0, 0.5):
+        how = {**settings, "fade": fade}
+        session = Session(System.make("s", "dense-surroundings", how), RELIC)
+        rankings.append(session.rank([Asked("mine", "a house by the sea")]))
+    [[whole], [faded]] = rankings
+    assert whole.doc_ids.tolist() == faded.doc_ids.tolist()
+    assert whole.scores.tolist() == faded.scores.tolist()
 
 
 def test_only_books_have_surroundings(model: str) -> None:

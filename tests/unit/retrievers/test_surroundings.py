@@ -13,7 +13,10 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.decided import made_of
+from irtoolkit.ranking.session import Session
 from irtoolkit.ranking.systems import System
+from irtoolkit.ranking.texts import Asked
+from irtoolkit.retrievers import surroundings
 from irtoolkit.retrievers._book_windows import Surrounded
 from irtoolkit.retrievers.base import Retriever
 from irtoolkit.retrievers.lexical import BM25, QueryLikelihood
@@ -34,12 +37,18 @@ def window_text(dataset: Dataset, doc_id: str, around: int) -> str:
     return " ".join(book.stripped[max(0, span.start - around) : span.stop + around])
 
 
-def restated(name: str, base: Retriever, shares: dict[int, float]) -> Table:
-    """Windows of each size as documents of their own, ranked by the plain retriever."""
+def restated(
+    name: str, base: Retriever, shares: dict[int, float], typed: str | None = None
+) -> Table:
+    """Windows of each size as documents of their own, ranked by the plain retriever.
+
+    What is typed stands in place of each query.
+    """
     dataset = Dataset.load(name)
     task = load_task(dataset)
     asked = {
-        query: segments[0] for query, segments in zip(task.query_ids, task.queries, strict=True)
+        query: typed or segments[0]
+        for query, segments in zip(task.query_ids, task.queries, strict=True)
     }
     pools = {
         str(task.query_ids[query]): task.doc_ids[group.docs].tolist()
@@ -141,6 +150,29 @@ def test_farther_sentences_of_the_query_count_less() -> None:
             for doc_id, score in row.items():
                 expected[query_id][doc_id] += 0.5**distance * score
     assert_same(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "statistics"), [(RELIC, "candidates"), (PLOT, "candidates"), (PLOT, "corpus")]
+)
+def test_texts_that_are_typed_are_taken_as_they_are(
+    name: str, statistics: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever `fade` is: they have no sides. And the books are counted once for all of them."""
+    settings = {"around": "2/7", "weight": 0.6, "fade": 0.5, "statistics": statistics}
+    session = Session(System.make("s", "bm25-surroundings", settings), name)
+    session.prepare()
+    monkeypatch.setattr(surroundings, "book_windows", None)
+    queries = [query.query_id for query in Dataset.load(name).queries_iter()]
+    for typed in ("a house by the sea", "a house that nobody else wrote of: xyzzy"):
+        found = session.rank([Asked(query, typed) for query in queries])
+        table = {
+            query: dict(zip(one.doc_ids.tolist(), one.scores.tolist(), strict=True))
+            for query, one in zip(queries, found, strict=True)
+        }
+        base = BM25(statistics="candidates")
+        for query, row in restated(name, base, {0: 0.4, 2: 0.3, 7: 0.3}, typed).items():
+            assert table[query] == pytest.approx(row, rel=1e-6, abs=1e-6)
 
 
 def test_equal_scores_do_not_depend_on_who_else_is_asked() -> None:
