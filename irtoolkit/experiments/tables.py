@@ -216,7 +216,10 @@ def _run_as(path: Path, data: dict[str, Any], above: tuple[Path, ...]) -> dict[s
     """System to what its row in the table that `rows_of` names says of how it is run."""
     if "rows_of" not in data:
         return {}
-    other = path.with_name(f"{data['rows_of']}.toml")
+    name = f"{data['rows_of']}.toml"
+    if Path(name).name != name:
+        raise InputError(f"rows_of is {name[:-5]!r}, not the name of a table beside it", file=path)
+    other = path.with_name(name)
     if other in (path, *above):
         raise InputError("rows_of names the table itself, or one that names it", file=path)
     figures = {"reported", "spread", "doubtful"}
@@ -243,6 +246,9 @@ def _check_table(table: Table, place: Place) -> None:
     for key, known in (("columns", table.columns), ("groups", table.groups)):
         if not known:
             raise place.error(f"it has no {key}")
+    for dataset in (*table.groups.values(), *([table.dataset] if table.dataset else [])):
+        if not DatasetId.parse(dataset).benchmark:
+            raise place.error(f"{dataset!r} names no dataset", remedy="such as relic/test")
     if table.tested not in table.columns:
         raise place.error(f"tested is {table.tested!r}, which is not a column")
     if table.baseline not in names:

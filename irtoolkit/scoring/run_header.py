@@ -75,7 +75,7 @@ def read_header(path: StrPath) -> dict[str, Any] | None:
             break
         found.append(line)
     try:
-        content = load_yaml("\n".join(line[1:] for line in found[1:]))
+        content = load_yaml(_uncommented(found[1:]))
     except yaml.YAMLError:
         content = None
     if not isinstance(content, dict):
@@ -86,3 +86,10 @@ def read_header(path: StrPath) -> dict[str, Any] | None:
             remedy="correct it, or remove it",
         )
     return content
+
+
+def _uncommented(lines: list[str]) -> str:
+    """What follows the "#", and the blank where all have one: a YAML document starts in column 1."""
+    bare = [line[1:] for line in lines]
+    indented = all(line.startswith(" ") for line in bare if line)
+    return "\n".join(line[1:] if indented else line for line in bare)

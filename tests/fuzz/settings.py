@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import tomllib
 from dataclasses import asdict, fields
@@ -37,7 +38,9 @@ def _recipe(data: bytes) -> None:
     path = put("own.toml", data)
     variables = recipe_variables(str(path))
     recipe = find_recipe(str(path))
-    data_of = tomllib.loads(data.decode().removeprefix("\ufeff"))
+    # As text is read: each end of a line, a lone carriage return among them, is a line feed.
+    text = io.TextIOWrapper(io.BytesIO(data), "utf-8").read()
+    data_of = tomllib.loads(text.removeprefix("\ufeff"))
     assert len(recipe.stages) == len(data_of["stage"])
     assert dict(recipe.variables) == {name: default for name, (default, _) in variables.items()}
     check_ranges(recipe)

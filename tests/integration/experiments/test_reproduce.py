@@ -255,6 +255,8 @@ def test_a_table_is_read_as_it_is_written(tmp_path: Path) -> None:
         ('tested = "P"', 'tested = "X"', "tested is 'X', which is not a column"),
         ('baseline = "a"', 'baseline = "c"', "the baseline c has no row"),
         ('title = "A table"', "title = A table", "not a table in TOML"),
+        ("scale = 100.0", 'scale = 100.0\nrows_of = "../x"', "rows_of is '../x', not the name of"),
+        ('all = "', 'some = "/x"\nall = "', "'/x' names no dataset"),
     ],
 )
 def test_a_malformed_table_is_refused_with_its_file(
