@@ -8,6 +8,8 @@ import yaml
 
 # Values of a text, where each alias counts as what it stands for.
 _MOST = 1_000_000
+# Of an integer; Python prints none of more than 4,300 digits.
+_MOST_BITS = 14_000
 
 
 def load_yaml(text: str) -> Any:
@@ -15,7 +17,7 @@ def load_yaml(text: str) -> Any:
 
     Raises:
         yaml.YAMLError: the text is no YAML, it is nested too deeply, or its aliases stand for more
-            than can be shown.
+            than can be shown, or a number has thousands of digits.
     """
     try:
         content = yaml.safe_load(text)
@@ -30,6 +32,8 @@ def load_yaml(text: str) -> Any:
 
 def _size(value: Any, known: dict[int, int]) -> int:
     """The values in a value, itself among them; `known` has those of values by their identity."""
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise yaml.YAMLError("a number of too many digits")
     if not isinstance(value, dict | list | tuple | set):
         return 1
     if id(value) not in known:

@@ -5,7 +5,6 @@ A table is a TOML file: its top level has the keys of `Table`, and each `[[row]]
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
+from irtoolkit.base.tomls import load_toml
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.experiments.toml_records import Place, read_record
 
@@ -179,8 +179,8 @@ def load_table(path: Path, above: Paths = ()) -> Table:
     """
     try:
         text = path.read_text("utf-8")
-        data = tomllib.loads(text)
-    except (OSError, ValueError, RecursionError) as error:
+        data = load_toml(text)
+    except (OSError, ValueError) as error:
         raise InputError(f"not a table in TOML: {error}", file=path) from None
     rows = tuple(_rows(path, text, data, above))
     whole = Place(path, "the table")

@@ -9,11 +9,12 @@ from __future__ import annotations
 import configparser
 import os
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+from irtoolkit.base.tomls import load_toml
 
 PYPI = "https://pypi.org/simple"
 NPM = "https://registry.npmjs.org"
@@ -118,7 +119,7 @@ def _uv_files() -> list[tuple[str, bool]]:
     found: list[tuple[str, bool]] = []
     for place in (base / "uv" / "uv.toml", Path("/etc/uv/uv.toml")):
         try:
-            data: dict[str, Any] = tomllib.loads(place.read_text("utf-8"))
+            data: dict[str, Any] = load_toml(place.read_text("utf-8"))
         except (OSError, ValueError):
             continue
         found += [(str(one["url"]), bool(one.get("default"))) for one in data.get("index", ())]

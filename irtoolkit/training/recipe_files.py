@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
 from irtoolkit.base.near import did_you_mean
+from irtoolkit.base.tomls import load_toml
 from irtoolkit.retrievers.base import UnknownSettingError, parse_settings
 from irtoolkit.training.recipes import Recipe, Stage
 
@@ -92,8 +92,8 @@ def _path(name: str) -> Path:
 def _read(path: Path) -> dict[str, Any]:
     text = "\n".join(line for _, line in read_lines(path))
     try:
-        data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        data = load_toml(text)
+    except ValueError as error:
         raise InputError(f"not TOML: {error}", file=path) from None
     found = data.get("variables", {})
     stages = data.get("stage", [])

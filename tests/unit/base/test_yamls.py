@@ -13,7 +13,9 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 
 
 @pytest.mark.parametrize(
-    "text", [BOMB, "&a [*a]", "&a {b: *a}", "[" * 5000 + "]" * 5000, "a: [", "\0"], ids=range(6)
+    "text",
+    [BOMB, "&a [*a]", "&a {b: *a}", "[" * 5000 + "]" * 5000, "a: [", "\0", "a: 0x" + "f" * 4000],
+    ids=range(7),
 )
 def test_what_cannot_be_shown_is_refused(text: str) -> None:
     with pytest.raises(yaml.YAMLError):
