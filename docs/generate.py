@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import quality_tables
+import robustness_tables
 import scale_tables
 from docstrings import documented, escaped, kind_of, parsed, settings_table, shown_value, table
 
@@ -204,6 +205,7 @@ def result_pages() -> dict[str, str]:
     made = {f"results/{name}": HEAD + page for name, page in reproduction.pages(found).items()}
     styles = reproduction.STYLES
     made["results/quality.md"] = f"{HEAD}{quality_tables.page()}"
+    made["results/robustness.md"] = f"{HEAD}{robustness_tables.page()}"
     return {**made, f"results/{styles.name}": styles.read_text("utf-8")}
 
 

@@ -98,7 +98,8 @@ def run(
     import uvicorn
 
     config = uvicorn.Config(
-        app, log_level=logging.WARNING, access_log=False,
+        # Its own configuration of logging would close the handlers of all others.
+        app, log_config=None, log_level=logging.WARNING, access_log=False,
         http=_patient(patience.head_seconds, patience.answer_seconds), ws="none",
         server_header=False, date_header=False, lifespan="off",
         timeout_keep_alive=5, timeout_graceful_shutdown=_GRACE,

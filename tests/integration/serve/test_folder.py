@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import signal
 import subprocess
 import sys
@@ -152,3 +153,26 @@ def test_a_server_that_cannot_begin_says_so_in_one_line(
     assert answer.status == 2
     [line] = [line for line in answer.err.splitlines() if not line.startswith("note: ")]
     assert said in line
+
+
+def test_handlers_of_the_program_stay_open(
+    irtoolkit: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of a library may close what pytest, or a notebook, takes standard error with."""
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    closed = []
+
+    class Handler(logging.StreamHandler):  # type: ignore[type-arg]
+        def close(self) -> None:
+            closed.append(self)
+            super().close()
+
+    handler = Handler()
+    monkeypatch.setattr(Preparing, "start", fail)
+    answer = irtoolkit("serve", "--folder", tmp_path / "new", "--port", "0", "--model", "none")
+    assert answer.status == 2
+    assert closed == []
+    handler.close()

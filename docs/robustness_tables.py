@@ -1,0 +1,126 @@
+"""The page results/robustness.md: what was tried against irtoolkit, from benchmarks/results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from docstrings import table
+
+_FOLDER = Path(__file__).resolve().parent.parent / "benchmarks" / "results"
+_ENDS = ("refused well", "accepted rightly", "refused badly", "silent wrong", "traceback", "hang")
+INTRO = """# Under attack
+
+What is fed to a command is answered rightly or refused in one line, what is killed continues, and the same
+command gives the same bytes. This page has what was tried, and what came of it. The scripts make
+everything again; they need a clone of the repository.
+"""
+INPUTS = """## Bad and odd inputs
+
+`python benchmarks/inputs.py` tries each over the commands, the API and Python. *Refused well* is one line that
+names what is wrong, with nothing written; *accepted rightly* is an odd input with the right result.
+"""
+FAULTS = """## Commands that are disturbed
+
+`make faults` disturbs each command at moments that are spread over its work, a moment being a change of the
+disk: it is killed or interrupted, the disk is full, fails or cannot be written to, memory or the size of a file is
+limited, or a write is torn. Then it is run again without a disturbance. *Identical* are the moments after
+which its result is that of a command that was never disturbed, to the byte. *Files left* counts moments after
+which a hidden temporary file or a lock is still there, *otherwise* those at which the command ended in another
+way than is asked of it: with the exit status of a library without memory, or with more than one line.
+"""
+TOGETHER = """## Processes at once
+
+`python -m tests.faults --together` starts processes that share something, six at a time.
+"""
+FUZZ = """## Fuzzing
+
+`make fuzz` changes valid inputs, and those that reach new lines further. An input is refused with
+an `InputError`, or read as another reader reads it; anything else is a failure. Failures are those of a
+target's last run; what once failed is in `tests/fuzz/found/`, and tried by each run of the tests.
+"""
+ALIKE = """## Surroundings of a command
+
+`python -m tests.faults.determinism` changes one thing after the other, and compares results with those of one
+thread: runs of five lexical retrievers, of an index, of a dense model and of one that was trained, values of
+queries, a benchmark that was built, and weights. Differences of scores are relative to the largest score
+of a query, those of weights to the largest weight. *Moved* are documents at another rank.
+"""
+
+
+def page() -> str:
+    """The page."""
+    faults = _kept("faults")
+    sections = (
+        INTRO, INPUTS, _inputs(_kept("inputs")["kinds"]), FAULTS, _faults(faults["faults"]),
+        TOGETHER, _together(faults["together"]), FUZZ, _fuzz(_kept("fuzz")["targets"]),
+        ALIKE, _alike(faults["determinism"]),
+    )  # fmt: skip
+    return "\n".join(sections)
+
+
+def _kept(name: str) -> Any:
+    return json.loads((_FOLDER / f"{name}.json").read_text("utf-8"))
+
+
+def _summed(headers: list[str], rows: list[list[Any]], sums: int = 1) -> str:
+    """A table of numbers with their sums below; `sums` is the first column that has one."""
+    last = ["all", *[""] * (sums - 1), *(sum(row[i] for row in rows) for i in range(sums, len(headers)))]  # fmt: skip
+    shown = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in [*rows, last]]  # fmt: skip
+    return table(headers, shown)
+
+
+def _inputs(kinds: dict[str, dict[str, int]]) -> str:
+    rows = [[kind, sum(ends.values()), *(ends[end] for end in _ENDS)] for kind, ends in kinds.items()]  # fmt: skip
+    return _summed(["kind", "inputs", *_ENDS], rows)
+
+
+def _faults(found: list[dict[str, Any]]) -> str:
+    keys = ("points", "identical", "tracebacks", "left", "other")
+    commands = dict.fromkeys(row["command"] for row in found)
+    rows = [
+        [name, *(sum(row[key] for row in found if row["command"] == name) for key in keys)]
+        for name in commands
+    ]
+    return _summed(["command", "moments", "identical", "tracebacks", "files left", "otherwise"], rows)  # fmt: skip
+
+
+def _together(found: list[dict[str, Any]]) -> str:
+    rows = [
+        [one["shared"], one["processes"], one["identical"], _without_numbers(one["problems"])]
+        for one in found
+    ]
+    return table(["shared", "processes", "the result of one alone", "else"], [[str(cell) for cell in row] for row in rows])  # fmt: skip
+
+
+def _without_numbers(problems: list[str]) -> str:
+    """What processes said, each once, with how many said it."""
+    said = [problem.partition(": ")[2] for problem in problems]
+    return "; ".join(f"{said.count(one)} times {one}" for one in dict.fromkeys(said))
+
+
+def _fuzz(targets: list[dict[str, Any]]) -> str:
+    rows = [
+        [t["target"], t["executions"], round(t["seconds"]), t["refused"], t["accepted"], len(t["failures"])]
+        for t in targets
+    ]  # fmt: skip
+    return _summed(["parser", "inputs", "seconds", "refused", "accepted", "failures"], rows)
+
+
+def _alike(found: list[dict[str, Any]]) -> str:
+    rows = []
+    for one in found:
+        other = {name: r for name, r in one["results"].items() if not r["same"]}
+        same = len(one["results"]) - len(other)
+        said = "; ".join(f"{name}: {_apart(r)}" for name, r in other.items())
+        rows.append([f"`{one['about']}`" if "=" in one["about"] else one["about"], f"{same} of {len(one['results'])}", said])  # fmt: skip
+    return table(["changed", "same bytes", "differences"], rows)
+
+
+def _apart(result: dict[str, Any]) -> str:
+    if "weight" in result:
+        return f"{result['weight']:.0e}"
+    if "score" in result:
+        return f"scores {result['score']:.0e}, {result['moved']} moved"
+    return "other bytes"
