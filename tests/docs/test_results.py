@@ -36,7 +36,12 @@ def test_every_table_has_results_and_every_benchmark_a_page() -> None:
     ours = {path.stem for path in TABLES.glob("*.toml")}
     assert {path.stem for path in FILES} == ours
     benchmarks = {find_table(name).benchmark for name in ours}
-    assert {path.stem for path in PAGES.glob("*.md")} == {"index", "quality", *benchmarks}
+    assert {path.stem for path in PAGES.glob("*.md")} == {
+        "index",
+        "quality",
+        "robustness",
+        *benchmarks,
+    }
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
