@@ -37,8 +37,9 @@ TOGETHER = """## Processes at once
 FUZZ = """## Fuzzing
 
 `make fuzz` changes valid inputs, and those that reach new lines further. An input is refused with
-an `InputError`, or read as another reader reads it; anything else is a failure. Failures are those of a
-target's last run; what once failed is in `tests/fuzz/found/`, and tried by each run of the tests.
+an `InputError`, or read as another reader reads it; anything else is a failure. *Failed* are the inputs
+that did so before the parser was mended, many for one cause; examples of each are in `tests/fuzz/found/`, and tried by
+each run of the tests. *Open* are causes that the last run of a parser met.
 """
 ALIKE = """## Surroundings of a command
 
@@ -102,10 +103,14 @@ def _without_numbers(problems: list[str]) -> str:
 
 def _fuzz(targets: list[dict[str, Any]]) -> str:
     rows = [
-        [t["target"], t["executions"], round(t["seconds"]), t["refused"], t["accepted"], len(t["failures"])]
+        [t["target"], t["executions"], round(t["seconds"]), t["refused"], t["accepted"], _failed(t), len(t["failures"])]
         for t in targets
     ]  # fmt: skip
-    return _summed(["parser", "inputs", "seconds", "refused", "accepted", "failures"], rows)
+    return _summed(["parser", "inputs", "seconds", "refused", "accepted", "failed", "open"], rows)
+
+
+def _failed(target: dict[str, Any]) -> int:
+    return int(target["executions"] - target["refused"] - target["accepted"])
 
 
 def _alike(found: list[dict[str, Any]]) -> str:
