@@ -13,6 +13,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import statistics
 import subprocess
 import sys
@@ -34,6 +35,7 @@ import irtoolkit as package
 from irtoolkit import commands
 from irtoolkit.base.discovery import modules
 from irtoolkit.base.ending import Ended
+from irtoolkit.cli import main
 from irtoolkit.datasets import dataset_ids
 from tests.conftest import ROOT, SAMPLE, Answer
 from tests.datasets import Candidates, Docs, Grades, Queries
@@ -189,6 +191,27 @@ def test_examples_begin_with_their_own_command(name: str) -> None:
     assert all(line.startswith(f"irtoolkit {name}") for line in COMMANDS[name].EXAMPLES)
 
 
+# What ranx compiles in every process, some for half a minute; docs/how-to/ranx.md has them run.
+COMPILED = {"ranx", "rbc", "bayesfuse"}
+
+
+def test_what_ranx_compiles_is_run_by_its_page() -> None:
+    page = (ROOT / "docs" / "how-to" / "ranx.md").read_text("utf-8").splitlines()
+    lines = [line.split() for line in page if line.startswith("irtoolkit ")]
+    assert all(any(word in words for words in lines) for word in COMPILED)
+
+
+@pytest.fixture(scope="module")
+def retrieved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the examples of retrieve write, which other examples read."""
+    folder = tmp_path_factory.mktemp("retrieved")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for line in COMMANDS["retrieve"].EXAMPLES:
+            assert main(shlex.split(line)[1:]) == 0
+    return folder
+
+
 def runnable() -> Iterator[str]:
     """The examples that need no real release, server or hub; some have tests of their own."""
     real = {name for name in dataset_ids() if "/sample" not in name}
@@ -199,12 +222,16 @@ def runnable() -> Iterator[str]:
                 for line in module.EXAMPLES
                 if real.isdisjoint(shlex.split(line))
                 and not {"pools", "pools/*.json", "--push", "--fetch"} & set(line.split())
+                and not COMPILED & set(line.split())
                 and not {"plotretrieval", "quoter", "csfcube"} & set(line.split()[:3])
             )
 
 
 @pytest.mark.parametrize("line", list(runnable()))
-def test_every_example_runs_as_it_is_printed(irtoolkit: Command, line: str) -> None:
+def test_every_example_runs_as_it_is_printed(
+    irtoolkit: Command, line: str, retrieved: Path
+) -> None:
+    shutil.copytree(retrieved, Path(), dirs_exist_ok=True)
     Path("book.txt").write_text("Some birds cannot fly. For example, no penguin has ever tried.")
     Path("answers.jsonl.gz").write_bytes(gzip.compress(b'{"text": "Many can (e.g. owls)."}'))
     for novel in ("novel.txt", "emma.txt", "shirley.txt"):
@@ -221,8 +248,6 @@ def test_every_example_runs_as_it_is_printed(irtoolkit: Command, line: str) -> N
         Path(folder).mkdir()
         quoted = "She locked the wheel of the mill and gave the key to the sexton."
         Path(folder, "text.txt").write_text(text.format(quoted), "utf-8")
-    for made in COMMANDS["retrieve"].EXAMPLES:
-        assert irtoolkit(*shlex.split(made)[1:]).status == 0
     words = shlex.split(line)[1:]
     if "indexes/papers" in words and ("-o" not in words or "--add" in words):
         assert irtoolkit("index", "csfcube/sample", "bm25", "-o", "indexes/papers").status == 0

@@ -107,17 +107,28 @@ def test_both_stages_of_quoter_learn(tmp_path: Path) -> None:
     assert found[1] >= found[0] > planted.CHANCE
 
 
-@pytest.mark.parametrize("loss", ["margin-mse", "kl"])
-def test_a_bi_encoder_learns_from_a_cross_encoder_alone(loss: str, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def taught(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, Path]:
+    """A task's training and test queries, and a folder with a cross-encoder that has learned it."""
+    folder = tmp_path_factory.mktemp("taught")
     data, test = planted.task(topics=8)
-    start = planted.start(tmp_path / "start")
-    taught = {"negatives": "random", "count": 7, "every": 10**6}
-    teacher = planted.recipe(data, start, test, kind="cross", loss="listwise", epochs=40, **taught)
-    assert figures(train(teacher, tmp_path / "teacher", device="cpu"))[-1]["R@1"] > 0.9
-    produce(data, System.make("random", "random", {}), tmp_path / "all.run", progress=False)
+    teacher = planted.recipe(
+        data, planted.start(folder / "start"), test, kind="cross", loss="listwise",
+        negatives="random", count=7, epochs=40, every=10**6,
+    )  # fmt: skip
+    assert figures(train(teacher, folder / "teacher", device="cpu"))[-1]["R@1"] > 0.9
+    produce(data, System.make("random", "random", {}), folder / "all.run", progress=False)
+    return data, test, folder
+
+
+@pytest.mark.parametrize("loss", ["margin-mse", "kl"])
+def test_a_bi_encoder_learns_from_a_cross_encoder_alone(
+    loss: str, taught: tuple[str, str, Path], tmp_path: Path
+) -> None:
+    data, test, folder = taught
     student = planted.recipe(
-        data, start, test, loss=loss, teacher=str(tmp_path / "teacher"), negatives="mined", count=7,
-        run=str(tmp_path / "all.run"), epochs=40, every=10**6,
+        data, str(folder / "start"), test, loss=loss, teacher=str(folder / "teacher"),
+        negatives="mined", count=7, run=str(folder / "all.run"), epochs=40, every=10**6,
     )  # fmt: skip
     assert figures(train(student, tmp_path / "student", device="cpu"))[-1]["R@1"] > 0.9
 

@@ -112,7 +112,7 @@ for x in RECALLS:
 
 
 @given(runs, judgments, st.sampled_from(RELS))
-@settings(max_examples=300)
+@settings(max_examples=100)
 @example(*TIED, 1)
 @example(*TIED, 2)
 @example(*MISSING, 1)
@@ -328,7 +328,7 @@ def test_every_measure_of_the_table_is_restated() -> None:
 
 
 @given(runs, any_judgments)
-@settings(max_examples=300)
+@settings(max_examples=100)
 @example(*TIED)
 @example(*MISSING)
 @example({"q1": {"a": 1.0, "b": 0.5}}, {"q1": {"a": -3, "b": -1}, "q2": {"a": -2}})
