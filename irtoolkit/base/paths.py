@@ -124,7 +124,7 @@ def _plain(url: str) -> str:
 
 
 def call(copy: Path, url: str) -> None:
-    """Makes messages call a copy on this machine by the URL that it is of."""
+    """Makes messages call a copy on this machine by the URL, or the pipe, that it is of."""
     _copies[str(copy)] = without_credentials(url)
 
 

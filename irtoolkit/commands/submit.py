@@ -54,6 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.errors import InputError
     from irtoolkit.base.files import refuse_unwritable
+    from irtoolkit.base.streams import rereadable
 
     form = args.form or _form(args.dataset)
     pools = [str(path).endswith(".json") for path in args.runs]
@@ -62,12 +63,12 @@ def execute(args: argparse.Namespace) -> None:
         raise InputError(f"the form {form} has no room for metadata", remedy="use --form trec")
     if len(args.runs) > 1 and not all(pools):
         raise InputError(f"{len(args.runs)} runs", remedy="submit one at a time")
-    if form == "csfcube":
-        (_from_pools if all(pools) else _to_pools)(args)
-    elif form == "relic":
-        _relic(args)
-    else:
-        _trec(args)
+    if form == "csfcube" and all(pools):
+        _from_pools(args)
+        return
+    # A run is checked, read, and searched for its record, and a pipe can be read once.
+    with rereadable(args.runs[0]) as args.runs[0]:
+        {"csfcube": _to_pools, "relic": _relic, "trec": _trec}[form](args)
 
 
 def _form(dataset: str) -> str:

@@ -13,7 +13,7 @@ from ir_datasets.formats import GenericDoc, GenericQuery
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import is_file, local
 from irtoolkit.base.missing import no_such_file
-from irtoolkit.base.paths import is_url
+from irtoolkit.base.paths import is_url, on_disk
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.handlers import (
@@ -138,6 +138,10 @@ def dataset_at(name: str) -> Dataset:
                 "not a file of documents by its name",
                 file=name,
                 remedy="documents are .jsonl, .tsv or .trec files, plain or .gz; books are .txt files",
+            ) from None
+        if on_disk(name).is_fifo():
+            raise InputError(
+                "a pipe has no index", file=name, remedy="write it to a file first"
             ) from None
         raise InputError(
             f"{name} is a folder, and neither a dataset nor an index",

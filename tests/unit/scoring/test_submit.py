@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -570,3 +572,19 @@ def test_what_submit_does_not_take(irtoolkit: Command, write: Write, args: list[
     answer = irtoolkit("submit", *[str(path) if arg == "x.run" else arg for arg in args])
     assert answer.status == 2
     assert found in answer.err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+@pytest.mark.parametrize("form", ["trec", "csfcube"])
+def test_a_run_from_a_pipe(irtoolkit: Command, tmp_path: Path, form: str) -> None:
+    pipe, out = tmp_path / "pipe.run", tmp_path / "out"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(text(LINES),))
+    writer.start()
+    answer = irtoolkit("submit", DATASET, str(pipe), "-o", str(out), "--form", form)
+    writer.join()
+    assert answer.status == 0, answer.err
+    written = (
+        out.read_bytes() if form == "trec" else b"".join(p.read_bytes() for p in out.iterdir())
+    )
+    assert all(doc.encode() in written for doc in FIRST)
