@@ -12,6 +12,8 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
 from irtoolkit.models.sources import fetched_home
 
+# One of these is in the folder of a model, or in those of its encoders there.
+_MARKS = ("config.json", "modules.json", "sim.pt")
 _WEIGHTS = (".safetensors", ".bin", ".pt")
 # The records of a training and of a conversion, in the folder of the model; under this key, the SHA-256
 # of each file of weights.
@@ -56,11 +58,19 @@ def hub_is_off() -> bool:
 
 
 def fingerprint(location: str) -> str:
-    """A hash of the files in a folder."""
+    """A hash of the files in a folder.
+
+    Raises:
+        InputError: there is no model in it; it may be a home, which nobody wants read to the last byte.
+    """
     folder = Path(location)
     # The folders of the hub's cache are named by commit, and fetched ones by their files' hashes.
     if folder.parent.name == "snapshots" or folder.parent == fetched_home():
         return folder.name
+    if not any(any(folder.glob(f"{place}{name}")) for place in ("", "*/") for name in _MARKS):
+        raise InputError(
+            f"there is no model in {location}", remedy=f"a model has a {' or '.join(_MARKS)}"
+        )
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     # Checkpoints are large; a file that is the same to the nanosecond is not read again.
     stamps = tuple((str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in files)

@@ -10,7 +10,7 @@ import pytest
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading
 from irtoolkit.models.opening import AdapterSettings, load_adapter
-from irtoolkit.models.places import RECORD, WEIGHTS, refuse_changed, weight_sums
+from irtoolkit.models.places import RECORD, WEIGHTS, fingerprint, refuse_changed, weight_sums
 
 NAMES = ("model.safetensors", "query/model.safetensors", "document/pytorch_model.bin")
 
@@ -105,3 +105,20 @@ def test_changed_weights_of_sim_are_not_loaded(tmp_path: Path) -> None:
     flip(tmp_path / "sim.pt")
     with pytest.raises(InputError, match="not the weights that training wrote"):
         load_adapter(str(tmp_path), "dense", "query", AdapterSettings("cpu", "fp32"))
+
+
+def test_a_folder_without_a_model_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("irtoolkit.models.places.sha256", lambda _: pytest.fail("it was read"))
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "films.mkv").write_bytes(bytes(1000))
+    (tmp_path / "deep" / "er" / "config.json").write_text("{}")
+    with pytest.raises(InputError, match="there is no model in"):
+        fingerprint(str(tmp_path))
+
+
+def test_a_model_of_two_encoders_is_in_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "query").mkdir()
+    (tmp_path / "query" / "config.json").write_text("{}")
+    assert len(fingerprint(str(tmp_path))) == 64
