@@ -12,6 +12,7 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
+from irtoolkit.base.jsons import load_json
 from irtoolkit.training.model_paths import comparable
 
 # In the folder of each complete checkpoint.
@@ -47,7 +48,9 @@ class TrainingFolder:
             self.folder.mkdir(parents=True)
             (self.folder / _RESTARTED).touch()
         path = self.folder / _PLAN
-        if path.is_file():
+        # Where a training failed before its first step, there is nothing to keep.
+        begun = any(entry.is_dir() for entry in self.folder.glob("*"))
+        if begun and path.is_file():
             other = first_difference(read_training_record(path), plan)
             if other is not None:
                 raise InputError(
@@ -169,7 +172,7 @@ def read_training_record(path: Path) -> dict[str, Any]:
         InputError: the file is damaged.
     """
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = load_json(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(
             f"damaged, training did not write this: {error}",
