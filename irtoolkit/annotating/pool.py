@@ -15,6 +15,7 @@ from irtoolkit.base.durable import write_durably
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.ids import is_word
+from irtoolkit.base.jsons import load_json
 from irtoolkit.base.locks import locked
 from irtoolkit.base.plurals import number_of
 from irtoolkit.datasets.dataset import Dataset
@@ -109,7 +110,7 @@ class Pool:
 
     def _compare(self, path: Path) -> None:
         try:
-            kept = json.loads(path.read_bytes())
+            kept = load_json(path.read_bytes())
             of_it = (kept["dataset"], kept["grades"], kept["documents"], kept["made_with"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(

@@ -29,6 +29,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
 from irtoolkit.base.home import CACHE_VARIABLE as CACHE_VARIABLE
 from irtoolkit.base.home import cache_home as cache_home
+from irtoolkit.base.jsons import load_json
 from irtoolkit.base.locks import locked
 from irtoolkit.base.stamps import refuse_changed, stamps
 
@@ -221,7 +222,7 @@ def content_hash(path: Path) -> str:
 
 def _open(folder: Path, schemas: Schemas) -> Tables | None:
     try:
-        sums = json.loads((folder / _SUMS).read_text("utf-8"))
+        sums = load_json((folder / _SUMS).read_text("utf-8"))
         if sums != {name: content_hash(_table(folder, name)) for name in schemas}:
             return None
         return Tables(

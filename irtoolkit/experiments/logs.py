@@ -11,6 +11,7 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text
+from irtoolkit.base.jsons import load_json
 from irtoolkit.base.locks import locked
 from irtoolkit.base.paths import hidden_beside, is_url, on_disk
 
@@ -40,7 +41,7 @@ class LogKind:
         if log is None or not Path(log).is_file():
             return {}
         try:
-            found: dict[str, Any] = json.loads(Path(log).read_text("utf-8"))
+            found: dict[str, Any] = load_json(Path(log).read_text("utf-8"))
             if found["about"].get("search") != self.name or self.rows not in found:
                 raise KeyError
         except (ValueError, KeyError, TypeError, AttributeError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import tomllib
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.jsons import load_json
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.models import places
 from irtoolkit.models.sources import Source, sources
@@ -251,7 +251,7 @@ def read_model_json(location: str, name: str) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = load_json(path.read_text("utf-8"))
     except ValueError as error:
         raise InputError(f"not JSON: {error}", file=path) from None
     return content if isinstance(content, dict) else {"": content}

@@ -6,12 +6,12 @@ alone, so that pages can be made anew, and checked, wherever the JSON is.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.jsons import load_json
 from irtoolkit.reports.reproduction_rows import NO_FIGURE, html_rows, inline, shown
 
 STYLES = Path(__file__).with_name("reproduction.css")
@@ -37,7 +37,7 @@ def read_result(path: Path) -> dict[str, Any]:
     """
     remedy = "irtoolkit reproduce EXPERIMENT --format json > FILE makes one"
     try:
-        found = json.loads(path.read_text("utf-8"))
+        found = load_json(path.read_text("utf-8"))
     except OSError as error:
         raise InputError(f"it cannot be read: {error.strerror}", file=path, remedy=remedy) from None
     except ValueError as error:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
+from irtoolkit.base.jsons import load_json
 from irtoolkit.datasets.novels import Novel, novel_of, slug
 
 FOLDER = "books"
@@ -83,7 +84,7 @@ class Books:
 def _read(place: Path) -> KeptBook:
     title, added, path = place.name, 0.0, place / _ABOUT
     try:
-        about = json.loads(path.read_text("utf-8"))
+        about = load_json(path.read_text("utf-8"))
         title, added = str(about["title"]), float(about["added"])
         path = place / _TEXT
         novel = novel_of(path.read_bytes(), title, name=slug(title))

@@ -14,6 +14,7 @@ from io import FileIO
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.jsons import load_json
 
 FILE = "judgments.jsonl"
 # Bytes that are read at once to find the end of the last line.
@@ -76,7 +77,7 @@ class Judgments:
         whole = data.rfind(b"\n") + 1
         for number, line in enumerate(data[:whole].splitlines(), 1):
             try:
-                self._take(Judgment(**json.loads(line)))
+                self._take(Judgment(**load_json(line)))
             except (ValueError, TypeError) as error:
                 raise InputError(
                     f"not a judgment: {error}", file=self._path, line=number,

@@ -12,6 +12,7 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import atomic_text
+from irtoolkit.base.jsons import load_json
 from irtoolkit.base.locks import locked
 from irtoolkit.base.spans import Span
 from irtoolkit.datasets.dataset import Dataset
@@ -123,7 +124,7 @@ def load(folder: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
     try:
-        found = json.loads(path.read_text("utf-8"))
+        found = load_json(path.read_text("utf-8"))
         return [dict(one) for one in found]
     except (ValueError, TypeError) as error:
         raise InputError(

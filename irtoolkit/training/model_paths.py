@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from irtoolkit.base.jsons import load_json
 from irtoolkit.datasets.cache import cache_home
 from irtoolkit.models.places import RECORD as RECORD
 from irtoolkit.training.recipe_files import recipe_names, recipe_variables
@@ -43,7 +43,7 @@ def trained_folder(recipe: str, settings: Mapping[str, Any] | None = None) -> Pa
 def trained_by(folder: Path, recipe: Recipe) -> bool:
     """Whether the model in a folder was trained by a recipe with the same settings."""
     try:
-        made = json.loads((folder / RECORD).read_text("utf-8"))["plan"]["settings"]
+        made = load_json((folder / RECORD).read_text("utf-8"))["plan"]["settings"]
     except (OSError, ValueError, KeyError, TypeError):
         return False
     return bool(comparable(made) == comparable(recipe.settings()))

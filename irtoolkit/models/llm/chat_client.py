@@ -18,6 +18,7 @@ from threading import Event
 from typing import Any
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.jsons import load_json
 from irtoolkit.models.llm.alternatives import alternatives_of
 from irtoolkit.models.llm.generator import FILTERED, STOP, Completion, PromptTooLongError
 from irtoolkit.models.llm.redaction import without_key
@@ -149,7 +150,7 @@ class ChatClient:
 
     def _read(self, data: bytes) -> Completion:
         try:
-            answer = json.loads(data)
+            answer = load_json(data)
         except ValueError:
             start = self._shown(data[:1000].decode("utf-8", "replace"))[:80]
             raise InputError(
@@ -188,7 +189,7 @@ class ChatClient:
         status, data = error.code, b""
         try:
             data = error.read(_MOST_BYTES)
-            answer = json.loads(data)
+            answer = load_json(data)
         except (OSError, http.client.HTTPException, ValueError):
             answer = None
         said = self._message(answer, data) or http.client.responses.get(status, "no reason given")
