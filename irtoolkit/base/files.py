@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import io
@@ -57,8 +58,8 @@ def local(path: StrPath) -> Path:
         from irtoolkit.base.copies import copied
 
         return copied(url)
-    if "\0" in os.fspath(found := on_disk(path)):
-        raise InputError(f"{os.fspath(found)!r} is no name of a file")
+    if not os.fspath(path) or "\0" in os.fspath(found := on_disk(path)):
+        raise InputError(f"{os.fspath(path)!r} is no name of a file")
     return found
 
 
@@ -69,7 +70,12 @@ def is_file(path: StrPath) -> bool:
         from irtoolkit.base import remote
 
         return remote.is_file(url)
-    return on_disk(path).is_file()
+    try:
+        return on_disk(path).is_file()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:  # no file has such a name
+            return False
+        raise
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, refuse_unwritable, temporary_name
+from irtoolkit.base.targets import refuse_nul
 
 
 @contextmanager
@@ -41,6 +42,7 @@ def refuse_filled(path: StrPath) -> Path:
     Raises:
         InputError: there is something in it already, or it cannot be written.
     """
+    refuse_nul(path, folder=True)  # an empty name would become the current folder
     target = Path(os.path.abspath(path))
     refuse_unwritable(target, folder=True)
     if target.is_dir() and any(target.iterdir()):

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.targets import refuse_nul
 from irtoolkit.commands import note
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ def _execute(args: argparse.Namespace) -> None:
             "--public lets everyone read, so a token (--token or $IRTOOLKIT_TOKEN) would guard nothing",
             remedy="leave out one of the two",
         )
+    refuse_nul(args.folder, folder=True)
     _need("fastapi", "serve")
     if args.mcp:
         _need("mcp", "mcp")
