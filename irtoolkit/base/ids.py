@@ -22,12 +22,18 @@ SPACE = re.compile(r"[ \t\f\v\r\n]+")
 # mark that is within a file where two were joined. An id may hold any other character, a no-break
 # space too.
 UNFIT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ufeff]")
+_HALF = re.compile(r"[\ud800-\udfff]")
 _NO_WORD = re.compile(r"[\x00-\x20\x7f\ufeff]")
 
 
 def is_word(text: str) -> bool:
     """Whether a text can stand as one field of TREC text."""
     return bool(text) and _NO_WORD.search(text) is None
+
+
+def is_utf8(text: str) -> bool:
+    """Whether a text can be written as UTF-8: half of a pair of surrogates cannot."""
+    return text.isascii() or _HALF.search(text) is None
 
 
 def named(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 
 import numpy as np
 
@@ -29,8 +30,10 @@ def usual_depth(data: Dataset, depth: int | None) -> int | None:
         depth: the depth that was asked for; None if none was.
 
     Raises:
-        InputError: a depth below 1.
+        InputError: a depth below 1, or no whole number.
     """
+    if depth is not None and not isinstance(depth, Integral):
+        raise InputError(f"depth {depth!r} is not a whole number")
     if depth is not None and depth < 1:
         raise InputError(f"depth {depth} is not at least 1")
     return CORPUS_DEPTH if depth is None and not data.has("scoreddocs") else depth

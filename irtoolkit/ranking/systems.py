@@ -221,10 +221,14 @@ def system_of(
         again: whether it is to rank documents of another run again; see `find_reranker`.
 
     Raises:
-        InputError: no such system or setting; or settings for a System, which has its own.
+        InputError: no such system or setting; neither a name nor a System; or settings for a System, which has its own.
     """
     if isinstance(system, str):
         return (find_reranker if again else find_system)(system, settings, dataset)
+    if not isinstance(system, System):
+        raise InputError(
+            f"{system!r} is no system", remedy="give its name, or what find_system returns"
+        )
     if settings:
         raise InputError(
             f"settings {', '.join(settings)} for a system that is made already",

@@ -142,9 +142,9 @@ def _nested(given: Mapping[Any, Any], kind: RowKind) -> Iterator[Triple]:
                 f"query {query} has {_article(type(docs).__name__)}, not a dict",
                 remedy=f"a dict is {{query id: {{document id: {kind.value}}}}}",
             )
-        name = str(query)
+        name = _id(query, f"the {kind.noun} has a query")
         for doc, value in docs.items():
-            yield name, str(doc), value
+            yield name, doc if type(doc) is str else _id(doc, f"query {name} has a document"), value
 
 
 def _is_frame(given: Any) -> TypeGuard[_Frame]:
@@ -197,9 +197,21 @@ def _named(row: tuple[Any, Any, Any], number: int, kind: RowKind) -> Triple:
     """A row with its ids as text."""
     query, doc, value = row
     for role, name in (("query", query), ("document", doc)):
-        if name is None or name != name:  # NaN is a data frame's missing value
+        if _is_missing(name):
             _refuse(f"row {number} has no {role} id", kind)
-    return str(query), str(doc), value
+    at = f"row {number} has a"
+    return _id(query, f"{at} query"), _id(doc, f"{at} document"), value
+
+
+def _is_missing(name: Any) -> bool:
+    return name is None or bool(name != name)  # NaN is a data frame's missing value
+
+
+def _id(name: Any, where: str) -> str:
+    """An id as text; numbers are written out."""
+    if _is_missing(name) or isinstance(name, bytes):
+        raise InputError(f"{where} whose id is {name!r}", remedy="an id is text, or a number")
+    return str(name)
 
 
 def _refuse(found: str, kind: RowKind) -> NoReturn:

@@ -19,7 +19,7 @@ from irtoolkit.base.files import (
     sha256,
     text_into,
 )
-from irtoolkit.base.ids import Floats, Ids, Ints, id_array, is_word
+from irtoolkit.base.ids import Floats, Ids, Ints, id_array, is_utf8, is_word
 from irtoolkit.base.parquet import read_columns
 from irtoolkit.base.streams import is_special
 from irtoolkit.runs.trec import ORDER_REMEDY, contradictions
@@ -62,8 +62,7 @@ def write(path: StrPath, table: RunTable, form: RunForm = "trec") -> str | None:
         for a pipe or device.
     """
     refuse_other_form(path, form)
-    if not is_parquet(path):
-        _refuse_ids(path, table)
+    _refuse_ids(path, table)
     with atomic_path(path) as half:
         if is_parquet(path):
             _write_parquet(half, table)
@@ -80,8 +79,13 @@ def refuse_other_form(path: StrPath, form: RunForm) -> None:
 
 
 def _refuse_ids(path: StrPath, table: RunTable) -> None:
+    text = not is_parquet(path)
     for name in (*table.query_ids, *table.doc_ids):
-        if not is_word(name):
+        if not is_utf8(name):
+            raise InputError(
+                f"the id {name!r} cannot be written as UTF-8", file=path, remedy="rename it"
+            )
+        if text and not is_word(name):
             raise InputError(
                 f"the id {name!r} cannot be written as one field of TREC text",
                 file=path,

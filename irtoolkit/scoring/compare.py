@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from typing import Any, get_args
 
 import numpy as np
 
@@ -116,8 +117,13 @@ def compare(
         title: what was compared on, above the table.
 
     Raises:
-        InputError: the baseline is not among the systems, or a value is not finite.
+        InputError: no such test or correction; the baseline is not among the systems; or a value is not
+            finite.
     """
+    asked: tuple[tuple[str, Any], ...] = ((test, PairedTest), (correction, Correction))
+    for choice, known in asked:
+        if choice not in get_args(known):
+            raise InputError(f"{choice!r} is none of {', '.join(get_args(known))}")
     _refuse(evaluations, measure, baseline)
     base = evaluations[baseline].per_query(measure)
     others = [name for name in evaluations if name != baseline]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any
@@ -43,8 +43,10 @@ def parse_measures(
         names, rest = _MEASURE.findall(text), _MEASURE.sub("", text).strip()
         if rest:
             raise InputError(f"measures {text!r} hold a stray {rest!r}")
-    else:
+    elif isinstance(text, Iterable):
         names = list(text)
+    else:
+        raise InputError(f"{text!r} is no list of measures", remedy='for example ["nDCG@10", "AP"]')
     if not names:
         raise InputError("no measures given", remedy='for example "nDCG@10 AP"')
     found: dict[str, ir_measures.Measure] = {}
@@ -63,6 +65,8 @@ def parse_measures(
 def _parse(name: str | ir_measures.Measure) -> ir_measures.Measure:
     try:
         measure = ir_measures.parse_measure(name) if isinstance(name, str) else name
+        if not isinstance(measure, ir_measures.Measure):
+            raise InputError(f"{name!r} is no measure", remedy="for example nDCG@10")
         measure.validate_params()
     except NameError:
         raise unknown_measure(str(name)) from None

@@ -43,6 +43,10 @@ LINES: tuple[tuple[str, str], ...] = (
     (f"eval {_S} good.run --format pdf", "pdf"),
     (f"eval {_S} good.run --qrels nowhere.qrels", "no such file"),
     (f"eval {_S} good.run --unknown", "--unknown"),
+    (f"eval {_S} ", "'' is no name of a file"),
+    (f"eval {'x' * 5000} good.run", "no dataset"),
+    (f"export {_S} beir ", "'' is no name of a folder"),
+    ("serve --prepare --folder ", "'' is no name of a folder"),
     ("check nowhere.run", "no such file"),
     ("check good.run --dataset no/such", "no/such"),
     ("check good.run --depth x", "x"),
@@ -82,6 +86,7 @@ LINES: tuple[tuple[str, str], ...] = (
     (f"retrieve {_S} bm25 -o out.run --candidates some", "some"),
     (f"retrieve {_S} bm25 -o out.run --topics nowhere.tsv", "no such file"),
     (f"retrieve {_S} dense -o out.run --set model=no/such/model", "no/such/model"),
+    (f"retrieve {_S} dense -o out.run --set model=.", "there is no model in ."),
     ("retrieve docs.jsonl bm25 -o out.run", "queries"),
     ("search docs.jsonl lamp -k 0", "0"),
     ("search docs.jsonl lamp -k x", "x"),
@@ -129,6 +134,7 @@ def _lines() -> Iterator[Case]:
 # -- Python --------------------------------------------------------------------------------------
 
 _NAN = float("nan")
+_JUDGED, _RAN = {"q": {"d": 1}}, {"q": {"d": 1.0}}
 CALLS: tuple[tuple[str, Callable[[], Any], str], ...] = (
     ("a run with NaN", lambda: Run.from_rows([("q", "d", _NAN)]), "finite"),
     ("a run with infinity", lambda: Run.from_rows([("q", "d", float("inf"))]), "finite"),
@@ -143,6 +149,12 @@ CALLS: tuple[tuple[str, Callable[[], Any], str], ...] = (
     ("a run of None for a score", lambda: Run.of({"q": {"d": None}}), "not a finite"),
     ("a run of True for a score", lambda: Run.of({"q": {"d": [1]}}), "[1]"),
     ("a tag of two words", lambda: Run.from_rows([("q", "d", 1.0)], "a b"), "one word"),
+    ("a run with None for a query", lambda: Run.of({None: {"d": 1.0}}), "None"),
+    ("a run with bytes for a document", lambda: Run.of({"q": {b"d": 1.0}}), "b'd'"),
+    ("a run of rows with bytes", lambda: Run.of([(b"q", "d", 1.0)]), "b'q'"),
+    ("qrels with NaN for a document", lambda: Qrels.of({"q": {_NAN: 1}}), "nan"),
+    ("a run with half a pair of surrogates", lambda: Run.of({"q": {"d\ud800": 1.0}}).write("out.run"), "UTF-8"),
+    ("the same as Parquet", lambda: Run.of({"q": {"d\ud800": 1.0}}).write("out.parquet"), "UTF-8"),
     ("qrels with 1.5", lambda: Qrels.of({"q": {"d": 1.5}}), "whole number"),
     ("qrels with NaN", lambda: Qrels.of({"q": {"d": _NAN}}), "whole number"),
     ("qrels with a word", lambda: Qrels.of({"q": {"d": "yes"}}), "whole number"),
@@ -159,6 +171,14 @@ CALLS: tuple[tuple[str, Callable[[], Any], str], ...] = (
     ("a setting of NaN", lambda: ir.retrieve(_S, "bm25", k1=_NAN), "k1"),
     ("a depth of 0", lambda: ir.retrieve(_S, "bm25", depth=0), "depth"),
     ("a depth below 0", lambda: ir.retrieve(_S, "bm25", depth=-3), "depth"),
+    ("a depth of a text", lambda: ir.retrieve(_S, "bm25", depth="5"), "depth '5'"),  # type: ignore[arg-type]
+    ("a depth of a fraction", lambda: ir.retrieve(_S, "bm25", depth=2.5), "depth 2.5"),  # type: ignore[arg-type]
+    ("no system", lambda: ir.retrieve(_S, None), "None is no system"),  # type: ignore[arg-type]
+    ("an index of no system", lambda: ir.index(["a lamp"], 5), "5 is no system"),  # type: ignore[arg-type]
+    ("measures that are a number", lambda: ir.evaluate(_JUDGED, _RAN, measures=5), "5"),  # type: ignore[arg-type]
+    ("a measure that is None", lambda: ir.evaluate(_JUDGED, _RAN, measures=[None]), "None is no measure"),  # type: ignore[list-item]
+    ("a test that is not there", lambda: ir.compare(_JUDGED, _RAN, Run.of(_RAN, "b"), measure="RR", test="guess"), "guess"),  # type: ignore[arg-type]
+    ("a correction that is not there", lambda: ir.compare(_JUDGED, _RAN, Run.of(_RAN, "b"), measure="RR", correction="some"), "some"),  # type: ignore[arg-type]
     ("a measure that is not there", lambda: ir.evaluate(_S, ir.retrieve(_S, "random"), measures=["NoSuch"]), "NoSuch"),
     ("runs of other queries", lambda: ir.evaluate(_S, Run.from_rows([("q", "d", 1.0)])), "quer"),
     ("no runs", lambda: ir.evaluate(_S), "run"),
@@ -174,6 +194,7 @@ CALLS: tuple[tuple[str, Callable[[], Any], str], ...] = (
 RIGHT: tuple[tuple[str, Callable[[], Any], Any], ...] = (
     ("ids with spaces", lambda: [h.doc_id for h in ir.index({"a b": "lamp"}, "bm25").search("lamp")], ["a b"]),
     ("a search for unknown words", lambda: len(ir.index(["a lamp"], "bm25").search("\u732b")), 0),
+    ("ids that are numbers", lambda: Run.of({1: {2: 1.0}}).ranking("1")[0].doc_id, "2"),
     ("a text of emoji", lambda: [h.doc_id for h in ir.index({"a": "\U0001f600 lamp", "b": "oar"}, "bm25").search("lamp")][:1], ["a"]),
     ("an empty text among others", lambda: [h.doc_id for h in ir.index({"a": "", "b": "lamp"}, "bm25").search("lamp")][:1], ["b"]),
     ("numpy's float32", lambda: Run.of({"q": {"a": np.float32(1), "b": np.float32(2)}}).ranking("q")[0].doc_id, "b"),
