@@ -16,7 +16,6 @@ import secrets
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -32,13 +31,11 @@ from irtoolkit.base.home import cache_home as cache_home
 from irtoolkit.base.jsons import load_json
 from irtoolkit.base.locks import locked
 from irtoolkit.base.stamps import refuse_changed, stamps
+from irtoolkit.base.sums import content_hash as content_hash
 
 # Raise this when the layout of the cached tables changes, or code that all loaders share makes
 # other rows of the same files. If only one loader changes, raise the `version` of its kind.
 FORMAT = 1
-# A file that changed within this time may change again without a new time stamp (git calls such a
-# file racy), so its hash is not remembered.
-_SETTLED_SECONDS = 2.0
 _SUMS = "sums.json"
 # Ends the names of folders that are not complete.
 _HALF = ".part"
@@ -201,23 +198,6 @@ def _key(files: Sequence[Path], schemas: Schemas, version: int) -> str:
 def files_key(kind: str, files: Sequence[Path], version: int = 1) -> str:
     """The key of a release that is read without columns: it changes with the files and `version`."""
     return f"{kind}-{_key(files, {}, version)}"
-
-
-def content_hash(path: Path) -> str:
-    """The SHA-256 of a file, remembered in the cache while its size and time stamps are unchanged."""
-    status = path.stat()
-    place = f"{path.resolve()}\0{status.st_size}\0{status.st_mtime_ns}\0{status.st_ctime_ns}\0{status.st_ino}"
-    memo = cache_home() / "hashes" / hashlib.sha256(place.encode()).hexdigest()
-    with suppress(OSError, UnicodeDecodeError):
-        known = memo.read_text()
-        if len(known) == 64:
-            return known
-    found = sha256(path)
-    if time.time() - max(status.st_mtime, status.st_ctime) > _SETTLED_SECONDS:
-        with suppress(OSError):
-            memo.parent.mkdir(parents=True, exist_ok=True)
-            memo.write_text(found)
-    return found
 
 
 def _open(folder: Path, schemas: Schemas) -> Tables | None:

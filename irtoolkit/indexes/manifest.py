@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import UnionType
-from typing import Any, get_origin, get_type_hints
+from typing import Any, Literal, get_origin, get_type_hints
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, sha256
+from irtoolkit.base.sums import content_hash
 from irtoolkit.indexes.damage import DamagedIndexError
 
 # Raised by hand when the files of an index mean something else.
@@ -195,13 +196,19 @@ def seal(folder: Path, documents: int) -> str:
     return sha256(folder / LISTING)
 
 
-def check_shard(folder: Path, entry: ShardEntry, *, content: bool = False) -> None:
+# Which files of a shard are read: none, those whose time stamps have changed since they were read
+# last, or all.
+Read = Literal["nothing", "changed", "all"]
+_READERS: Mapping[Read, Callable[[Path], str]] = {"changed": content_hash, "all": sha256}
+
+
+def check_shard(folder: Path, entry: ShardEntry, *, read: Read = "nothing") -> None:
     """Refuses a shard whose files are not those that were written.
 
     Args:
         folder: of the shard.
         entry: what the manifest says of it.
-        content: whether all bytes are read; else only sizes are looked at.
+        read: the files whose bytes are read; of the others only the sizes are looked at.
 
     Raises:
         DamagedIndexError: names the file.
@@ -213,5 +220,6 @@ def check_shard(folder: Path, entry: ShardEntry, *, content: bool = False) -> No
         path = folder / name
         if not path.is_file() or path.stat().st_size != known["bytes"]:
             raise DamagedIndexError("missing or truncated", file=path)
-        if content and sha256(path) != known["sha256"]:
+        found = known["sha256"] if read == "nothing" else _READERS[read](path)
+        if found != known["sha256"]:
             raise DamagedIndexError("damaged: its bytes are not what was written", file=path)

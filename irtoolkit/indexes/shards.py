@@ -47,13 +47,16 @@ def opened(folder: Path, manifest: Manifest) -> list[OpenShard]:
     """The shards of an index.
 
     Raises:
-        DamagedIndexError: one whose files are not there or do not have their sizes.
+        DamagedIndexError: one whose files are not there, or not what was written. They are read once,
+            and again when their time stamps have changed.
     """
+    for entry in manifest.shards:
+        check_shard(folder / SHARDS / entry.name, entry, read="changed")
     return opened_shards(folder, manifest.shards)
 
 
 def opened_shards(folder: Path, entries: Iterable[ShardEntry]) -> list[OpenShard]:
-    """Some shards of an index; see `opened`."""
+    """Some shards of an index, whose files have their sizes; see `opened`."""
     shards = []
     for entry in entries:
         place = folder / SHARDS / entry.name
@@ -95,7 +98,7 @@ def finished(half: Path, prefix: str, documents: int) -> ShardEntry:
             try:
                 # Of the index that is replaced, which stays whole until the other one is; or of
                 # another worker, which has done the same.
-                check_shard(place, entry, content=True)
+                check_shard(place, entry, read="all")
                 shutil.rmtree(half)
                 return entry
             except InputError:
@@ -104,7 +107,7 @@ def finished(half: Path, prefix: str, documents: int) -> ShardEntry:
             half.rename(place)
         except OSError:
             # Another worker was faster.
-            check_shard(place, entry, content=True)
+            check_shard(place, entry, read="all")
             shutil.rmtree(half)
     return entry
 

@@ -221,7 +221,7 @@ class KeptIndex(Index):
             return verify(self.place)
         for entry in searchable(self.folder).shards:
             place = self.folder / shards.SHARDS / entry.name
-            manifests.check_shard(place, entry, content=True)
+            manifests.check_shard(place, entry, read="all")
             count += sum(1 for _ in place.iterdir())
             if entry.deleted is not None:
                 shards.deleted(self.folder, entry)

@@ -104,6 +104,19 @@ def test_a_search_finds_a_file_that_is_cut_short_or_missing(
     assert str(path if name != "manifest.json" else folder) in str(raised.value)
 
 
+@pytest.mark.parametrize("name", FILES)
+def test_a_search_finds_a_flipped_byte(folder: Path, name: str) -> None:
+    wanted = rows(ir.open_index(folder))
+    (path,) = folder.glob(name)
+    flipped(path)
+    for use in (rows, KeptIndex.merge):
+        with pytest.raises(InputError, match="damaged") as raised:
+            use(ir.open_index(folder))
+        assert str(path if name != "manifest.json" else folder) in str(raised.value)
+    flipped(path)
+    assert rows(ir.open_index(folder)) == wanted
+
+
 def test_a_damaged_index_is_replaced(folder: Path) -> None:
     wanted = rows(made(folder.with_name("other")))
     flipped(shard(folder) / "documents.npy")
@@ -130,6 +143,7 @@ def test_another_format_is_refused_and_replaced(folder: Path) -> None:
         ("manifest.json", flipped),
         ("shards/*/shard.json", Path.unlink),
         ("shards/*/documents.npy", cut),
+        ("shards/*/documents.npy", flipped),
         ("manifest.json", lambda path: path.write_text('{"format": 0}')),
     ],
 )

@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 import pyarrow as pa
 import pytest
 
+from irtoolkit.base import sums
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets import cache, columns
 from irtoolkit.datasets.cache import CacheWriter, cache_home, content_hash, parsed
@@ -54,7 +55,7 @@ def set_clock(monkeypatch: pytest.MonkeyPatch, path: Path, seconds: float) -> No
     def now() -> float:
         return path.stat().st_ctime + seconds
 
-    monkeypatch.setattr(cache, "time", SimpleNamespace(time=now))
+    monkeypatch.setattr(sums, "time", SimpleNamespace(time=now))
 
 
 @pytest.fixture
@@ -518,13 +519,13 @@ def digest(path: Path) -> str:
 def hashed(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The files that were really read to be hashed."""
     found: list[Path] = []
-    sha256 = cache.sha256
+    sha256 = sums.sha256
 
     def counted(path: Path) -> str:
         found.append(path)
         return sha256(path)
 
-    monkeypatch.setattr(cache, "sha256", counted)
+    monkeypatch.setattr(sums, "sha256", counted)
     return found
 
 
