@@ -106,7 +106,11 @@ class Guard:
         if scope["type"] != "http":
             return
 
+        body = _Body(receive, self._most(scope), self._rules.body_seconds)
+
         async def sending(message: Message) -> None:
+            if body.lost:
+                return  # nobody is there to be answered, and the server logs a traceback of it
             if message["type"] == "http.response.start":
                 names = {name for name, _ in message.get("headers", [])}
                 more = [pair for pair in self._headers if pair[0] not in names]
@@ -118,7 +122,6 @@ class Guard:
         if refused is not None:
             await _answer(sending, *refused)
             return
-        body = _Body(receive, self._most(scope), self._rules.body_seconds)
         await self._app(scope, body.receive, sending)
 
     def _most(self, scope: Scope) -> int:
@@ -162,12 +165,17 @@ class Guard:
 
 
 class _Body:
-    """A body that is counted and timed while it arrives."""
+    """A body that is counted and timed while it arrives.
+
+    Attributes:
+        lost: whether the connection ended, or was no HTTP any more, before all of it was there.
+    """
 
     def __init__(self, receive: Receive, most: int, seconds: float) -> None:
         self._receive, self._most, self._size = receive, most, 0
         self._until = asyncio.get_running_loop().time() + seconds
         self._done = False
+        self.lost = False
 
     async def receive(self) -> Message:
         if self._done:
@@ -183,6 +191,7 @@ class _Body:
             self._done = not message.get("more_body", False)
             if self._size > self._most:
                 raise HTTPException(413, _LARGE)
+        self.lost = message["type"] == "http.disconnect"
         return message
 
 
