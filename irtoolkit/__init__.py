@@ -12,7 +12,7 @@ whenever those are imported; the names below load what they need when they are u
 
 from __future__ import annotations
 
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.errors import InputError
@@ -38,15 +38,12 @@ if TYPE_CHECKING:
     from irtoolkit.runs import Run as Run
     from irtoolkit.scoring.score import Scores as Scores
 
+    __version__: str
+
 # Importing either package registers what it holds, at the end of its own import: so this is right
 # too where it is ours that imports ir_datasets or ir_measures first.
 after_import("ir_datasets", lambda: import_module("irtoolkit.datasets"))
 after_import("ir_measures", lambda: import_module("irtoolkit.measures"))
-
-try:
-    __version__ = metadata.version("irtoolkit")
-except metadata.PackageNotFoundError:  # a source tree that is not installed
-    __version__ = "0+unknown"
 
 # Name to the module that has it.
 _FRONT = {
@@ -79,11 +76,25 @@ __all__ = ["InputError", "__version__", *_FRONT]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _FRONT:
+    value: Any
+    if name == "__version__":
+        value = _version()
+    elif name in _FRONT:
+        value = getattr(import_module(_FRONT[name]), name)
+    else:
         raise AttributeError(f"module 'irtoolkit' has no attribute {name!r}")
-    value = getattr(import_module(_FRONT[name]), name)
     globals()[name] = value
     return value
+
+
+def _version() -> str:
+    # What reads it takes longer to import than this package, before which nobody heeds an interrupt.
+    from importlib import metadata
+
+    try:
+        return metadata.version("irtoolkit")
+    except metadata.PackageNotFoundError:  # a source tree that is not installed
+        return "0+unknown"
 
 
 def __dir__() -> list[str]:

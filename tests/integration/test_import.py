@@ -158,6 +158,20 @@ print(json.dumps({
 """
 
 
+def test_the_version_is_looked_up_when_it_is_asked_for() -> None:
+    """Nobody heeds an interrupt before the package is imported, so that takes little."""
+    found = python(
+        """
+import json, sys
+before = set(sys.modules)
+import irtoolkit
+early = "importlib.metadata" in set(sys.modules) - before
+print(json.dumps([early, irtoolkit.__version__[0].isdigit(), "__version__" in dir(irtoolkit)]))
+"""
+    )
+    assert found == [False, True, True]
+
+
 @pytest.mark.parametrize(
     "first",
     [
