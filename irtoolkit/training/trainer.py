@@ -152,11 +152,14 @@ def _check(recipe: Recipe, options: TrainOptions, folder: Path) -> None:
         raise InputError(f"{folder} is a file", remedy="name a folder with -o")
     for key, what, lines in (
         ("sememes", "lexicon of sememes", "lines of a word, a tab and its sememes; or a recipe without"),
-        ("words", "file of word vectors", "lines of a word and numbers; or leave words out"),
+        ("words", "file of word vectors", "lines of a word and numbers, or a name that"
+         " `irtoolkit models` lists; or leave words out"),
         ("about", "file of topics and authors", "lines of a quote, its topics and its author; or leave about out"),
     ):  # fmt: skip
         file = getattr(recipe, key)
-        if file is not None and not Path(file).is_file():
+        if file is None or (key == "words" and word_source(file) is not None):
+            continue
+        if not Path(file).is_file():
             raise InputError(f"there is no {what} {file}", remedy=f"--set {key}=FILE, {lines}")
 
 
