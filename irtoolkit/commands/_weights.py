@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.models import places
-from irtoolkit.models.fetching import fetch
+from irtoolkit.models.fetching import discard_damaged, fetch
 from irtoolkit.models.presets import Preset, find_preset, place_of, preset_name, presets
 from irtoolkit.models.sources import Source, sources
 
@@ -57,17 +57,22 @@ def _wanted(name: str, place: str | None) -> tuple[str, Source | None, Preset | 
 
 
 def _from_registry(source: Source, preset: Preset | None) -> None:
-    here = source.folder if source.folder.is_dir() else None
-    found = str(here) if here else (None if preset is None else place_of(preset))
     licence = source.licence if preset is None else preset.licence
     where = source.source if preset is None else preset.source
     print(f"{source.name}: licence {licence}, see {where}")
-    if found is not None:
+    checked = f"SHA-256 of {len(source.files)} files checked"
+    if source.folder.is_dir():
+        damaged = discard_damaged(source)
+        if damaged is None:
+            print(f"  here already, {checked}: {source.folder}")
+            return
+        print(f"  {damaged} is not as it was fetched: it is fetched again")
+    elif preset is not None and (found := place_of(preset)) is not None:
         print(f"  here already: {found}")
         return
     print(f"  from {source.described()}, {source.size / 1e6:,.1f} MB", flush=True)
     folder = fetch(source, lambda line: print(f"  {line}", flush=True))
-    print(f"  SHA-256 of {len(source.files)} files checked: {folder}")
+    print(f"  {checked}: {folder}")
 
 
 def _from_hub(name: str, preset: Preset) -> None:

