@@ -143,6 +143,9 @@ def _on_openvino(file: Path) -> tuple[Run, frozenset[str]]:
         import openvino
     except ImportError:
         raise needs_extra("openvino", "openvino") from None
+    # Its binding to numpy is made at the first array. Two threads that make it at once, each with a
+    # lock that the other waits for, never end.
+    openvino.Tensor(np.zeros(1, np.int64))
     # Some CPUs would compute in bfloat16.
     how = {
         "INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": torch.get_num_threads(),

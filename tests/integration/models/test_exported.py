@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from irtoolkit.models.encoder import Encoder, EncoderSettings
 from irtoolkit.retrievers.cross import CrossEncoder
 from irtoolkit.retrievers.dense import Dense
 from tests import tiny
+from tests.conftest import ROOT
 from tests.datasets import TEXTS
 
 # Single precision, of a model whose first weights are large.
@@ -126,6 +129,25 @@ def test_int8_does_not_depend_on_the_batch(int8: Path, bert: Path, backend: str)
     cosines /= np.linalg.norm(whole, axis=1)
     assert cosines.min() > 0.97
     assert not np.array_equal(together, whole)
+
+
+FIRST_USE = """
+import sys, threading, torch
+from irtoolkit.models.runtimes import load_exported
+sys.setswitchinterval(1e-6)
+model, gate = load_exported("openvino", sys.argv[1]), threading.Barrier(4)
+def use():
+    given = torch.ones((1, 3), dtype=torch.int64)
+    gate.wait()
+    model(given)
+threads = [threading.Thread(target=use) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+
+def test_openvino_is_first_used_by_several_threads_at_once(bert: Path) -> None:
+    subprocess.run([sys.executable, "-c", FIRST_USE, str(bert)], cwd=ROOT, check=True, timeout=300)
 
 
 def test_the_backend_is_chosen_by_the_files(bert: Path, int8: Path) -> None:
