@@ -30,6 +30,7 @@ from irtoolkit.base.files import atomic_text
 from irtoolkit.base.tables import TextTable
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.models.encoder import Encoder, EncoderSettings
+from irtoolkit.models.exporting import export_onnx
 from irtoolkit.models.presets import find_preset, model_folder
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import find_system
@@ -58,29 +59,9 @@ WAYS = (
 
 
 def exported(source: str, folder: Path) -> Path:
-    """A copy of a model's folder with its ONNX file, of any batch and length."""
-    import torch
-    from sentence_transformers import SentenceTransformer
-
-    shutil.copytree(source, folder)
-    model = SentenceTransformer(
-        str(folder), device="cpu", model_kwargs={"attn_implementation": "eager"}
-    )
-    inner = model[0].auto_model.eval()
-    inner.config.return_dict = False
-    names = [
-        n
-        for n in ("input_ids", "attention_mask", "token_type_ids")
-        if n in model.tokenizer.model_input_names
-    ]
-    longest = min(model.max_seq_length, 512)
-    example = {n: torch.ones((2, 9), dtype=torch.int64) for n in names}
-    free = {0: torch.export.Dim("batch"), 1: torch.export.Dim("tokens", max=longest)}
-    torch.onnx.export(
-        inner, kwargs=example, f=folder / "model.onnx", dynamo=True, verbose=False, external_data=False,
-        dynamic_shapes=dict.fromkeys(names, free), input_names=names,
-        output_names=["last_hidden_state"],
-    )  # fmt: skip
+    """The folder of a model with its weights and its ONNX file."""
+    export_onnx(source, folder)
+    shutil.copy(Path(source) / "model.safetensors", folder)
     return folder
 
 

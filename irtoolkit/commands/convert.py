@@ -1,4 +1,7 @@
-"""Make a published checkpoint into a folder that models are loaded from.
+"""Make a published checkpoint into a folder that models are loaded from, or export a model to ONNX.
+
+onnx: a dense encoder or cross-encoder, given as a preset, folder or hub id, exported for backend=onnx
+and backend=openvino (pip install 'irtoolkit[onnx]'). --precision int8 rounds its weights.
 
 Some models of the papers are published in forms of their own:
 
@@ -20,17 +23,20 @@ import argparse
 
 from irtoolkit.commands import local_folder
 
-HELP = "convert a published checkpoint"
+HELP = "convert a published checkpoint, or export a model to ONNX"
 EXAMPLES = (
+    "irtoolkit convert onnx all-MiniLM-L6-v2 -o MiniLM-onnx",
     "irtoolkit convert colbert msmarco.psg.l2/checkpoints/colbert-300000.dnn -o ColBERT",
     "irtoolkit convert c-realm crealm-retriever -o c-REALM",
 )
-NAMES = ("colbert", "c-realm", "dpr-msmarco", "berm", "ernie-search")
+NAMES = ("onnx", "colbert", "c-realm", "dpr-msmarco", "berm", "ernie-search")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("layout", choices=NAMES, help="the form it is published in")
-    parser.add_argument("source", metavar="SOURCE", help="the file or folder as it is published")
+    parser.add_argument("layout", choices=NAMES, help="the form it is published in, or onnx")
+    parser.add_argument(
+        "source", metavar="SOURCE", help="the file or folder as it is published; for onnx the model"
+    )
     parser.add_argument(
         "-o",
         "--output",
@@ -40,15 +46,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a folder that is not there yet",
     )
     parser.add_argument(
-        "--base", default="bert-base-uncased", metavar="MODEL",
+        "--base", metavar="MODEL",
         help="folder or hub id of the tokenizer and configuration; default: bert-base-uncased",
     )  # fmt: skip
+    parser.add_argument(
+        "--precision", choices=("fp32", "int8"), help="of what onnx writes; default: fp32"
+    )
 
 
 def execute(args: argparse.Namespace) -> None:
     from pathlib import Path
 
-    from irtoolkit.models.conversion import convert
+    from irtoolkit.base.errors import InputError
+    from irtoolkit.models.conversion import BASE, convert
 
-    convert(args.layout, Path(args.source), Path(args.output), args.base)
+    if args.layout == "onnx":
+        from irtoolkit.models.exporting import export_onnx
+
+        if args.base is not None:
+            raise InputError("--base is for published checkpoints", remedy="leave it out")
+        far = export_onnx(args.source, Path(args.output), args.precision or "fp32")
+        print(f"in single precision, outputs are within {far:.0e} of torch's")
+        print(
+            f"{args.output}: a folder to give as weights={args.output}, for backend=onnx or openvino"
+        )
+        return
+    if args.precision is not None:
+        raise InputError("--precision is for onnx", remedy="leave it out")
+    convert(args.layout, Path(args.source), Path(args.output), args.base or BASE)
     print(f"{args.output}: a folder to give as weights={args.output}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from irtoolkit.models.converted import (
     Side,
     base_parts,
     check_shapes,
+    new_folder,
     only_file,
     save_folder,
     save_projected,
@@ -48,20 +48,12 @@ def convert(layout: str, source: Path, output: Path, base: str = BASE) -> None:
     Raises:
         InputError: the output is there; a file is missing or damaged, or of another model.
     """
-    if output.exists():
-        raise InputError("it is there already", file=output, remedy="name a new folder")
-    if not source.exists():
-        raise InputError("no such file or folder", file=source)
-    unfinished = output.with_name(f".{output.name}.unfinished")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
-    try:
-        LAYOUTS[layout].write(source, unfinished, base)
-        about = {"layout": layout, "version": __version__, WEIGHTS: weight_sums(unfinished)}
-        (unfinished / CONVERSION).write_text(json.dumps(about, indent=1) + "\n", "utf-8")
-        unfinished.rename(output)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+    with new_folder(output) as folder:
+        if not source.exists():
+            raise InputError("no such file or folder", file=source)
+        LAYOUTS[layout].write(source, folder, base)
+        about = {"layout": layout, "version": __version__, WEIGHTS: weight_sums(folder)}
+        (folder / CONVERSION).write_text(json.dumps(about, indent=1) + "\n", "utf-8")
 
 
 # -- ColBERT ------------------------------------------------------------------------------------

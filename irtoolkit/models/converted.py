@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +12,25 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.models import presets
 from irtoolkit.models.foreign import read_torch
 from irtoolkit.models.loading import load_model
+
+
+@contextmanager
+def new_folder(output: Path) -> Iterator[Path]:
+    """A folder to write a model into, which is there as `output` once everything is written.
+
+    Raises:
+        InputError: the output is there.
+    """
+    if output.exists():
+        raise InputError("it is there already", file=output, remedy="name a new folder")
+    unfinished = output.with_name(f".{output.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    try:
+        yield unfinished
+        unfinished.rename(output)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def only_file(source: Path, pattern: str) -> Path:

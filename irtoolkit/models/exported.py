@@ -30,15 +30,20 @@ def chosen_backend(backend: Backend, location: str | None) -> str:
         location: folder of the model; None of one that is not here.
 
     Raises:
-        InputError: there is no such backend.
+        InputError: there is no such backend, or the folder has weights for another one.
     """
     if backend not in get_args(Backend):
         raise InputError(f"no backend {backend!r}", remedy=", ".join(get_args(Backend)))
-    if backend != "auto":
-        return backend
-    if location is None or any(path.suffix in _WEIGHTS for path in Path(location).rglob("*")):
+    if backend in _RUNTIMES or location is None:
+        return "torch" if backend == "auto" else backend
+    if any(path.suffix in _WEIGHTS for path in Path(location).rglob("*")):
         return "torch"
-    there = any((Path(location) / name).is_file() for name in _FILES["onnx"])
+    there = [name for name in _FILES["onnx"] if (Path(location) / name).is_file()]
+    if there and backend == "torch":
+        raise InputError(
+            f"backend=torch: no weights for torch in {location}, only {there[0]}",
+            remedy="leave backend out",
+        )
     return "onnx" if there else "torch"
 
 
@@ -54,7 +59,7 @@ def exported_file(location: str, backend: str) -> Path:
             return path
     raise InputError(
         f"backend={backend}: no {' or '.join(_FILES[backend])} in {location}",
-        remedy="backend=torch, or the folder of a model that is exported so",
+        remedy="leave backend out, or export the model: irtoolkit convert onnx MODEL -o FOLDER",
     )
 
 

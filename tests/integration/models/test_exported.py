@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ import pytest
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models.encoder import Encoder, EncoderSettings
+from irtoolkit.models.exporting import export_onnx
 from irtoolkit.retrievers.cross import CrossEncoder
 from irtoolkit.retrievers.dense import Dense
 from tests import tiny
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Answer
 from tests.datasets import TEXTS
 
 # Single precision, of a model whose first weights are large.
@@ -150,6 +152,51 @@ def test_openvino_is_first_used_by_several_threads_at_once(bert: Path) -> None:
     subprocess.run([sys.executable, "-c", FIRST_USE, str(bert)], cwd=ROOT, check=True, timeout=300)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_encoder_that_was_exported_here(
+    tmp_path: Path, irtoolkit: Callable[..., Answer], backend: str
+) -> None:
+    from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+
+    plain = tiny.save(tmp_path / "plain")
+    parts = Transformer(str(plain)), Pooling(tiny.DIMENSIONS), Normalize()
+    folder = tiny.sentence_model(tmp_path / "st", *parts)
+    out = tmp_path / "out"
+    said = irtoolkit("convert", "onnx", folder, "-o", out)
+    assert said.status == 0
+    assert "of torch's" in said.out
+    assert not list(out.glob("*.safetensors"))
+    theirs = vectors(encoder(folder, "torch", pooling=None), TEXTS)
+    np.testing.assert_allclose(vectors(encoder(out, backend, pooling=None), TEXTS), theirs, **CLOSE)
+    assert Dense(model=str(out), device="cpu").computed()["backend"] == "onnx"
+    (out / "model.onnx").write_bytes((out / "model.onnx").read_bytes()[:-1] + b"!")
+    with pytest.raises(InputError, match="not the weights that convert wrote"):
+        encoder(out, backend, pooling=None)
+    assert "it is there already" in irtoolkit("convert", "onnx", folder, "-o", out).err
+
+
+def test_a_cross_encoder_that_was_exported_in_int8(tmp_path: Path) -> None:
+    folder = tiny.save(tmp_path / "cross", "BertForSequenceClassification", num_labels=1)
+    assert export_onnx(str(folder), tmp_path / "out", "int8") < 1e-5
+    pairs = [(TEXTS[0], text) for text in TEXTS]
+    one = encoder(tmp_path / "out", "onnx", kind="cross")
+    together = vectors(one, pairs)
+    np.testing.assert_array_equal(
+        together, np.concatenate([vectors(one, [pair]) for pair in pairs])
+    )
+    whole = vectors(encoder(folder, "torch", kind="cross"), pairs)
+    np.testing.assert_allclose(together, whole, atol=0.2 * np.abs(whole).max())
+    assert not np.array_equal(together, whole)
+
+
+def test_what_is_not_exported(tmp_path: Path, int8: Path) -> None:
+    late = tiny.save(tmp_path / "mlm", "BertForMaskedLM")
+    for model, said in ((late, "sparse representations"), (int8, "no weights for torch")):
+        with pytest.raises(InputError, match=said):
+            export_onnx(str(model), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_backend_is_chosen_by_the_files(bert: Path, int8: Path) -> None:
     retrievers = [Dense(model=str(folder), device="cpu") for folder in (bert, int8)]
     assert [one.computed() for one in retrievers] == [
@@ -186,6 +233,11 @@ def test_a_folder_without_an_exported_model(tmp_path: Path) -> None:
     folder = tiny.save(tmp_path / "plain")
     with pytest.raises(InputError, match=r"backend=onnx: no model\.onnx or onnx/model\.onnx in"):
         encoder(folder, "onnx")
+
+
+def test_torch_for_a_model_that_is_only_exported(int8: Path) -> None:
+    with pytest.raises(InputError, match=r"backend=torch: no weights for torch in .*model\.onnx"):
+        encoder(int8, "torch")
 
 
 def test_a_damaged_file(int8: Path, tmp_path: Path) -> None:

@@ -1,0 +1,186 @@
+"""Exporting a model to ONNX, for backend=onnx and backend=openvino."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from irtoolkit import __version__
+from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.files import sha256
+from irtoolkit.models.converted import new_folder
+from irtoolkit.models.places import CONVERSION, RECORD, WEIGHTS, weight_sums
+from irtoolkit.models.presets import find_preset, model_folder, said_kind
+
+FILE = "model.onnx"
+ExportPrecision = Literal["fp32", "int8"]
+# What is not copied from the folder of the model: what is exported, its record, other exports.
+_LEFT_OUT = (
+    "model*.safetensors", "pytorch_model*.bin", "*.index.json", RECORD, CONVERSION, "*.onnx", "*.h5",
+    "*.msgpack", "*.ot", "onnx", "openvino", "openvino_model.*", "README.md",
+)  # fmt: skip
+_WEIGHTS_OF_TORCH = (
+    "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+)  # fmt: skip
+# Outputs in single precision that differ by more are of another model.
+_CLOSE = 1e-3
+_SHAPE = (2, 9)
+
+
+def export_onnx(model: str, output: Path, precision: ExportPrecision = "fp32") -> float:
+    """Writes the folder of a dense encoder or cross-encoder with its transformer as an ONNX file.
+
+    Args:
+        model: a preset, a folder, or a hub id.
+        output: the folder, which must not be there yet.
+        precision: of the weights: "fp32", or "int8" with ranges that are measured as the model runs.
+
+    Returns:
+        The largest difference of an output of the exported transformer from torch's, before int8.
+
+    Raises:
+        InputError: a library or the model is missing; the model is of another kind, or torch cannot
+            export it; or the output is there.
+    """
+    if precision not in get_args(ExportPrecision):
+        raise InputError(f"no precision {precision!r} of an export", remedy="fp32, int8")
+    for library in ("onnx", "onnxscript", "onnxruntime"):
+        _refuse_without(library)
+    preset = find_preset(model)
+    if preset.query is not None:
+        raise InputError(f"{model} has two encoders", remedy="export the folder of each")
+    location = model_folder(preset)
+    kind = said_kind(location) or preset.kind
+    if kind not in ("dense", "cross"):
+        raise InputError(
+            f"{model} makes {kind} representations",
+            remedy="export a dense encoder or a cross-encoder",
+        )
+    if not (Path(location) / "config.json").is_file():
+        raise InputError(f"{model} is no plain transformer: no config.json", file=location)
+    if not any((Path(location) / name).is_file() for name in _WEIGHTS_OF_TORCH):
+        raise InputError(f"{model} has no weights for torch to export", file=location)
+    with new_folder(output) as folder:
+        ignored = shutil.ignore_patterns(*_LEFT_OUT)
+        top = str(location)
+        shutil.copytree(
+            location, folder, dirs_exist_ok=True,
+            ignore=lambda where, names: ignored(where, names) if where == top else set(),
+        )  # fmt: skip
+        difference = _write(location, kind, folder)
+        if precision == "int8":
+            _round(folder / FILE)
+        sums = {**weight_sums(folder), FILE: sha256(folder / FILE)}
+        about = {"layout": "onnx", "of": model, "precision": precision, "version": __version__}
+        record = {**about, WEIGHTS: sums}
+        (folder / CONVERSION).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+    return difference
+
+
+def _refuse_without(library: str) -> None:
+    from importlib.util import find_spec
+
+    if find_spec(library) is None:
+        raise needs_extra(library, "onnx")
+
+
+def _write(location: str, kind: str, folder: Path) -> float:
+    """Writes the ONNX file of a transformer; returns how far its outputs are from torch's."""
+    import torch
+    import transformers
+
+    makers = {"dense": "AutoModel", "cross": "AutoModelForSequenceClassification"}
+    maker = getattr(transformers, makers[kind])
+    made = maker.from_pretrained(location, attn_implementation="eager", trust_remote_code=False)
+    made = made.float().eval()
+    words = transformers.AutoTokenizer.from_pretrained(location, trust_remote_code=False)
+    positions = getattr(made.config, "max_position_embeddings", None) or words.model_max_length
+    free = {
+        0: torch.export.Dim("batch"),
+        1: torch.export.Dim("tokens", max=min(words.model_max_length, positions)),
+    }
+    example = _example(made, words, _SHAPE)
+    made.config.return_dict = False
+    try:
+        with _quiet():
+            torch.onnx.export(
+                made, kwargs=example, f=folder / FILE, dynamo=True, verbose=False, external_data=False,
+                dynamic_shapes=dict.fromkeys(example, free), input_names=list(example),
+                output_names=["logits" if kind == "cross" else "last_hidden_state"],
+            )  # fmt: skip
+    except Exception as error:  # of torch.export and its many parts
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise InputError(f"torch cannot export it: {reason}", file=location) from None
+    return _difference(made, _example(made, words, (3, 5)), folder)
+
+
+def _example(made: Any, words: Any, shape: tuple[int, int]) -> dict[str, Any]:
+    """Inputs of a transformer, of which the last text is shorter than the others."""
+    import torch
+
+    drawn = torch.randint(
+        0, made.config.vocab_size, shape, generator=torch.Generator().manual_seed(0)
+    )
+    mask = torch.ones(shape, dtype=torch.int64)
+    mask[-1, -2:] = 0
+    if words.pad_token_id is not None:
+        drawn[drawn == words.pad_token_id] = words.unk_token_id or 0
+        drawn[mask == 0] = words.pad_token_id
+    given = {
+        "input_ids": drawn, "attention_mask": mask, "token_type_ids": torch.zeros_like(drawn),
+    }  # fmt: skip
+    return {name: value for name, value in given.items() if name in words.model_input_names}
+
+
+def _difference(made: Any, example: dict[str, Any], folder: Path) -> float:
+    """The largest difference between outputs of torch and of the exported file."""
+    import torch
+
+    from irtoolkit.models.runtimes import load_exported
+
+    with torch.inference_mode():
+        ours = load_exported("onnx", str(folder))(**example)[0]
+        theirs = made(**example)[0]
+        if theirs.ndim == 3:  # tokens that are masked count for nothing
+            kept = example["attention_mask"].bool()
+            ours, theirs = ours[kept], theirs[kept]
+        difference = float((ours - theirs).abs().max() / max(1.0, float(theirs.abs().max())))
+    if not difference <= _CLOSE:
+        raise InputError(f"what was exported differs from torch by {difference:.1e} of its outputs")
+    return difference
+
+
+def _round(file: Path) -> None:
+    """Rounds the weights of an ONNX file to int8."""
+    import onnx
+    from onnxruntime.quantization import quantize_dynamic
+
+    model = onnx.load(file)
+    # Shapes that the exporter has noted are at odds with those that are inferred here.
+    del model.graph.value_info[:]
+    with _quiet():
+        quantize_dynamic(model, file)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Within it the libraries that export say nothing of their steps."""
+    names = [name for name in logging.root.manager.loggerDict if name.startswith(("torch", "onnx"))]
+    loggers = [logging.getLogger(name) for name in ("", *names)]
+    levels = [logger.level for logger in loggers]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            for logger in loggers:
+                logger.setLevel(logging.ERROR)
+            yield
+        finally:
+            for logger, level in zip(loggers, levels, strict=True):
+                logger.setLevel(level)
