@@ -25,6 +25,7 @@ from irtoolkit.base.streams import into_stream, is_special, stream_of
 from irtoolkit.base.targets import refuse_nul
 from irtoolkit.base.targets import refuse_unwritable as refuse_unwritable
 from irtoolkit.base.temporaries import is_temporary as is_temporary
+from irtoolkit.base.temporaries import remove_of_the_gone as remove_of_the_gone
 from irtoolkit.base.temporaries import temporary_name as temporary_name
 from irtoolkit.base.zips import opened_zip
 
@@ -83,7 +84,8 @@ def atomic_path(path: StrPath) -> Iterator[Path]:
     """Yields a temporary file that becomes `path` when the block succeeds.
 
     It is a sibling of a path of this machine; what goes to a URL is written on this machine first. When
-    the block raises, the temporary file is removed and `path` is left as it was. Several processes may
+    the block raises, the temporary file is removed and `path` is left as it was; what a process that was
+    killed has left in the folder is removed too. Several processes may
     write one file, on several machines too: the last one's is there, whole.
     """
     url = url_of(path)
@@ -115,6 +117,7 @@ def atomic_path(path: StrPath) -> Iterator[Path]:
         if os.path.islink(target):
             raise InputError("cannot write: links that lead to each other", file=path)
     temporary = temporary_name(target)
+    remove_of_the_gone(target.parent)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary

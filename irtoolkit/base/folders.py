@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, refuse_unwritable, temporary_name
+from irtoolkit.base.files import StrPath, refuse_unwritable, remove_of_the_gone, temporary_name
 from irtoolkit.base.targets import refuse_nul
 
 
@@ -24,6 +24,7 @@ def atomic_folder(path: StrPath) -> Iterator[Path]:
     """
     target = refuse_filled(path)
     temporary = temporary_name(target)
+    remove_of_the_gone(target.parent)
     try:
         temporary.mkdir(parents=True)
         yield temporary

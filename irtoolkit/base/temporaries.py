@@ -3,28 +3,83 @@
 from __future__ import annotations
 
 import glob
+import os
 import re
 import secrets
+import shutil
+import socket
 from contextlib import suppress
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 from irtoolkit.base.paths import hidden_beside
 
+# Of a machine, of a process there, and of chance.
+_NAME = re.compile(r"\..+\.([0-9a-f]{6})([0-9a-f]{6})[0-9a-f]{8}\.tmp", re.DOTALL)
+_END = len(".0123456789abcdef0123.tmp")
+# Folders that this process has looked through.
+_SEEN: set[str] = set()
+
 
 def temporary_name(target: Path) -> Path:
-    """A name beside `target` that no other process has; process numbers differ on one machine only."""
-    return hidden_beside(target, f".{secrets.token_hex(8)}.tmp")
+    """A name beside `target` that no other process has; it says which process that is."""
+    process = os.getpid() & 0xFFFFFF
+    return hidden_beside(target, f".{_machine()}{process:06x}{secrets.token_hex(4)}.tmp")
 
 
 def is_temporary(path: Path) -> bool:
     """Whether a file or folder has a name of `temporary_name`."""
-    return re.fullmatch(r"\..+\.[0-9a-f]{16}\.tmp", path.name) is not None
+    return _NAME.fullmatch(path.name) is not None
 
 
 def remove_abandoned(target: Path) -> None:
     """Removes what killed writers of a file have left beside it; nobody may be writing it now."""
-    end = ".0123456789abcdef.tmp"
     for path in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
-        if is_temporary(path) and path.name[1 : -len(end)] == target.name:
+        if is_temporary(path) and path.name[1:-_END] == target.name:
             with suppress(OSError):
                 path.unlink()
+
+
+def remove_of_the_gone(folder: Path) -> None:
+    """Removes what processes of this machine that are no more have left in a folder.
+
+    Once for each folder, before this process writes to it: the same command, run again, leaves
+    nothing of what was killed.
+    """
+    place = os.path.abspath(folder)
+    if place in _SEEN or os.name == "nt":  # where nothing asks after a process without ending it
+        return
+    with suppress(OSError), os.scandir(place) as entries:
+        _SEEN.add(place)
+        for entry in entries:
+            made = _NAME.fullmatch(entry.name)
+            if made is None or made[1] != _machine() or not _is_gone(int(made[2], 16)):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path, ignore_errors=True)
+            else:
+                with suppress(OSError):
+                    os.unlink(entry.path)
+
+
+@cache
+def _machine() -> str:
+    """Six digits for where numbers of processes are the same: this machine, or a container on it."""
+    words = [socket.gethostname()]
+    with suppress(OSError):
+        words.append(Path("/etc/machine-id").read_text())
+    with suppress(OSError):
+        words.append(os.readlink("/proc/self/ns/pid"))
+    return sha256("\n".join(words).encode("utf-8", "surrogateescape")).hexdigest()[:6]
+
+
+def _is_gone(process: int) -> bool:
+    """Whether no process has a number; one of another user has it."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import sha256, temporary_name
+from irtoolkit.base.files import remove_of_the_gone, sha256, temporary_name
 from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.indexes.strings import reserved
 from irtoolkit.models.shards import Encodings
@@ -157,6 +157,7 @@ def write(folder: Path, docs: Encodings, how: Compression) -> None:
             or the disk refuses.
     """
     temporary = temporary_name(folder)
+    remove_of_the_gone(folder.parent)
     try:
         temporary.mkdir(parents=True)
         fill(temporary, EncodedTokens(docs), how)
