@@ -56,9 +56,34 @@ def locked(
     try:
         yield True
     finally:
-        if remove:
-            # While it is locked: who waits for the file sees that it has no name any more, and
-            # locks another one. Windows keeps a file that is open.
-            with suppress(OSError):
+        try:
+            if remove:
+                _remove_own(path)
+        finally:
+            lock.release()
+
+
+def remove_left(path: StrPath) -> None:
+    """Removes a lock file that a killed process has left, unless another process has the lock."""
+    if os.path.exists(path):
+        with suppress(InputError), locked(path, wait=False, remove=True):
+            pass
+
+
+def _remove_own(path: StrPath) -> None:
+    """Removes the file of a lock that this process has; also where it is interrupted at that.
+
+    While it is locked: who waits for the file sees that it has no name any more, and locks another
+    one. Windows keeps a file that is open.
+    """
+    own = None
+    try:
+        with suppress(OSError):
+            own = os.stat(path)
+            os.unlink(path)
+    except KeyboardInterrupt:
+        # Perhaps it is removed, and the name is that of another process's lock.
+        with suppress(OSError):
+            if own is None or os.path.samestat(own, os.stat(path)):
                 os.unlink(path)
-        lock.release()
+        raise

@@ -29,7 +29,7 @@ from irtoolkit.base.files import sha256
 from irtoolkit.base.home import CACHE_VARIABLE as CACHE_VARIABLE
 from irtoolkit.base.home import cache_home as cache_home
 from irtoolkit.base.jsons import load_json
-from irtoolkit.base.locks import locked
+from irtoolkit.base.locks import locked, remove_left
 from irtoolkit.base.stamps import refuse_changed, stamps
 from irtoolkit.base.sums import content_hash as content_hash
 
@@ -234,10 +234,13 @@ def _scratch(folder: Path) -> Iterator[Path]:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    for left in folder.parent.glob(f".{glob.escape(folder.name[:24])}.*{_HALF}"):
+    begun = f".{glob.escape(folder.name[:24])}.*"
+    for left in folder.parent.glob(f"{begun}{_HALF}"):
         with locked(left.with_suffix(".lock"), wait=False, remove=True) as mine:
             if mine:
                 shutil.rmtree(left, ignore_errors=True)
+    for lock in folder.parent.glob(f"{begun}.lock"):
+        remove_left(lock)
 
 
 def _keep(scratch: Path, folder: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.launch import launch
-from irtoolkit.base.locks import locked
+from irtoolkit.base.locks import locked, remove_left
 from irtoolkit.models import loading
 from irtoolkit.training.rendezvous import meet
 
@@ -143,11 +143,20 @@ def alone(folder: Path) -> Iterator[None]:
         yield
 
 
+def remove_left_lock(folder: Path) -> None:
+    """Removes the lock of a training that was killed when it had the model complete."""
+    if is_first_process():
+        remove_left(_lock_of(folder))
+
+
+def _lock_of(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.lock")
+
+
 def _refusal(folder: Path, held: ExitStack) -> InputError | None:
     """Locks the folder of a model until the end of `held`, or says why not."""
-    lock = folder.with_name(f".{folder.name}.lock")
     try:
-        mine = held.enter_context(locked(lock, wait=False, remove=True))
+        mine = held.enter_context(locked(_lock_of(folder), wait=False, remove=True))
     except InputError as error:
         return error
     if mine:

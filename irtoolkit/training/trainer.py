@@ -37,6 +37,7 @@ from irtoolkit.training.processes import (
     is_first_process,
     noticing_lost_peers,
     process_device,
+    remove_left_lock,
     wait_for_all,
     world_size,
 )
@@ -95,7 +96,9 @@ def train(
     work = TrainingFolder(folder.with_name(f"{folder.name}.training"))
     complete = is_trained(folder) and not restart and not work.restarted()
     # Of a model that is complete nothing is written; perhaps nothing can be.
-    with nullcontext() if from_first(complete) else alone(folder), noticing_lost_peers():
+    if complete := bool(from_first(complete)):
+        remove_left_lock(folder)
+    with nullcontext() if complete else alone(folder), noticing_lost_peers():
         return _trained(recipe, folder, work, options)
 
 

@@ -255,7 +255,10 @@ def test_a_model_that_is_there_is_taken(tmp_path: Path) -> None:
     data, test = planted.task(topics=4, asked=4)
     made = planted.recipe(data, planted.start(tmp_path / "start"), test, epochs=1)
     assert not train(made, tmp_path / "model", device="cpu").reused
+    # One that was killed when all was there has left its lock.
+    (tmp_path / ".model.lock").touch()
     assert train(made, tmp_path / "model", device="cpu").reused
+    assert not (tmp_path / ".model.lock").exists()
     with pytest.raises(InputError, match=r"another training: .*rate was 0\.005 and is 0\.1"):
         train(
             replace(made, stages=(replace(made.stages[0], rate=0.1),)),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from irtoolkit.base import locks
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.locks import locked
+from irtoolkit.base.locks import locked, remove_left
 
 COUNTS = """
 import sys
@@ -117,3 +121,62 @@ def test_threads_exclude_each_other(tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(100)))
     assert most == [1]
+
+
+class Interrupted:
+    """`os`, of which the first removal is interrupted: before it is done, or after.
+
+    Args:
+        after: whether it is done.
+        then: what happens after it, before the interrupt is heard.
+    """
+
+    def __init__(self, after: bool, then: Callable[[], None]) -> None:
+        self._after, self._then, self._heard = after, then, False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+    def unlink(self, path: Path) -> None:
+        if self._heard:
+            os.unlink(path)
+            return
+        self._heard = True
+        if self._after:
+            os.unlink(path)
+        self._then()
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_an_interrupt_at_the_end_leaves_no_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: bool
+) -> None:
+    path = tmp_path / "x.lock"
+    monkeypatch.setattr(locks, "os", Interrupted(after, lambda: None))
+    with pytest.raises(KeyboardInterrupt), locked(path, remove=True):
+        pass
+    assert not path.exists()
+    with locked(path, wait=False) as mine:
+        assert mine
+
+
+def test_an_interrupt_at_the_end_leaves_the_lock_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.lock"
+    monkeypatch.setattr(locks, "os", Interrupted(True, path.touch))
+    with pytest.raises(KeyboardInterrupt), locked(path, remove=True):
+        pass
+    assert path.exists()
+
+
+def test_a_lock_that_was_left_is_removed_but_not_one_that_is_held(tmp_path: Path) -> None:
+    path = tmp_path / "x.lock"
+    remove_left(path)
+    path.touch()
+    remove_left(path)
+    assert not path.exists()
+    with locked(path):
+        remove_left(path)
+        assert path.exists()

@@ -209,6 +209,17 @@ parsed("kind", [Path({str(path)!r})], SCHEMAS, lambda out: os.kill(os.getpid(), 
     assert [name for name in folders(home) if name.startswith(".")] == []
 
 
+def test_a_lock_whose_process_was_killed_before_its_folder_was_made_is_removed(
+    home: Path, path: Path
+) -> None:
+    Parser(path)()
+    [made] = folders(home)
+    shutil.rmtree(home / made)
+    (home / f".{made[:24]}.0123456789abcdef.lock").touch()
+    Parser(path)()
+    assert folders(home) == [made]
+
+
 def test_what_another_process_still_writes_is_left(home: Path, path: Path) -> None:
     read = Parser(path)
 
