@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from typing import Any
 
 # Set in workers, whose progress the driver shows.
@@ -25,7 +26,18 @@ def tqdm(*args: Any, disable: bool | None = None, **settings: Any) -> Any:
         return bar(*args, disable=False, **settings)
     from tqdm import tqdm as text_bar
 
+    where = settings.get("file") or sys.stderr
+    if disable or (disable is None and not (hasattr(where, "isatty") and where.isatty())):
+        # A bar that is not shown needs no thread to look after it, for which there may be no memory.
+        text_bar = _unwatched()
     return text_bar(*args, disable=disable, **settings)
+
+
+@cache
+def _unwatched() -> Any:
+    from tqdm import tqdm as text_bar
+
+    return type("tqdm", (text_bar,), {"monitor_interval": 0})
 
 
 def in_notebook() -> bool:

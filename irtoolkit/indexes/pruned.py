@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
 from irtoolkit.base.cores import cores
 from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.base.threads import pool
 from irtoolkit.indexes.weighted import QueryBatch, SearchedShard
 
 # Documents that may tie at the last place before a query is searched again with more room.
@@ -50,8 +49,8 @@ def best(
         threads = min(cores(), len(left))
         if threads > 1:
             # Queries side by side are often alike in length: dealt out in turn, threads end together.
-            with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(lambda at: some(left[at::threads], room), range(threads)))  # noqa: B023
+            with pool(threads) as workers:
+                list(workers.map(lambda at: some(left[at::threads], room), range(threads)))  # noqa: B023
         else:
             some(left, room)
         left = np.flatnonzero(counts == CROWDED)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from irtoolkit.base.cores import cores
 from irtoolkit.base.ids import Floats, Ints, id_array, rank_ids
+from irtoolkit.base.threads import pool
 from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.shards import OpenShard, find
 from irtoolkit.indexes.strings import Strings
@@ -222,5 +222,5 @@ def in_threads(work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
     every = list(items)
     if len(every) < 2:
         return [work(item) for item in every]
-    with ThreadPoolExecutor(cores()) as pool:
-        return list(pool.map(work, every))
+    with pool(cores()) as workers:
+        return list(workers.map(work, every))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from queue import SimpleQueue
 from threading import Lock
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from irtoolkit.base.analysis import Analyzer, Tokenizer
 from irtoolkit.base.cores import cores
 from irtoolkit.base.ids import Ints
+from irtoolkit.base.threads import pool
 from irtoolkit.indexes.strings import Strings, encoded
 
 # Texts that a core handles at once.
@@ -167,7 +168,7 @@ class Counter:
         self._tables: SimpleQueue[_Table] = SimpleQueue()
         for _ in range(self._threads):
             self._tables.put(table_of(tokenizer, analyze, self.terms, _SLOTS))
-        self._pool = ThreadPoolExecutor(self._threads)
+        self._pool = pool(self._threads)
 
     def count(self, texts: Sequence[str]) -> Future[Counted]:
         """The term counts of some texts, as soon as a core has made them."""

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from irtoolkit.base import threads
 from irtoolkit.base.cores import cores
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints
@@ -132,7 +133,7 @@ def _pool() -> Iterator[ThreadPoolExecutor]:
         workers = max(1, min(_Pools.threads, cores()))
     try:
         # A worker's number of threads is also that of threads that begin later, until it is set again.
-        with ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        with threads.pool(workers, torch.set_num_threads, 1) as pool:
             yield pool
     finally:
         with _Pools.lock:

@@ -13,6 +13,7 @@ import numpy as np
 
 from irtoolkit.base.cores import cores
 from irtoolkit.base.ids import Ints
+from irtoolkit.base.threads import pool
 from irtoolkit.retrievers.base import ScoreMatrix
 
 # Scores whose greatest is noted together.
@@ -84,4 +85,4 @@ def _busy() -> bool:
 @cache
 def _pool(process: int) -> ThreadPoolExecutor:
     """Threads that stay; a forked process has its own."""
-    return ThreadPoolExecutor(cores())
+    return pool(cores())

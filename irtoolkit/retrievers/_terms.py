@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import islice
 from typing import Any
@@ -15,6 +14,7 @@ from scipy.sparse import csr_array
 from irtoolkit.base.analysis import Analyzer
 from irtoolkit.base.cores import cores
 from irtoolkit.base.ids import Ints
+from irtoolkit.base.threads import pool
 from irtoolkit.retrievers.base import ScoreMatrix
 from irtoolkit.retrievers.texts import Segments
 
@@ -150,8 +150,8 @@ class TermScores:
             asked = known.indptr[first : last + 1], known.indices, known.data
             kernel()(postings, asked, scores[first:last])
 
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(part, bounds[:-1], bounds[1:]))
+        with pool(threads) as workers:
+            list(workers.map(part, bounds[:-1], bounds[1:]))
         return scores
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from irtoolkit.base.cores import cores
 from irtoolkit.base.ids import Floats, Ints
+from irtoolkit.base.threads import pool
 from irtoolkit.retrievers.base import ScoreMatrix
 
 # Sinkhorn's rounds at the regularisation asked for, and the error of the masses that ends them.
@@ -74,8 +74,8 @@ class Transport:
                     ]
                     scores[query, doc] = -self.cost(pair.astype(np.float64), most)
 
-        with ThreadPoolExecutor(cores()) as pool:
-            for _ in pool.map(part, range(0, len(scores[0]), step)):
+        with pool(cores()) as workers:
+            for _ in workers.map(part, range(0, len(scores[0]), step)):
                 pass
 
     def cost(self, similarities: Floats, most: float) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, Literal
@@ -13,6 +12,7 @@ import numpy as np
 from irtoolkit.base.cores import cores
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.base.threads import pool
 from irtoolkit.indexes.form import KeptForm
 from irtoolkit.indexes.vectors import Comparison
 from irtoolkit.models.halving import in_halves
@@ -210,8 +210,8 @@ def maxsim(
         products = docs[begins[0] : begins[-1]] @ asked
         fold(products, begins - begins[0], query_starts, scores[:, first:last])
 
-    with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(cores()) as pool:
-        for _ in pool.map(part, parts):
+    with _libraries().limit(limits=1, user_api="blas"), pool(cores()) as workers:
+        for _ in workers.map(part, parts):
             pass
 
 

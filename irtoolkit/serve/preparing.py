@@ -7,14 +7,13 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import cast
 
+from irtoolkit.base.threads import room_for
 from irtoolkit.datasets.novels import LENGTH
 from irtoolkit.serve.entries import Entry, Progress
 from irtoolkit.serve.meaning import Meaning, StoppedError
 
 # Seconds between two looks whether a thread has ended.
 _LOOK = 0.05
-# Bytes that two threads need to begin: their stacks.
-_ROOM = 32 << 20
 _Queue = queue.SimpleQueue[Entry | None]
 
 
@@ -46,8 +45,7 @@ class Preparing:
         Raises:
             MemoryError: there is no room for threads.
         """
-        # Python waits for ever for a thread that finds no memory before it runs.
-        bytearray(_ROOM)
+        room_for(len(self._threads))
         for thread in self._threads:
             thread.start()
 

@@ -34,6 +34,23 @@ def test_a_bar_is_shown_on_a_terminal_unless_told_otherwise(
     assert ("counting" in stream.getvalue()) is shown
 
 
+def test_a_bar_that_is_not_shown_begins_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python would wait for ever for one without memory."""
+    begun = []
+
+    def begin(*given: object) -> SimpleNamespace:
+        begun.append(given)
+        return SimpleNamespace(report=lambda: True, exit=lambda: None)
+
+    monkeypatch.setattr("tqdm.std.TMonitor", begin)
+    monkeypatch.setattr("tqdm.std.tqdm.monitor", None)
+    assert list(tqdm(range(3), disable=True)) == [0, 1, 2]
+    assert list(tqdm(range(3), disable=None, file=io.StringIO())) == [0, 1, 2]
+    assert begun == []
+    assert list(tqdm(range(3), disable=None, file=Terminal())) == [0, 1, 2]
+    assert len(begun) == 1
+
+
 def test_a_notebook_shows_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     assert not in_notebook()
