@@ -80,8 +80,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in words
     args = argparse.Namespace()
-    parser = build_parser()
     try:
+        parser = build_parser()
         with streams.flushed():
             args = _parsed(parser, words or ["--help"])
             if _is_left_to_another(words, args.shared):

@@ -330,13 +330,15 @@ def test_debug_changes_nothing_where_all_is_well(irtoolkit: Command) -> None:
 @pytest.mark.parametrize(
     ("interrupt", "status"), [(KeyboardInterrupt(), 130), (Ended(15), 143), (Ended(1), 129)]
 )
+@pytest.mark.parametrize("where", ["cli.build_parser", "commands.datasets.execute"])
 def test_the_status_says_what_interrupted(
-    interrupt: KeyboardInterrupt, status: int, irtoolkit: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def execute(args: argparse.Namespace) -> None:
+    interrupt: KeyboardInterrupt, status: int, where: str, irtoolkit: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    def interrupted(*args: argparse.Namespace) -> None:
         raise interrupt
 
-    monkeypatch.setattr("irtoolkit.commands.datasets.execute", execute)
+    monkeypatch.setattr(f"irtoolkit.{where}", interrupted)
     answer = irtoolkit("datasets")
     assert (answer.status, answer.out) == (status, "")
     assert answer.err.count("\n") == 1
