@@ -27,8 +27,11 @@ FAULTS = """## Commands that are disturbed
 disk: it is killed or interrupted, the disk is full, fails or cannot be written to, memory or the size of a file is
 limited, or a write is torn. Then it is run again without a disturbance. *Identical* are the moments after
 which its result is that of a command that was never disturbed, to the byte. *Files left* counts moments after
-which a hidden temporary file or a lock is still there, *otherwise* those at which the command ended in another
-way than is asked of it: with the exit status of a library without memory, or with more than one line.
+which a hidden temporary file or a lock is still there, *locks* those that were the removal of a lock, when an
+empty file is nobody's to remove before somebody needs the lock again. *Otherwise* are the moments at which the
+command ended in another way than is asked of it, with more than one line for example. A library that finds no
+memory may end a command itself, with status -6 or 127, as no program can prevent. Processes that a killed command had
+started end by themselves: with `--engine ray` within two minutes, the last of them two agents of Ray.
 """
 TOGETHER = """## Processes at once
 
@@ -78,13 +81,13 @@ def _inputs(kinds: dict[str, dict[str, int]]) -> str:
 
 
 def _faults(found: list[dict[str, Any]]) -> str:
-    keys = ("points", "identical", "tracebacks", "left", "other")
+    keys = ("points", "identical", "tracebacks", "left", "locks", "other")
     commands = dict.fromkeys(row["command"] for row in found)
     rows = [
-        [name, *(sum(row[key] for row in found if row["command"] == name) for key in keys)]
+        [name, *(sum(row.get(key, 0) for row in found if row["command"] == name) for key in keys)]
         for name in commands
     ]
-    return _summed(["command", "moments", "identical", "tracebacks", "files left", "otherwise"], rows)  # fmt: skip
+    return _summed(["command", "moments", "identical", "tracebacks", "files left", "locks", "otherwise"], rows)  # fmt: skip
 
 
 def _together(found: list[dict[str, Any]]) -> str:

@@ -27,7 +27,17 @@ from tests.faults.points import disturbances
 from tests.faults.zygote import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results" / "faults.json"
-_COLUMNS = ("command", "kind", "points", "identical", "different", "tracebacks", "other", "left")
+_COLUMNS = (
+    "command",
+    "kind",
+    "points",
+    "identical",
+    "different",
+    "tracebacks",
+    "other",
+    "left",
+    "locks",
+)
 
 
 def disturbed(name: str, kinds: set[str]) -> Iterator[Found]:
@@ -35,8 +45,16 @@ def disturbed(name: str, kinds: set[str]) -> Iterator[Found]:
     place = Path(tempfile.mkdtemp(prefix=f"faults-{name}-"))
     try:
         with zygote(place / "home") as runs:
-            bench = Bench(name, place, runs)
-            yield from disturbances(bench, kinds)
+            bench, followed = Bench(name, place, runs), []
+            for found in disturbances(bench, kinds):
+                if found.running:
+                    followed.append(found)
+                else:
+                    yield found
+            # The next command does not wait for them either.
+            for found in followed:
+                bench.follow(found)
+                yield found
     finally:
         shutil.rmtree(place)
 
@@ -58,6 +76,7 @@ def rows(found: list[Found]) -> list[dict[str, Any]]:
                 "identical": len(own) - len(different), "different": len(different),
                 "tracebacks": len(traced), "other": len(other),
                 "left": sum(bool(e.left) for e in own),
+                "locks": sum(bool(e.lock) for e in own),
                 "statuses": {str(s): n for s, n in sorted(_counts(e.status for e in own))},
             }
         )  # fmt: skip
@@ -73,6 +92,7 @@ def _counts(values: Iterator[int]) -> list[tuple[int, int]]:
 
 def table(made: list[dict[str, Any]]) -> str:
     """Rows as lines, and their sum."""
+    made = [{"locks": 0, **row} for row in made]  # figures of old have none
     total = {c: sum(row[c] for row in made) for c in _COLUMNS[2:]}
     lines = [list(_COLUMNS)]
     lines += [[str(row[column]) for column in _COLUMNS] for row in made]
@@ -125,6 +145,11 @@ def main() -> int:
                 print(f"{name} {each.kind} {each.at}: {problem}", file=sys.stderr, flush=True)
             if each.left:
                 print(f"{name} {each.kind} {each.at} leaves {each.left[:4]}", file=sys.stderr)
+            if each.lock:
+                print(
+                    f"{name} {each.kind} {each.at} keeps {each.lock} from being removed",
+                    file=sys.stderr,
+                )
         print(table(rows(found)), flush=True)
         if not args.kinds:
             keep("faults", rows(found))

@@ -30,7 +30,8 @@ class Case:
         continues: folders whose half-finished work the same command continues; all other files are
             whole or absent at any time.
         moments: how many moments of each kind, at most.
-        workers: whether processes that it starts are killed too.
+        shares: where these are the only kinds, how many moments of each.
+        workers: whether processes that it starts are killed too, and looked for when it has ended.
         reads: whether it changes nothing, so that files read are its moments.
     """
 
@@ -40,6 +41,7 @@ class Case:
     env: dict[str, str] = field(default_factory=dict)
     continues: tuple[str, ...] = ()
     moments: int = 8
+    shares: dict[str, int] = field(default_factory=dict)
     workers: bool = False
     reads: bool = False
 
@@ -130,6 +132,11 @@ QUOTER = ("build", "quoter", "--quotes", "quotes.txt", "--corpus", "books/", "-o
 
 _SERVE = ("serve", "novel.txt", "--folder", "library", "--model", "none", "--port", "0")
 
+# Ray is started for each, which takes its time; its own files are beside the folder.
+_RAY = ("--engine", "ray", "--workers", "2")
+_BESIDE = {"RAY_TMPDIR": "{}/../r"}
+_RAY_SHARES = {"kill": 4, "interrupt": 2, "term": 2}
+
 CASES: dict[str, Case] = {
     "load": Case(
         ("retrieve", "relic/val", "bm25", "-o", "a.run"), (release,),
@@ -181,5 +188,16 @@ CASES: dict[str, Case] = {
     ),
     "build-workers": Case(
         (*QUOTER, "--workers", "2"), (corpus,), continues=("mine",), moments=4, workers=True
+    ),
+    "ray": Case(
+        (*_INDEX, *_RAY), (docs,), env=_BESIDE, continues=("idx",), shares=_RAY_SHARES, workers=True
+    ),
+    "ray-retrieve": Case(
+        ("retrieve", "csfcube/sample", "bm25", "-o", "a.run", *_RAY), env=_BESIDE,
+        shares=_RAY_SHARES, workers=True,
+    ),
+    "ray-reproduce": Case(
+        ("reproduce", "csfcube", "--sample", "--systems", "random", "fabs_bm25", *_RAY),
+        env=_BESIDE, continues=("runs",), shares=_RAY_SHARES, workers=True,
     ),
 }  # fmt: skip

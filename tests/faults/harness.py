@@ -7,8 +7,11 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -21,8 +24,10 @@ NOBODY = 65534
 KILLS = {"kill": -signal.SIGKILL, "torn": -signal.SIGXFSZ}
 # Not in the process but where it works.
 _OF_THE_PLACE = ("read-only", "full-disk")
-# A library may abort where it gets no memory.
-_ENDS = {"interrupt": {130}, "term": {143}, "memory": {2, -signal.SIGABRT}}
+# A library, or the C library itself with 127, may abort where it gets no memory.
+_ENDS = {"interrupt": {130}, "term": {143}, "memory": {2, -signal.SIGABRT, 127}}
+# Seconds in which the processes of a command that has ended are to end.
+_FOLLOW = 300.0
 _COUNTED = {"kill", "interrupt", "term", "no-space", "io-error", "read-only-disk", "memory"}
 # What of a record differs from run to run: times, speeds and memory.
 _VARIES = re.compile(
@@ -45,6 +50,8 @@ class Found:
         happened: whether the command came to that moment.
         problems: what was not as it should be.
         left: files that stay although nobody needs them.
+        lock: the empty lock that stays because its very removal was disturbed, or nothing.
+        running: numbers and names of processes that it had started and that were there after it.
     """
 
     case: str
@@ -54,6 +61,8 @@ class Found:
     happened: bool = True
     problems: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
+    lock: str = ""
+    running: dict[int, str] = field(default_factory=dict)
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -70,6 +79,16 @@ def digest(path: Path) -> str:
     """Hash of a file without what varies from run to run."""
     data = path.read_bytes()
     return sha256(_VARIES.sub(b"", data) if path.name.endswith(_RECORDS) else data).hexdigest()
+
+
+def processes_of(folder: Path) -> dict[int, str]:
+    """Numbers and names of the processes that a command in a folder has started, by their cache."""
+    own, found = os.fsencode(f"IRTOOLKIT_CACHE={folder}/cache"), {}
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended, or is another user's
+            if own in (place / "environ").read_bytes().split(b"\0"):
+                found[int(place.name)] = (place / "comm").read_text().strip()
+    return found
 
 
 class Bench:
@@ -158,6 +177,8 @@ class Bench:
         happened = mark.exists() or kind not in _COUNTED
         found = Found(self.name, name, at, status, happened)
         self._judge_message(found)
+        if self.case.workers:
+            found.running = processes_of(self.folder)
         between = self.files()
         self._judge_between(found, between)
         if kind == "read-only":
@@ -180,9 +201,28 @@ class Bench:
         found.left = sorted(
             name for name in after.keys() - self.whole.keys() if not name.startswith("cache/hashes")
         )
+        found.lock = next(filter(partial(self._disturbed_lock, mark), found.left), "")
+        found.left = [name for name in found.left if name != found.lock]
         if found.left and kind not in KILLS:
             found.problems.append(f"left: {found.left[:3]}")
         return found
+
+    def _disturbed_lock(self, mark: Path, name: str) -> bool:
+        """Whether a file is an empty lock whose removal was the moment of the fault."""
+        path = self.folder / name
+        removal = f"os.remove {path}"
+        is_it = name.endswith("lock") and mark.exists() and mark.read_text() == removal
+        return is_it and not path.stat().st_size
+
+    def follow(self, found: Found) -> None:
+        """What a command had started, and what was there when it had ended, ends too."""
+        until = time.monotonic() + _FOLLOW
+        while alive := processes_of(self.folder).keys() & found.running.keys():
+            if time.monotonic() > until:
+                names = sorted(found.running[process] for process in alive)
+                found.problems.append(f"still running: {names}")
+                return
+            time.sleep(0.1)
 
     def _judge_message(self, found: Found) -> None:
         """One line of the command itself says what was wrong, and no traceback."""

@@ -44,7 +44,8 @@ class Fault:
         log: file to which a line is added for each change.
         extra: MiB of memory beyond what the process has at that moment, for "memory".
         workers: whether it happens in a process that this one starts, and not in this one.
-        mark: file that says that it has happened; it does once, in one process.
+        mark: file that says that it has happened, and before which change; it does once, in one
+            process.
     """
 
     kind: str
@@ -90,7 +91,7 @@ def arm(fault: Fault) -> None:
         try:
             _log(fault, event, args)
             seen += 1
-            if fault.at is not None and seen == fault.at + 1 and _first(fault):
+            if fault.at is not None and seen == fault.at + 1 and _first(fault, event, args):
                 happen(fault)
         finally:
             busy = False
@@ -121,14 +122,16 @@ def _log(fault: Fault, event: str, args: tuple[Any, ...]) -> None:
             print(os.getpid(), event, os.fsdecode(args[0]), file=out)
 
 
-def _first(fault: Fault) -> bool:
+def _first(fault: Fault, event: str, args: tuple[Any, ...]) -> bool:
     """Whether it has not happened yet, in any process."""
     if not fault.mark:
         return True
     try:
-        os.close(os.open(fault.mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        mark = os.open(fault.mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
     except FileExistsError:
         return False
+    os.write(mark, os.fsencode(f"{event} {os.path.abspath(os.fsdecode(args[0]))}"))
+    os.close(mark)
     return True
 
 

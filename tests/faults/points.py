@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from tests.faults.harness import NOBODY, Bench, Found
@@ -31,7 +31,7 @@ def disturbances(bench: Bench, kinds: set[str]) -> Iterator[Found]:
     def wanted(*names: str) -> bool:
         return not kinds or bool(kinds & set(names))
 
-    shares = {
+    shares = case.shares or {
         "kill": most, "interrupt": most, "term": most // 2, "no-space": most,
         "io-error": most // 2, "read-only-disk": most // 2,
     }  # fmt: skip
@@ -40,6 +40,17 @@ def disturbances(bench: Bench, kinds: set[str]) -> Iterator[Found]:
             for at in spread(bench.changes, share):
                 bench.fresh()
                 yield bench.disturb(kind, at)
+    if case.workers and wanted("worker", "kill"):
+        for at in spread(max(2, bench.changes // 2), case.shares.get("kill", most)):
+            bench.fresh()
+            yield bench.disturb("kill", at, workers=True)
+    if not case.shares:
+        yield from _in_the_way(bench, wanted)
+
+
+def _in_the_way(bench: Bench, wanted: Callable[..., bool]) -> Iterator[Found]:
+    """Little memory, small files, and what an administrator can do."""
+    case, most = bench.case, bench.case.moments
     if wanted("memory"):
         for extra in _EXTRA[: max(2, most // 2)]:
             bench.fresh()
@@ -47,21 +58,16 @@ def disturbances(bench: Bench, kinds: set[str]) -> Iterator[Found]:
     if case.reads:
         return
     for kind in ("torn", "file-size"):
-        if wanted(kind):
+        if wanted(kind) and bench.largest:  # else its only file would be that of its errors
             for part in _PARTS:
                 bench.fresh()
                 yield bench.disturb(kind, int(bench.largest * part))
-    if case.workers and wanted("worker", "kill"):
-        for at in spread(max(2, bench.changes // 2), most):
-            bench.fresh()
-            yield bench.disturb("kill", at, workers=True)
     if os.getuid() == 0:
         yield from _as_administrator(bench, wanted)
 
 
-def _as_administrator(bench: Bench, wanted: object) -> Iterator[Found]:
+def _as_administrator(bench: Bench, wanted: Callable[..., bool]) -> Iterator[Found]:
     """What only root can do: a small disk, and a user who may not write."""
-    assert callable(wanted)
     if wanted("full-disk"):
         for room in (4, 32, 128):
             with small_disk(bench, room) as mounted:

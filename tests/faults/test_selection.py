@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,9 +13,11 @@ from typing import Any
 import pytest
 
 from tests.faults import harness, points
+from tests.faults import zygote as zygotes
 from tests.faults.cases import Case
 from tests.faults.harness import Bench
 from tests.faults.moment import Fault, arm
+from tests.faults.zygote import HUNG
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks and limits")
 
@@ -54,7 +58,7 @@ class Careless:
         said.write_text("")
         Path(f"{said}.err").write_text("")
         if fault is not None and fault.kind != "count":
-            Path(fault.mark).touch()
+            Path(fault.mark).write_text(f"os.remove {folder / '.x.lock'}")
             return self._disturbed(folder, Path(f"{said}.err"))
         if not (folder / "stuck").exists():
             (folder / "out").write_text("whole")
@@ -90,6 +94,25 @@ def untidy(folder: Path, errors: Path) -> int:
     return careful(folder, errors)
 
 
+def locking(folder: Path, errors: Path) -> int:
+    (folder / ".x.lock").touch()
+    return careful(folder, errors)
+
+
+def locking_another(folder: Path, errors: Path) -> int:
+    (folder / ".y.lock").touch()
+    return careful(folder, errors)
+
+
+def filling(folder: Path, errors: Path) -> int:
+    (folder / ".x.lock").write_text("1")
+    return careful(folder, errors)
+
+
+def endless(folder: Path, errors: Path) -> int:
+    return HUNG
+
+
 def content(folder: Path, errors: Path) -> int:
     return 0
 
@@ -103,6 +126,10 @@ def content(folder: Path, errors: Path) -> int:
         ("no-space", trace, "traceback"),
         ("no-space", wordless, "0 lines of its own"),
         ("no-space", untidy, "left: "),
+        ("no-space", locking_another, "left: "),
+        ("no-space", filling, "left: "),
+        ("no-space", locking, ""),
+        ("memory", endless, f"status {HUNG}"),
         ("no-space", content, "status 0 without the whole result"),
         ("no-space", careful, ""),
     ],
@@ -118,6 +145,32 @@ def test_what_goes_wrong_is_seen(
     found = bench.disturb(kind, 0)
     assert any(each.startswith(problem) for each in found.problems) if problem else True
     assert bool(found.problems) == bool(problem), found
+    assert found.lock == (".x.lock" if does is locking else "")
+
+
+def test_a_process_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zygotes, "PATIENCE", 0.1)
+    sleeper = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    assert zygotes._ended(sleeper.pid) == HUNG
+
+
+def test_what_a_command_has_started_is_found_and_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(harness.CASES, "careless", Case(("none",), workers=True))
+    zygote: Any = Careless(careful)
+    bench = Bench("careless", tmp_path, zygote)
+    env = {**os.environ, "IRTOOLKIT_CACHE": f"{bench.folder}/cache"}
+    started = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env=env)
+    found = bench.disturb("no-space", 0)
+    assert list(found.running) == [started.pid]
+    monkeypatch.setattr(harness, "_FOLLOW", 0)
+    bench.follow(found)
+    assert [problem.split(":")[0] for problem in found.problems] == ["still running"]
+    started.communicate()
+    found.problems.clear()
+    bench.follow(found)
+    assert found.problems == []
 
 
 def test_the_moments_of_a_command_are_spread_over_it() -> None:
@@ -129,8 +182,6 @@ def test_the_moments_of_a_command_are_spread_over_it() -> None:
 
 def test_changes_below_a_folder_count(tmp_path: Path) -> None:
     """In a fork: what is armed stays armed."""
-    import os
-
     (tmp_path / "here").mkdir()
     log = tmp_path / "log"
     child = os.fork()

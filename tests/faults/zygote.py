@@ -14,6 +14,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -23,6 +24,8 @@ from typing import Any
 
 from tests.faults.moment import Fault, arm
 
+# Seconds in which any command ends, and the status of one that did not.
+PATIENCE, HUNG = 300.0, -1000
 ROOT = Path(__file__).resolve().parents[2]
 # Modules whose format numbers say what is in the cache and in an index.
 FORMATS = (
@@ -112,7 +115,8 @@ def serve(orders: int, answers: int) -> dict[str, Any] | None:
         line, _, rest = rest.partition(b"\n")
         order: dict[str, Any] = json.loads(line)
         if "modules" in order:
-            for name in order["modules"]:
+            # Ray has threads as soon as it is imported, which forks would lack.
+            for name in (n for n in order["modules"] if n.partition(".")[0] not in ("ray", "grpc")):
                 with suppress(Exception):
                     importlib.import_module(name)
             gc.freeze()
@@ -123,9 +127,22 @@ def serve(orders: int, answers: int) -> dict[str, Any] | None:
             os.close(orders)
             os.close(answers)
             return order
-        _, status = os.waitpid(child, 0)
         with suppress(BrokenPipeError):  # at the next turn there are no orders either
-            os.write(answers, f"{os.waitstatus_to_exitcode(status)}\n".encode())
+            os.write(answers, f"{_ended(child)}\n".encode())
+
+
+def _ended(child: int) -> int:
+    """The exit status of a process that ends; one that does not is ended."""
+    begun, pause = time.monotonic(), 0.001
+    while time.monotonic() - begun < PATIENCE:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(pause)
+        pause = min(2 * pause, 0.05)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return HUNG
 
 
 def become(order: dict[str, Any]) -> int:
