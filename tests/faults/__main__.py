@@ -107,14 +107,20 @@ def table(made: list[dict[str, Any]]) -> str:
     )
 
 
-def keep(part: str, value: Any) -> None:
-    """Puts a part of the figures into the file of results; the other parts stay."""
+def keep(part: str, value: Any, *, drop: bool = True) -> None:
+    """Puts a part of the figures into the file of results; the other parts stay.
+
+    Args:
+        part: of the file.
+        value: the figures, of some commands where the part is "faults".
+        drop: whether these are all kinds of their commands, and figures of other kinds go.
+    """
     with locked(RESULTS.with_suffix(".lock"), remove=True):
         known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-        write_durably(RESULTS, _joined(known, part, value))
+        write_durably(RESULTS, _joined(known, part, value, drop))
 
 
-def _joined(known: dict[str, Any], part: str, value: Any) -> bytes:
+def _joined(known: dict[str, Any], part: str, value: Any, drop: bool) -> bytes:
     about = {
         "commit": subprocess.run(
             ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True,
@@ -123,8 +129,12 @@ def _joined(known: dict[str, Any], part: str, value: Any) -> bytes:
         "python": platform.python_version(), "machine": f"{os.cpu_count()} cores, Linux",
     }  # fmt: skip
     if part == "faults":
-        names = {row["command"] for row in value}
-        value = [row for row in known.get(part, []) if row["command"] not in names] + value
+        # Of a command that was disturbed in some ways only, the figures of the others stay.
+        now = {(row["command"], row["kind"]): row for row in value}
+        names = {row["command"] for row in value if drop}
+        kept = (row for row in known.get(part, []) if row["command"] not in names)
+        old = {(row["command"], row["kind"]): row for row in kept}
+        value = list((old | now).values())
         value.sort(key=lambda row: list(CASES).index(row["command"]))
     return (json.dumps({**known, "about": about, part: value}, indent=1) + "\n").encode()
 
@@ -134,6 +144,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--kinds", nargs="+", default=[], help="these alone; nothing is kept")
+    parser.add_argument("--keep", action="store_true", help="keep the figures of --kinds too")
     args = parser.parse_args()
     bad = 0
     for name in args.cases or CASES:
@@ -151,8 +162,8 @@ def main() -> int:
                     file=sys.stderr,
                 )
         print(table(rows(found)), flush=True)
-        if not args.kinds:
-            keep("faults", rows(found))
+        if args.keep or not args.kinds:
+            keep("faults", rows(found), drop=not args.kinds)
     if RESULTS.exists() and not args.kinds:
         print(table(json.loads(RESULTS.read_text())["faults"]))
     return int(bool(bad))

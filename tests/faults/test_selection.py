@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.faults import __main__ as script
 from tests.faults import harness, points
 from tests.faults import zygote as zygotes
 from tests.faults.cases import Case
@@ -171,6 +173,26 @@ def test_what_a_command_has_started_is_found_and_followed(
     found.problems.clear()
     bench.follow(found)
     assert found.problems == []
+
+
+def test_figures_of_other_commands_stay_and_of_other_kinds_where_one_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = tmp_path / "faults.json"
+    monkeypatch.setattr(script, "RESULTS", results)
+
+    def kept(*found: tuple[str, str, int], drop: bool) -> list[tuple[str, str, int]]:
+        rows = [{"command": name, "kind": kind, "points": n} for name, kind, n in found]
+        script.keep("faults", rows, drop=drop)
+        made = json.loads(results.read_text())["faults"]
+        return [(row["command"], row["kind"], row["points"]) for row in made]
+
+    kept(("index", "kill", 1), ("index", "torn", 1), drop=True)
+    kept(("load", "kill", 2), drop=True)
+    assert kept(("index", "torn", 3), drop=False) == [
+        ("load", "kill", 2), ("index", "kill", 1), ("index", "torn", 3),
+    ]  # fmt: skip
+    assert kept(("index", "term", 4), drop=True) == [("load", "kill", 2), ("index", "term", 4)]
 
 
 def test_the_moments_of_a_command_are_spread_over_it() -> None:
