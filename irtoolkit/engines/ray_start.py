@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import socket
 import sys
 import threading
@@ -13,6 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from irtoolkit.base.ending import Ended
 from irtoolkit.base.errors import InputError, needs_extra
 
 # Seconds that a head may take to answer.
@@ -131,7 +133,7 @@ def connect(address: str | None, workers: int) -> Connection:
     if wanted == "local":
         quiet |= {"num_cpus": workers, "include_dashboard": False}
     try:
-        with _unheard():
+        with _unheard(), _own_signals():
             ray.init(address=wanted, **quiet)
     except (
         ConnectionError, RuntimeError, ValueError, OSError, ray.exceptions.RayError
@@ -180,6 +182,28 @@ def _unheard() -> Iterator[None]:
     finally:
         os.dup2(before, 2)
         os.close(before)
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Keeps what this process does when it is asked to end.
+
+    Ray would exit with status 15 while it begins, and print a stack and abort later.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    except SystemExit as ended:
+        if ended.code != signal.SIGTERM or not callable(kept[signal.SIGTERM]):
+            raise
+        raise Ended(signal.SIGTERM) from None
+    finally:
+        for number, handler in kept.items():
+            if callable(handler):
+                signal.signal(number, handler)
 
 
 def _head(ray: Any) -> tuple[str, int] | None:

@@ -147,6 +147,45 @@ def test_a_ray_of_its_own_leaves_authentication_as_it_was(
         made.shutdown()
 
 
+# A command that is asked to end while Ray begins, or while workers work.
+ENDED = """
+import os
+import signal
+import sys
+
+from irtoolkit import cli
+from irtoolkit.base import ending
+from irtoolkit.commands import _engines, search
+from irtoolkit.engines.engine import current
+
+def end(*_):
+    os.kill(os.getpid(), signal.SIGTERM)
+
+def execute(args):
+    end(next(current().map(str, [1])))
+
+ending.heed()
+search.configure, search.execute = _engines.add_engine, execute
+if sys.argv[1] == "while Ray begins":
+    from ray._private import node
+    node.Node.start_head_processes = end
+sys.exit(cli.main(["search", "--engine", "ray", "--workers", "1"]))
+"""
+
+
+@pytest.mark.parametrize("when", ["while Ray begins", "while workers work"])
+def test_a_command_that_is_asked_to_end_ends_as_without_ray(
+    when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    done = subprocess.run(
+        [sys.executable, "-c", ENDED, when], capture_output=True, text=True, timeout=PATIENCE,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (143, "")
+    assert done.stderr == "irtoolkit: interrupted; nothing half-written was left\n"
+
+
 def test_a_cluster_that_takes_tokens_refuses_who_has_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
