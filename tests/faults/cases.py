@@ -26,7 +26,7 @@ class Case:
         argv: its words after "irtoolkit".
         files: writes what it reads into a folder.
         before: commands that are run undisturbed beforehand.
-        env: environment variables; `{}` stands for the folder.
+        env: environment variables; `{}` stands for the folder, `{beside}` for the one that it is in.
         continues: folders whose half-finished work the same command continues; all other files are
             whole or absent at any time.
         moments: how many moments of each kind, at most.
@@ -134,7 +134,7 @@ _SERVE = ("serve", "novel.txt", "--folder", "library", "--model", "none", "--por
 
 # Ray is started for each, which takes its time; its own files are beside the folder.
 _RAY = ("--engine", "ray", "--workers", "2")
-_BESIDE = {"RAY_TMPDIR": "{}/../r"}
+_BESIDE = {"RAY_TMPDIR": "{beside}/r"}
 _RAY_SHARES = {"kill": 4, "interrupt": 2, "term": 2}
 
 CASES: dict[str, Case] = {

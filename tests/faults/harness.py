@@ -139,7 +139,10 @@ class Bench:
         self, argv: tuple[str, ...], fault: Fault | None = None, user: int | None = None,
         loaded: Path | None = None,
     ) -> int:  # fmt: skip
-        env = {name: value.format(self.folder) for name, value in self.case.env.items()}
+        env = {
+            name: value.format(self.folder, beside=self.folder.parent)
+            for name, value in self.case.env.items()
+        }
         env["IRTOOLKIT_CACHE"] = str(self.folder / "cache")
         env["IR_DATASETS_HOME"] = str(self._home)
         said = self._said / f"user{user}"
