@@ -67,8 +67,9 @@ def remove_of_the_gone(folder: Path) -> None:
 def _machine() -> str:
     """Six digits for where numbers of processes are the same: this machine, or a container on it."""
     words = [socket.gethostname()]
+    # Copies of a machine have its name, and those who start together its numbers of processes.
     with suppress(OSError):
-        words.append(Path("/etc/machine-id").read_text())
+        words.append(Path("/proc/sys/kernel/random/boot_id").read_text())
     with suppress(OSError):
         words.append(os.readlink("/proc/self/ns/pid"))
     return sha256("\n".join(words).encode("utf-8", "surrogateescape")).hexdigest()[:6]
