@@ -73,7 +73,6 @@ def measured(table: Table) -> dict[str, Any]:
         "main": table.main,
         "baselines": list(table.baselines),
         "goals": table.goals,
-        "remark": table.remark,
         "rows": {name: of_row(name, final, tests) for name in final},
         "about": {row.name: of_fixed(row, table) for row in fixed} | {c.title: c.record() for c in choices},
         "tried": {} if held_out is None else tried_rows(table, held_out),

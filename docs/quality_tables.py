@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import runpy
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from docstrings import table
 _FOLDER = Path(__file__).resolve().parent.parent / "benchmarks" / "results"
 RESULTS, FAILURES = _FOLDER / "quality.json", _FOLDER / "failures.json"
 TRAINED = _FOLDER / "minilm.json"
+# What is said of a table beside its figures.
+ROWS = _FOLDER.parent / "quality.toml"
 INTRO = """# The strongest systems
 
 What installs from a package index and runs on a laptop, beside BM25 and MiniLM. Rows were measured by
@@ -50,17 +53,16 @@ def page() -> str:
     """The page."""
     kept = json.loads(RESULTS.read_text("utf-8"))["benchmarks"]
     missed = json.loads(FAILURES.read_text("utf-8"))
+    rows = tomllib.loads(ROWS.read_text("utf-8"))
     sections = [
-        _section(found) + _trained(name) + (_failures(missed[name]) if name in missed else "")
+        _section(found, rows[name].get("remark", "")) + _trained(name) + (_failures(missed[name]) if name in missed else "")
         for name, found in kept.items()
     ]
     return "\n".join([INTRO, *sections])
 
 
-def _section(found: dict[str, Any]) -> str:
-    parts = [f"## {found['title']}", _queries(found)]
-    if found["remark"]:
-        parts.append(found["remark"])
+def _section(found: dict[str, Any], remark: str) -> str:
+    parts = [f"## {found['title']}", _queries(found), remark]
     parts += [_figures(found), _goals(found), _chosen(found), _commands(found), _tried(found)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
