@@ -28,6 +28,7 @@ from sentence_transformers.sentence_transformer.modules import (
     Transformer,
 )
 
+from irtoolkit.base import threads
 from irtoolkit.base.cores import THREADS
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import batches, presets
@@ -638,7 +639,7 @@ def test_workers_that_share_a_machine_start_their_share_of_threads(
             started.append(count)
             super().__init__(count, **how)
 
-    monkeypatch.setattr(batches, "ThreadPoolExecutor", Watched)
+    monkeypatch.setattr(threads, "ThreadPoolExecutor", Watched)
     try:
         vectors(plain, TEXTS, pooling="mean", batch_tokens=60)
     finally:

@@ -92,10 +92,17 @@ def test_flat_is_dense(task_of: Callable[..., Task], similarity: Any, asked: int
     for query, rows in exact.items():
         if query == "q2" and similarity != "l2":
             continue  # it is as near to everything, and 200 hits are any 200
-        assert [doc for doc, _ in found[query]] == [doc for doc, _ in rows]
+        # A product may differ in its last bit between two places, on some processors: twins have one name.
+        assert [twin(doc) for doc, _ in found[query]] == [twin(doc) for doc, _ in rows]
         assert [score for _, score in found[query]] == pytest.approx(
             [score for _, score in rows], rel=1e-5, abs=1e-5
         )
+
+
+def twin(doc: str) -> int:
+    """The number of a document, or that of the one that it repeats."""
+    number = int(doc[1:])
+    return number - 1000 if 1000 <= number < 1050 else number
 
 
 @SIMILARITIES
