@@ -36,6 +36,8 @@ os.environ.setdefault("IRTOOLKIT_CACHE", os.environ["IR_DATASETS_HOME"] + "-cach
 os.environ["HF_HUB_OFFLINE"] = "1"
 # Tables are as wide as without a terminal, whatever runs the tests.
 os.environ["COLUMNS"] = "100"
+# Ray's workers give way to everything else, for minutes on a busy machine, unless they are told otherwise.
+os.environ.setdefault("RAY_worker_niceness", "0")
 # Workers share the cores: threads that wait for others of another worker spin, and all crawl.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
