@@ -179,7 +179,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 def test_who_is_killed_goes_on_to_the_same_weights(tmp_path: Path) -> None:
     start = planted.start(tmp_path / "start", hidden_dropout_prob=0.2)
-    recipe = written(tmp_path, start)
+    recipe = written(tmp_path, start, epochs=1)
     env = environment(tmp_path)
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     words = ("train", recipe, "--device", "cpu", "--save-every", 1, "-o")
