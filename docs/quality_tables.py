@@ -55,7 +55,9 @@ def page() -> str:
     missed = json.loads(FAILURES.read_text("utf-8"))
     rows = tomllib.loads(ROWS.read_text("utf-8"))
     sections = [
-        _section(found, rows[name].get("remark", "")) + _trained(name) + (_failures(missed[name]) if name in missed else "")
+        _section(found, rows[name].get("remark", ""))
+        + _trained(name)
+        + (_failures(missed[name]) if name in missed else "")
         for name, found in kept.items()
     ]
     return "\n".join([INTRO, *sections])
