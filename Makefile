@@ -30,7 +30,7 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	# torch first and pinned: unpinned it brings several GB of CUDA libraries.
 	$(BIN)/pip install -q --disable-pip-version-check "$$(grep '^torch==' constraints.txt)" "$$(grep '^uv==' constraints.txt)"
-	# uv needs a third of pip's time. It does not read pip's configuration: where it fails, pip goes on.
+	# uv is faster than pip, but does not read pip's configuration: where it fails, pip goes on.
 	$(BIN)/uv pip install -q --python $(BIN)/python -c constraints.txt -e '.[dev]' \
 	    || $(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@

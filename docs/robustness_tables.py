@@ -27,8 +27,8 @@ FAULTS = """## Commands that are disturbed
 disk: it is killed or interrupted, the disk is full, fails or cannot be written to, memory or the size of a file is
 limited, or a write is torn. Then it is run again without a disturbance. *Identical* are the moments after
 which its result is that of a command that was never disturbed, to the byte. *Files left* counts moments after
-which a hidden temporary file or a lock is still there, *locks* those that were the removal of a lock, when an
-empty file is nobody's to remove before somebody needs the lock again. *Otherwise* are the moments at which the
+which a hidden temporary file or a lock is still there; *locks*, those that kept a command from removing its own
+lock: the empty file stays until a command needs that lock again. *Otherwise* are the moments at which the
 command ended in another way than is asked of it, with more than one line for example. A library that finds no
 memory may end a command itself, with status -6 or 127, as no program can prevent. Processes that a killed command had
 started end by themselves: with `--engine ray` within two minutes, the last of them two agents of Ray.

@@ -17,12 +17,14 @@ from hypothesis import HealthCheck, settings
 from irtoolkit.cli import main
 
 # Examples are the same in every run, so that a failure is a failure for everybody. IRTOOLKIT_EXAMPLES=1000
-# tries more of them.
+# tries more of them, and cases that are otherwise left out for others of their kind.
+EXAMPLES = int(os.environ.get("IRTOOLKIT_EXAMPLES", "40"))
+ALL = EXAMPLES >= 1000
 settings.register_profile(
     "irtoolkit",
     deadline=None,
     derandomize=True,
-    max_examples=int(os.environ.get("IRTOOLKIT_EXAMPLES", "40")),
+    max_examples=EXAMPLES,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("irtoolkit")

@@ -24,9 +24,8 @@ from irtoolkit.base.paths import on_disk, url_of
 from irtoolkit.base.streams import into_stream, is_special, stream_of
 from irtoolkit.base.targets import refuse_nul
 from irtoolkit.base.targets import refuse_unwritable as refuse_unwritable
+from irtoolkit.base.temporaries import begin_beside
 from irtoolkit.base.temporaries import is_temporary as is_temporary
-from irtoolkit.base.temporaries import remove_of_the_gone as remove_of_the_gone
-from irtoolkit.base.temporaries import temporary_name as temporary_name
 from irtoolkit.base.zips import opened_zip
 
 # UTF-8's byte order mark.
@@ -116,8 +115,7 @@ def atomic_path(path: StrPath) -> Iterator[Path]:
         target = Path(os.path.realpath(target))
         if os.path.islink(target):
             raise InputError("cannot write: links that lead to each other", file=path)
-    temporary = temporary_name(target)
-    remove_of_the_gone(target.parent)
+    temporary = begin_beside(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary

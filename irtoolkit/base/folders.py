@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, refuse_unwritable, remove_of_the_gone, temporary_name
+from irtoolkit.base.files import StrPath, refuse_unwritable
 from irtoolkit.base.targets import refuse_nul
+from irtoolkit.base.temporaries import begin_beside
 
 
 @contextmanager
@@ -23,8 +24,7 @@ def atomic_folder(path: StrPath) -> Iterator[Path]:
         InputError: see `refuse_filled`; or the disk is full.
     """
     target = refuse_filled(path)
-    temporary = temporary_name(target)
-    remove_of_the_gone(target.parent)
+    temporary = begin_beside(target)
     try:
         temporary.mkdir(parents=True)
         yield temporary

@@ -28,6 +28,12 @@ def temporary_name(target: Path) -> Path:
     return hidden_beside(target, f".{_machine()}{process:06x}{secrets.token_hex(4)}.tmp")
 
 
+def begin_beside(target: Path) -> Path:
+    """A name as of `temporary_name`, in a folder where nothing is left of killed processes."""
+    remove_of_the_gone(target.parent)
+    return temporary_name(target)
+
+
 def is_temporary(path: Path) -> bool:
     """Whether a file or folder has a name of `temporary_name`."""
     return _NAME.fullmatch(path.name) is not None

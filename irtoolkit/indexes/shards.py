@@ -13,10 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import sha256
 from irtoolkit.base.ids import Ints
+from irtoolkit.base.sums import content_hash
 from irtoolkit.indexes.damage import DamagedIndexError
 from irtoolkit.indexes.documents import Documents
-from irtoolkit.indexes.manifest import REPLACEMENT, Manifest, ShardEntry, check_shard, seal
+from irtoolkit.indexes.manifest import (
+    REPLACEMENT,
+    Manifest,
+    Reader,
+    ShardEntry,
+    check_shard,
+    seal,
+)
 from irtoolkit.indexes.strings import mapped
 
 SHARDS, DELETED = "shards", "deleted"
@@ -50,17 +59,17 @@ def opened(folder: Path, manifest: Manifest) -> list[OpenShard]:
         DamagedIndexError: one whose files are not there, or not what was written. They are read once,
             and again when their time stamps have changed.
     """
-    for entry in manifest.shards:
-        check_shard(folder / SHARDS / entry.name, entry, read="changed")
-    return opened_shards(folder, manifest.shards)
+    return opened_shards(folder, manifest.shards, read=content_hash)
 
 
-def opened_shards(folder: Path, entries: Iterable[ShardEntry]) -> list[OpenShard]:
-    """Some shards of an index, whose files have their sizes; see `opened`."""
+def opened_shards(
+    folder: Path, entries: Iterable[ShardEntry], *, read: Reader | None = None
+) -> list[OpenShard]:
+    """Some shards of an index; see `check_shard`."""
     shards = []
     for entry in entries:
         place = folder / SHARDS / entry.name
-        check_shard(place, entry)
+        check_shard(place, entry, read=read)
         shards.append(OpenShard(Documents(place).opened(), deleted(folder, entry)))
     return shards
 
@@ -98,7 +107,7 @@ def finished(half: Path, prefix: str, documents: int) -> ShardEntry:
             try:
                 # Of the index that is replaced, which stays whole until the other one is; or of
                 # another worker, which has done the same.
-                check_shard(place, entry, read="all")
+                check_shard(place, entry, read=sha256)
                 shutil.rmtree(half)
                 return entry
             except InputError:
@@ -107,7 +116,7 @@ def finished(half: Path, prefix: str, documents: int) -> ShardEntry:
             half.rename(place)
         except OSError:
             # Another worker was faster.
-            check_shard(place, entry, read="all")
+            check_shard(place, entry, read=sha256)
             shutil.rmtree(half)
     return entry
 

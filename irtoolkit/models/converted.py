@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.folders import atomic_folder
 from irtoolkit.models import presets
 from irtoolkit.models.foreign import read_torch
 from irtoolkit.models.loading import load_model
@@ -23,14 +24,8 @@ def new_folder(output: Path) -> Iterator[Path]:
     """
     if output.exists():
         raise InputError("it is there already", file=output, remedy="name a new folder")
-    unfinished = output.with_name(f".{output.name}.unfinished")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
-    try:
+    with atomic_folder(output) as unfinished:
         yield unfinished
-        unfinished.rename(output)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def only_file(source: Path, pattern: str) -> Path:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from functools import cache
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
+from irtoolkit.base.jsons import load_json
 from irtoolkit.models.sources import fetched_home
 
 # One of these is in the folder of a model, or in those of its encoders there.
@@ -112,8 +112,8 @@ def refuse_changed(location: str) -> None:
 def _recorded(record: Path) -> dict[str, str]:
     """The hashes in the record of a model; none where there is no record with them."""
     try:
-        found = json.loads(record.read_text("utf-8"))[WEIGHTS]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        found = load_json(record.read_text("utf-8"))[WEIGHTS]
+    except (OSError, ValueError, KeyError, TypeError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.files import sha256
 from irtoolkit.base.ids import id_array
 from irtoolkit.base.paths import StrPath, place_of, shown
 from irtoolkit.engines.engine import current
@@ -221,7 +222,7 @@ class KeptIndex(Index):
             return verify(self.place)
         for entry in searchable(self.folder).shards:
             place = self.folder / shards.SHARDS / entry.name
-            manifests.check_shard(place, entry, read="all")
+            manifests.check_shard(place, entry, read=sha256)
             count += sum(1 for _ in place.iterdir())
             if entry.deleted is not None:
                 shards.deleted(self.folder, entry)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import remove_of_the_gone, sha256, temporary_name
+from irtoolkit.base.files import sha256
+from irtoolkit.base.folders import atomic_folder
 from irtoolkit.base.ids import Ints, Singles
 from irtoolkit.indexes.strings import reserved
 from irtoolkit.models.shards import Encodings
@@ -156,18 +156,10 @@ def write(folder: Path, docs: Encodings, how: Compression) -> None:
         InputError: no token at all, dimensions that do not fill bytes, more centroids than tokens,
             or the disk refuses.
     """
-    temporary = temporary_name(folder)
-    remove_of_the_gone(folder.parent)
-    try:
-        temporary.mkdir(parents=True)
-        fill(temporary, EncodedTokens(docs), how)
-        sums = {name: sha256(temporary / f"{name}.npy") for name in ARRAYS}
-        (temporary / "sums.json").write_text(json.dumps(sums))
-        temporary.replace(folder)
-    except OSError as error:
-        raise InputError(f"cannot write: {error.strerror or error}", file=folder) from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    with atomic_folder(folder) as half:
+        fill(half, EncodedTokens(docs), how)
+        sums = {name: sha256(half / f"{name}.npy") for name in ARRAYS}
+        (half / "sums.json").write_text(json.dumps(sums))
 
 
 def fill(folder: Path, docs: TokenVectors, how: Compression) -> None:

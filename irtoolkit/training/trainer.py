@@ -94,9 +94,9 @@ def train(
     _check(recipe, options, folder)
     wait_for_all(options.device)
     work = TrainingFolder(folder.with_name(f"{folder.name}.training"))
-    complete = is_trained(folder) and not restart and not work.restarted()
+    complete = from_first(is_trained(folder) and not restart and not work.restarted())
     # Of a model that is complete nothing is written; perhaps nothing can be.
-    if complete := bool(from_first(complete)):
+    if complete:
         remove_left_lock(folder)
     with nullcontext() if complete else alone(folder), noticing_lost_peers():
         return _trained(recipe, folder, work, options)

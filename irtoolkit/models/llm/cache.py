@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from irtoolkit.base.files import atomic_path
+from irtoolkit.base.jsons import load_json
 from irtoolkit.base.locks import locked
 from irtoolkit.base.progress import tqdm
 from irtoolkit.datasets.cache import cache_home
@@ -134,8 +135,8 @@ class Answers:
 def _answer(line: bytes) -> tuple[str, Any] | None:
     """The key and the answer of a line; None of a line that is not whole."""
     try:
-        key, answer = json.loads(line)
-    except (ValueError, TypeError, RecursionError):
+        key, answer = load_json(line)
+    except (ValueError, TypeError):
         return None
     whole = line.endswith(b"\n") and isinstance(key, str) and _KEY.fullmatch(key)
     return (key, answer) if whole else None

@@ -23,13 +23,13 @@ from irtoolkit.experiments.tune import tune
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import find_system
 from tests import tiny
+from tests.conftest import ALL
 from tests.waiting import wait_for
 
 pytest.importorskip("ray", reason="Ray is not installed")
 
 DATASETS = ("relic/sample/val", "csfcube/sample")
-# Every second family ranks the first alone, unless IRTOOLKIT_EXAMPLES asks for more.
-ALL = int(os.environ.get("IRTOOLKIT_EXAMPLES", "40")) >= 1000
+# Every second family ranks the first alone, unless ALL are asked for.
 # Name to retriever, settings, and the kind of model that it takes.
 FAMILIES: dict[str, tuple[str, dict[str, Any], str | None]] = {
     **{

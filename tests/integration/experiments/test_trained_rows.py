@@ -7,7 +7,6 @@ rows of one recipe the first and the last are tried; IRTOOLKIT_EXAMPLES=1000 tri
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,6 +28,7 @@ from irtoolkit.training.lstm import FROM_SCRATCH
 from irtoolkit.training.model_paths import RECORD
 from irtoolkit.training.recipe_files import find_recipe
 from irtoolkit.training.recipes import Recipe, Stage
+from tests.conftest import ALL
 from tests.tiny import save
 
 pytest.importorskip("sentence_transformers")
@@ -40,7 +40,7 @@ def trained_rows() -> list[Any]:
     found: dict[str, list[Any]] = {}
     for recipe, case in all_trained_rows():
         found.setdefault(recipe, []).append(case)
-    if int(os.environ.get("IRTOOLKIT_EXAMPLES", "40")) >= 1000:
+    if ALL:
         return [case for cases in found.values() for case in cases]
     return [case for cases in found.values() for case in (cases[0], *cases[1:][-1:])]
 

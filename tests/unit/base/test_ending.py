@@ -16,8 +16,8 @@ SCRIPT = """
 import os, signal, sys
 from irtoolkit.base.ending import heed, status
 number = getattr(signal, sys.argv[1])
-if sys.argv[2] == "ignored":
-    signal.signal(number, signal.SIG_IGN)
+# Under nohup it is ignored from the start.
+signal.signal(number, signal.SIG_IGN if sys.argv[2] == "ignored" else signal.SIG_DFL)
 heed()
 try:
     try:
