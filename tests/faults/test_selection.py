@@ -25,8 +25,8 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="fo
 
 # Command: kind to how many moments.
 SELECTED = {
-    "retrieve": {"kill": 5, "interrupt": 2, "no-space": 3, "torn": 1},
-    "index": {"kill": 4, "term": 2, "io-error": 2, "file-size": 1},
+    "retrieve": {"kill": 3, "interrupt": 2, "no-space": 2, "torn": 1},
+    "index": {"kill": 3, "term": 2, "io-error": 2, "file-size": 1},
     "eval": {"kill": 2, "interrupt": 1, "no-space": 2},
 }
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, thorough
 
 SCRIPT = ROOT / "benchmarks" / "evaluation.py"
 
@@ -53,7 +53,11 @@ def bench(tmp_path: Path, *args: str) -> tuple[str, list[dict[str, Any]]]:
     return done.stdout, report["rows"]
 
 
-@pytest.mark.parametrize("parts", [["engine", "nearness", "files"], ["usual"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "parts",
+    [["engine", "nearness", "files"], pytest.param(["usual"], marks=thorough)],
+    ids=" ".join,
+)
 def test_every_row_is_there_and_the_values_agree(tmp_path: Path, parts: list[str]) -> None:
     printed, rows = bench(tmp_path, "--parts", *parts)
     expected = [(part, *names) for part in parts for names in ROWS[part]]

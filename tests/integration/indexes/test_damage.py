@@ -21,7 +21,7 @@ from irtoolkit.indexes import manifest as manifests
 from irtoolkit.indexes import shards, writer
 from irtoolkit.ranking import build_index, index_sources
 from irtoolkit.ranking.kept import KeptIndex
-from tests.conftest import Answer
+from tests.conftest import Answer, thorough
 from tests.integration.indexes.killed import content, texts
 
 FIRST, SECOND = texts(0, 700), texts(5000, 300)
@@ -392,7 +392,9 @@ except InputError as error:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of files are of Unix")
-@pytest.mark.parametrize("limit", [100, 700, 3000])
+@pytest.mark.parametrize(
+    "limit", [pytest.param(100, marks=thorough), 700, pytest.param(3000, marks=thorough)]
+)
 @pytest.mark.parametrize("work", ["build", "add", "merge", "replace"])
 def test_a_full_disk(work: str, limit: int, folder: Path, tmp_path: Path) -> None:
     found = rows(ir.open_index(folder))

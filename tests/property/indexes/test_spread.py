@@ -24,6 +24,7 @@ from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.ranking import build_index, index_sources
 from irtoolkit.ranking.kept import KeptIndex
 from irtoolkit.ranking.systems import find_system
+from tests.conftest import ALL
 from tests.tiny import WORDS, save, save_colbert
 
 WORD = WORDS[:40]
@@ -132,7 +133,7 @@ def test_workers_give_the_bytes_of_one_process(
     assert len(index.manifest.shards) == 9
     for depth in (3, 1000):
         wanted = ranking(index, depth)
-        for workers in (2, 5, 40):
+        for workers in (2, 5, 40) if ALL else (5,):
             with using(Sent(workers)) as engine:
                 assert ranking(index, depth) == wanted
                 assert engine.calls  # type: ignore[attr-defined]

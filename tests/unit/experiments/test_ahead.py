@@ -16,6 +16,7 @@ from irtoolkit.engines.engine import using
 from irtoolkit.engines.processes import ProcessEngine
 from irtoolkit.experiments import ahead
 from irtoolkit.ranking.systems import find_system
+from tests.conftest import thorough
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,7 @@ def two() -> Iterator[ProcessEngine]:
     engine.close()
 
 
-@pytest.mark.parametrize("fatal", ["a", "b", "d", "ab"])
+@pytest.mark.parametrize("fatal", ["a", "d", pytest.param("b", marks=thorough), "ab"])
 def test_the_other_rows_are_made(
     fatal: str, two: ProcessEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
