@@ -20,7 +20,7 @@ from irtoolkit.cli import main
 # tries more of them, and cases that are otherwise left out for others of their kind.
 EXAMPLES = int(os.environ.get("IRTOOLKIT_EXAMPLES", "40"))
 ALL = EXAMPLES >= 1000
-# Of a test that takes long and whose failure another test would show, too.
+# Of a test that takes long, where another test would show the same failure or a benchmark script is run whole.
 thorough = pytest.mark.skipif(not ALL, reason="takes long: IRTOOLKIT_EXAMPLES=1000 runs it")
 settings.register_profile(
     "irtoolkit",

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT, thorough
+from tests.conftest import ROOT
 from tests.waiting import PATIENCE
 
 EXAMPLES = ROOT / "examples"
@@ -154,11 +154,7 @@ def test_cells_run_and_checks_hold(path: Path, tmp_path: Path) -> None:
     assert (tmp_path / "cache" / "vectors").exists() == bool(encoded)
 
 
-@pytest.mark.parametrize(
-    "path",
-    [pytest.param(path, marks=() if path.stem == "quickstart" else thorough) for path in ENCODED],
-    ids=lambda path: path.stem,
-)
+@pytest.mark.parametrize("path", ENCODED, ids=lambda path: path.stem)
 def test_run_without_the_weights_of_the_encoder(path: Path, tmp_path: Path) -> None:
     require_packages(path)
     done = execute(path, tmp_path, WEIGHTS)

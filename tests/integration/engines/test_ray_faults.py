@@ -19,7 +19,6 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.engines import ray_start
 from irtoolkit.engines.ray import RayEngine
 from irtoolkit.engines.stream import stream
-from tests.conftest import thorough
 from tests.waiting import PATIENCE, wait_for
 
 pytest.importorskip("ray", reason="Ray is not installed")
@@ -74,7 +73,7 @@ def head(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     made.shutdown()
 
 
-@pytest.mark.parametrize("when", ["within a map", pytest.param("before a map", marks=thorough)])
+@pytest.mark.parametrize("when", ["within a map", "before a map"])
 def test_a_head_that_is_killed_is_one_line(when: str, head: Any, tmp_path: Path) -> None:
     command = subprocess.Popen(
         [sys.executable, "-c", COMMAND, head.address, when, str(tmp_path)],

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from irtoolkit.training.losses import make_loss
-from tests.conftest import ROOT, thorough
+from tests.conftest import ROOT
 from tests.unit.training.test_losses import Vectors, features, late_batch, stage
 from tests.waiting import PATIENCE
 
@@ -61,7 +61,6 @@ torch.distributed.destroy_process_group()
 """
 
 
-@thorough
 def test_two_processes_have_the_loss_of_one(tmp_path: Path) -> None:
     script = tmp_path / "shared.py"
     script.write_text(SCRIPT)

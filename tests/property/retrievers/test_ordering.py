@@ -15,7 +15,6 @@ from irtoolkit.retrievers import _compiled, ordering
 from irtoolkit.retrievers._compiled import contenders
 from irtoolkit.retrievers._scan import parts_of
 from irtoolkit.retrievers.ordering import Ties, best, separate
-from tests.conftest import EXAMPLES
 
 Row = tuple[list[int], list[float]]
 
@@ -90,7 +89,7 @@ def test_the_order_and_the_scores_are_those_of_sorting(
 @given(
     table=tables(st.integers(32, 140)), depth=st.integers(1, 5), bunch=st.sampled_from([1, 2, 7])
 )
-@settings(max_examples=EXAMPLES // 4)
+@settings(max_examples=25)
 def test_of_many_the_best_few_are_those_of_sorting(
     ties: Ties, kind: Any, table: tuple[Any, list[int]], depth: int, bunch: int
 ) -> None:
