@@ -22,6 +22,7 @@ from irtoolkit.base.ids import Floats, encode, id_array, offsets_of, rank_ids
 from irtoolkit.measures.judged import within
 from irtoolkit.retrievers.ordering import separate
 from irtoolkit.runs import DEFAULT_TAG, Qrels, Run
+from irtoolkit.runs.objects import QRELS, rows_of_ranx
 
 
 def to_ranx(of: Run | Qrels, queries: Iterable[str] | None = None) -> Any:
@@ -125,19 +126,16 @@ def from_ranx(of: Any, tag: str | None = None) -> Any:
     """
     ranx = load_ranx()
     if isinstance(of, ranx.Qrels):
-        return Qrels.from_rows(
-            (query, doc, int(grade))
-            for query, judged in of.qrels.items()
-            for doc, grade in judged.items()
-        )
+        return Qrels.from_rows(rows_of_ranx(of, QRELS))
     if not isinstance(of, ranx.Run):
         raise InputError(f"{type(of).__name__} is neither a ranx.Run nor ranx.Qrels")
-    query_ids = [str(query) for query in of.run]
-    listed = [[(str(doc), score) for doc, score in docs.items()] for docs in of.run.values()]
-    doc_ids, codes = encode(doc for rows in listed for doc, _ in rows)
+    from irtoolkit.runs._typed_dicts import columns
+
+    query_ids, counts, listed, values = columns(of.run)
+    doc_ids, codes = encode(listed)
     places = rank_ids(doc_ids)
-    offsets = np.cumsum([0, *map(len, listed)])
-    scores = np.array([score for rows in listed for _, score in rows], dtype=np.float64)
+    offsets = np.cumsum([0, *counts])
+    scores = np.array(values, dtype=np.float64)
     with np.errstate(over="ignore"):
         bad = np.flatnonzero(~np.isfinite(scores.astype(np.float32)))
     if len(bad):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Any, NoReturn, Protocol, TypeGuard
 
 import numpy as np
@@ -76,7 +77,7 @@ def rows_of(given: Any, kind: RowKind) -> list[Triple]:
             length, or without an id.
     """
     if is_ranx(given, kind):
-        given = getattr(given, kind.nested)
+        return rows_of_ranx(given, kind)
     if isinstance(given, Mapping):
         return list(_nested(given, kind))
     if _is_frame(given):
@@ -85,6 +86,15 @@ def rows_of(given: Any, kind: RowKind) -> list[Triple]:
         _refuse(f"{_article(type(given).__name__)} is no {kind.noun}", kind)
     rows = enumerate(given, 1)
     return [row if _is_plain(row) else _row(row, number, kind) for number, row in rows]
+
+
+def rows_of_ranx(given: Any, kind: RowKind) -> list[Triple]:
+    """The rows of a ranx.Run or ranx.Qrels, in its order."""
+    from irtoolkit.runs._typed_dicts import columns
+
+    queries, counts, docs, values = columns(getattr(given, kind.nested))
+    repeated = chain.from_iterable(map(repeat, queries, counts))
+    return list(zip(repeated, docs, values, strict=True))
 
 
 def is_ranx(given: Any, kind: RowKind) -> bool:
