@@ -54,6 +54,14 @@ def _memory(name: str) -> int:
     return 0
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than cores: a sixth of the time, a test waits for a cluster or a process."""
+    try:
+        return len(os.sched_getaffinity(0)) + 1
+    except AttributeError:  # not on Linux
+        return (os.cpu_count() or 1) + 1
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     # Nothing that collecting makes is garbage, but it would be looked through hundreds of times.
