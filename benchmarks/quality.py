@@ -14,7 +14,7 @@ with its figure there. Of vaswani and cacm nothing is chosen: their rows were fi
 that the others fit more than their benchmarks. Both are downloaded if $IRTOOLKIT_DATA lacks them.
 
 An interval is of 95 % by bootstrap over queries. p is of a paired t-test over queries against a
-baseline, Holm-corrected over the rows of the table.
+baseline, Holm-corrected over the rows of the table; a choice that is another row is tested once.
 
 --cost measures what a query takes on this machine once its documents are prepared: its encoding and
 the scoring of its candidates, one query at a time, the median over some queries. What a row fuses or
@@ -32,7 +32,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from quality_choice import best_of, evaluated, groups_of
+from quality_choice import best_of, evaluated, groups_of, twins
 from quality_collections import register
 from quality_cost import costs
 from quality_rows import Row, Table, read_tables, runs_of
@@ -60,7 +60,9 @@ def measured(table: Table) -> dict[str, Any]:
     final = {row.name: found[row.name] for row in fixed}
     for choice in choices:
         final[choice.title] = evaluated(choice, found, table)
-    tests = {base: compare(final, table.main, baseline=base) for base in table.baselines}
+    same = twins([row.name for row in fixed], choices)
+    apart = {name: values for name, values in final.items() if name not in same}
+    tests = {base: compare(apart, table.main, baseline=base) for base in table.baselines}
     return {
         "title": table.title,
         "report": table.report,
@@ -73,7 +75,7 @@ def measured(table: Table) -> dict[str, Any]:
         "main": table.main,
         "baselines": list(table.baselines),
         "goals": table.goals,
-        "rows": {name: of_row(name, final, tests) for name in final},
+        "rows": {name: of_row(same.get(name, name), final, tests) for name in final},
         "about": {row.name: of_fixed(row, table) for row in fixed} | {c.title: c.record() for c in choices},
         "tried": {} if held_out is None else tried_rows(table, held_out),
     }  # fmt: skip

@@ -65,6 +65,18 @@ def best_of(title: str, rows: Sequence[Row], held_out: Scores, table: Table) -> 
     return Choice(title, tuple(names), tuple(picked), {name: lines[name] for name in picked})
 
 
+def twins(fixed: Sequence[str], choices: Sequence[Choice]) -> dict[str, str]:
+    """The choices that chose what another row of the table is already, by title, and that row."""
+    first = {(name,): name for name in fixed}
+    same = {}
+    for choice in choices:
+        whole = len(set(choice.by_fold)) == 1
+        chosen = choice.by_fold[:1] if whole else choice.by_fold
+        if first.setdefault(chosen, choice.title) != choice.title:
+            same[choice.title] = first[chosen]
+    return same
+
+
 def evaluated(choice: Choice, found: Scores, table: Table) -> Evaluation:
     """The values of a choice: with several folds, those of each fold's choice for its queries."""
     if len(set(choice.by_fold)) == 1:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import irtoolkit as ir
+from irtoolkit.scoring.compare import compare
 from tests.conftest import ROOT
 
 SCRIPT = ROOT / "benchmarks" / "quality.py"
@@ -130,6 +131,24 @@ def test_the_best_row_of_the_training_queries_is_reported(found: Any) -> None:
     assert told["rows"]["best of all"]["figures"]["RR"] == pytest.approx(val[best]["RR"])
     assert told["rows"]["best lexical"]["figures"]["RR"] == pytest.approx(val[BOTH]["RR"])
     assert set(told["rows"]["best of all"]["p"]) == {"BM25", "QL"}
+
+
+def test_a_choice_that_is_another_row_is_tested_once(found: Any) -> None:
+    told = found[1]["relic"]
+    (chosen,) = told["about"]["best of all"]["chosen"]
+    same = "best lexical" if chosen == BOTH else chosen
+    made = runs("relic/sample/val")
+    apart = {
+        **{name: made[name] for name in SYSTEMS},
+        UNTRIED: made["BM25"],
+        "best lexical": made[BOTH],
+    }
+    scores = ir.evaluate("relic/sample/val", apart, measures="RR")
+    tested = compare(scores.evaluations, "RR", baseline="QL")
+    corrected = {row.system: row.corrected for row in tested.rows}
+    for name in ("BM25", "best lexical"):
+        assert told["rows"][name]["p"]["QL"] == pytest.approx(corrected[name])
+    assert told["rows"]["best of all"]["p"] == told["rows"][same]["p"]
 
 
 def test_a_folds_row_is_chosen_on_the_other_fold(found: Any) -> None:
