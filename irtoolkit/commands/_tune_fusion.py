@@ -39,15 +39,9 @@ def add_fusion(parser: argparse.ArgumentParser) -> None:
         help="between weights; default: 0.05 for two runs, 0.1 for three, 0.2 for more",
     )  # fmt: skip
     group.add_argument(
-        "--folds", type=int, metavar="K", help="default: the dataset's own, otherwise 5"
-    )
-    group.add_argument(
         "--inner", type=int, metavar="K",
         help="folds within the other queries, for lambdamart; default: 3",
     )  # fmt: skip
-    group.add_argument(
-        "--seed", type=int, metavar="N", help="of the folds and of training; default: 0"
-    )
     group.add_argument(
         "--test", choices=("student", "fisher", "wilcoxon"),
         help="of the single runs against the held-out run; default: student",
@@ -55,7 +49,7 @@ def add_fusion(parser: argparse.ArgumentParser) -> None:
     add_run_form(parser)
 
 
-FLAGS = ("log", "methods", "normalise", "step", "folds", "inner", "seed", "test")
+FLAGS = ("log", "methods", "normalise", "step", "inner", "test")
 
 
 def refuse_other(args: argparse.Namespace) -> None:

@@ -33,10 +33,19 @@ _LOG = LogKind("a grid search", "points", "the points of another grid search")
 
 @dataclass(frozen=True)
 class Point:
-    """One choice of settings, and what it is worth."""
+    """One choice of settings, and what it is worth.
+
+    Attributes:
+        settings: setting to value.
+        figures: measure to figure.
+        values: value of the first measure for each judged query, in the order of the qrels.
+        place: where it stands in the grid.
+    """
 
     settings: dict[str, Any]
     figures: dict[str, float]
+    values: tuple[float, ...] = ()
+    place: int = 0
 
 
 def parse_grid(pairs: Mapping[str, str]) -> dict[str, list[str]]:
@@ -109,7 +118,7 @@ def tune(
         )
     about = {
         "dataset": dataset_id, "system": system, "fixed": dict(fixed or {}), "depth": depth,
-        "measures": list(parsed),
+        "measures": list(parsed), "values": "of the first measure",
     }  # fmt: skip
     bench = _Bench(dataset, parsed, depth, systems)
     keys = [
@@ -117,15 +126,18 @@ def tune(
         for point, made in zip(points, systems, strict=True)
     ]
     with alone(log):
-        known: dict[str, dict[str, float]] = _LOG.read_of(log, about).get("points", {})
+        known: dict[str, Any] = _LOG.read_of(log, about).get("points", {})
         pending = {key: made for key, made in zip(keys, systems, strict=True) if key not in known}
         with tqdm(total=len(points), desc="grid", disable=None, unit="point") as bar:
             bar.update(len(points) - len(pending))
-            for key, figures in zip(pending, bench.measured(list(pending.values())), strict=True):
-                known[key] = figures
+            for key, worth in zip(pending, bench.measured(list(pending.values())), strict=True):
+                known[key] = worth
                 write_log(log, about, {"points": known})
                 bar.update()
-    found = [Point(point, known[key]) for point, key in zip(points, keys, strict=True)]
+    found = [
+        Point(point, known[key]["figures"], tuple(known[key]["values"]), place)
+        for place, (point, key) in enumerate(zip(points, keys, strict=True))
+    ]
     name = next(iter(parsed))
     sign = 1 if traits(parsed[name]).lower_is_better else -1
     return sorted(found, key=lambda point: sign * point.figures[name])
@@ -154,22 +166,23 @@ class _Bench:
         decides = json.dumps([decided, self._judged], sort_keys=True, default=str)
         return sha256(decides.encode()).hexdigest()
 
-    def measured(self, systems: Sequence[System]) -> Iterator[dict[str, float]]:
-        """The figures of systems in order; few systems are spread over the workers each."""
+    def measured(self, systems: Sequence[System]) -> Iterator[dict[str, Any]]:
+        """What systems are worth, in order; few systems are spread over the workers each."""
         engine = current()
         if len(systems) < engine.workers:
-            return map(self.figures, systems)
+            return map(self.worth, systems)
         devices = {made.retriever.computed().get("device", "cpu") for made in systems}
         sent = [SentSystem.of(made) for made in systems]
         return engine.map(self._there, sent, gpus=float(bool(devices - {"cpu"})))
 
-    def _there(self, sent: SentSystem) -> dict[str, float]:
-        return self.figures(sent.here())
+    def _there(self, sent: SentSystem) -> dict[str, Any]:
+        return self.worth(sent.here())
 
-    def figures(self, made: System) -> dict[str, float]:
-        """The figures of a system."""
+    def worth(self, made: System) -> dict[str, Any]:
+        """The figures of a system, and the values of the first measure."""
         ranking = rank_and_locate(
             self._tasks[made.task], made.retriever, self._relevant,
             depth=self._depth, ties=made.task.ties, progress=False,
         )  # fmt: skip
-        return score(self._dataset, ranking.run, self._measures, names=["run"])["run"].figures()
+        scored = score(self._dataset, ranking.run, self._measures, names=["run"])["run"]
+        return {"figures": scored.figures(), "values": scored.values[0].tolist()}

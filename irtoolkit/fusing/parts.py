@@ -1,4 +1,4 @@
-"""Queries in parts: folds, and runs of some queries."""
+"""Runs and judgments of some queries."""
 
 from __future__ import annotations
 
@@ -8,30 +8,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ints, id_array, translate
 from irtoolkit.runs import Qrels, Run
 
-Fold = tuple[str, ...]
 Mask = NDArray[np.bool_]
-
-
-def dealt(query_ids: Collection[str], count: int, seed: Sequence[int]) -> tuple[Fold, ...]:
-    """Queries dealt at random into folds whose sizes differ by one at most.
-
-    The folds depend on the set of queries and the seed alone; within a fold, ids ascend.
-
-    Raises:
-        InputError: fewer than two folds, or more than queries.
-    """
-    if count < 2:
-        raise InputError(f"{count} folds", remedy="queries are held out in at least 2")
-    if count > len(query_ids):
-        raise InputError(
-            f"{count} folds of {len(query_ids)} queries", remedy="take fewer folds, or more queries"
-        )
-    order = np.random.default_rng(seed).permutation(sorted(query_ids)).tolist()
-    return tuple(tuple(sorted(order[first::count])) for first in range(count))
 
 
 def restricted(run: Run, query_ids: Collection[str]) -> Run:

@@ -19,17 +19,16 @@ from ir_measures import Measure
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.fusing.configurations import Configuration, configurations, untrained
-from irtoolkit.fusing.parts import Fold, dealt, joined, judgments, restricted
+from irtoolkit.fusing.parts import joined, judgments, restricted
 from irtoolkit.measures.traits import traits
 from irtoolkit.ranking.fusion import fuse
 from irtoolkit.ranking.fusion_methods import METHODS, Method
 from irtoolkit.retrievers.ordering import untied
 from irtoolkit.runs import Run
 from irtoolkit.scoring.evaluation import Evaluation
+from irtoolkit.scoring.folds import Fold, dealt, folds_of
 from irtoolkit.scoring.score import score
 
-# Folds of a dataset that has none of its own.
-_FOLDS = 5
 # The name and tag of a run that is held out.
 HELD_OUT = "tuned-fusion"
 
@@ -79,11 +78,7 @@ class FusionSearch:
         Raises:
             InputError: too few queries, or a number of folds below 2.
         """
-        own = dataset.protocol.folds
-        if self.folds is None and len(own) > 1:
-            return tuple(tuple(fold) for fold in own)
-        judged = dataset.qrels.query_ids.tolist()
-        return dealt(judged, _FOLDS if self.folds is None else self.folds, (self.seed, 0))
+        return folds_of(dataset, self.folds, self.seed)
 
 
 @dataclass(frozen=True)

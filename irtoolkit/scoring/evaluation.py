@@ -159,18 +159,27 @@ def evaluate(
         values = {name: compute(judged) for name, compute in ours.items()}
     others = {name: measure for name, measure in measures.items() if name not in ours}
     values |= _by_ir_measures(run, qrels, others)
-    position = {query_id: i for i, query_id in enumerate(qrels.query_ids)}
+    return Evaluation(
+        measures,
+        qrels.query_ids,
+        np.array([values[name] for name in measures]),
+        places_of(qrels.query_ids, folds),
+    )
+
+
+def places_of(query_ids: Ids, folds: Sequence[Sequence[str]]) -> tuple[NDArray[np.intp], ...]:
+    """For each fold the places of its queries among the judged ones; all of them without folds.
+
+    Raises:
+        InputError: a query of a fold is not judged.
+    """
+    position = {query_id: i for i, query_id in enumerate(query_ids)}
     for fold in folds:
         for query_id in fold:
             if query_id not in position:
                 raise InputError(f"query {query_id} of the protocol's folds has no judgments")
     parts = [[position[q] for q in fold] for fold in folds] or [list(range(len(position)))]
-    return Evaluation(
-        measures,
-        qrels.query_ids,
-        np.array([values[name] for name in measures]),
-        tuple(np.array(part, dtype=np.intp) for part in parts),
-    )
+    return tuple(np.array(part, dtype=np.intp) for part in parts)
 
 
 def _refuse_high_grades(qrels: Qrels) -> None:

@@ -11,9 +11,10 @@ import pytest
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.fusing.log import learned_fusion
-from irtoolkit.fusing.parts import dealt, joined, judgments, restricted
+from irtoolkit.fusing.parts import joined, judgments, restricted
 from irtoolkit.fusing.search import FusionBench
 from irtoolkit.runs import Run
+from irtoolkit.scoring.folds import dealt
 
 QUERIES = [f"q{number}" for number in range(12)]
 # Documents r are relevant: those of "good" are ranked first, those of "bad" last.
