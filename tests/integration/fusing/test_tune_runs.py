@@ -113,7 +113,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "one run": (["--runs", "bm25.run"], "one run to fuse"),
     "a run twice": (["--runs", "bm25.run", "./bm25.run"], "given twice"),
     "settings": (["--runs", "a.run", "b.run", "--set", "k1=1"], "--set is for systems"),
-    "a flag of fusions": (["bm25", "--grid", "k1=1", "--folds", "2"], "--folds is for fusions"),
+    "a flag of fusions": (["bm25", "--grid", "k1=1", "--inner", "2"], "--inner is for fusions"),
     "a method": (["--runs", "bm25.run", "tfidf.run", "--methods", "rff"], "did you mean rrf"),
     "folds": (["--runs", "bm25.run", "tfidf.run", "--folds", "7"], "7 folds of 6 queries"),
     "a run that is not there": (["--runs", "bm25.run", "none.run"], "none.run"),
