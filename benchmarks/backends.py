@@ -30,23 +30,24 @@ from irtoolkit.base.files import atomic_text
 from irtoolkit.base.tables import TextTable
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.models.encoder import Encoder, EncoderSettings
-from irtoolkit.models.exporting import export_onnx
+from irtoolkit.models.exporting import ExportPrecision, export_onnx
 from irtoolkit.models.presets import find_preset, model_folder
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import find_system
 from irtoolkit.runs import Run, provenance
 
 RESULTS = Path(__file__).resolve().parent / "results" / "backends.json"
-MODELS = ("all-MiniLM-L6-v2",)
+MODELS = ("all-MiniLM-L6-v2", "all-mpnet-base-v2")
 TEXTS, ROUNDS, LENGTH = 64, 5, 128
 
 
 @dataclass(frozen=True)
 class Way:
-    """How a model is run."""
+    """How a model is run: the settings, and the precision of the weights in the ONNX file."""
 
     name: str
     settings: dict[str, str]
+    exported: ExportPrecision = "fp32"
 
 
 WAYS = (
@@ -54,14 +55,18 @@ WAYS = (
     Way("torch, bf16", {"backend": "torch", "precision": "bf16"}),
     Way("torch, int8", {"backend": "torch", "precision": "int8"}),
     Way("ONNX, fp32", {"backend": "onnx"}),
+    Way("ONNX, int8", {"backend": "onnx"}, "int8"),
     Way("OpenVINO, fp32", {"backend": "openvino"}),
+    Way("OpenVINO, int8", {"backend": "openvino"}, "int8"),
 )
 
 
-def exported(source: str, folder: Path) -> Path:
-    """The folder of a model with its weights and its ONNX file."""
-    export_onnx(source, folder)
-    shutil.copy(Path(source) / "model.safetensors", folder)
+def exported(model: str, folder: Path) -> Path:
+    """A folder with the folders of a model by the precision of its ONNX file, and its weights."""
+    for precision in {way.exported for way in WAYS}:
+        export_onnx(model, folder / precision, precision)
+        weights = Path(model_folder(find_preset(model))) / "model.safetensors"
+        shutil.copy(weights, folder / precision)
     return folder
 
 
@@ -83,7 +88,8 @@ def rates(folder: Path) -> dict[str, float]:
 def encoder(folder: Path, way: Way) -> Encoder:
     """A model that reads documents."""
     how: dict[str, Any] = way.settings
-    return Encoder(EncoderSettings(str(folder), "dense", "document", length=LENGTH, **how))
+    place = str(folder / way.exported)
+    return Encoder(EncoderSettings(place, "dense", "document", length=LENGTH, **how))
 
 
 def qualities(folder: Path, dataset: str, runs: Path) -> dict[str, dict[str, float]]:
@@ -91,7 +97,9 @@ def qualities(folder: Path, dataset: str, runs: Path) -> dict[str, dict[str, flo
     found, first = {}, None
     for way in WAYS:
         out = runs / f"{way.name}.run"
-        system = find_system("dense", {"model": str(folder), **way.settings}, dataset)
+        system = find_system(
+            "dense", {"model": str(folder / way.exported), **way.settings}, dataset
+        )
         run, _ = produce(dataset, system, out, progress=False)
         [figures] = ir.evaluate(dataset, str(out)).figures().values()
         main = next(iter(figures))
@@ -134,12 +142,13 @@ def main() -> None:
     args = parser.parse_args()
     started = time.monotonic()
     models = {}
-    sources = {name: model_folder(find_preset(name)) for name in args.models}
     with tempfile.TemporaryDirectory() as place:
+        folders = {
+            name: exported(name, Path(place) / name.replace("/", "-")) for name in args.models
+        }
         # Nothing that was encoded before is taken.
         os.environ["IRTOOLKIT_CACHE"] = f"{place}/cache"
-        for name, source in sources.items():
-            folder = exported(source, Path(place) / name.replace("/", "-"))
+        for name, folder in folders.items():
             fast = rates(folder)
             good = qualities(folder, args.dataset, Path(place))
             base = fast[WAYS[0].name]
