@@ -17,6 +17,8 @@ export IRTOOLKIT_DATA
 # Nothing here fetches model weights: the tests and the demo use what is installed.
 export HF_HUB_OFFLINE := 1
 export TOKENIZERS_PARALLELISM := false
+# What is imported is compiled once, and not in each of the many processes that tests start.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Pythons that irtoolkit supports, what is installed for each, and the tests that are run.
 LANES := 3.11 3.12 3.13
