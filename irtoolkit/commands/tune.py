@@ -123,8 +123,6 @@ def _folds(dataset: Dataset, args: argparse.Namespace) -> tuple[Fold, ...]:
 
 def _tell_held_out(found: HeldOut) -> None:
     counts = Counter(map(shown, found.chosen))
-    choices = "; ".join(f"{settings} in {count}" for settings, count in counts.most_common())
-    note(
-        f"held out in {len(found.chosen)} folds: {found.measure} {found.figure:.4f}, the settings"
-        f" chosen on the other queries: {choices}"
-    )
+    choices = ", ".join(f"{settings} ({count})" for settings, count in counts.most_common())
+    note(f"held out in {len(found.chosen)} folds: {found.measure} {found.figure:.4f}")
+    note(f"chosen on the other queries: {choices}")
