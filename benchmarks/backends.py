@@ -63,9 +63,9 @@ WAYS = (
 
 def exported(model: str, folder: Path) -> Path:
     """A folder with the folders of a model by the precision of its ONNX file, and its weights."""
+    weights = Path(model_folder(find_preset(model))) / "model.safetensors"
     for precision in {way.exported for way in WAYS}:
         export_onnx(model, folder / precision, precision)
-        weights = Path(model_folder(find_preset(model))) / "model.safetensors"
         shutil.copy(weights, folder / precision)
     return folder
 

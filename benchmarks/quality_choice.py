@@ -33,6 +33,11 @@ class Choice:
     by_fold: tuple[str, ...]
     commands: dict[str, list[str]]
 
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The chosen row of each fold; where all chose the same, that one alone."""
+        return self.by_fold[:1] if len(set(self.by_fold)) == 1 else self.by_fold
+
     def record(self) -> dict[str, Any]:
         """What the results say of it."""
         return {
@@ -70,17 +75,15 @@ def twins(fixed: Sequence[str], choices: Sequence[Choice]) -> dict[str, str]:
     first = {(name,): name for name in fixed}
     same = {}
     for choice in choices:
-        whole = len(set(choice.by_fold)) == 1
-        chosen = choice.by_fold[:1] if whole else choice.by_fold
-        if first.setdefault(chosen, choice.title) != choice.title:
-            same[choice.title] = first[chosen]
+        if first.setdefault(choice.rows, choice.title) != choice.title:
+            same[choice.title] = first[choice.rows]
     return same
 
 
 def evaluated(choice: Choice, found: Scores, table: Table) -> Evaluation:
     """The values of a choice: with several folds, those of each fold's choice for its queries."""
-    if len(set(choice.by_fold)) == 1:
-        return found[choice.by_fold[0]]
+    if len(choice.rows) == 1:
+        return found[choice.rows[0]]
     merged = {}
     for fold, name in zip(found[choice.by_fold[0]].folds, choice.by_fold, strict=True):
         for place in fold:

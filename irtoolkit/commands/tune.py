@@ -5,8 +5,8 @@ first. Values are a list (k1=0.5,0.9,1.2) or a range (b=0.1:1.0:0.1). Rankings a
 candidates, and no run is written. With -o the points are saved as they are found; to resume an
 interrupted search, rerun the same command. RELiC's k1 = 0.5 and b = 0.9 were found by such a search
 on relic/val (footnote 11). The figure of the best is too high, since it was chosen on the same
-queries. So the figure by cross-validation is told, too: for each fold of queries the settings are
-chosen that are best on the other queries.
+queries. The cross-validated figure beside it is not: for each fold of queries, the settings are chosen
+that are best on the other queries.
 
 With --runs in place of a system, a fusion is tuned by cross-validation over queries: for each fold the
 method, normalisation and weights are chosen that are best on the other queries, and the queries of

@@ -44,8 +44,8 @@ class Point:
 
     settings: dict[str, Any]
     figures: dict[str, float]
-    values: tuple[float, ...] = ()
-    place: int = 0
+    values: tuple[float, ...]
+    place: int
 
 
 def parse_grid(pairs: Mapping[str, str]) -> dict[str, list[str]]:

@@ -26,7 +26,7 @@ from irtoolkit.ranking.fusion_methods import METHODS, Method
 from irtoolkit.retrievers.ordering import untied
 from irtoolkit.runs import Run
 from irtoolkit.scoring.evaluation import Evaluation
-from irtoolkit.scoring.folds import Fold, dealt, folds_of
+from irtoolkit.scoring.folds import Fold, dealt
 from irtoolkit.scoring.score import score
 
 # The name and tag of a run that is held out.
@@ -71,14 +71,6 @@ class FusionSearch:
             raise InputError(f"seed {self.seed} is below 0")
         if self.depth is not None and self.depth < 1:
             raise InputError(f"depth {self.depth} is not at least 1")
-
-    def divided(self, dataset: Dataset) -> tuple[Fold, ...]:
-        """The folds of a dataset's judged queries.
-
-        Raises:
-            InputError: too few queries, or a number of folds below 2.
-        """
-        return folds_of(dataset, self.folds, self.seed)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from irtoolkit.runs.exact_ranks import read_ranks
 from irtoolkit.scoring.check import read_run
 from irtoolkit.scoring.compare import Comparison, compare
 from irtoolkit.scoring.evaluation import parse_measures
+from irtoolkit.scoring.folds import folds_of
 from irtoolkit.scoring.score import Scores, score
 from irtoolkit.scoring.significance import Correction, PairedTest
 
@@ -157,7 +158,7 @@ def tune_fusion(
     named = _runs(runs, dataset)
     tried = search.configurations(len(named))
     name, found = _measure(dataset, measure)
-    folds = search.divided(dataset)
+    folds = folds_of(dataset, search.folds, search.seed)
     bench = FusionBench(dataset, tuple(named.values()), name, found, folds, search)
     _refuse_lacking(bench, named)
     # A measure that the single runs are too shallow for is refused before the search.
