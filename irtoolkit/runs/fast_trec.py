@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +21,8 @@ from irtoolkit.runs.columns import RUN_FIELDS, RunColumns, whole_number
 _THREADED_BYTES = 1 << 20
 # Bytes that are read at once.
 _PIECE = 1 << 24
-_EMPTY = re.compile(rb"\A\r?\n|\n\r?\n")
+# How a file begins whose first line is empty, and what stands before and in any other empty line.
+_EMPTY_FIRST, _EMPTY = (b"\n", b"\r\n"), (b"\n\n", b"\n\r\n")
 
 
 def read_regular(path: StrPath) -> RunColumns | None:
@@ -145,7 +145,8 @@ def _unpacked(path: Path) -> Iterator[bytes | mmap.mmap]:
 
 def _lines_only(data: bytes | mmap.mmap) -> bytes | mmap.mmap:
     """The data, if no line is empty, on which pyarrow is slow, and each CR ends a line."""
-    if _EMPTY.search(data):
+    # Searched one by one: a regular expression takes longer than pyarrow does.
+    if data[:2].startswith(_EMPTY_FIRST) or any(data.find(empty) >= 0 for empty in _EMPTY):
         raise _IrregularError
     if data.find(b"\r") >= 0:
         data = bytes(data)
