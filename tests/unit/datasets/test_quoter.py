@@ -9,7 +9,6 @@ from __future__ import annotations
 import codecs
 import shutil
 import socket
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -242,32 +241,20 @@ def test_samples_are_as_large_as_they_were_to_be(lang: str, quotes: int, context
 # ---- where the splits begin ----------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=list(NAMES))
-def published(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
-    """A file of exactly the published number of lines, standing where the real one is looked for."""
-    lang = request.param
-    folder = tmp_path_factory.mktemp("published") / "quoter"
-    folder.mkdir()
+@pytest.mark.parametrize("lang", NAMES)
+def test_a_file_of_the_published_size_is_split_as_published(folder: Path, lang: str) -> None:
     (folder / NAMES[lang]).write_text(lines(sum(TABLE_1[lang])), encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("IRTOOLKIT_DATA", str(folder.parent))
-        yield lang
-    quoter._read.cache_clear()
-
-
-def test_a_file_of_the_published_size_is_split_as_published(published: str) -> None:
     first = 1
-    for split, size in zip(SPLITS, TABLE_1[published], strict=True):
-        dataset = ir_datasets.load(f"quoter/{published}/{split}")
-        assert query_ids(dataset) == [f"{published}-{n}" for n in range(first, first + size)]
+    for split, size in zip(SPLITS, TABLE_1[lang], strict=True):
+        dataset = ir_datasets.load(f"quoter/{lang}/{split}")
+        assert query_ids(dataset) == [f"{lang}-{n}" for n in range(first, first + size)]
         assert dataset.docs_count() == 7
         # Line n has quote n mod 7, and the first line quote 1: so quote k of the file is q(k mod 7).
         assert [row.doc_id for row in dataset.qrels_iter()] == [
-            f"{published}-q{(n - 1) % 7 + 1}" for n in range(first, first + size)
+            f"{lang}-q{(n - 1) % 7 + 1}" for n in range(first, first + size)
         ]
         first += size
+    quoter._read.cache_clear()
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
