@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import torch
 
+from irtoolkit.models import int8
 from irtoolkit.models.encoder import Encoder, EncoderSettings
-from irtoolkit.models.int8 import Int8Linear, to_int8
+from irtoolkit.models.int8 import Int8Linear, in_fp32, in_int8, to_int8
 from irtoolkit.retrievers.cross import CrossEncoder
 from irtoolkit.retrievers.dense import Dense
 from tests import tiny
@@ -72,6 +73,49 @@ def test_a_row_is_the_same_beside_any_others() -> None:
     whole = layer(inputs)
     for part in (slice(25, 26), slice(25, 45), slice(30, 50)):
         assert torch.equal(layer(inputs[part]), whole[part])
+
+
+@pytest.mark.parametrize("rows", [1, 17, 30])
+@pytest.mark.parametrize("width", [8, 1040, 1048, 3072])
+def test_a_cpu_without_products_of_int8_gives_the_same_bits(rows: int, width: int) -> None:
+    drawn = torch.Generator().manual_seed(rows * width)
+    first, second = (
+        torch.randint(-127, 128, size, generator=drawn, dtype=torch.int8)
+        for size in ((rows, width), (width, 24))
+    )
+    first[0], second[:, 0] = 127, 127  # the largest sum there can be
+    whole = first.numpy().astype(np.int64) @ second.numpy().astype(np.int64)
+    for found in (in_int8(first, second), in_fp32(first, second)):
+        assert found.dtype == torch.float32
+        assert np.array_equal(found.numpy(), whole.astype(np.float32))
+
+
+@pytest.mark.parametrize("faster", [True, False])
+def test_the_faster_way_is_taken(faster: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+    for name, way in (("in_int8", in_int8), ("in_fp32", in_fp32)):
+
+        def noted(*codes: Any, name: str = name, way: Any = way) -> Any:
+            taken.append(name)
+            return way(*codes)
+
+        monkeypatch.setattr(int8, name, noted)
+    monkeypatch.setattr(int8, "int8_is_faster", lambda: faster)
+    Int8Linear(torch.nn.Linear(16, 8))(torch.ones(2, 16))
+    assert taken == ["in_int8" if faster else "in_fp32"]
+
+
+@pytest.mark.parametrize("faster", [True, False])
+def test_a_trial_says_which_way_is_faster(faster: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+
+    def taking(seconds: float) -> Any:
+        return lambda *_: now.append(now[-1] + seconds)
+
+    monkeypatch.setattr(int8, "in_int8", taking(1.0 if faster else 3.0))
+    monkeypatch.setattr(int8, "in_fp32", taking(2.0))
+    monkeypatch.setattr(int8.time, "perf_counter", lambda: now[-1])
+    assert int8.int8_is_faster.__wrapped__() is faster
 
 
 def test_layers_of_other_sizes_and_what_is_no_linear_layer_stay() -> None:
