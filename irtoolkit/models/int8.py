@@ -53,10 +53,10 @@ class Int8Linear(torch.nn.Module):
 
 def in_int8(rows: Any, weights: Any) -> Any:
     """(n, in) and (in, out) codes to their (n, out) product in fp32, summed in integers."""
-    if (lacking := _ROWS - len(rows)) > 0:
-        padded = torch.nn.functional.pad(rows, (0, 0, 0, lacking))
-        return torch._int_mm(padded, weights)[: len(rows)].float()
-    return torch._int_mm(rows, weights).float()
+    count = len(rows)
+    if (lacking := _ROWS - count) > 0:
+        rows = torch.nn.functional.pad(rows, (0, 0, 0, lacking))
+    return torch._int_mm(rows, weights)[:count].float()
 
 
 def in_fp32(rows: Any, weights: Any) -> Any:
@@ -65,10 +65,7 @@ def in_fp32(rows: Any, weights: Any) -> Any:
     parts = [some.float() @ others.float() for some, others in pairs]
     if len(parts) == 1:
         return parts[0]
-    whole = parts[0].to(torch.int32)
-    for part in parts[1:]:
-        whole += part.to(torch.int32)
-    return whole.float()
+    return torch.stack(parts).sum(0, dtype=torch.float64).float()
 
 
 @cache
