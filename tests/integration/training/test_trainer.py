@@ -27,13 +27,12 @@ from irtoolkit.ranking.systems import System
 from irtoolkit.training.checkpoints import StageFolder, save_atomically
 from irtoolkit.training.losses import LOSSES
 from irtoolkit.training.model_paths import RECORD, trained_by
-from irtoolkit.training.recipe_files import find_recipe
 from irtoolkit.training.recipes import Recipe, Stage
 from irtoolkit.training.trainer import train
 from irtoolkit.training.validation import make_validation
 from tests import planted
 from tests.conftest import ALL
-from tests.trained import assert_shared, recipe_file, same
+from tests.trained import same
 
 
 def figures(trained: Any) -> list[dict[str, float]]:
@@ -171,8 +170,8 @@ def written(folder: Path, start: str, **how: Any) -> Path:
     return path
 
 
-def command(*words: object, launcher: tuple[str, ...] = ()) -> list[str]:
-    return [sys.executable, *launcher, "-m", "irtoolkit", *map(str, words)]
+def command(*words: object) -> list[str]:
+    return [sys.executable, "-m", "irtoolkit", *map(str, words)]
 
 
 def environment(tmp_path: Path) -> dict[str, str]:
@@ -242,18 +241,6 @@ def test_a_half_written_checkpoint_is_passed_over(
     losses = [trained.record["stages"][-1]["losses"] for trained in (whole, cut)]
     assert losses[0] == losses[1]
     assert losses[0][0]["step"] == 10, "an entry is of steps before and after the kill"
-
-
-def test_two_processes_have_the_loss_of_one_with_the_whole_batch(tmp_path: Path) -> None:
-    path = recipe_file(tmp_path)
-    train(find_recipe(str(path)), tmp_path / "one", device="cpu")
-    torchrun = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
-    done = subprocess.run(
-        command("train", path, "--device", "cpu", "-o", tmp_path / "two", launcher=torchrun),
-        env=environment(tmp_path), capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert_shared(tmp_path / "one", tmp_path / "two")
 
 
 def test_a_model_that_is_there_is_taken(tmp_path: Path) -> None:
