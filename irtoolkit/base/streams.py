@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
@@ -16,14 +16,37 @@ from irtoolkit.base.paths import StrPath, call, is_url, on_disk
 
 _NUMBERED = re.compile(r"/(?:dev|proc/(?:self|thread-self))/fd/([0-9]+)")
 _STANDARD = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
+_SLASHES = re.compile(r"^//+")
+# As many as Linux follows.
+_MOST_LINKS = 40
 
 
 def stream_of(path: StrPath) -> int | None:
-    """The number of the open file that a path names, or None for any other path."""
+    """The number of the open file that a path names, by links too, or None for any other path.
+
+    What a link to /dev/stdout leads to in the end is the file that a shell has opened, whose own name
+    does not tell that it is to be appended to. So links are followed one by one.
+    """
     if is_url(path):
         return None
-    name = os.path.normpath(on_disk(path))
-    numbered = _NUMBERED.fullmatch(name)
+    name = os.fspath(on_disk(path))
+    with suppress(OSError, ValueError):  # no link; no working folder; a name with a NUL
+        for _ in range(_MOST_LINKS):
+            name = _SLASHES.sub("/", os.path.normpath(os.path.join(os.getcwd(), name)))
+            number = _number(name)
+            if number is not None:
+                return number
+            folder, last = os.path.split(name)
+            name = os.path.join(os.path.realpath(folder), last)
+            number = _number(name)
+            if number is not None:
+                return number
+            name = os.path.join(os.path.dirname(name), os.readlink(name))
+    return None
+
+
+def _number(name: str) -> int | None:
+    numbered = _NUMBERED.fullmatch(name.replace(f"/proc/{os.getpid()}/", "/proc/self/"))
     return int(numbered[1]) if numbered else _STANDARD.get(name)
 
 

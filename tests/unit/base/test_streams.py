@@ -41,14 +41,37 @@ def test_open_files_have_numbers(path: str, number: int | None) -> None:
 
 
 @unix
-@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1"])
+def test_links_to_open_files_have_their_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "one").symlink_to("/dev/stdout")
+    (tmp_path / "two").symlink_to("one")
+    (tmp_path / "three").symlink_to("/proc/self/fd/1")
+    (tmp_path / "folder").symlink_to("/dev")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "file").write_text("")
+    for name in ("one", "two", "three", "folder/stdout"):
+        assert stream_of(tmp_path / name) == 1
+    for name in ("loop", "file", "none"):
+        assert stream_of(tmp_path / name) is None
+    assert stream_of("//dev/stdout") == 1
+    monkeypatch.chdir("/dev")
+    assert stream_of("stdout") == 1
+    assert stream_of("null") is None
+
+
+@unix
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "link"])
 def test_a_run_is_added_to_the_file_that_the_output_goes_to(tmp_path: Path, name: str) -> None:
     log = tmp_path / "log"
     log.write_text("old\n")
+    if name == "link":
+        name = str(tmp_path / "link")
+        os.symlink("/dev/stdout", name)
     with log.open("a") as out:
         subprocess.run([sys.executable, "-c", WRITE, name], cwd=ROOT, stdout=out, check=True)
     assert log.read_text() == f"old\nbefore\n{ROW}"
-    assert os.listdir(tmp_path) == ["log"]  # no ranks and no record beside a stream
+    assert {*os.listdir(tmp_path)} <= {"log", "link"}  # no ranks and no record beside a stream
 
 
 @unix
