@@ -12,6 +12,18 @@ _MOST = 1_000_000
 _MOST_BITS = 14_000
 
 
+class _Loader(yaml.SafeLoader):
+    """Counts what merge keys (`<<`) bring together while it loads: it may be more than memory holds."""
+
+    _merged = 0
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        super().flatten_mapping(node)
+        self._merged += len(node.value)
+        if self._merged > _MOST // 10:
+            raise yaml.YAMLError("merge keys that stand for too much")
+
+
 def load_yaml(text: str) -> Any:
     """The content of a YAML text.
 
@@ -20,7 +32,7 @@ def load_yaml(text: str) -> Any:
             than can be shown, or a number has thousands of digits.
     """
     try:
-        content = yaml.safe_load(text)
+        content = yaml.load(text, _Loader)
         _size(content, {})
     except RecursionError:
         raise yaml.YAMLError("nested too deeply") from None

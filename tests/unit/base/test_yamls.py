@@ -12,10 +12,24 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 )
 
 
+MERGED = "a0: &a0 {x: 1}\n" + "".join(
+    f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * 10)}]}}\n" for i in range(1, 10)
+)
+
+
 @pytest.mark.parametrize(
     "text",
-    [BOMB, "&a [*a]", "&a {b: *a}", "[" * 5000 + "]" * 5000, "a: [", "\0", "a: 0x" + "f" * 4000],
-    ids=range(7),
+    [
+        BOMB,
+        MERGED,
+        "&a [*a]",
+        "&a {b: *a}",
+        "[" * 5000 + "]" * 5000,
+        "a: [",
+        "\0",
+        "a: 0x" + "f" * 4000,
+    ],
+    ids=range(8),
 )
 def test_what_cannot_be_shown_is_refused(text: str) -> None:
     with pytest.raises(yaml.YAMLError):
@@ -33,4 +47,5 @@ def test_what_is_no_value_is_refused(text: str) -> None:
 def test_aliases_are_read() -> None:
     """Records of runs have some."""
     assert load_yaml("a: &x {b: [1]}\nc: *x\n") == {"a": {"b": [1]}, "c": {"b": [1]}}
+    assert load_yaml("a: &x {b: 1}\nc: {<<: *x, d: 2}\n")["c"] == {"b": 1, "d": 2}
     assert load_yaml("") is None
