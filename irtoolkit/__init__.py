@@ -15,7 +15,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from irtoolkit.base.errors import InputError
 from irtoolkit.base.hooks import after_import
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from irtoolkit.api import rerank as rerank
     from irtoolkit.api import retrieve as retrieve
     from irtoolkit.api import tune_fusion as tune_fusion
+    from irtoolkit.base.errors import InputError as InputError
     from irtoolkit.datasets.dataset import Dataset as Dataset
     from irtoolkit.engines.choose import engine as engine
     from irtoolkit.ranking.index import Index as Index
@@ -42,7 +42,12 @@ if TYPE_CHECKING:
 
 # Importing either package registers what it holds, at the end of its own import: so this is right
 # too where it is ours that imports ir_datasets or ir_measures first.
-after_import("ir_datasets", lambda: import_module("irtoolkit.datasets"))
+# Where a home cannot be written, ir_datasets and numba get a folder of this process.
+after_import(
+    "ir_datasets", lambda: import_module("irtoolkit.datasets"),
+    again=lambda: import_module("irtoolkit.base.temporary_home").instead_of_home(),
+)  # fmt: skip
+after_import("numba", lambda: import_module("irtoolkit.base.temporary_home").instead_of_cache())
 after_import("ir_measures", lambda: import_module("irtoolkit.measures"))
 
 # Name to the module that has it.
@@ -64,6 +69,7 @@ _FRONT = {
         "irtoolkit.api",
     ),
     "analyse": "irtoolkit.analyses.analyse",
+    "InputError": "irtoolkit.base.errors",
     "Dataset": "irtoolkit.datasets.dataset",
     "Index": "irtoolkit.ranking.index",
     "engine": "irtoolkit.engines.choose",
@@ -72,7 +78,7 @@ _FRONT = {
     "Scores": "irtoolkit.scoring.score",
 }
 
-__all__ = ["InputError", "__version__", *_FRONT]
+__all__ = ["__version__", *_FRONT]
 
 
 def __getattr__(name: str) -> Any:

@@ -15,8 +15,10 @@ from types import ModuleType
 
 
 class _AfterImport(importlib.abc.MetaPathFinder):
-    def __init__(self, name: str, action: Callable[[], object]) -> None:
-        self._name, self._action, self._searching = name, action, False
+    def __init__(
+        self, name: str, action: Callable[[], object], again: Callable[[], bool] | None
+    ) -> None:
+        self._name, self._action, self._again, self._searching = name, action, again, False
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -33,7 +35,14 @@ class _AfterImport(importlib.abc.MetaPathFinder):
         execute = spec.loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
-            execute(module)
+            try:
+                execute(module)
+            except OSError:
+                if module.__name__ != self._name or self._again is None or not self._again():
+                    raise
+                for part in [each for each in sys.modules if each.startswith(f"{self._name}.")]:
+                    del sys.modules[part]
+                execute(module)
             # A zip file has one loader for all its modules.
             if module.__name__ == self._name and self in sys.meta_path:
                 sys.meta_path.remove(self)
@@ -43,9 +52,18 @@ class _AfterImport(importlib.abc.MetaPathFinder):
         return spec
 
 
-def after_import(name: str, action: Callable[[], object]) -> None:
-    """Calls `action` once the package `name` is imported: now, when it already is."""
+def after_import(
+    name: str, action: Callable[[], object], *, again: Callable[[], bool] | None = None
+) -> None:
+    """Calls `action` once the package `name` is imported: now, when it already is.
+
+    Args:
+        name: of the package.
+        action: what is called.
+        again: called when the system refuses something that the import does; whether it has mended
+            that, so that the import is tried once more.
+    """
     if name in sys.modules:
         action()
     else:
-        sys.meta_path.insert(0, _AfterImport(name, action))
+        sys.meta_path.insert(0, _AfterImport(name, action, again))

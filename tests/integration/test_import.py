@@ -16,6 +16,7 @@ import pytest
 
 import irtoolkit.datasets
 from irtoolkit.base.hooks import after_import
+from irtoolkit.base.temporary_home import instead_of_cache, instead_of_home
 from tests.conftest import ROOT
 
 SAMPLES = Path(irtoolkit.datasets.__file__).parent / "samples"
@@ -62,7 +63,7 @@ print(json.dumps([[m for m in {HEAVY} if m in sys.modules],
 """
     heavy, ours = python(code)
     assert heavy == []
-    names = ("errors", "hooks", "paths", "textwidth")
+    names = ("hooks",)
     assert ours == ["irtoolkit", "irtoolkit.base", *(f"irtoolkit.base.{name}" for name in names)]
 
 
@@ -254,6 +255,48 @@ print(json.dumps([irtoolkit.__version__, issubclass(irtoolkit.InputError, Except
     version, is_error = python(code)
     assert version[0].isdigit()
     assert is_error
+
+
+# ---- a home that cannot be written ---------------------------------------------------------------
+
+
+def test_samples_need_no_home(tmp_path: Path) -> None:
+    """As in a container whose user owns nothing: ir_datasets makes folders when it is imported."""
+    code = """
+import irtoolkit, os
+print(len(irtoolkit.retrieve("csfcube/sample", "random", progress=False)), os.environ["IR_DATASETS_HOME"])
+"""
+    variables = {"IR_DATASETS_HOME": "/dev/null/home", "IRTOOLKIT_CACHE": "/dev/null/cache"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **variables}, cwd=ROOT,
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "/dev/null/home cannot be written: what ir_datasets downloads is lost" in done.stderr
+    rows, folder = done.stdout.split()
+    assert int(rows) == 120
+    assert not Path(folder).exists()
+
+
+def test_what_is_in_a_home_is_seen_where_it_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "vaswani").mkdir()
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
+    assert not instead_of_home()
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert instead_of_home()
+    assert (Path(os.environ["IR_DATASETS_HOME"]) / "vaswani").samefile(tmp_path / "vaswani")
+
+
+def test_numba_compiles_where_nothing_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    numba = pytest.importorskip("numba")
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    instead_of_cache()
+    assert numba.config.CACHE_DIR == ""
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/cache")
+    instead_of_cache()
+    assert Path(numba.config.CACHE_DIR).is_dir()
 
 
 # ---- after_import --------------------------------------------------------------------------------
