@@ -79,13 +79,17 @@ def is_file(path: StrPath) -> bool:
 
 
 @contextmanager
-def atomic_path(path: StrPath) -> Iterator[Path]:
+def atomic_path(path: StrPath, *, like: StrPath | None = None) -> Iterator[Path]:
     """Yields a temporary file that becomes `path` when the block succeeds.
 
     It is a sibling of a path of this machine; what goes to a URL is written on this machine first. When
     the block raises, the temporary file is removed and `path` is left as it was; what a process that was
     killed has left in the folder is removed too. Several processes may
     write one file, on several machines too: the last one's is there, whole.
+
+    Args:
+        path: a file or URL; one that is there keeps its permissions.
+        like: a file whose permissions a new one gets.
     """
     url = url_of(path)
     if url is not None:
@@ -120,7 +124,8 @@ def atomic_path(path: StrPath) -> Iterator[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         with suppress(OSError):  # a file that only its owner may read stays so
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+            kept = target if like is None or target.exists() else on_disk(like)
+            temporary.chmod(stat.S_IMODE(kept.stat().st_mode))
         os.replace(temporary, target)
     except OSError as error:
         raise InputError(f"cannot write: {error.strerror or error}", file=target) from error
@@ -130,9 +135,12 @@ def atomic_path(path: StrPath) -> Iterator[Path]:
 
 
 @contextmanager
-def atomic_text(path: StrPath) -> Iterator[TextIO]:
+def atomic_text(path: StrPath, *, like: StrPath | None = None) -> Iterator[TextIO]:
     """A UTF-8 text file (gzip when the name ends in .gz) that appears only when complete."""
-    with atomic_path(path) as temporary, text_into(temporary, packed=is_gzip(path)) as out:
+    with (
+        atomic_path(path, like=like) as temporary,
+        text_into(temporary, packed=is_gzip(path)) as out,
+    ):
         yield out
 
 

@@ -15,6 +15,7 @@ from irtoolkit.base.ids import encode
 from irtoolkit.base.launch import launch
 from irtoolkit.base.paths import beside, is_url
 from irtoolkit.base.stamps import unchanged
+from irtoolkit.base.streams import rereadable
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.candidates import candidates_line
 from irtoolkit.ranking.decided import digest, made_of
@@ -48,9 +49,9 @@ class Among:
 
     @classmethod
     def read(cls, path: StrPath, *, keep_rest: bool = False) -> Among:
-        """The run of a file."""
-        with unchanged([path]):
-            return cls(Run.read(path), keep_rest, sha256(path))
+        """The run of a file, or of a pipe, which can be read only once."""
+        with rereadable(path) as file, unchanged([file]):
+            return cls(Run.read(file), keep_rest, sha256(file))
 
 
 def rank_dataset(

@@ -8,13 +8,14 @@ separated by tabs. The rank is over the query's whole candidate set, whatever th
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, is_file, read_lines, sha256
-from irtoolkit.base.paths import beside, named_beside
+from irtoolkit.base.paths import beside, is_url, named_beside, on_disk
 from irtoolkit.runs import provenance
 from irtoolkit.runs.columns import Ranks as Ranks
 from irtoolkit.runs.columns import whole_number
@@ -40,7 +41,7 @@ def write_ranks(run_path: StrPath, ranks: Ranks, run_sha256: str) -> None:
         for doc_id, rank in docs.items()
     ]
     digest = hashlib.sha256("".join(lines).encode()).hexdigest()
-    with atomic_text(beside(run_path, RANKS_END)) as out:
+    with atomic_text(beside(run_path, RANKS_END), like=run_path) as out:
         out.write(f"# these lines have SHA-256 {digest}; they are")
         out.write(f" ranks over all candidates of the run with SHA-256 {run_sha256}\n")
         out.writelines(lines)
@@ -50,11 +51,13 @@ def read_ranks(run_path: StrPath, run: Run) -> Ranks | None:
     """The ranks beside a run, or None where there are none.
 
     Raises:
-        InputError: they are those of another run; a line is not query id, document id and a rank
+        InputError: what is beside the run is no file; they are those of another run; a line is not query id, document id and a rank
             from 1; lines are lost or changed; or the ranks contradict the run or each other.
     """
     path = beside(run_path, RANKS_END)
     if not is_file(path):
+        if not is_url(path) and os.path.lexists(on_disk(path)):
+            raise InputError("the ranks beside the run are in no file", file=path, remedy=_REMEDY)
         return None
     ranks: Ranks = {}
     lines = read_lines(path)

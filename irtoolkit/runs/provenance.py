@@ -18,7 +18,7 @@ import yaml
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, is_file, local
 from irtoolkit.base.memory import peak_memory
-from irtoolkit.base.paths import beside, is_url, named_beside, without_credentials
+from irtoolkit.base.paths import beside, named_beside, without_credentials
 from irtoolkit.base.yamls import load_yaml
 from irtoolkit.engines.engine import current
 
@@ -81,8 +81,8 @@ def record(made: dict[str, Any], seconds: float) -> dict[str, Any]:
 
 
 def write_metadata(run_path: StrPath, content: dict[str, Any]) -> None:
-    """Writes the record beside its run."""
-    with atomic_text(beside(run_path, RECORD_END)) as out:
+    """Writes the record beside its run, for those who may read the run."""
+    with atomic_text(beside(run_path, RECORD_END), like=run_path) as out:
         yaml.safe_dump(content, out, sort_keys=False, allow_unicode=True)
 
 
@@ -90,7 +90,7 @@ def read_metadata(run_path: StrPath) -> dict[str, Any] | None:
     """The record beside a run, or None where there is none that can be read."""
     path = beside(run_path, RECORD_END)
     try:
-        if is_url(path) and not is_file(path):
+        if not is_file(path):  # a pipe would be waited for
             return None
         content = load_yaml(local(path).read_text("utf-8"))
     except (InputError, OSError, ValueError, yaml.YAMLError):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
@@ -751,3 +753,18 @@ def test_what_the_first_system_lacks_is_lacking(table: Table) -> None:
     lacking = replace(system, first=find_system("some/model", {}))
     assert "some/model" in str(lacking.missing())
     assert system.missing() is None
+
+
+def test_the_record_names_what_a_pipe_held(
+    tmp_path: Path, irtoolkit: Callable[..., Answer]
+) -> None:
+    run, pipe = tmp_path / "first.run", tmp_path / "pipe"
+    assert irtoolkit("retrieve", "csfcube/sample", "random", "-o", run).status == 0
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(run.read_bytes()))
+    writer.start()
+    again = tmp_path / "again.run"
+    assert irtoolkit("rerank", "csfcube/sample", pipe, "bm25", "-o", again).status == 0
+    writer.join()
+    record = yaml.safe_load(Path(f"{again}.ir-metadata.yml").read_text())
+    assert sha256(run.read_bytes()).hexdigest() in str(record)

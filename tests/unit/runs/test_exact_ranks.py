@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +57,33 @@ def test_a_file_cut_at_the_end_of_a_line_is_refused(path: Path, kept: int) -> No
 def test_an_empty_file_is_refused(path: Path) -> None:
     ranks_path(path).write_text("")
     assert refusal(path) == "the ranks of another run"
+
+
+@pytest.mark.parametrize("kind", ["link", "loop", "folder", "pipe"])
+def test_what_is_no_file_is_refused(path: Path, kind: str) -> None:
+    beside = ranks_path(path)
+    beside.unlink()
+    if kind == "folder":
+        beside.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(beside)
+    else:
+        beside.symlink_to(beside.name if kind == "loop" else "nowhere")
+    assert refusal(path) == "the ranks beside the run are in no file"
+
+
+def test_a_record_that_is_a_pipe_is_none(path: Path) -> None:
+    os.mkfifo(provenance.metadata_path(path))
+    assert provenance.read_metadata(path) is None
+
+
+def test_what_lies_beside_a_run_may_be_read_by_those_who_may_read_the_run(tmp_path: Path) -> None:
+    path = tmp_path / "x.run"
+    publish(RUN, path, MADE, 0.0, RANKS)
+    path.chmod(0o600)
+    publish(RUN, path, MADE, 0.0, RANKS)
+    assert {stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()} == {0o600}
+    assert len(list(tmp_path.iterdir())) == 3
 
 
 @pytest.mark.parametrize("rank", ["9" * 30, "0", "-1", "x", "1.0", "\N{ARABIC-INDIC DIGIT TWO}"])
