@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import logging
 import random
 import re
 import ssl
@@ -23,6 +24,7 @@ from irtoolkit.models.llm.alternatives import alternatives_of
 from irtoolkit.models.llm.generator import FILTERED, STOP, Completion, PromptTooLongError
 from irtoolkit.models.llm.redaction import without_key
 
+_log = logging.getLogger(__name__)
 # Seconds between two attempts at most, and how long a server may ask to be left alone.
 LONGEST_PAUSE, PATIENCE = 60.0, 300.0
 # Statuses that say: later. Any of the server's own faults (5xx) does too.
@@ -82,6 +84,8 @@ class ChatClient:
         self._open = urllib.request.build_opener(*handlers).open
         # Set when no request is to be repeated.
         self.halted = Event()
+        # The most attempts that a request has needed so far, of which was told.
+        self._told = 0
 
     def complete(self, prompt: str) -> Completion:
         """The completion of one prompt, after as many attempts as it takes and may."""
@@ -115,7 +119,17 @@ class ChatClient:
                 f"{self._url} wants to be left alone for {pause:.0f} seconds: {error}",
                 remedy="try again then: the answers that came are kept",
             ) from None
+        self._tell(attempt, error, pause)
         return pause
+
+    def _tell(self, attempt: int, error: _PassingError, pause: float) -> None:
+        """Says that a request is made again, once for each number of attempts and not for each request."""
+        if attempt > self._told:
+            self._told = attempt
+            _log.warning(
+                "%s: %s; it is asked again in %.0f seconds, attempt %d of %d",
+                self._url, error, pause, attempt + 1, self._server.attempts,
+            )  # fmt: skip
 
     def _attempt(self, prompt: str) -> Completion:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}

@@ -82,7 +82,7 @@ class AnswerCounts:
             f"of {whole} repaired": self.repaired,
             f"of {whole} unreadable, which leaves the order as it was": self.unread,
             f"of {whole} cut at max_tokens": self.cut,
-            f"of {number_of(self.pairs, 'pairs', ',')} answered otherwise when turned around,"
+            f"of {number_of(self.pairs, 'comparisons', ',')} answered otherwise when turned around,"
             " which is a tie": self.torn,
             f"of {number_of(len(self.docs), 'documents', ',')} cut to {words} words": len(
                 self.shortened

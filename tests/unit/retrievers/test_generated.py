@@ -290,12 +290,16 @@ def test_a_server_that_asks_for_hours_is_not_waited_for(
 
 
 @pytest.mark.parametrize("fault", [status(500), reset, truncated])
-def test_attempts_are_bounded(stub: Stub, endpoint: Endpoint, fault: Reply) -> None:
+def test_attempts_are_bounded_and_told(
+    stub: Stub, endpoint: Endpoint, fault: Reply, caplog: pytest.LogCaptureFixture
+) -> None:
     stub.always = fault
     with pytest.raises(InputError, match=r"failed 3 times, the last time with: .") as caught:
         written(replace(endpoint, attempts=3), ["tell me"])
     assert "kept" in str(caught.value)
     assert len(stub.bodies) == 3
+    told = [record.getMessage().partition("attempt ")[2] for record in caplog.records]
+    assert told == ["2 of 3", "3 of 3"]
 
 
 # -- faults that stay -------------------------------------------------------------------------

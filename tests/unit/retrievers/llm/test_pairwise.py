@@ -131,7 +131,7 @@ def test_a_model_that_prefers_a_place_changes_nothing(
         found = ranking(first_stage(docs), replace(retriever, method=method))
     assert found == {query: sorted(docs) for query in QUERIES}
     [said] = caplog.messages
-    pairs = re.search(r"(\d+) of (\d+) pairs answered otherwise when turned around", said)
+    pairs = re.search(r"(\d+) of (\d+) comparisons answered otherwise when turned around", said)
     assert pairs
     assert pairs[1] == pairs[2]
 
