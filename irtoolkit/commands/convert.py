@@ -66,7 +66,9 @@ def execute(args: argparse.Namespace) -> None:
         if args.base is not None:
             raise InputError("--base is for published checkpoints", remedy="leave it out")
         far = export_onnx(args.source, Path(args.output), args.precision or "fp32")
-        print(f"in single precision, outputs are within {far:.0e} of torch's")
+        print(f"in single precision, outputs are within {far.exported:.0e} of torch's")
+        if far.rounded is not None:
+            print(f"in int8, outputs are within {far.rounded:.0e} of torch's in single precision")
         print(
             f"{args.output}: a folder to give as weights={args.output}, for backend=onnx or openvino"
         )

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from irtoolkit import __version__
 from irtoolkit.base.errors import InputError, needs_extra
@@ -34,7 +34,21 @@ _CLOSE = 1e-3
 _SHAPE = (2, 9)
 
 
-def export_onnx(model: str, output: Path, precision: ExportPrecision = "fp32") -> float:
+class Differences(NamedTuple):
+    """How far an exported transformer is from torch's, as the largest difference of an output.
+
+    Attributes:
+        exported: in single precision.
+        rounded: in int8; None where it was not rounded.
+
+    Both are shares of the largest output, or of 1 where that is larger.
+    """
+
+    exported: float
+    rounded: float | None
+
+
+def export_onnx(model: str, output: Path, precision: ExportPrecision = "fp32") -> Differences:
     """Writes the folder of a dense encoder or cross-encoder with its transformer as an ONNX file.
 
     Args:
@@ -43,7 +57,7 @@ def export_onnx(model: str, output: Path, precision: ExportPrecision = "fp32") -
         precision: of the weights: "fp32", or "int8" with ranges that are measured as the model runs.
 
     Returns:
-        The largest difference of an output of the exported transformer from torch's, before int8.
+        How far the exported transformer is from torch's, on texts of random tokens.
 
     Raises:
         InputError: a library or the model is missing; the model is of another kind, or torch cannot
@@ -74,14 +88,12 @@ def export_onnx(model: str, output: Path, precision: ExportPrecision = "fp32") -
             location, folder, dirs_exist_ok=True,
             ignore=lambda where, names: ignored(where, names) if where == top else set(),
         )  # fmt: skip
-        difference = _write(location, kind, folder)
-        if precision == "int8":
-            _round(folder / FILE)
+        differences = _write(location, kind, folder, precision)
         sums = {**weight_sums(folder), FILE: sha256(folder / FILE)}
         about = {"layout": "onnx", "of": model, "precision": precision, "version": __version__}
         record = {**about, WEIGHTS: sums}
         (folder / CONVERSION).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
-    return difference
+    return differences
 
 
 def _refuse_without(library: str) -> None:
@@ -91,13 +103,14 @@ def _refuse_without(library: str) -> None:
         raise needs_extra(library, "onnx")
 
 
-def _write(location: str, kind: str, folder: Path) -> float:
-    """Writes the ONNX file of a transformer; returns how far its outputs are from torch's."""
+def _write(location: str, kind: str, folder: Path, precision: ExportPrecision) -> Differences:
+    """Writes the ONNX file of a transformer."""
     import torch
     import transformers
 
     makers = {"dense": "AutoModel", "cross": "AutoModelForSequenceClassification"}
     maker = getattr(transformers, makers[kind])
+    transformers.utils.logging.disable_progress_bar()
     made = maker.from_pretrained(location, attn_implementation="eager", trust_remote_code=False)
     made = made.float().eval()
     words = transformers.AutoTokenizer.from_pretrained(location, trust_remote_code=False)
@@ -118,7 +131,14 @@ def _write(location: str, kind: str, folder: Path) -> float:
     except Exception as error:  # of torch.export and its many parts
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise InputError(f"torch cannot export it: {reason}", file=location) from None
-    return _difference(made, _example(made, words, (3, 5)), folder)
+    tried = _example(made, words, (3, 5))
+    exported = _difference(made, tried, folder)
+    if not exported <= _CLOSE:
+        raise InputError(f"what was exported differs from torch by {exported:.1e} of its outputs")
+    if precision == "fp32":
+        return Differences(exported, None)
+    _round(folder / FILE)
+    return Differences(exported, _difference(made, tried, folder))
 
 
 def _example(made: Any, words: Any, shape: tuple[int, int]) -> dict[str, Any]:
@@ -151,10 +171,7 @@ def _difference(made: Any, example: dict[str, Any], folder: Path) -> float:
         if theirs.ndim == 3:  # tokens that are masked count for nothing
             kept = example["attention_mask"].bool()
             ours, theirs = ours[kept], theirs[kept]
-        difference = float((ours - theirs).abs().max() / max(1.0, float(theirs.abs().max())))
-    if not difference <= _CLOSE:
-        raise InputError(f"what was exported differs from torch by {difference:.1e} of its outputs")
-    return difference
+        return float((ours - theirs).abs().max() / max(1.0, float(theirs.abs().max())))
 
 
 def _round(file: Path) -> None:
