@@ -38,6 +38,11 @@ from irtoolkit.training.recipes import Recipe, Stage
 
 DOCS = Path(__file__).resolve().parent
 HEAD = "<!-- Written by docs/generate.py: change the code, and run it again. -->\n"
+# Of results/index.md, which is about the papers' tables.
+STRONGEST = """
+These are rows of the papers' own tables. Fusions, rerankers and surroundings are stronger on every
+benchmark: [the strongest systems](quality.md) that install from a package index, and how each was chosen.
+"""
 # Marker to its table, and to the text that its section begins with where the page has none yet.
 Blocks = Mapping[str, tuple[str, str]]
 
@@ -204,6 +209,7 @@ def result_pages() -> dict[str, str]:
     found = [reproduction.read_result(path) for path in sorted(folder.glob("*.json"))]
     made = {f"results/{name}": HEAD + page for name, page in reproduction.pages(found).items()}
     styles = reproduction.STYLES
+    made[f"results/{reproduction.INDEX}"] += STRONGEST
     made["results/quality.md"] = f"{HEAD}{quality_tables.page()}"
     made["results/robustness.md"] = f"{HEAD}{robustness_tables.page()}"
     return {**made, f"results/{styles.name}": styles.read_text("utf-8")}
