@@ -51,6 +51,11 @@ thread: runs of five lexical retrievers, of an index, of a dense model and of on
 queries, a benchmark that was built, and weights. Differences of scores are relative to the largest score
 of a query, those of weights to the largest weight. *Moved* are documents at another rank.
 """
+TESTS = """## The tests themselves
+
+`python benchmarks/suite.py` runs all tests, with `--busy` beside other processes and with `--seed` in a random
+order of files and of the tests of each. *Load* is the mean of the machine's.
+"""
 
 
 def page() -> str:
@@ -59,7 +64,7 @@ def page() -> str:
     sections = (
         INTRO, INPUTS, _inputs(_kept("inputs")["kinds"]), FAULTS, _faults(faults["faults"]),
         TOGETHER, _together(faults["together"]), FUZZ, _fuzz(_kept("fuzz")["targets"]),
-        ALIKE, _alike(faults["determinism"]),
+        ALIKE, _alike(faults["determinism"]), *_tests(),
     )  # fmt: skip
     return "\n".join(sections)
 
@@ -132,3 +137,20 @@ def _apart(result: dict[str, Any]) -> str:
     if "score" in result:
         return f"scores {result['score']:.0e}, {result['moved']} moved"
     return "other bytes"
+
+
+def _tests() -> list[str]:
+    """Nothing before the tests have been measured."""
+    if not (_FOLDER / "suite.json").exists():
+        return []
+    found = _kept("suite")
+    heads = ["commit", "order", "beside it", "load", "passed", "skipped", "failed", "minutes"]
+    rows = [
+        [one["commit"], one["order"], one["beside"], str(one["load"]), f"{one['passed']:,}",
+         str(one["skipped"]), str(len(one["failed"])), str(one["minutes"])]
+        for one in found
+    ]  # fmt: skip
+    last = found[-1]
+    slowest = [[f"`{name}`", str(seconds)] for name, seconds in last["slowest"].items()]
+    told = f"\nThe slowest of {last['commit']}, with what their fixtures take:\n"
+    return [TESTS, table(heads, rows), told, table(["test", "seconds"], slowest)]

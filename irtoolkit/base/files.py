@@ -100,6 +100,8 @@ def atomic_path(path: StrPath, *, like: StrPath | None = None) -> Iterator[Path]
         return
     target = on_disk(path)
     refuse_nul(target)
+    if not target.name:
+        raise InputError("cannot write: it names no file", file=path)
     if (number := stream_of(path)) is not None:
         try:
             with into_stream(number) as half:

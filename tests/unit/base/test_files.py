@@ -799,3 +799,9 @@ def test_a_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
         out.write("new\n")
     assert path.read_text() == "new\n"
     assert path.stat().st_mode & 0o777 == mode
+
+
+@pytest.mark.parametrize("name", ["", ".", "/"])
+def test_what_names_no_file_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match="names no file"), atomic_text(name):
+        pass
