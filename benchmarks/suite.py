@@ -27,6 +27,8 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "suite.json"
+# What tells tests/shuffled.py the seed.
+VARIABLE = "IRTOOLKIT_ORDER"
 # Tests that are listed, the slowest first.
 SLOWEST = 20
 
@@ -71,7 +73,9 @@ def beside(count: int, nice: int) -> Iterator[None]:
 
 def measured(tests: list[str], seed: int | None) -> dict[str, Any]:
     """Runs tests; counts, seconds, load and the slowest."""
-    env = {**os.environ, **({} if seed is None else {"IRTOOLKIT_ORDER": str(seed)})}
+    env = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    if seed is not None:
+        env[VARIABLE] = str(seed)
     with tempfile.TemporaryDirectory(prefix="irtoolkit-suite-") as folder:
         report = Path(folder) / "tests.xml"
         words = [

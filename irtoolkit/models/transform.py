@@ -174,7 +174,8 @@ class QuoteTransformer(InputModule):  # type: ignore[misc]
 
     def _encoded(self) -> Tensor:
         """(quotes, d) vectors of all quotes; kept outside training."""
-        if self._known is not None:
+        # What inference has computed has no gradient, and cannot be part of one.
+        if self._known is not None and not torch.is_grad_enabled():
             return self._known
         parts = []
         for begin in range(0, len(self.ids), _CHUNK):
