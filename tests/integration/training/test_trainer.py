@@ -24,7 +24,8 @@ from irtoolkit.models.opening import AdapterSettings, load_adapter
 from irtoolkit.models.places import refuse_changed
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import System
-from irtoolkit.training.checkpoints import StageFolder, save_atomically
+from irtoolkit.training import trainer
+from irtoolkit.training.checkpoints import StageFolder, TrainingFolder, save_atomically
 from irtoolkit.training.losses import LOSSES
 from irtoolkit.training.model_paths import RECORD, trained_by
 from irtoolkit.training.recipes import Recipe, Stage
@@ -241,6 +242,33 @@ def test_a_half_written_checkpoint_is_passed_over(
     losses = [trained.record["stages"][-1]["losses"] for trained in (whole, cut)]
     assert losses[0] == losses[1]
     assert losses[0][0]["step"] == 10, "an entry is of steps before and after the kill"
+
+
+def test_what_is_removed_has_been_read_by_all_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is late would miss the records of stages, as was seen on a busy machine."""
+    events: list[str] = []
+    record, remove = StageFolder.record, TrainingFolder.remove
+
+    def recorded(self: StageFolder) -> dict[str, Any] | None:
+        events.append("record")
+        return record(self)
+
+    def removed(self: TrainingFolder) -> None:
+        events.append("remove")
+        remove(self)
+
+    monkeypatch.setattr(StageFolder, "record", recorded)
+    monkeypatch.setattr(TrainingFolder, "remove", removed)
+    monkeypatch.setattr(trainer, "wait_for_all", lambda _: events.append("wait"))
+    data, _ = planted.task(topics=4, asked=4)
+    train(
+        planted.recipe(data, planted.start(tmp_path / "start"), epochs=1),
+        tmp_path / "x",
+        device="cpu",
+    )
+    assert events[-4:] == ["record", "wait", "remove", "wait"]
 
 
 def test_a_model_that_is_there_is_taken(tmp_path: Path) -> None:
