@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -91,7 +91,8 @@ def measured(tests: list[str], seed: int | None) -> dict[str, Any]:
         running = subprocess.Popen(words, cwd=ROOT, env=env)
         while running.poll() is None:
             loads.append(os.getloadavg()[0])
-            with_patience(running, 30)
+            with suppress(subprocess.TimeoutExpired):
+                running.wait(30)
         seconds = time.monotonic() - begun
         cases = list(ElementTree.parse(report).iter("testcase"))
     took = {
@@ -105,14 +106,6 @@ def measured(tests: list[str], seed: int | None) -> dict[str, Any]:
         "minutes": round(seconds / 60, 1), "load": round(sum(loads) / len(loads), 1),
         "slowest": {name: round(took[name]) for name in slowest},
     }  # fmt: skip
-
-
-def with_patience(running: subprocess.Popen[bytes], seconds: float) -> None:
-    """Waits for a process for some seconds at most."""
-    try:
-        running.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return
 
 
 def _has(case: ElementTree.Element, *kinds: str) -> bool:

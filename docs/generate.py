@@ -40,8 +40,8 @@ DOCS = Path(__file__).resolve().parent
 HEAD = "<!-- Written by docs/generate.py: change the code, and run it again. -->\n"
 # Of results/index.md, which is about the papers' tables.
 STRONGEST = """
-These are rows of the papers' own tables. Fusions, rerankers and surroundings are stronger on every
-benchmark: [the strongest systems](quality.md) that install from a package index, and how each was chosen.
+These are rows of the papers' own tables. Other systems are stronger on every benchmark: [the strongest
+that install from a package index](quality.md), and how each was chosen.
 """
 # Marker to its table, and to the text that its section begins with where the page has none yet.
 Blocks = Mapping[str, tuple[str, str]]

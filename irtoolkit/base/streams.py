@@ -33,15 +33,12 @@ def stream_of(path: StrPath) -> int | None:
     with suppress(OSError, ValueError):  # no link; no working folder; a name with a NUL
         for _ in range(_MOST_LINKS):
             name = _SLASHES.sub("/", os.path.normpath(os.path.join(os.getcwd(), name)))
-            number = _number(name)
-            if number is not None:
-                return number
             folder, last = os.path.split(name)
-            name = os.path.join(os.path.realpath(folder), last)
-            number = _number(name)
-            if number is not None:
-                return number
-            name = os.path.join(os.path.dirname(name), os.readlink(name))
+            place = os.path.realpath(folder)
+            for each in (name, os.path.join(place, last)):
+                if (number := _number(each)) is not None:
+                    return number
+            name = os.path.join(place, os.readlink(name))
     return None
 
 

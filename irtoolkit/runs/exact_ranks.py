@@ -51,8 +51,9 @@ def read_ranks(run_path: StrPath, run: Run) -> Ranks | None:
     """The ranks beside a run, or None where there are none.
 
     Raises:
-        InputError: what is beside the run is no file; they are those of another run; a line is not query id, document id and a rank
-            from 1; lines are lost or changed; or the ranks contradict the run or each other.
+        InputError: what is beside the run is no file; they are those of another run; a line is not
+            query id, document id and a rank from 1; lines are lost or changed; or the ranks contradict
+            the run or each other.
     """
     path = beside(run_path, RANKS_END)
     if not is_file(path):
