@@ -15,6 +15,11 @@ the training queries and measured on the others (--held-out 0.2) by --by, which
 is no other split. The best is trained on everything with each of --seeds. --log
 has every combination with its figure; to resume, rerun the same command.
 
+With --out-of-fold the training queries are ranked: those of each fold by a model
+that is trained on the other folds. From this run weights of a fusion can be tuned
+honestly (irtoolkit tune DATASET --runs ...), and not from that of a model which
+has seen the queries.
+
 Several processes share each batch, and the loss is that of the whole batch: on
 the GPUs of this machine with --engine processes --workers 4, on a Ray cluster
 with --engine ray --workers 4, or started with
@@ -34,7 +39,15 @@ from functools import partial
 from typing import Any
 
 from irtoolkit.base.launch import launch
-from irtoolkit.commands import local_file, local_folder, note, parse_pairs, print_json
+from irtoolkit.commands import (
+    local_file,
+    local_folder,
+    note,
+    output_file,
+    parse_pairs,
+    print_json,
+    size_of,
+)
 from irtoolkit.commands._engines import add_engine
 
 # Processes that are started together share its work.
@@ -43,6 +56,7 @@ HELP = "train a model by a recipe"
 EXAMPLES = (
     "irtoolkit train --list",
     "irtoolkit train dense-relic --set context=4/4 --show",
+    "irtoolkit train minilm egret/sample/train --epochs 1 -o models --out-of-fold oof.run --folds 2",
     "irtoolkit train quoter-lstm quoter/sample/en/train --grid rate=1e-3,1e-2 --by RR --width 16 --epochs 1 -o lstm",
 )
 
@@ -87,6 +101,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--log", metavar="FILE", type=local_file, help="keep the figures here, as JSON; default: FOLDER.tried.json"
     )  # fmt: skip
+    group = parser.add_argument_group("ranking the training queries without having seen them")
+    group.add_argument(
+        "--out-of-fold", metavar="FILE", type=output_file,
+        help="write the run here; the models go to fold-1, fold-2 ... in the folder of -o",
+    )  # fmt: skip
+    group.add_argument("--folds", type=int, metavar="K", help="default: the dataset's own, or 5")
     add_engine(parser)
 
 
@@ -108,6 +128,9 @@ def execute(args: argparse.Namespace) -> None:
         _search(args, settings)
         return
     _refuse_alone(args)
+    if args.out_of_fold is not None and not args.show:
+        _rank_folds(args, recipe)
+        return
     if args.show:
         _show(recipe)
         return
@@ -162,6 +185,26 @@ def _refuse_alone(args: argparse.Namespace) -> None:
             raise InputError(
                 f"--{flag} without --grid", remedy="--grid rate=2e-5,5e-5, for example"
             )
+    if args.folds is not None and args.out_of_fold is None:
+        raise InputError("--folds without a run", remedy="--out-of-fold FILE")
+
+
+def _rank_folds(args: argparse.Namespace, recipe: Any) -> None:
+    from irtoolkit.base.errors import InputError
+    from irtoolkit.experiments.training_folds import train_folds
+
+    if launch().several:
+        raise InputError(
+            "--out-of-fold in processes that train together", remedy="--engine processes"
+        )
+    if args.output is None:
+        raise InputError("--out-of-fold without a folder for the models", remedy="-o FOLDER")
+    made = train_folds(
+        recipe, args.output, args.out_of_fold, folds=args.folds, train=_training(args)
+    )
+    note(f"{args.out_of_fold}: {size_of(made.run)}; ranked out of {len(made.folds)} folds")
+    for folder in made.models:
+        print(folder)
 
 
 def _search(args: argparse.Namespace, settings: dict[str, Any]) -> None:
@@ -172,6 +215,8 @@ def _search(args: argparse.Namespace, settings: dict[str, Any]) -> None:
 
     if launch().several:
         raise InputError("--grid in processes that train together", remedy="--engine processes")
+    if args.out_of_fold is not None:
+        raise InputError("--grid with --out-of-fold", remedy="search first, then give its --set")
     grid = parse_grid(parse_pairs([pair for word in args.grid for pair in word.split()]))
     search = TrainingSearch(args.recipe, grid, settings, args.by, _numbers(args.seeds))
     if args.show:

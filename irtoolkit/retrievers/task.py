@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Ids, Ints, id_array, translate
 from irtoolkit.datasets.dataset import Dataset
-from irtoolkit.retrievers.texts import DEFAULT_VIEW, DatasetTexts, Segments, own_document, view
+from irtoolkit.retrievers.texts import (
+    DEFAULT_VIEW,
+    DatasetTexts,
+    Segments,
+    SomeQueries,
+    TextSource,
+    own_document,
+    view,
+)
 from irtoolkit.runs import Run
 
 
@@ -27,27 +35,6 @@ class Group:
 
     queries: Ints
     docs: Ints
-
-
-class TextSource(Protocol):
-    """Where a task reads its texts when they are asked for."""
-
-    def queries(self, view: str) -> list[Segments]:
-        """(Q,) text of each query under a view."""
-        ...
-
-    def docs(self, doc_ids: Ids, view: str, whole: bool) -> Sequence[Segments]:
-        """(D,) text of each document; `whole` says that these are all, in the collection's order."""
-        ...
-
-    def corpus(self, view: str) -> Iterator[tuple[str, Segments]]:
-        """Id and text of every document of the collection, candidate or not."""
-        ...
-
-    @property
-    def dataset(self) -> Dataset | None:
-        """The dataset that the documents are from; None where they are given."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -133,6 +120,19 @@ class Task:
     def collection(self) -> Iterator[tuple[str, Segments]]:
         """Id and text of every document of the collection, candidate or not."""
         return self._texts.corpus(self.doc_view)
+
+    def only(self, queries: Collection[str]) -> Task:
+        """The task with those of its queries that are named, and all its documents."""
+        asked = set(queries)
+        kept = np.flatnonzero([name in asked for name in self.query_ids.tolist()])
+        place = np.full(len(self.query_ids), -1)
+        place[kept] = np.arange(len(kept))
+        members = ((place[group.queries], group.docs) for group in self.groups)
+        groups = tuple(
+            Group(found[found >= 0], docs) for found, docs in members if (found >= 0).any()
+        )
+        texts = SomeQueries(self._texts, kept)
+        return replace(self, query_ids=self.query_ids[kept], groups=groups, texts=texts)
 
     def among(self, run: Run, depth: int | None = None) -> Task:
         """The same queries, each with its best documents of a run as candidates, best first.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any, overload
+from typing import Any, Protocol, overload
 
 import numpy as np
 
@@ -105,6 +106,27 @@ def no_text(doc_id: str, dataset: Dataset) -> InputError:
     return InputError(f"candidate {doc_id} has no text in {dataset.id}")
 
 
+class TextSource(Protocol):
+    """Where a task reads its texts when they are asked for."""
+
+    def queries(self, view: str) -> list[Segments]:
+        """(Q,) text of each query under a view."""
+        ...
+
+    def docs(self, doc_ids: Ids, view: str, whole: bool) -> Sequence[Segments]:
+        """(D,) text of each document; `whole` says that these are all, in the collection's order."""
+        ...
+
+    def corpus(self, view: str) -> Iterator[tuple[str, Segments]]:
+        """Id and text of every document of the collection, candidate or not."""
+        ...
+
+    @property
+    def dataset(self) -> Dataset | None:
+        """The dataset that the documents are from; None where they are given."""
+        ...
+
+
 class DatasetTexts:
     """The texts of a dataset's records.
 
@@ -178,6 +200,37 @@ class GivenTexts:
     @property
     def dataset(self) -> None:
         """None: the documents are given."""
+
+
+@dataclass(frozen=True)
+class SomeQueries:
+    """The texts of a task with some of its queries.
+
+    Attributes:
+        whole: the texts of the task.
+        kept: (q,) indices into its queries.
+    """
+
+    whole: TextSource
+    kept: Ints
+
+    def queries(self, name: str) -> list[Segments]:
+        """(q,) text of each query under a view."""
+        texts = self.whole.queries(name)
+        return [texts[place] for place in self.kept.tolist()]
+
+    def docs(self, doc_ids: Ids, name: str, whole: bool) -> Sequence[Segments]:
+        """(D,) text of each document."""
+        return self.whole.docs(doc_ids, name, whole)
+
+    def corpus(self, name: str) -> Iterator[tuple[str, Segments]]:
+        """Id and text of every document."""
+        return self.whole.corpus(name)
+
+    @property
+    def dataset(self) -> Dataset | None:
+        """The dataset that the documents are from."""
+        return self.whole.dataset
 
 
 def _queries_key(dataset: Dataset) -> str:

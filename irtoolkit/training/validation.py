@@ -132,7 +132,8 @@ def make_validation(stage: Stage, held: TrainingSet | None, join: str = " ") -> 
     rows = zip(held.query_ids, held.doc_ids[held.golds], strict=True)
     qrels = Qrels.from_rows((str(query), str(doc), 1) for query, doc in rows)
     if stage.source == "dataset":
-        task = _restricted(stage, set(qrels.query_ids))
+        whole = load_task(stage.dataset, query=stage.query, doc=stage.doc)
+        task = whole.only(qrels.query_ids.tolist())
     else:
         task, join = _held_out(held, stage.grouped), " "
     task = _narrowed(task, qrels, stage.ways)
@@ -164,25 +165,6 @@ class _SingleSegments(Sequence[Segments]):
         if isinstance(key, slice | np.ndarray):
             return _SingleSegments(self._texts, self._places[key])
         return (self._texts[int(self._places[key])],)
-
-
-def _restricted(stage: Stage, queries: set[str]) -> Task:
-    """The task of the stage's dataset with some of its queries."""
-    whole = load_task(stage.dataset, query=stage.query, doc=stage.doc)
-    kept = np.flatnonzero([query in queries for query in whole.query_ids])
-    place = np.full(len(whole.query_ids), -1)
-    place[kept] = np.arange(len(kept))
-    groups = []
-    for group in whole.groups:
-        members = place[group.queries]
-        if (members >= 0).any():
-            groups.append(Group(members[members >= 0], group.docs))
-    texts = whole.queries
-    return Task(
-        whole.dataset_id, whole.query_ids[kept], whole.doc_ids, tuple(groups),
-        whole.query_view, whole.doc_view,
-        texts=GivenTexts([texts[i] for i in kept], whole.docs),
-    )  # fmt: skip
 
 
 def _narrowed(task: Task, qrels: Qrels, ways: int | None) -> Task:

@@ -270,6 +270,27 @@ def test_a_candidate_without_text_is_named() -> None:
         list(task.docs)
 
 
+def test_a_task_with_some_of_its_queries() -> None:
+    whole = load_task("csfcube/sample", query="title+abstract")
+    names = whole.query_ids.tolist()
+    some = whole.only([names[3], names[1], "no-such-query"])
+    assert some.query_ids.tolist() == [names[1], names[3]]
+    assert some.queries == [whole.queries[1], whole.queries[3]]
+    fields = whole.query_fields("facet_sentences")
+    assert some.query_fields("facet_sentences") == [fields[1], fields[3]]
+    assert some.doc_ids.tolist() == whole.doc_ids.tolist()
+    assert some.dataset is whole.dataset
+
+    def pools(task: Task) -> dict[str, list[int]]:
+        return {
+            task.query_ids[query]: group.docs.tolist()
+            for group in task.groups
+            for query in group.queries
+        }
+
+    assert pools(some) == {name: pools(whole)[name] for name in (names[1], names[3])}
+
+
 def test_a_task_never_looks_at_qrels() -> None:
     task = load_task(register(Docs(PAPERS), Queries(QUERIES), Untouchable()), query="text")
     assert task.queries
