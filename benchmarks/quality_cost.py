@@ -11,7 +11,7 @@ from itertools import takewhile
 from secrets import token_hex
 from typing import Any
 
-from quality_rows import NAMED, Row, Table, runs_of
+from quality_rows import NAMED, Row, Table, model_of, runs_of
 
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.session import Session
@@ -51,7 +51,9 @@ def costs(table: Table, known: dict[str, Any]) -> dict[str, float]:
     rows = {row.name: row for row in table.rows}
 
     def stages(row: Row) -> set[Stage]:
-        own = {found for line in row.commands if (found := stage(line))}
+        model = str(model_of(table, row))
+        lines = (line.replace("{model}", model) for line in row.commands)
+        own = {found for line in lines if (found := stage(line))}
         return own.union(*(stages(rows[name]) for name in row.needs))
 
     told = {}

@@ -19,7 +19,7 @@ from irtoolkit.experiments.toml_records import Place, read_record
 NAMED = re.compile(r"\{([^{}]+)\}")
 # What a command is given beside the runs of other rows: the dataset, the run that it writes, and what
 # the row has learned.
-_GIVEN = {"data", "out", "learned"}
+_GIVEN = {"data", "out", "learned", "model"}
 FOLDS, NOWHERE = "folds", "nowhere"
 # The key of a table that has the rows of another one.
 _SAME = "rows_of"
@@ -34,7 +34,7 @@ class Row:
         group: the kind of system: lexical, encoder, reranker, fusion, matching, trained.
         commands: command lines; {data} is the dataset, {out} the run, {NAME} the run of another row.
         learning: the command lines in their place where choices are made, for a row that learns there
-            what is reported: {learned} is the file of it, for both.
+            what is reported: {learned} is the file of it, {model} a folder, for both.
         alternative: whether it is one of several of its group, of which only the chosen one is shown.
         tried: whether it takes part where choices are made; else it cannot be chosen.
         note: shown with it.
@@ -155,6 +155,7 @@ def runs_of(table: Table, dataset: str, rows: Iterable[Row]) -> dict[str, Path]:
                 }
                 if row.learning:
                     given["learned"] = _kept(table.choose, row).with_suffix(".json")
+                    given["model"] = model_of(table, row)
                     if learning:
                         given["learned"].unlink(missing_ok=True)
                 _run(row.name, lines, given)
@@ -165,6 +166,11 @@ def runs_of(table: Table, dataset: str, rows: Iterable[Row]) -> dict[str, Path]:
     for row in rows:
         make(row)
     return made
+
+
+def model_of(table: Table, row: Row) -> Path:
+    """Where the model is that a row trains where choices are made."""
+    return _kept(table.choose, row).with_suffix(".model")
 
 
 def _kept(dataset: str, row: Row) -> Path:
@@ -178,5 +184,7 @@ def _run(name: str, lines: Iterable[str], given: Mapping[str, str | Path]) -> No
     for line in lines:
         filled = NAMED.sub(lambda found: shlex.quote(str(given[found[1]])), line)
         words = shlex.split(filled)
+        if words[1] == "convert" and Path(words[-1]).exists():
+            continue  # by an earlier call, which was interrupted later
         if command(words[1:] if words[0] == "irtoolkit" else words):
             raise SystemExit(f"{name}: {filled} failed")

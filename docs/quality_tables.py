@@ -175,6 +175,8 @@ def _commands(found: dict[str, Any]) -> str:
     told = "`{out}` is the run that a command writes, `{NAME}` the run of a row."
     if "{learned}" in body:
         told += f" `tune` reads the runs of rows on `{found['choose']}`, and writes `{{learned}}`."
+    if "{model}" in body:
+        told += " `{model}` is a folder for the row's model."
     return (
         f"<details markdown><summary>Commands</summary>\n\n{told}\n\n```text\n{body}\n```"
         "\n\n</details>"

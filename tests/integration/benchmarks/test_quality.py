@@ -52,6 +52,19 @@ name = "learned"
 group = "fusion"
 learning = ["irtoolkit tune {data} --runs {BM25} {QL} -o {out} --log {learned} -m RR --folds 2"]
 commands = ["irtoolkit fuse {BM25} {QL} -o {out} --learned {learned}"]
+
+[trained]
+title = "QuoteR, of which a model is trained"
+report = "quoter/sample/en/val"
+choose = "quoter/sample/en/train"
+measures = ["RR"]
+baselines = ["trained"]
+
+[[trained.row]]
+name = "trained"
+group = "trained"
+learning = ["irtoolkit train quoter-lstm --set dataset={data} epochs=1 width=8 -o {model}.folds --out-of-fold {out} --folds 2"]
+commands = ["irtoolkit train quoter-lstm --set dataset=quoter/sample/en/train epochs=1 width=8 -o {model}", "irtoolkit retrieve {data} dense -o {out} --set model={model}"]
 """
 ROW = """
 [[{table}.row]]
@@ -200,6 +213,20 @@ def test_what_a_row_learns_is_learned_where_choices_are_made(
     assert told["tried"]["learned"]["figure"] == pytest.approx(train["RR"])
     assert told["rows"]["learned"]["figures"]["RR"] == pytest.approx(val["RR"])
     assert told["about"]["learned"]["commands"][0].startswith("irtoolkit tune relic/sample/train ")
+
+
+def test_a_trained_row_is_judged_out_of_fold(found: Any, kept: Path) -> None:
+    told = found[1]["trained"]
+    place = kept / "cache" / "quality"
+    tried = ir.Run.read(place / "quoter.sample.en.train" / "trained.run")
+    model = place / "quoter.sample.en.train" / "trained.model"
+    seen = ir.retrieve("quoter/sample/en/train", "dense", model=str(model))
+    assert not np.array_equal(tried.scores, seen.scores)
+    train = ir.evaluate("quoter/sample/en/train", tried, measures="RR").figures()["RR"]
+    assert told["tried"]["trained"]["figure"] == pytest.approx(train)
+    ranked = ir.retrieve("quoter/sample/en/val", "dense", model=str(model))
+    val = ir.evaluate("quoter/sample/en/val", ranked, measures="RR").figures()["RR"]
+    assert told["rows"]["trained"]["figures"]["RR"] == pytest.approx(val)
 
 
 def test_runs_are_kept_and_the_table_is_printed(kept: Path) -> None:
