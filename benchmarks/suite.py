@@ -25,6 +25,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from irtoolkit.runs.provenance import commit
+
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "suite.json"
 # What tells tests/shuffled.py the seed.
@@ -48,7 +50,8 @@ def main() -> int:
     with beside(args.busy, args.nice):
         found = measured(args.tests, args.seed)
     about = {
-        "date": datetime.now(UTC).date().isoformat(), "commit": commit(), "cores": os.cpu_count(),
+        "date": datetime.now(UTC).date().isoformat(), "commit": (commit() or "")[:7],
+        "cores": os.cpu_count(),
         "order": "of files" if args.seed is None else f"random, seed {args.seed}",
         "beside": f"{args.busy} of niceness {args.nice}" if args.busy else "nothing",
     }  # fmt: skip
@@ -110,18 +113,6 @@ def measured(tests: list[str], seed: int | None) -> dict[str, Any]:
 
 def _has(case: ElementTree.Element, *kinds: str) -> bool:
     return any(case.find(kind) is not None for kind in kinds)
-
-
-def commit() -> str:
-    """The commit that was tested, short."""
-    done = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout.strip()
 
 
 if __name__ == "__main__":

@@ -23,12 +23,13 @@ SPACE = re.compile(r"[ \t\f\v\r\n]+")
 # space too.
 UNFIT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ufeff]")
 _HALF = re.compile(r"[\ud800-\udfff]")
-_NO_WORD = re.compile(r"[\x00-\x20\x7f\ufeff]")
+# Those, and what separates fields.
+NO_WORD = re.compile(r"[\x00-\x20\x7f\ufeff]")
 
 
 def is_word(text: str) -> bool:
     """Whether a text can stand as one field of TREC text."""
-    return bool(text) and _NO_WORD.search(text) is None
+    return bool(text) and NO_WORD.search(text) is None
 
 
 def is_utf8(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -19,6 +20,9 @@ _STANDARD = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 _SLASHES = re.compile(r"^//+")
 # As many as Linux follows.
 _MOST_LINKS = 40
+
+# Numbers of standard streams that were closed when this process began: nothing reads what goes there.
+CLOSED: set[int] = set()
 
 
 def stream_of(path: StrPath) -> int | None:
@@ -55,6 +59,13 @@ def is_special(path: StrPath) -> bool:
     return os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target)
 
 
+def refuse_closed(number: int) -> None:
+    """Raises OSError where an open file is none, or is not open for writing."""
+    if number in CLOSED:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+    os.write(number, b"")
+
+
 @contextmanager
 def rereadable(path: StrPath) -> Iterator[StrPath]:
     """A file that can be read again: a copy of what a pipe holds, which is given out only once.
@@ -84,6 +95,7 @@ def into_stream(number: int) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="irtoolkit-") as folder:
         half = Path(folder) / "whole"
         yield half
+        refuse_closed(number)
         for stream in (sys.stdout, sys.stderr):
             if stream is not None and not stream.closed:
                 stream.flush()

@@ -6,7 +6,7 @@ import os
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath, on_disk, url_of
-from irtoolkit.base.streams import stream_of
+from irtoolkit.base.streams import refuse_closed, stream_of
 
 
 def refuse_unwritable(path: StrPath, *, folder: bool = False) -> None:
@@ -30,9 +30,9 @@ def refuse_unwritable(path: StrPath, *, folder: bool = False) -> None:
 
 
 def refuse_nul(path: StrPath, *, folder: bool = False) -> None:
-    """Raises InputError for a target without a name, or with a zero byte in it."""
+    """Raises InputError for a target without a name, which blanks are not, or with a zero byte in it."""
     name = os.fspath(path)
-    if not name or "\0" in (name if url_of(path) else os.fspath(on_disk(path))):
+    if not name.strip() or "\0" in (name if url_of(path) else os.fspath(on_disk(path))):
         wanted = "folder" if folder else "file"
         raise InputError(f"cannot write: {name!r} is no name of a {wanted}")
 
@@ -44,7 +44,8 @@ def _refuse_unwritable(path: StrPath, folder: bool) -> None:
 
         remote.refuse_unreachable(url, folder=folder)
         return
-    if not folder and stream_of(path) is not None:
+    if not folder and (number := stream_of(path)) is not None:
+        refuse_closed(number)
         return
     target, name = on_disk(path), os.fspath(path)
     if os.path.islink(real := os.path.realpath(target)):

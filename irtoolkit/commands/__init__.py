@@ -59,11 +59,22 @@ def output_file(name: str) -> OutputFile:
     """The type of an argument that names a file to write.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: it cannot be written, or is -.
     """
     from irtoolkit.base.files import refuse_unwritable
 
+    refuse_dash(name, "file")
     refuse_unwritable(name)
+    return OutputFile(name)
+
+
+def output_place(name: str) -> OutputFile:
+    """The type of an argument that names a file or a folder, as other arguments say, to write.
+
+    Raises:
+        InputError: it is -. Whether it can be written is the command's to look at.
+    """
+    refuse_dash(name, "file")
     return OutputFile(name)
 
 
@@ -71,6 +82,7 @@ def output_folder(name: str) -> str:
     """The type of an argument that names a folder to write to; errors as for `output_file`."""
     from irtoolkit.base.files import refuse_unwritable
 
+    refuse_dash(name, "folder")
     refuse_unwritable(name, folder=True)
     return name
 
@@ -89,6 +101,15 @@ def local_file(name: str) -> OutputFile:
     """The type of an argument that names a file of this machine to write; errors as for a folder."""
     _refuse_url(name, "file")
     return output_file(name)
+
+
+def refuse_dash(name: str, kind: str) -> None:
+    """Raises InputError for a target -, which is standard output for other commands."""
+    if name == "-":
+        stream = "/dev/stdout is standard output, " if kind == "file" else ""
+        raise InputError(
+            f"cannot write: '-' names no {kind}", remedy=f"{stream}./- a {kind} of this name"
+        )
 
 
 def _refuse_url(name: str, kind: str) -> None:

@@ -9,27 +9,34 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.streams import CLOSED
 
 # Python's names of the encoding.
 _UTF8 = ("utf-8", "utf8")
+# Of the streams, by their numbers.
+_NAMES = ("stdin", "stdout", "stderr")
 
 
 def prepare() -> None:
     """Makes the streams ready for any text.
 
-    What is written to a closed one is dropped: were its number free, the next file that is opened
-    would get it, and what libraries print. The others are made UTF-8, as the files are: a pipe on
-    Windows has another encoding.
+    Messages to a closed one are dropped, and output is an error, as to a full disk. Were its number
+    free, the next file that is opened would get it, and what libraries print. The others are made
+    UTF-8, as the files are: a pipe on Windows has another encoding.
 
     Output without a buffer, as of PYTHONUNBUFFERED, gets one of lines: an error of a buffer is raised
     again by its next flush, where `flushed` can tell that it is the output's.
     """
-    for name, number in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
-        if getattr(sys, name) is None:
-            with suppress(OSError):
-                _drop(number)
-            mode = "w" if number else "r"
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+    closed = [number for number, name in enumerate(_NAMES) if getattr(sys, name) is None]
+    for number in closed:  # all, before a number is taken by what is opened here
+        with suppress(OSError):
+            _drop(number)
+        CLOSED.add(number)
+    for number in closed:
+        # What is open for reading alone refuses what is written.
+        nowhere = os.open(os.devnull, os.O_WRONLY if number == 2 else os.O_RDONLY)
+        replaced = open(nowhere, "w" if number else "r", encoding="utf-8")  # noqa: SIM115
+        setattr(sys, _NAMES[number], replaced)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() not in _UTF8:
             stream.reconfigure(encoding="utf-8", errors="surrogateescape")

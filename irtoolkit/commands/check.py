@@ -5,9 +5,10 @@ ranks that agree with the scores. With --dataset, topics and documents must be k
 be in the pool of their query, and no topic may be missing. Problems are printed with their lines,
 the first three of each kind unless --all is given; the exit status is 2 when there are any.
 
-Ties whose ranks are not in trec_eval's order are only noted. --strictness trec makes them a
-problem; it also requires a tag of 1 to 20 letters, digits, - _ . and Q0 in the second field, ranks
-without gaps, and at most 1000 rows for a query.
+Ties whose ranks are not in trec_eval's order are only noted, and so are ids that trec_eval reads as
+they are and other tools split, such as at a no-break space. --strictness trec makes both a problem;
+it also requires a tag of 1 to 20 letters, digits, - _ . and Q0 in the second field, ranks without
+gaps, and at most 1000 rows for a query.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.commands import add_output, note
+from irtoolkit.commands import add_output, note, refuse_dash
 
 HELP = "write a dataset for BEIR, MTEB, the Hub, Pyserini or TIRA"
 EXAMPLES = (
@@ -79,6 +79,7 @@ def _write_folder(args: argparse.Namespace) -> None:
             "FOLDER is missing, after the form" if folder is None else "two outputs",
             remedy=f"irtoolkit export {args.dataset} {args.what} {folder or name}",
         )
+    refuse_dash(folder, "folder")
     if args.push is not None:
         repository(args.push)
         if is_export(

@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 
 from irtoolkit.base.paths import shown
-from irtoolkit.commands import OutputFile, note, size_of
+from irtoolkit.commands import note, output_place, size_of
 
 HELP = "write a run in the form of a leaderboard"
 EXAMPLES = (
@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "runs", nargs="+", metavar="RUN", help="a run, or ranked pools of CSFCube (.json)"
     )
     parser.add_argument(
-        "-o", "--output", required=True, metavar="FILE", type=OutputFile,
+        "-o", "--output", required=True, metavar="FILE", type=output_place,
         help="a file, or a folder for csfcube",
     )  # fmt: skip
     parser.add_argument(

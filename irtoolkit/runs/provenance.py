@@ -7,6 +7,7 @@ import platform
 import shlex
 import subprocess
 import sys
+import tomllib
 from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
@@ -29,6 +30,8 @@ LIBRARIES = (
 
 # What the name of a record adds to that of its run.
 RECORD_END = ".ir-metadata.yml"
+# That git may take: a record without its commit is better than a run that waits.
+_GIT_SECONDS = 10
 
 
 def metadata_path(run_path: StrPath) -> Path:
@@ -47,7 +50,7 @@ def circumstances(seconds: float) -> dict[str, Any]:
         },
         "implementation": {
             "executable": {"cmd": _command()},
-            "source": {"lang": "python", "repository": "irtoolkit", "commit": _commit()},
+            "source": {"lang": "python", "repository": "irtoolkit", "commit": commit()},
         },
         "resources": {
             "seconds": round(seconds, 3),
@@ -132,18 +135,34 @@ def versions() -> dict[str, str]:
 
 
 @cache
-def _commit() -> str | None:
-    """The commit of the source tree that runs, when it is one."""
-    root = Path(__file__).resolve().parent.parent
-    if not (root / ".git").exists():
+def commit() -> str | None:
+    """The commit of the source tree that runs; None of an installed package, and without git.
+
+    A package in a repository of something else, such as an environment that is kept in git, has none.
+    """
+    here = Path(__file__).resolve()
+    root = here.parents[2]
+    file = here.relative_to(root).as_posix()
+    if not _is_checkout(root):
         return None
     try:
         answer = subprocess.run(
-            ["git", "-C", str(root), "rev-parse", "HEAD"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-    except (OSError, subprocess.CalledProcessError):
+            # Of no other repository, whatever $GIT_DIR says; and it has this file.
+            ["git", f"--git-dir={root / '.git'}", "rev-parse", "HEAD", f"HEAD:{file}"],
+            capture_output=True, text=True, check=True, timeout=_GIT_SECONDS,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
         return None
-    return answer.stdout.strip()
+    return answer.stdout.split()[0]
+
+
+def _is_checkout(root: Path) -> bool:
+    """Whether a folder is a working tree of this project; .git is a file in a second one."""
+    if not (root / ".git").exists():
+        return False
+    try:
+        about = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    project = about.get("project")
+    return isinstance(project, dict) and project.get("name") == "irtoolkit"

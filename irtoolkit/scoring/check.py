@@ -23,6 +23,7 @@ from irtoolkit.scoring.check_file import (
     STRICTNESS,
     RunFile,
     check_ids,
+    check_odd_ids,
     check_ranks,
     check_rows,
     check_tag,
@@ -79,7 +80,7 @@ def check_run(
     """All problems of a run file, at most one for each row and kind of problem.
 
     Besides what `read_run` refuses, these are: more than one tag; a second field other than Q0 or
-    0; ids that other tools would split; a rank with two scores; a query deeper than `depth`; topics
+    0; ids that TREC text cannot hold; a rank with two scores; a query deeper than `depth`; topics
     of the dataset that the run lacks, reported at the last line; and what `strictness` asks for.
 
     Args:
@@ -130,7 +131,9 @@ def inspect_run(
     check_rows(file, strict, strict.depth if depth is None else depth)
     check_ids(file)
     check_ranks(file, strict)
-    check_ties(file if strict.exact_ranks else RunFile(path, columns, notes.append))
+    noting = RunFile(path, columns, notes.append)
+    check_odd_ids(file if strict.plain_ids else noting)
+    check_ties(file if strict.exact_ranks else noting)
     if data is not None:
         _check_against(file, Dataset.of(data), whole_pool)
     found.sort(key=lambda problem: (problem.line is None, problem.line or 0))

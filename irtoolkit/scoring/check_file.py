@@ -9,14 +9,15 @@ import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, is_parquet
-from irtoolkit.base.ids import Ints, id_array, offsets_of, rank_ids
+from irtoolkit.base.ids import NO_WORD, Ints, id_array, offsets_of, rank_ids
 from irtoolkit.measures.judged import within
 from irtoolkit.runs import Run, trec
 from irtoolkit.runs.columns import RunColumns
 from irtoolkit.runs.trec import ProblemHandler
 
-# White space of any script, control characters and byte order marks.
-_TROUBLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufeff]")
+# White space of other scripts than ASCII's, and control characters of eight bits. trec_eval reads an id
+# with them as it is, since isspace of the C locale knows none; Python's str.split() ends it there.
+_ODD = re.compile(r"[\x80-\x9f]|(?![\x00-\x7f])\s")
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,14 @@ class Strictness:
         depth: the most rows of a query, where no other number is given.
         exact_ranks: whether ranks must count the rows of a query from 1 (or from 0) in trec_eval's
             order, so that tied documents in another order are a problem.
+        plain_ids: whether characters at which some tools end an id, and trec_eval does not, are a problem.
     """
 
     tag: tuple[str, str] | None = None
     iterations: tuple[str, ...] = ("Q0", "0")
     depth: int | None = None
     exact_ranks: bool = False
+    plain_ids: bool = False
 
 
 # "usual": what any evaluation needs. "trec": what the check scripts of TREC's tracks refuse. Their
@@ -43,7 +46,7 @@ class Strictness:
 STRICTNESS = {
     "usual": Strictness(),
     "trec": Strictness(
-        ("[A-Za-z0-9_.-]{1,20}", "1 to 20 letters, digits, - _ ."), ("Q0",), 1000, True
+        ("[A-Za-z0-9_.-]{1,20}", "1 to 20 letters, digits, - _ ."), ("Q0",), 1000, True, True
     ),
 }
 
@@ -128,20 +131,35 @@ def check_rows(file: RunFile, strict: Strictness, depth: int | None) -> None:
 
 
 def check_ids(file: RunFile) -> None:
-    """Reports ids with characters that end a field for other tools, each at its first line."""
+    """Reports ids that cannot be one field of TREC text, each at its first line.
+
+    Text with them is refused where it is read. Parquet may hold them, since its ids end nowhere else;
+    but what is sent to others is text.
+    """
+    _report_ids(
+        file,
+        NO_WORD,
+        "no field of TREC text can hold it: rename the id, or keep the run in Parquet",
+    )
+
+
+def check_odd_ids(file: RunFile) -> None:
+    """Reports ids that are one field for trec_eval and several for other tools, each at its first line."""
+    _report_ids(file, _ODD, "trec_eval reads the id as it is, other tools end it there: rename it")
+
+
+def _report_ids(file: RunFile, characters: re.Pattern[str], remedy: str) -> None:
     columns = file.columns
     named = (("topic", columns.query_ids, columns.queries), ("document", columns.doc_ids, columns.docs),
              ("tag", columns.tags, columns.tag))  # fmt: skip
     for what, names, codes in named:
         for code, name in enumerate(names):
-            character = _TROUBLE.search(name)
-            if character is None:
-                continue
-            file.report_row(
-                int(np.argmax(codes == code)),
-                f"the {what} {name!r} holds the character U+{ord(character[0]):04X}",
-                "it is invisible, and ends the field for other tools: remove it",
-            )
+            found = characters.search(name)
+            if found is not None:
+                character = f"holds the character U+{ord(found[0]):04X}"
+                file.report_row(
+                    int(np.argmax(codes == code)), f"the {what} {name!r} {character}", remedy
+                )
 
 
 def check_ranks(file: RunFile, strict: Strictness) -> None:

@@ -159,6 +159,9 @@ class Guard:
         length = headers.get(b"content-length", "0")
         if not re.fullmatch("[0-9]+", length):
             return 400, "Content-Length is no number of bytes"
+        # A server in front of this one may take the other for the length.
+        if b"content-length" in headers and b"transfer-encoding" in headers:
+            return 400, "a body has Content-Length or Transfer-Encoding, not both"
         if int(length[:20]) > self._most(scope):
             return 413, _LARGE
         return None

@@ -7,6 +7,7 @@ from importlib.resources import files
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from starlette.requests import ClientDisconnect
 
 _TYPES = {
     "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8",
@@ -49,3 +50,8 @@ def problems(app: FastAPI) -> None:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"][1:])
         return JSONResponse({"detail": f"{place}: {first['msg']}".removeprefix(": ")}, 422)
+
+    @app.exception_handler(ClientDisconnect)
+    async def left(_: Request, error: ClientDisconnect) -> JSONResponse:
+        # Nobody reads it; without it the server logs a traceback.
+        return JSONResponse({"detail": "the body ended too early"}, 400)

@@ -131,7 +131,11 @@ def run(
 
 
 def _patient(head: float, answer: float) -> Any:
-    """uvicorn's protocol, which closes connections whose requests arrive, or answers leave, too slowly."""
+    """uvicorn's protocol, which closes connections whose requests arrive, or answers leave, too slowly.
+
+    It answers what is no HTTP with 400 at once.
+    """
+    import h11
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Protocol(H11Protocol):  # type: ignore[misc]
@@ -147,6 +151,21 @@ def _patient(head: float, answer: float) -> Any:
             self._waiting.cancel()
             self._waiting = self.loop.call_later(head, self._give_up)
             super().on_response_complete()
+
+        def send_400_response(self, said: str) -> None:
+            """The answer to what is no HTTP: none where another has begun or is complete."""
+            cycle = self.cycle
+            if cycle is not None and not cycle.response_complete:
+                # The application would answer a connection that is closed.
+                cycle.disconnected = True
+                cycle.message_event.set()
+                if cycle.response_started:
+                    self.transport.close()
+                    return
+            elif self.conn.our_state is not h11.IDLE:
+                self.transport.close()
+                return
+            super().send_400_response(said)
 
         def _give_up(self) -> None:
             idle = self.cycle is None or self.cycle.response_complete

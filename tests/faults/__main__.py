@@ -12,7 +12,6 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from typing import Any
 
 from irtoolkit.base.durable import write_durably
 from irtoolkit.base.locks import locked
+from irtoolkit.runs.provenance import commit
 from tests.faults.cases import CASES
 from tests.faults.harness import Bench, Found, zygote
 from tests.faults.points import disturbances
@@ -122,11 +122,8 @@ def keep(part: str, value: Any, *, drop: bool = True) -> None:
 
 def _joined(known: dict[str, Any], part: str, value: Any, drop: bool) -> bytes:
     about = {
-        "commit": subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True,
-            check=False,
-        ).stdout.strip(),
-        "python": platform.python_version(), "machine": f"{os.cpu_count()} cores, Linux",
+        "commit": (commit() or "")[:7], "python": platform.python_version(),
+        "machine": f"{os.cpu_count()} cores, Linux",
     }  # fmt: skip
     if part == "faults":
         # Of a command that was disturbed in some ways only, the figures of the others stay.

@@ -358,6 +358,32 @@ def test_a_folder_in_place_of_a_file_is_refused_before_the_work(
     refused(irtoolkit(*args, "-o", "file/x.run"), "file is a file, not a folder")
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (f"retrieve {SAMPLE} bm25 -o -", "/dev/stdout is standard output, ./- a file of this name"),
+        (f"submit {SAMPLE} a.run -o -", "/dev/stdout is standard output"),
+        (f"eval {SAMPLE} a.run --per-query -", "/dev/stdout is standard output"),
+        (f"export {SAMPLE} beir -", "'-' names no folder (./- a folder of this name)"),
+        ("convert onnx model -o -", "'-' names no folder"),
+        ("reproduce csfcube-bm25 -o -", "'-' names no folder"),
+    ],
+)
+def test_a_dash_is_no_output(irtoolkit: Command, line: str, said: str) -> None:
+    """Elsewhere it is standard output; here it would be a file of that name."""
+    refused(irtoolkit(*line.split()), said)
+    for name in ("   ", "\t"):
+        refused(
+            irtoolkit(*[name if word == "-" else word for word in line.split()]), "is no name of a"
+        )
+    assert not list(Path().iterdir())
+
+
+def test_a_file_may_be_named_by_a_dash(irtoolkit: Command) -> None:
+    made(irtoolkit("retrieve", SAMPLE, "bm25", "-o", "./-"))
+    assert len(Run.read("-")) > 0
+
+
 def test_a_pipe_is_written_to(irtoolkit: Command) -> None:
     answer = made(irtoolkit("retrieve", SAMPLE, "bm25", "-o", "/dev/null"))
     assert answer.err.splitlines()[1].startswith("/dev/null: 6 queries, 120 rows; bm25")

@@ -43,21 +43,45 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("line", "status", "out", "err"),
     [
-        ("irt eval q.txt r.run >&-", 0, "", "note: r.run lacks 1 of 2 judged queries"),
         ("irt eval q.txt r.run 2>&-", 0, "r.run", ""),
         ("irt eval q.txt none 2>&-", 2, "", ""),
         ("irt eval q.txt none >&- 2>&-", 2, "", ""),
-        ("irt datasets <&- >&- 2>&-", 0, "", ""),
         ("irt nothing-like-it 2>&-", 2, "", ""),
+        ("irt fuse r.run s.run -o new.run >&- 2>&-", 0, "", ""),
     ],
 )
-def test_what_goes_to_a_closed_stream_is_dropped(
+def test_what_is_said_to_a_closed_stream_is_dropped(
     folder: Path, line: str, status: int, out: str, err: str
 ) -> None:
     done = shell(line, folder)
     assert done.returncode == status
     for said, wanted in ((done.stdout, out), (done.stderr, err)):
         assert wanted in said if wanted else not said
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("irt eval q.txt r.run >&-", "cannot write to standard output"),
+        ("irt eval q.txt r.run --measures AP >&- 2>&-", None),
+        ("irt datasets <&- >&- 2>&-", None),
+        ("irt --help >&-", "cannot write to standard output"),
+        ("irt fuse r.run s.run -o /dev/stdout >&-", "/dev/stdout: cannot write"),
+        ("irt retrieve csfcube/sample bm25 -o /dev/fd/1 >&-", "/dev/fd/1: cannot write"),
+        ("irt fuse r.run s.run -o /dev/stderr 2>&-", None),
+        ("irt fuse r.run s.run -o /dev/fd/9", "/dev/fd/9: cannot write"),
+        ("irt eval q.txt r.run --per-query /dev/stdin <q.txt", "/dev/stdin: cannot write"),
+    ],
+)
+def test_a_result_that_has_nowhere_to_go_is_an_error(
+    folder: Path, line: str, said: str | None
+) -> None:
+    """What was asked for is not there, as on a full disk."""
+    done = shell(line, folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    *notes, last = done.stderr.splitlines() if said else ["irtoolkit: None: Bad file descriptor"]
+    assert last == f"irtoolkit: {said}: Bad file descriptor"
+    assert all(line.startswith("note: ") for line in notes)
 
 
 def test_a_file_that_is_written_does_not_take_the_number_of_a_closed_stream(folder: Path) -> None:

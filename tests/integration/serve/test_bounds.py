@@ -219,7 +219,7 @@ from irtoolkit.serve.library import Library
 from irtoolkit.serve.limits import Limits
 from irtoolkit.serve.server import serve
 from irtoolkit.web.server import access_for, bound
-limits = Limits(head_seconds=0.5, answer_seconds=0.5, index_seconds=600, seconds=600, connections=2)
+limits = Limits(head_seconds=0.5, body_seconds=0.5, answer_seconds=0.5, index_seconds=600, seconds=600, connections=2)
 library = Library(Path(sys.argv[1]), None, limits)
 library.shelf.add_file(Path(sys.argv[2]))
 place = bound("127.0.0.1", 0)
@@ -286,3 +286,77 @@ def test_clients_that_do_not_read_give_their_place_to_others(slow: int) -> None:
         read = sum(map(len, iter(lambda: idle.recv(1 << 16), b"")))
     assert length > 2_000_000
     assert read < length
+
+
+CHUNKED = b"Transfer-Encoding: chunked\r\n"
+# What follows the first line and Host, and the status of the answer.
+BAD = {
+    "a bad size": (CHUNKED + b"\r\nzz\r\n", 400),
+    "a negative size": (CHUNKED + b"\r\n-1\r\n", 400),
+    "a size that no number holds": (CHUNKED + b"\r\n" + b"f" * 30 + b"\r\n", 400),
+    "a bad size after a piece": (CHUNKED + b"\r\n2\r\n{}\r\nzz\r\n", 400),
+    "a piece longer than its size": (CHUNKED + b"\r\n2\r\nabcd\r\n0\r\n\r\n", 400),
+    "a bad trailer": (CHUNKED + b"\r\n0\r\nno colon\r\n\r\n", 400),
+    "a piece without its end": (CHUNKED + b"\r\n5\r\nab", 408),
+    "no last piece": (CHUNKED + b"\r\n2\r\n{}\r\n", 408),
+    "a size and pieces": (CHUNKED + b"Content-Length: 2\r\n\r\n{}", 400),
+    "pieces of gzip": (b"Transfer-Encoding: gzip\r\n\r\n{}", 400),
+    "a negative length": (b"Content-Length: -5\r\n\r\n", 400),
+    "two lengths": (b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400),
+    "a body that is shorter": (b"Content-Length: 90\r\n\r\n{", 408),
+    "no body": (b"Content-Length: 90\r\n\r\n", 408),
+    "a header without a colon": (b"nothing\r\n\r\n", 400),
+    "a zero byte": (b"X: a\0b\r\n\r\n", 400),
+}
+
+
+@pytest.fixture(scope="module")
+def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
+    """The port of a server that waits half a second for a body, and the file of what it says."""
+    folder = tmp_path_factory.mktemp("patient")
+    (folder / "lamp.txt").write_text(BOOK)
+    code = SLOW.replace(", connections=2", "")
+    words = [sys.executable, "-c", code, str(folder / "library"), str(folder / "lamp.txt")]
+    with open(folder / "said", "wb") as said:
+        server = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=said, text=True)
+    assert server.stdout is not None
+    yield int(server.stdout.readline()), folder / "said"
+    server.kill()
+    server.wait()
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        *(("/search", name) for name in BAD),
+        *((path, name) for path in ("/collections", "/nowhere") for name in list(BAD)[:4]),
+    ],
+)
+def test_what_is_no_http_is_answered_and_logged_without_a_traceback(
+    patient: tuple[int, Path], path: str, name: str
+) -> None:
+    """Also where it comes when an answer has begun, or somebody waits for the rest."""
+    port, said = patient
+    rest, status = BAD[name]
+    start = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n".encode()
+    head, blank, body = rest.partition(b"\r\n\r\n")
+    for pieces in ([start + rest], [start + head + blank, body]):
+        with socket.create_connection(("127.0.0.1", port), PATIENCE) as one:
+            answer = b""
+            for piece in pieces:
+                one.sendall(piece)
+                # Time for an answer, which some do not wait for the body with.
+                one.settimeout(0.1)
+                with suppress(TimeoutError):
+                    answer += one.recv(1 << 16)
+            one.settimeout(PATIENCE)
+            # It is closed by the server, though this end stays open.
+            with suppress(ConnectionResetError):
+                answer += b"".join(iter(lambda: one.recv(1 << 16), b""))
+        found = int(answer[9:12])
+        assert found in ((status,) if path != "/nowhere" else (status, 404)), answer
+        assert answer.count(b"HTTP/1.1 ") == 1, answer
+    assert "Traceback" not in said.read_text()
+    with socket.create_connection(("127.0.0.1", port), PATIENCE) as one:
+        one.sendall(asks(port, "/health"))
+        assert one.recv(12) == b"HTTP/1.1 200"

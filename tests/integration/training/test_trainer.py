@@ -332,6 +332,8 @@ def test_a_loss_that_is_no_number_stops_with_its_batch(tmp_path: Path) -> None:
         train(made, tmp_path / "model", device="cpu")
     assert "lower rate" in str(told.value)
     assert not (tmp_path / "model").exists()
+    # Nothing of it holds the folder.
+    train(replace(made, stages=(replace(made.stages[0], rate=1e-3, epochs=1),)), tmp_path / "model", device="cpu")  # fmt: skip
 
 
 def test_want_of_memory_says_what_to_lower(tmp_path: Path) -> None:
@@ -357,6 +359,30 @@ def test_want_of_memory_says_what_to_lower(tmp_path: Path) -> None:
     assert "memory does not suffice for 48 rows at once" in done.stderr
     assert "chunk=24" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("remedy", ["chunk", "batch"])
+def test_after_want_of_memory_the_corrected_training_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remedy: str
+) -> None:
+    """What the first one has left, a plan with the old settings, is of no training that has begun."""
+
+    def hungry(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    data, test = planted.task(topics=4, asked=4)
+    start = planted.start(tmp_path / "start")
+    made = planted.recipe(data, start, test, epochs=1, batch=8)
+    with monkeypatch.context() as patch:
+        patch.setattr("torch.Tensor.backward", hungry)
+        with pytest.raises(InputError, match="memory does not suffice for 8 rows at once"):
+            train(made, tmp_path / "model", device="cpu")
+    assert (tmp_path / "model.training" / "plan.json").is_file()
+    lower = {"batch": 8, "chunk": 4} if remedy == "chunk" else {"batch": 4}
+    corrected = planted.recipe(data, start, test, epochs=1, **lower)
+    trained = train(corrected, tmp_path / "model", device="cpu")
+    assert trained.record["stages"][0]["steps"] > 0
+    assert not (tmp_path / "model.training").exists()
 
 
 def test_something_must_be_measured_on(tmp_path: Path) -> None:

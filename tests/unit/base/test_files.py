@@ -8,7 +8,6 @@ import io
 import os
 import pickle
 import platform
-import re
 import subprocess
 import sys
 import zlib
@@ -37,6 +36,7 @@ from irtoolkit.base.ids import encode, id_array, offsets_of, rank_ids, translate
 from irtoolkit.base.locks import locked
 from irtoolkit.base.paths import same_place
 from irtoolkit.runs import provenance
+from tests.conftest import ROOT
 
 Write = Callable[..., Path]
 
@@ -595,50 +595,119 @@ def test_libraries_that_are_not_installed_are_left_out(monkeypatch: pytest.Monke
     assert provenance.versions.__wrapped__() == {"numpy": np.__version__}
 
 
-def test_the_commit_is_one_or_none() -> None:
-    commit = provenance.record(MADE, 0.0)["implementation"]["source"]["commit"]
-    assert commit is None or re.fullmatch(r"[0-9a-f]{40}", commit)
+def _git(folder: Path, *words: str) -> str:
+    said = subprocess.run(
+        ["git", "-c", "user.name=t", "-c", "user.email=t@t.example", *words],
+        cwd=folder, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return said.stdout.strip()
 
 
-def _as_if_installed_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(provenance, "__file__", str(folder / "irtoolkit" / "provenance.py"))
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(folder.parent))
+def _checkout(root: Path, monkeypatch: pytest.MonkeyPatch, name: str = "irtoolkit") -> Path:
+    """A repository with the package in it and a pyproject.toml of a name; the package runs from there."""
+    file = root / "irtoolkit" / "runs" / "provenance.py"
+    file.parent.mkdir(parents=True)
+    file.touch()
+    (root / "pyproject.toml").write_text(f'[project]\nname = "{name}"\n')
+    _git(root, "init", "-q")
+    _git(root, "add", ".")
+    _git(root, "commit", "-qm", "all")
+    monkeypatch.setattr(provenance, "__file__", str(file))
+    return root
 
 
-def test_an_installed_package_has_no_commit(
+def test_a_record_has_the_commit_of_the_source_that_runs() -> None:
+    provenance.commit.cache_clear()
+    found = provenance.record(MADE, 0.0)["implementation"]["source"]["commit"]
+    if not (ROOT / ".git").exists():
+        assert found is None
+    else:
+        assert found == _git(ROOT, "rev-parse", "HEAD")
+
+
+def test_a_checkout_has_its_commit_also_where_git_is_told_of_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _as_if_installed_in(tmp_path, monkeypatch)
-    assert provenance._commit.__wrapped__() is None
+    other = _checkout(tmp_path / "other", monkeypatch)
+    root = _checkout(tmp_path / "mine", monkeypatch)
+    (root / "more").touch()
+    _git(root, "add", ".")
+    _git(root, "commit", "-qm", "more")
+    head = _git(root, "rev-parse", "HEAD")
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    assert provenance.commit.__wrapped__() == head
+
+
+def test_a_second_working_tree_has_its_own_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = _checkout(tmp_path / "first", monkeypatch)
+    _git(root, "worktree", "add", "-q", "../second")
+    second = tmp_path / "second"
+    _git(second, "commit", "-q", "--allow-empty", "-m", "more")
+    assert (second / ".git").is_file()
+    monkeypatch.setattr(provenance, "__file__", str(second / "irtoolkit/runs/provenance.py"))
+    found = provenance.commit.__wrapped__()
+    assert found == _git(second, "rev-parse", "HEAD") != _git(root, "rev-parse", "HEAD")
+
+
+def test_an_installed_package_has_not_the_commit_of_a_repository_around_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An environment that is kept in git, or whose folder is in a repository, of another project."""
+    _checkout(tmp_path / "environment", monkeypatch, "another")
+    assert provenance.commit.__wrapped__() is None
+    root = _checkout(tmp_path / "project", monkeypatch)
+    inside = root / "venv" / "irtoolkit" / "runs" / "provenance.py"
+    monkeypatch.setattr(provenance, "__file__", str(inside))
+    assert provenance.commit.__wrapped__() is None
+
+
+def test_a_repository_that_does_not_have_the_package_gives_no_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A release that was unpacked in it and not added."""
+    root = _checkout(tmp_path / "x", monkeypatch)
+    _git(root, "rm", "-q", "--cached", "irtoolkit/runs/provenance.py")
+    _git(root, "commit", "-qm", "less")
+    assert provenance.commit.__wrapped__() is None
+
+
+@pytest.mark.parametrize("text", [None, "[project", "[tool.x]\n", "project = 1\n"])
+def test_a_repository_without_our_project_file_gives_no_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None
+) -> None:
+    file = _checkout(tmp_path / "x", monkeypatch) / "pyproject.toml"
+    if text is None:
+        file.unlink()
+    else:
+        file.write_text(text)
+    assert provenance.commit.__wrapped__() is None
 
 
 def test_a_broken_repository_has_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _as_if_installed_in(tmp_path, monkeypatch)
-    (tmp_path / ".git").mkdir()
-    assert provenance._commit.__wrapped__() is None
+    root = _checkout(tmp_path / "x", monkeypatch)
+    (root / ".git" / "HEAD").unlink()
+    assert provenance.commit.__wrapped__() is None
 
 
 def test_without_git_there_is_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _as_if_installed_in(tmp_path, monkeypatch)
-    (tmp_path / ".git").mkdir()
+    _checkout(tmp_path / "x", monkeypatch)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert provenance._commit.__wrapped__() is None
+    assert provenance.commit.__wrapped__() is None
 
 
-def test_a_source_tree_has_the_commit_that_git_says(
+def test_a_git_that_does_not_answer_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _as_if_installed_in(tmp_path, monkeypatch)
-    (tmp_path / ".git").mkdir()
-    asked: list[list[str]] = []
-
-    def git(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
-        asked.append(command)
-        return subprocess.CompletedProcess(command, 0, "0123456789" * 4 + "\n", "")
-
-    monkeypatch.setattr(subprocess, "run", git)
-    assert provenance._commit.__wrapped__() == "0123456789" * 4
-    assert str(tmp_path) in asked[0]
+    _checkout(tmp_path / "x", monkeypatch)
+    slow = tmp_path / "bin" / "git"
+    slow.parent.mkdir()
+    slow.write_text("#!/bin/sh\nexec sleep 600\n")
+    slow.chmod(0o755)
+    monkeypatch.setenv("PATH", str(slow.parent), prepend=os.pathsep)
+    monkeypatch.setattr(provenance, "_GIT_SECONDS", 0.2)
+    assert provenance.commit.__wrapped__() is None
 
 
 def test_a_record_is_read_back_as_written(tmp_path: Path) -> None:
@@ -725,6 +794,7 @@ def test_a_target_that_cannot_be_written_is_refused(
     ("name", "said"),
     [
         ("", "'' is no name of a"),
+        ("  \t", r"'  \\t' is no name of a"),
         ("a\0b", r"'a\\x00b' is no name of a"),
         ("n" * 300, "cannot write: "),
         ("one", "a link that leads to itself"),

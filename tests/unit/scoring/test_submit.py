@@ -164,8 +164,13 @@ MALFORMED: dict[str, tuple[bytes, tuple[str, ...], int, str]] = {
         text(LINES[:3]) + "\ufeffq Q0 d 1 1 t\n".encode(), (), 4, "the character U+FEFF"
     ),
     "a zero byte": (field(3, 3, "d\x00d"), (), 3, "the character U+0000"),
-    "a no-break space": (field(3, 3, "d\u00a0d"), (), 3, "the character U+00A0"),
-    "a line separator": (field(3, 1, "q\u2028q"), (), 3, "the character U+2028"),
+    "a no-break space": (
+        field(3, 3, "d\u00a0d"), ("--strictness", "trec"), 3, "the character U+00A0"
+    ),
+    "a line separator": (
+        field(3, 1, "q\u2028q"), ("--strictness", "trec"), 3, "the character U+2028"
+    ),
+    "a next line": (field(3, 3, "d\x85d"), ("--strictness", "trec"), 3, "the character U+0085"),
     "a cut gzip": (gzip.compress(text(LINES))[:-9], (), LAST + 1, "damaged gzip"),
     "no gzip by the name of one": (text(LINES), (), 1, "damaged gzip"),
 }  # fmt: skip
@@ -208,6 +213,44 @@ def test_a_small_fault_is_not_said_to_be_many(write: Write) -> None:
 
 
 # -- what is accepted ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "character", ["\x85", "\x9b", "\u00a0", "\u2003", "\u2028", "\u3000"], ids=ascii
+)
+@pytest.mark.parametrize("name", ["x.run", "x.parquet"])
+def test_an_id_that_trec_eval_reads_rightly_is_noted(
+    irtoolkit: Command, write: Write, tmp_path: Path, name: str, character: str
+) -> None:
+    """As eval takes it; tools that split by Python's str.split() would find seven fields."""
+    doc = f"d{character}d"
+    Run.from_rows([("q", doc, 2.0), ("q", "e", 1.0)]).write(path := tmp_path / name)
+    answer = irtoolkit("check", path)
+    found = f"{path}:1: the document {doc!r} holds the character U+{ord(character):04X} "
+    assert (answer.status, answer.err.count("\n")) == (0, 1)
+    assert answer.err.startswith(f"note: {found}")
+    qrels = write("x.qrels", f"q 0 {doc} 1\n")
+    assert irtoolkit("eval", qrels, path, "-m", "P@1").out.split()[-1] == "1.0000"
+    (problem,) = [p for p in check_run(path, strictness="trec") if "holds" in p.found]
+    assert str(problem).startswith(found)
+
+
+@pytest.mark.parametrize("character", ["\0", "\x1c", "\x7f", "\ufeff", " ", "\v"], ids=ascii)
+def test_an_id_of_parquet_that_text_cannot_hold_is_a_problem(
+    irtoolkit: Command, tmp_path: Path, character: str
+) -> None:
+    """eval reads it, since nothing ends an id of Parquet; no text that is sent could have it."""
+    doc = f"d{character}d"
+    run = Run.from_rows([("q", doc, 2.0), ("q", "e", 1.0)])
+    run.write(path := tmp_path / "x.parquet")
+    answer = irtoolkit("check", path)
+    first, total = answer.err.splitlines()
+    assert answer.status == 2
+    assert f"holds the character U+{ord(character):04X} (no field of TREC text can" in first
+    assert total == f"irtoolkit: {path}: 1 problem"
+    assert Run.read(path) == run
+    with pytest.raises(InputError, match="cannot be written as one field of TREC text"):
+        run.write(tmp_path / "x.run")
 
 
 def header_of(tag: str) -> bytes:
