@@ -56,7 +56,7 @@ HELP = "train a model by a recipe"
 EXAMPLES = (
     "irtoolkit train --list",
     "irtoolkit train dense-relic --set context=4/4 --show",
-    "irtoolkit train minilm egret/sample/train --epochs 1 -o models --out-of-fold oof.run --folds 2",
+    "irtoolkit train quoter-lstm quoter/sample/en/train --evaluate quoter/sample/en/val --width 16 --epochs 1 --out-of-fold oof.run --folds 2 -o folds",
     "irtoolkit train quoter-lstm quoter/sample/en/train --grid rate=1e-3,1e-2 --by RR --width 16 --epochs 1 -o lstm",
 )
 
