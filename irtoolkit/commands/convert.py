@@ -1,7 +1,8 @@
-"""Make a published checkpoint into a folder that models are loaded from, or export a model to ONNX.
+"""Make a published checkpoint into a folder that models are loaded from, or a model into ONNX and back.
 
 onnx: a dense encoder or cross-encoder, given as a preset, folder or hub id, exported for backend=onnx
 and backend=openvino (pip install 'irtoolkit[onnx]'). --precision int8 rounds its weights.
+torch: the other way round, for a model that is published as ONNX: weights that can be trained.
 
 Some models of the papers are published in forms of their own:
 
@@ -23,19 +24,27 @@ import argparse
 
 from irtoolkit.commands import local_folder
 
-HELP = "convert a published checkpoint, or export a model to ONNX"
+HELP = "convert a published checkpoint, or a model to ONNX and back"
 EXAMPLES = (
     "irtoolkit convert onnx all-MiniLM-L6-v2 -o MiniLM-onnx",
+    "irtoolkit convert torch gte-small -o gte-small-torch",
     "irtoolkit convert colbert msmarco.psg.l2/checkpoints/colbert-300000.dnn -o ColBERT",
     "irtoolkit convert c-realm crealm-retriever -o c-REALM",
 )
-NAMES = ("onnx", "colbert", "c-realm", "dpr-msmarco", "berm", "ernie-search")
+NAMES = ("onnx", "torch", "colbert", "c-realm", "dpr-msmarco", "berm", "ernie-search")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("layout", choices=NAMES, help="the form it is published in, or onnx")
     parser.add_argument(
-        "source", metavar="SOURCE", help="the file or folder as it is published; for onnx the model"
+        "layout",
+        choices=NAMES,
+        metavar="LAYOUT",
+        help="the form it is published in; onnx or torch, what it is to become",
+    )
+    parser.add_argument(
+        "source",
+        metavar="SOURCE",
+        help="the file or folder as it is published; for onnx and torch the model",
     )
     parser.add_argument(
         "-o",
@@ -75,5 +84,16 @@ def execute(args: argparse.Namespace) -> None:
         return
     if args.precision is not None:
         raise InputError("--precision is for onnx", remedy="leave it out")
+    if args.layout == "torch":
+        from irtoolkit.models.importing import import_onnx
+
+        if args.base is not None:
+            raise InputError("--base is for published checkpoints", remedy="leave it out")
+        near = import_onnx(args.source, Path(args.output))
+        print(f"outputs are within {near:.0e} of those of the ONNX file")
+        print(
+            f"{args.output}: a folder to give as weights={args.output}, or to train as start={args.output}"
+        )
+        return
     convert(args.layout, Path(args.source), Path(args.output), args.base or BASE)
     print(f"{args.output}: a folder to give as weights={args.output}")

@@ -13,13 +13,13 @@ from irtoolkit.base.files import StrPath, atomic_text, refuse_unwritable
 from irtoolkit.base.paths import is_url
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.experiments.training_search import Trains
-from irtoolkit.fusing.parts import joined
 from irtoolkit.ranking.candidates import usual_depth
 from irtoolkit.ranking.produce import refuse_missing
 from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.retrievers.engine import Ranking, rank_and_locate
 from irtoolkit.retrievers.ordering import untied
 from irtoolkit.runs import Run
+from irtoolkit.runs.parts import joined
 from irtoolkit.runs.publish import publish
 from irtoolkit.scoring.folds import Fold, folds_of
 from irtoolkit.training.model_checks import check_recipe

@@ -19,12 +19,12 @@ from ir_measures import Measure
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.fusing.configurations import Configuration, configurations, untrained
-from irtoolkit.fusing.parts import joined, judgments, restricted
 from irtoolkit.measures.traits import traits
 from irtoolkit.ranking.fusion import fuse
 from irtoolkit.ranking.fusion_methods import METHODS, Method
 from irtoolkit.retrievers.ordering import untied
 from irtoolkit.runs import Run
+from irtoolkit.runs.parts import joined, judgments, restricted
 from irtoolkit.scoring.evaluation import Evaluation
 from irtoolkit.scoring.folds import Fold, dealt
 from irtoolkit.scoring.score import score

@@ -75,8 +75,14 @@ def check_shapes(kind: str, config: Any, weights: Mapping[str, Any], path: Path)
 
     with torch.device("meta"):
         expected = getattr(transformers, kind)(config).state_dict()
+    kept = {name: value for name, value in expected.items() if ".pooler." not in f".{name}"}
+    require_weights(kept, weights, path)
+
+
+def require_weights(expected: Mapping[str, Any], weights: Mapping[str, Any], path: Path) -> None:
+    """Refuses weights that lack one of those that are expected, or have it in another shape."""
     for name, value in expected.items():
-        if ".pooler." in f".{name}" or name.endswith("position_ids"):
+        if name.endswith("position_ids"):
             continue
         if name not in weights or weights[name].shape != value.shape:
             have = tuple(weights[name].shape) if name in weights else "none"

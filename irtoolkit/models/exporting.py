@@ -20,17 +20,17 @@ from irtoolkit.models.presets import find_preset, model_folder, said_kind
 
 FILE = "model.onnx"
 ExportPrecision = Literal["fp32", "int8"]
-# What is not copied from the folder of the model: what is exported, its record, other exports.
+# What is not copied from the folder of a model: its weights, their record, other exports.
 _LEFT_OUT = (
-    "model*.safetensors", "pytorch_model*.bin", "*.index.json", RECORD, CONVERSION, "*.onnx", "*.h5",
-    "*.msgpack", "*.ot", "onnx", "openvino", "openvino_model.*", "README.md",
+    "model*.safetensors", "pytorch_model*.bin", "*.index.json", RECORD, CONVERSION, "*.onnx", "*.onnx?data",
+    "*.h5", "*.msgpack", "*.ot", "onnx", "openvino", "openvino_model.*", "README.md",
 )  # fmt: skip
 _WEIGHTS_OF_TORCH = (
     "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
     "pytorch_model.bin.index.json",
 )  # fmt: skip
 # Outputs in single precision that differ by more are of another model.
-_CLOSE = 1e-3
+CLOSE = 1e-3
 _SHAPE = (2, 9)
 
 
@@ -66,7 +66,7 @@ def export_onnx(model: str, output: Path, precision: ExportPrecision = "fp32") -
     if precision not in get_args(ExportPrecision):
         raise InputError(f"no precision {precision!r} of an export", remedy="fp32, int8")
     for library in ("onnx", "onnxscript", "onnxruntime"):
-        _refuse_without(library)
+        refuse_without(library)
     preset = find_preset(model)
     if preset.query is not None:
         raise InputError(f"{model} has two encoders", remedy="export the folder of each")
@@ -82,12 +82,7 @@ def export_onnx(model: str, output: Path, precision: ExportPrecision = "fp32") -
     if not any((Path(location) / name).is_file() for name in _WEIGHTS_OF_TORCH):
         raise InputError(f"{model} has no weights for torch to export", file=location)
     with new_folder(output) as folder:
-        ignored = shutil.ignore_patterns(*_LEFT_OUT)
-        top = str(location)
-        shutil.copytree(
-            location, folder, dirs_exist_ok=True,
-            ignore=lambda where, names: ignored(where, names) if where == top else set(),
-        )  # fmt: skip
+        copy_around(location, folder)
         differences = _write(location, kind, folder, precision)
         sums = {**weight_sums(folder), FILE: sha256(folder / FILE)}
         about = {"layout": "onnx", "of": model, "precision": precision, "version": __version__}
@@ -96,7 +91,17 @@ def export_onnx(model: str, output: Path, precision: ExportPrecision = "fp32") -
     return differences
 
 
-def _refuse_without(library: str) -> None:
+def copy_around(location: str, folder: Path) -> None:
+    """Copies what a model's folder has beside the weights of its transformer."""
+    ignored = shutil.ignore_patterns(*_LEFT_OUT)
+    shutil.copytree(
+        location, folder, dirs_exist_ok=True,
+        ignore=lambda where, names: ignored(where, names) if where == location else set(),
+    )  # fmt: skip
+
+
+def refuse_without(library: str) -> None:
+    """Raises InputError where a library of the extra onnx is not installed."""
     from importlib.util import find_spec
 
     if find_spec(library) is None:
@@ -119,29 +124,29 @@ def _write(location: str, kind: str, folder: Path, precision: ExportPrecision) -
         0: torch.export.Dim("batch"),
         1: torch.export.Dim("tokens", max=min(words.model_max_length, positions)),
     }
-    example = _example(made, words, _SHAPE)
+    inputs = example(made, words, _SHAPE)
     made.config.return_dict = False
     try:
         with _quiet():
             torch.onnx.export(
-                made, kwargs=example, f=folder / FILE, dynamo=True, verbose=False, external_data=False,
-                dynamic_shapes=dict.fromkeys(example, free), input_names=list(example),
+                made, kwargs=inputs, f=folder / FILE, dynamo=True, verbose=False, external_data=False,
+                dynamic_shapes=dict.fromkeys(inputs, free), input_names=list(inputs),
                 output_names=["logits" if kind == "cross" else "last_hidden_state"],
             )  # fmt: skip
     except Exception as error:  # of torch.export and its many parts
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise InputError(f"torch cannot export it: {reason}", file=location) from None
-    tried = _example(made, words, (3, 5))
-    exported = _difference(made, tried, folder)
-    if not exported <= _CLOSE:
+    tried = example(made, words, (3, 5))
+    exported = difference(made, tried, folder)
+    if not exported <= CLOSE:
         raise InputError(f"what was exported differs from torch by {exported:.1e} of its outputs")
     if precision == "fp32":
         return Differences(exported, None)
     _round(folder / FILE)
-    return Differences(exported, _difference(made, tried, folder))
+    return Differences(exported, difference(made, tried, folder))
 
 
-def _example(made: Any, words: Any, shape: tuple[int, int]) -> dict[str, Any]:
+def example(made: Any, words: Any, shape: tuple[int, int]) -> dict[str, Any]:
     """Inputs of a transformer, of which the last text is shorter than the others."""
     import torch
 
@@ -159,17 +164,17 @@ def _example(made: Any, words: Any, shape: tuple[int, int]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name in words.model_input_names}
 
 
-def _difference(made: Any, example: dict[str, Any], folder: Path) -> float:
+def difference(made: Any, inputs: dict[str, Any], folder: Path) -> float:
     """The largest difference between outputs of torch and of the exported file."""
     import torch
 
     from irtoolkit.models.runtimes import load_exported
 
     with torch.inference_mode():
-        ours = load_exported("onnx", str(folder))(**example)[0]
-        theirs = made(**example)[0]
+        ours = load_exported("onnx", str(folder))(**inputs)[0]
+        theirs = made(**inputs)[0]
         if theirs.ndim == 3:  # tokens that are masked count for nothing
-            kept = example["attention_mask"].bool()
+            kept = inputs["attention_mask"].bool()
             ours, theirs = ours[kept], theirs[kept]
         return float((ours - theirs).abs().max() / max(1.0, float(theirs.abs().max())))
 

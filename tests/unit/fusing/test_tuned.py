@@ -11,9 +11,9 @@ import pytest
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.fusing.log import learned_fusion
-from irtoolkit.fusing.parts import joined, judgments, restricted
 from irtoolkit.fusing.search import FusionBench
 from irtoolkit.runs import Run
+from irtoolkit.runs.parts import joined, judgments, restricted
 from irtoolkit.scoring.folds import dealt
 
 QUERIES = [f"q{number}" for number in range(12)]

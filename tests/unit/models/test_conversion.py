@@ -465,7 +465,7 @@ def test_two_checkpoints_in_a_folder_are_refused(base: Path, tmp_path: Path) -> 
 def test_the_command_says_what_to_do_next(irtoolkit: Command, base: Path, tmp_path: Path) -> None:
     from irtoolkit.commands.convert import NAMES
 
-    assert set(NAMES) == {"onnx", *LAYOUTS}
+    assert set(NAMES) == {"onnx", "torch", *LAYOUTS}
     save_dnn(tmp_path / "psg" / "colbert.dnn", bert(base))
     found = irtoolkit(
         "convert", "colbert", tmp_path / "psg", "-o", tmp_path / "out", "--base", base

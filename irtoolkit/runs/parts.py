@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Ints, id_array, translate
-from irtoolkit.runs import Qrels, Run
+from irtoolkit.runs.qrels import Qrels
+from irtoolkit.runs.run import Run
 
 Mask = NDArray[np.bool_]
 

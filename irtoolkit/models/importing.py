@@ -1,0 +1,234 @@
+"""Weights for torch out of an ONNX file: what `exporting` does, the other way round.
+
+Encoders in package registries often come as ONNX alone, which runs but cannot be trained.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irtoolkit import __version__
+from irtoolkit.base.errors import InputError
+from irtoolkit.models.converted import base_parts, new_folder, require_weights, save_folder
+from irtoolkit.models.exported import exported_file
+from irtoolkit.models.exporting import CLOSE, copy_around, difference, example, refuse_without
+from irtoolkit.models.loading import load_model
+from irtoolkit.models.places import CONVERSION, WEIGHTS, weight_sums
+from irtoolkit.models.presets import COMPARED_AS, Preset, find_preset, model_folder, said_kind
+
+# Int8 files round what flows between layers as they run, which torch does not do with their weights.
+_CLOSE_INT8 = 0.5
+_QUANTISED, _SCALE, _ZERO = "_quantized", "_scale", "_zero_point"
+_PRODUCTS = ("MatMul", "MatMulInteger", "Gemm")
+# Between a product in int8 and its bias stand these.
+_PASSED = ("Cast", "Mul")
+_MAKERS = {"dense": "AutoModel", "cross": "AutoModelForSequenceClassification"}
+Array = NDArray[Any]
+
+
+def import_onnx(model: str, output: Path) -> float:
+    """Writes the folder of a dense encoder or cross-encoder with weights that torch loads and trains.
+
+    Args:
+        model: a preset, a folder, or a hub id, whose weights are an ONNX file.
+        output: the folder, which must not be there yet.
+
+    Returns:
+        How far the transformer's outputs are from those of the ONNX file, as a share of the largest.
+        An int8 file is further away, since it also rounds what flows between its layers.
+
+    Raises:
+        InputError: onnx or the model is missing; it has no ONNX file, or one whose weights are not
+            those of its configuration; or the output is there.
+    """
+    for library in ("onnx", "onnxruntime"):
+        refuse_without(library)
+    preset = find_preset(model)
+    if preset.query is not None:
+        raise InputError(f"{model} has two encoders", remedy="convert the folder of each")
+    location = model_folder(preset)
+    file = _file_of(model, location)
+    kind = said_kind(location) or preset.kind
+    if kind not in _MAKERS:
+        raise InputError(
+            f"{model} makes {kind} representations", remedy="a dense encoder or a cross-encoder"
+        )
+    with _refusing("no ONNX file that can be read", file):
+        weights, rounded = _weights(file)
+    with _refusing("no model in its config.json", file):
+        config, tokenizer = base_parts(location)
+    config.dtype = "float32"  # of the weights that are written, whatever they were published in
+    with new_folder(output) as folder:
+        copy_around(location, folder)
+        with _refusing("no weights of the model in its config.json", file):
+            made = _filled(kind, config, weights, file)
+        save_folder(folder, config, tokenizer, made.state_dict())
+        if kind == "dense" and not (folder / "modules.json").is_file():
+            _write_modules(folder, preset)
+        with _refusing("the ONNX file does not run", file):
+            far = difference(made, example(made, tokenizer, (3, 5)), Path(location))
+        if not far <= (_CLOSE_INT8 if rounded else CLOSE):
+            raise InputError(
+                f"torch's outputs differ by {far:.1e} from those of the file", file=file,
+                remedy="its config.json may be another model's",
+            )  # fmt: skip
+        about = {"layout": "torch", "of": model, "version": __version__}
+        record = {**about, WEIGHTS: weight_sums(folder)}
+        (folder / CONVERSION).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+    return far
+
+
+def _file_of(model: str, location: str) -> Path:
+    try:
+        return exported_file(location, "onnx")
+    except InputError:
+        raise InputError(
+            f"{model} has no model.onnx or onnx/model.onnx", file=location,
+            remedy="a model with weights for torch is used as it is",
+        ) from None  # fmt: skip
+
+
+@contextmanager
+def _refusing(what: str, file: Path) -> Iterator[None]:
+    """Within it whatever a library raises, each for files of its own kind, is one InputError."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise InputError(
+            f"{what}: {reason}", file=file, remedy="fetch or export the model again"
+        ) from None
+
+
+def _filled(kind: str, config: Any, weights: dict[str, Array], file: Path) -> Any:
+    """The transformer of a configuration with weights."""
+    import torch
+    import transformers
+
+    transformers.utils.logging.disable_progress_bar()
+    made = _empty(kind, config, transformers)
+    tensors = {name: torch.tensor(np.ascontiguousarray(value)) for name, value in weights.items()}
+    expected = made.state_dict()
+    known = {name: tensors[name] for name in expected if name in tensors}
+    require_weights(expected, known, file)
+    made.load_state_dict(known, strict=False)
+    return made.float().eval()
+
+
+def _empty(kind: str, config: Any, transformers: Any) -> Any:
+    """A transformer without weights; of an encoder without the pooler that nothing reads."""
+    maker = getattr(transformers, _MAKERS[kind])
+    if kind == "dense":
+        try:
+            return maker.from_config(config, add_pooling_layer=False, trust_remote_code=False)
+        except TypeError:  # an architecture that has none
+            pass
+    return maker.from_config(config, trust_remote_code=False)
+
+
+def _write_modules(folder: Path, preset: Preset) -> None:
+    """Writes the pooling of a preset, and what else sentence-transformers does with a transformer."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.base.modules import Transformer
+    from sentence_transformers.sentence_transformer.modules import Normalize, Pooling
+
+    def make() -> Any:
+        reader = Transformer(str(folder))
+        pooling = Pooling(reader.get_embedding_dimension(), pooling_mode=preset.pooling or "mean")
+        last = [Normalize()] if preset.similarity == "cosine" else []
+        prompts = {"query": preset.query_prompt or "", "document": preset.doc_prompt or ""}
+        return SentenceTransformer(
+            modules=[reader, pooling, *last], device="cpu", prompts=prompts,
+            similarity_fn_name=COMPARED_AS.get(preset.similarity or ""),
+        )  # fmt: skip
+
+    weights, kept = folder / "model.safetensors", folder / "kept"
+    model = load_model(str(folder), make, "published", "cpu")
+    # It would be saved with a pooler of random weights.
+    weights.rename(kept)
+    model.save_pretrained(str(folder), create_model_card=False)
+    kept.replace(weights)
+
+
+# -- the graph ----------------------------------------------------------------------------------
+
+
+def _weights(file: Path) -> tuple[dict[str, Array], bool]:
+    """The parameters in an ONNX file by torch's names, and whether they were in int8.
+
+    Biases, norms and embeddings keep their names. A matrix of a product is transposed and may have
+    lost its name: it has that of the bias which is added to the product.
+    """
+    import onnx
+
+    graph = onnx.load(str(file)).graph  # refuses data in files outside its folder
+    held = {one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer}
+    for node in graph.node:  # equal weights are kept once
+        if node.op_type == "Identity" and node.input[0] in held:
+            held[node.output[0]] = held[node.input[0]]
+    rounded = any(name.endswith(_QUANTISED) for name in held)
+    found = {
+        name.removesuffix(_QUANTISED): _single(name, held)
+        for name in held
+        if not name.endswith((_SCALE, _ZERO))
+    }
+    readers = _readers(graph)
+    for node in graph.node:
+        name = node.input[1].removesuffix(_QUANTISED) if node.op_type in _PRODUCTS else ""
+        if name in found:
+            bias = _bias_of(node, readers, held)
+            own = name if name.endswith(".weight") or bias is None else bias[:-4] + "weight"
+            found[own] = found[name] if _as_torch(node) else found[name].T
+    return found, rounded
+
+
+def _single(name: str, held: dict[str, Array]) -> Array:
+    """An initializer in single precision, if it was in int8 and has a scale."""
+    value, base = held[name], name.removesuffix(_QUANTISED)
+    if base == name or base + _SCALE not in held:
+        return value
+    zero = held.get(base + _ZERO, np.zeros((), value.dtype))
+    single: Array = (value.astype(np.float32) - zero.astype(np.float32)) * held[base + _SCALE]
+    return single
+
+
+def _readers(graph: Any) -> dict[str, list[Any]]:
+    """The nodes that read each value."""
+    readers: dict[str, list[Any]] = {}
+    for node in graph.node:
+        for name in node.input:
+            readers.setdefault(name, []).append(node)
+    return readers
+
+
+def _bias_of(node: Any, readers: dict[str, list[Any]], held: dict[str, Array]) -> str | None:
+    """The name of the bias that is added to a product."""
+    if node.op_type == "Gemm":
+        return next((name for name in node.input[2:] if name.endswith(".bias")), None)
+    return next(
+        (name for added in _sums(node, readers) for name in added.input
+         if name in held and name.endswith(".bias")), None,
+    )  # fmt: skip
+
+
+def _sums(node: Any, readers: dict[str, list[Any]]) -> Iterator[Any]:
+    """The additions to a product, past the scaling of one in int8."""
+    for reader in (one for name in node.output for one in readers.get(name, ())):
+        if reader.op_type == "Add":
+            yield reader
+        elif reader.op_type in _PASSED:
+            yield from _sums(reader, readers)
+
+
+def _as_torch(node: Any) -> bool:
+    """Whether a product has its matrix as torch has it: output by input."""
+    return any(one.name == "transB" and one.i for one in node.attribute)
