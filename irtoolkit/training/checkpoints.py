@@ -48,8 +48,8 @@ class TrainingFolder:
             self.folder.mkdir(parents=True)
             (self.folder / _RESTARTED).touch()
         path = self.folder / _PLAN
-        # Where a training failed before its first step, there is nothing to keep.
-        begun = any(entry.is_dir() for entry in self.folder.glob("*"))
+        # Where a training failed or was killed before its first checkpoint, there is nothing to keep.
+        begun = any(entry.is_dir() and any(entry.iterdir()) for entry in self.folder.glob("*"))
         if begun and path.is_file():
             other = first_difference(read_training_record(path), plan)
             if other is not None:

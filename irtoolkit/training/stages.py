@@ -6,7 +6,7 @@ import os
 import shutil
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ def train_stage(job: StageJob) -> None:
         InputError: memory does not suffice, the loss or the measure is not a finite number, or a
             checkpoint is damaged.
     """
-    with _quiet(), _holding_nothing(job):
+    with _quiet():
         _train(job)
 
 
@@ -100,17 +100,6 @@ def _finish(job: StageJob, model: Any, monitor: Any, steps: int) -> None:
         "seconds": round(monitor.seconds(), 1), "rows per second": monitor.rows_per_second(),
         "peak memory MiB": monitor.peak_memory(),
     })  # fmt: skip
-
-
-@contextmanager
-def _holding_nothing(job: StageJob) -> Iterator[None]:
-    """Removes an empty folder of a stage that failed: with it, corrected settings would be refused."""
-    try:
-        yield
-    except InputError:
-        with suppress(OSError):  # there are checkpoints in it
-            job.folder.folder.rmdir()
-        raise
 
 
 @contextmanager

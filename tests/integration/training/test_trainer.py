@@ -309,7 +309,7 @@ def test_a_model_that_is_there_is_taken(tmp_path: Path) -> None:
 def test_a_checkpoint_of_another_recipe_is_refused(tmp_path: Path) -> None:
     data, test = planted.task(topics=4, asked=4)
     made = planted.recipe(data, planted.start(tmp_path / "start"), test, epochs=1)
-    (tmp_path / "model.training" / "stage-1").mkdir(parents=True)
+    (tmp_path / "model.training" / "stage-1" / "checkpoint-5").mkdir(parents=True)
     plan = {"recipe": "another"}
     (tmp_path / "model.training" / "plan.json").write_text(json.dumps(plan))
     with pytest.raises(
