@@ -135,10 +135,9 @@ def _patient(head: float, answer: float) -> Any:
 
     It answers what is no HTTP with 400 at once.
     """
-    import h11
-    from uvicorn.protocols.http.h11_impl import H11Protocol
+    from uvicorn.protocols.http import h11_impl
 
-    class Protocol(H11Protocol):  # type: ignore[misc]
+    class Protocol(h11_impl.H11Protocol):  # type: ignore[misc]
         _unread: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: Any) -> None:
@@ -162,7 +161,7 @@ def _patient(head: float, answer: float) -> Any:
                 if cycle.response_started:
                     self.transport.close()
                     return
-            elif self.conn.our_state is not h11.IDLE:
+            elif self.conn.our_state is not h11_impl.h11.IDLE:
                 self.transport.close()
                 return
             super().send_400_response(said)

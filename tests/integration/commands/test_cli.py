@@ -256,14 +256,16 @@ def test_every_example_runs_as_it_is_printed(
     answer = irtoolkit(*args)
     assert answer.status == 0, answer.err
     outputs = [
-        words[i + 1] for i, word in enumerate(words) if word in ("-o", "--per-query", "--differ")
+        words[i + 1]
+        for i, word in enumerate(words)
+        if word in ("-o", "--out-of-fold", "--per-query", "--differ")
     ]
     if words[0] == "export" and "-o" not in words:
         outputs += words[3:4]
     assert answer.out or outputs
     for name in outputs:
         assert Path(name).stat().st_size
-    beside = re.compile(r"\.(ir-metadata\.yml|tried\.json)$")
+    beside = re.compile(r"\.(ir-metadata\.yml|ranks\.tsv|tried\.json)$")
     made_files = {beside.sub("", name) for name in listing(Path())}
     inside = tuple(f"{name}/" for name in outputs if Path(name).is_dir())
     made_files = {name for name in made_files if not name.startswith(inside)}
