@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from irtoolkit.training.model_paths import RECORD
+from irtoolkit.training.recipes import Recipe
+from irtoolkit.training.trainer import TrainedModel, train
 from tests import planted
 
 # Of the losses of several processes beside those of one: the order of sums differs.
@@ -75,3 +77,17 @@ def assert_shared(one: Path, several: Path, skipped: int = 0) -> None:
         # The gradient of a key's bias is zero but for rounding, and of that Adam makes whole steps.
         if not name.endswith("key.bias"):
             np.testing.assert_allclose(second[name], values, atol=2e-4, err_msg=name)
+
+
+class Trainer:
+    """Trains on the CPU, at most so often, and keeps the recipes."""
+
+    def __init__(self, most: int = 99) -> None:
+        self.asked: list[Recipe] = []
+        self._most = most
+
+    def __call__(self, recipe: Recipe, out: Path) -> TrainedModel:
+        if len(self.asked) == self._most:
+            raise KeyboardInterrupt
+        self.asked.append(recipe)
+        return train(recipe, out, device="cpu")

@@ -87,16 +87,17 @@ def train_folds(
     dataset = Dataset.load(recipe.stages[-1].dataset)
     depth = usual_depth(dataset, depth)
     dealt = folds_of(dataset, folds, seed)
-    folder = Path(out).expanduser().absolute()
+    folder, already = Path(out).expanduser().absolute(), _left_already(recipe)
     models, rankings = [], []
     for number, fold in enumerate(dealt, 1):
         left = folder / f"fold-{number}.ids"
         with atomic_text(left) as file:
-            file.writelines(f"{name}\n" for name in sorted({*fold, *_left_already(recipe)}))
+            file.writelines(f"{name}\n" for name in sorted({*fold, *already}))
         without = replace(recipe, stages=tuple(_without(stage, left) for stage in recipe.stages))
         models.append(train(without, folder / f"fold-{number}").folder)
         rankings.append(_ranked(dataset, _system(recipe, models[-1], dataset), fold, depth))
-    order = [name for name in dataset.qrels.query_ids.tolist() if any(name in f for f in dealt)]
+    ranked = set().union(*dealt)
+    order = [name for name in dataset.qrels.query_ids.tolist() if name in ranked]
     run = untied(joined([one.run for one in rankings], recipe.name, order))
     ranks = {query: found for one in rankings for query, found in one.ranks.items()}
     made = {

@@ -19,25 +19,11 @@ from irtoolkit.runs.exact_ranks import read_ranks
 from irtoolkit.scoring.folds import folds_of
 from irtoolkit.training.recipes import Recipe
 from irtoolkit.training.sets import build_training_set
-from irtoolkit.training.trainer import TrainedModel, train
 from tests import planted
 from tests.conftest import Answer
+from tests.trained import Trainer
 
 Command = Callable[..., Answer]
-
-
-class Trainer:
-    """Trains on the CPU, at most so often, and keeps the recipes."""
-
-    def __init__(self, most: int = 99) -> None:
-        self.asked: list[Recipe] = []
-        self._most = most
-
-    def __call__(self, recipe: Recipe, out: Path) -> TrainedModel:
-        if len(self.asked) == self._most:
-            raise KeyboardInterrupt
-        self.asked.append(recipe)
-        return train(recipe, out, device="cpu")
 
 
 @pytest.fixture

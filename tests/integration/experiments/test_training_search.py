@@ -15,12 +15,11 @@ import pytest
 from irtoolkit.base.errors import InputError
 from irtoolkit.experiments.training_search import TrainingSearch, search_training
 from irtoolkit.training.recipe_files import find_recipe
-from irtoolkit.training.recipes import Recipe
 from irtoolkit.training.sets import build_training_set
-from irtoolkit.training.trainer import TrainedModel, split_rows, train
+from irtoolkit.training.trainer import split_rows
 from tests import planted
 from tests.conftest import Answer
-from tests.trained import same
+from tests.trained import Trainer, same
 
 Command = Callable[..., Answer]
 GRID = {"rate": ["1e-9", "5e-3"], "temperature": ["1", "0.5"]}
@@ -49,20 +48,6 @@ def recipe(tmp_path: Path) -> Path:
     start = planted.start(tmp_path / "start")
     path.write_text(TEXT.format(start=start, train=planted.task(topics=12)[0]))
     return path
-
-
-class Trainer:
-    """Trains on the CPU and keeps the recipes."""
-
-    def __init__(self, most: int = 99) -> None:
-        self.asked: list[Recipe] = []
-        self._most = most
-
-    def __call__(self, recipe: Recipe, out: Path) -> TrainedModel:
-        if len(self.asked) == self._most:
-            raise KeyboardInterrupt
-        self.asked.append(recipe)
-        return train(recipe, out, device="cpu")
 
 
 def test_the_best_on_held_out_queries_is_trained_on_all(recipe: Path, tmp_path: Path) -> None:
