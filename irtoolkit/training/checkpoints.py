@@ -21,6 +21,9 @@ _PLAN = "plan.json"
 _DONE = "stage.json"
 # Marks the folder of a training with --restart, whose old model still exists.
 _RESTARTED = "restarted"
+# What of a plan may be lowered when memory does not suffice, since it changes no gradient but by
+# rounding and by the random numbers of dropout; and, in a plan, what it was before.
+_HELD, _BEFORE = "chunk", "chunk before"
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,8 @@ class TrainingFolder:
     def claim(self, plan: Mapping[str, Any], restart: bool = False) -> None:
         """Creates the folder for a training, or checks that it is of the same training.
 
+        The same may hold fewer rows at once, or more, than when it began.
+
         Args:
             plan: everything that decides the weights.
             restart: whether to delete the checkpoints first.
@@ -50,16 +55,26 @@ class TrainingFolder:
         path = self.folder / _PLAN
         # Where a training failed or was killed before its first checkpoint, there is nothing to keep.
         begun = any(entry.is_dir() and any(entry.iterdir()) for entry in self.folder.glob("*"))
+        before: list[Any] = []
         if begun and path.is_file():
-            other = first_difference(read_training_record(path), plan)
+            old = read_training_record(path)
+            before = old.pop(_BEFORE, [])
+            other = first_difference(_without_held(old), _without_held(plan))
             if other is not None:
                 raise InputError(
                     f"the checkpoints in {self.folder} are of another training: {other}",
                     remedy="name another folder with -o, or start again with --restart",
                 )
-            return
+            if first_difference(old, plan) is None:
+                return
+            before = [*before, [stage.get(_HELD) for stage in old["settings"]["stages"]]]
         with atomic_text(path) as out:
-            json.dump(comparable(plan), out, indent=1)
+            json.dump({**comparable(plan), **({_BEFORE: before} if before else {})}, out, indent=1)
+
+    def before(self) -> dict[str, Any]:
+        """For the record: the setting `chunk` of each stage in earlier legs that had another."""
+        plan = read_training_record(self.folder / _PLAN)
+        return {_BEFORE: plan[_BEFORE]} if _BEFORE in plan else {}
 
     def restarted(self) -> bool:
         """Whether a training with --restart was interrupted here."""
@@ -180,6 +195,13 @@ def read_training_record(path: Path) -> dict[str, Any]:
             remedy="start again with --restart",
         ) from None
     return dict(content)
+
+
+def _without_held(plan: Any) -> Any:
+    """A plan without the setting that a training may go on with otherwise."""
+    if isinstance(plan, Mapping):
+        return {key: _without_held(value) for key, value in plan.items() if key != _HELD}
+    return [_without_held(value) for value in plan] if isinstance(plan, list | tuple) else plan
 
 
 def first_difference(old: Any, new: Any) -> str | None:

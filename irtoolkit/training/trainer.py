@@ -120,7 +120,7 @@ def _trained(
     started = time.monotonic()
     stages = _train_stages(recipe, data, work, options)
     made = provenance.circumstances(time.monotonic() - started)
-    record = {"plan": plan, "stages": [stage.record() for stage in stages], **made}
+    record = {"plan": plan, **work.before(), "stages": [stage.record() for stage in stages], **made}
     wait_for_all(options.device)  # until all have read what the first process removes
     if is_first_process():
         _deliver(recipe, record, stages[-1].model, folder)

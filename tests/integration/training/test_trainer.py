@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from transformers import BertForMaskedLM
 
 from irtoolkit.base.errors import InputError
@@ -383,6 +384,37 @@ def test_after_want_of_memory_the_corrected_training_runs(
     trained = train(corrected, tmp_path / "model", device="cpu")
     assert trained.record["stages"][0]["steps"] > 0
     assert not (tmp_path / "model.training").exists()
+
+
+def test_a_training_that_lacks_memory_goes_on_with_fewer_rows_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the error says; the steps before are not lost, and the record says how they were made."""
+    data, test = planted.task(topics=4, asked=4)
+    start = planted.start(tmp_path / "start")
+    calls, most = [0], [4]
+    backward = torch.Tensor.backward
+
+    def counted(*args: Any, **kwargs: Any) -> None:
+        calls[0] += 1
+        if calls[0] > most[0]:
+            raise MemoryError
+        backward(*args, **kwargs)
+
+    monkeypatch.setattr("torch.Tensor.backward", counted)
+    begun = planted.recipe(data, start, test, epochs=4, batch=8)
+    with pytest.raises(InputError, match="chunk=4"):
+        train(begun, tmp_path / "model", device="cpu", save_every=2)
+    fewer = planted.recipe(data, start, test, epochs=4, batch=8, chunk=4)
+    calls[0], most[0] = 0, 1000
+    resumed = train(fewer, tmp_path / "model", device="cpu", save_every=2)
+    went_on, calls[0] = calls[0], 0
+    whole = train(fewer, tmp_path / "whole", device="cpu")
+    assert went_on == calls[0] / 2  # 4 of 8 steps
+    assert resumed.record["chunk before"] == [[None]]
+    assert resumed.record["plan"] == whole.record["plan"]
+    assert "chunk before" not in whole.record
+    assert figures(resumed) == figures(whole)
 
 
 def test_something_must_be_measured_on(tmp_path: Path) -> None:
