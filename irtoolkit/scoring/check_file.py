@@ -18,6 +18,8 @@ from irtoolkit.runs.trec import ProblemHandler
 # White space of other scripts than ASCII's, and control characters of eight bits. trec_eval reads an id
 # with them as it is, since isspace of the C locale knows none; Python's str.split() ends it there.
 _ODD = re.compile(r"[\x80-\x9f]|(?![\x00-\x7f])\s")
+# Of an empty text, and of characters that end a field.
+_NO_FIELD = re.compile(rf"\A\Z|{NO_WORD.pattern}")
 
 
 @dataclass(frozen=True)
@@ -138,8 +140,8 @@ def check_ids(file: RunFile) -> None:
     """
     _report_ids(
         file,
-        NO_WORD,
-        "no field of TREC text can hold it: rename the id, or keep the run in Parquet",
+        _NO_FIELD,
+        "no field of TREC text can hold it: rename it, or keep the run in Parquet",
     )
 
 
@@ -156,10 +158,9 @@ def _report_ids(file: RunFile, characters: re.Pattern[str], remedy: str) -> None
         for code, name in enumerate(names):
             found = characters.search(name)
             if found is not None:
-                character = f"holds the character U+{ord(found[0]):04X}"
-                file.report_row(
-                    int(np.argmax(codes == code)), f"the {what} {name!r} {character}", remedy
-                )
+                problem = f"{name!r} holds the character U+{ord(found[0]):04X}" if name else "is empty"
+                row = int(np.argmax(codes == code))
+                file.report_row(row, f"the {what} {problem}", remedy)
 
 
 def check_ranks(file: RunFile, strict: Strictness) -> None:

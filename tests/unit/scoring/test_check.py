@@ -435,6 +435,17 @@ def test_a_bad_parquet_run_is_a_problem(tmp_path: Path, rows: list[tuple[str, st
     assert caught.value.file == str(path)
 
 
+def test_an_empty_id_in_parquet_is_a_problem(tmp_path: Path) -> None:
+    """No line of text can hold it, so that no evaluation of others could read the run."""
+    rows = [(Q1, D1, 3.0), (Q1, "", 2.0), ("", D1, 1.0)]
+    found = check_run(parquet(tmp_path / "x.parquet", rows))
+    assert [str(problem.found) for problem in found] == [
+        "the document is empty",
+        "the topic is empty",
+    ]
+    assert [problem.line for problem in found] == [2, 3]
+
+
 def test_a_parquet_run_without_rows(tmp_path: Path) -> None:
     """As with text: nothing is no run."""
     Run.from_rows([]).write(tmp_path / "x.parquet")
