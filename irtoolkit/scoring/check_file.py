@@ -158,7 +158,9 @@ def _report_ids(file: RunFile, characters: re.Pattern[str], remedy: str) -> None
         for code, name in enumerate(names):
             found = characters.search(name)
             if found is not None:
-                problem = f"{name!r} holds the character U+{ord(found[0]):04X}" if name else "is empty"
+                problem = (
+                    f"{name!r} holds the character U+{ord(found[0]):04X}" if name else "is empty"
+                )
                 row = int(np.argmax(codes == code))
                 file.report_row(row, f"the {what} {problem}", remedy)
 
