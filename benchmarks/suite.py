@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from irtoolkit.runs.provenance import commit
+from irtoolkit.runs.provenance import short_commit
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "suite.json"
@@ -50,7 +50,7 @@ def main() -> int:
     with beside(args.busy, args.nice):
         found = measured(args.tests, args.seed)
     about = {
-        "date": datetime.now(UTC).date().isoformat(), "commit": (commit() or "")[:7],
+        "date": datetime.now(UTC).date().isoformat(), "commit": short_commit(),
         "cores": os.cpu_count(),
         "order": "of files" if args.seed is None else f"random, seed {args.seed}",
         "beside": f"{args.busy} of niceness {args.nice}" if args.busy else "nothing",

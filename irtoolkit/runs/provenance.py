@@ -136,9 +136,10 @@ def versions() -> dict[str, str]:
 
 @cache
 def commit() -> str | None:
-    """The commit of the source tree that runs; None of an installed package, and without git.
+    """The commit of the source tree that runs, which ends in -dirty where files are otherwise.
 
-    A package in a repository of something else, such as an environment that is kept in git, has none.
+    None of an installed package, and without git. A package in a repository of something else, such
+    as an environment that is kept in git, has none.
     """
     here = Path(__file__).resolve()
     root = here.parents[2]
@@ -146,14 +147,27 @@ def commit() -> str | None:
     if not _is_checkout(root):
         return None
     try:
-        answer = subprocess.run(
-            # Of no other repository, whatever $GIT_DIR says; and it has this file.
-            ["git", f"--git-dir={root / '.git'}", "rev-parse", "HEAD", f"HEAD:{file}"],
-            capture_output=True, text=True, check=True, timeout=_GIT_SECONDS,
-        )  # fmt: skip
+        # It has this file.
+        head = _git(root, "rev-parse", "HEAD", f"HEAD:{file}").split()[0]
+        changed = _git(root, "status", "--porcelain", "--", "irtoolkit")
     except (OSError, subprocess.SubprocessError):
         return None
-    return answer.stdout.split()[0]
+    return f"{head}-dirty" if changed else head
+
+
+def short_commit() -> str:
+    """The first seven digits of `commit`, with the -dirty of it; empty where there is none."""
+    head, *dirty = (commit() or "").split("-")
+    return "-".join([head[:7], *dirty])
+
+
+def _git(root: Path, *words: str) -> str:
+    # Of no other repository, whatever $GIT_DIR says; and nothing is written.
+    here = [f"--git-dir={root / '.git'}", f"--work-tree={root}", "--no-optional-locks"]
+    return subprocess.run(
+        ["git", *here, *words], cwd=root,
+        capture_output=True, text=True, check=True, timeout=_GIT_SECONDS,
+    ).stdout  # fmt: skip
 
 
 def _is_checkout(root: Path) -> bool:

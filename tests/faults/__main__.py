@@ -20,7 +20,7 @@ from typing import Any
 
 from irtoolkit.base.durable import write_durably
 from irtoolkit.base.locks import locked
-from irtoolkit.runs.provenance import commit
+from irtoolkit.runs.provenance import short_commit
 from tests.faults.cases import CASES
 from tests.faults.harness import Bench, Found, zygote
 from tests.faults.points import disturbances
@@ -122,7 +122,7 @@ def keep(part: str, value: Any, *, drop: bool = True) -> None:
 
 def _joined(known: dict[str, Any], part: str, value: Any, drop: bool) -> bytes:
     about = {
-        "commit": (commit() or "")[:7], "python": platform.python_version(),
+        "commit": short_commit(), "python": platform.python_version(),
         "machine": f"{os.cpu_count()} cores, Linux",
     }  # fmt: skip
     if part == "faults":

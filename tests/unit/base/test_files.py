@@ -622,7 +622,7 @@ def test_a_record_has_the_commit_of_the_source_that_runs() -> None:
     if not (ROOT / ".git").exists():
         assert found is None
     else:
-        assert found == _git(ROOT, "rev-parse", "HEAD")
+        assert found.removesuffix("-dirty") == _git(ROOT, "rev-parse", "HEAD")
 
 
 def test_a_checkout_has_its_commit_also_where_git_is_told_of_another(
@@ -636,6 +636,23 @@ def test_a_checkout_has_its_commit_also_where_git_is_told_of_another(
     head = _git(root, "rev-parse", "HEAD")
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))
     assert provenance.commit.__wrapped__() == head
+
+
+@pytest.mark.parametrize("change", ["a file changed", "a file more", "a file elsewhere", "nothing"])
+def test_a_commit_says_whether_the_package_is_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    root = _checkout(tmp_path, monkeypatch)
+    if change == "a file changed":
+        (root / "irtoolkit" / "runs" / "provenance.py").write_text("1")
+    elif change != "nothing":
+        (root / ("irtoolkit" if change == "a file more" else ".") / "notes.py").touch()
+    end = "-dirty" if change in ("a file changed", "a file more") else ""
+    head = _git(root, "rev-parse", "HEAD")
+    found = provenance.commit.__wrapped__()
+    assert found == head + end
+    monkeypatch.setattr(provenance, "commit", lambda: found)
+    assert provenance.short_commit() == head[:7] + end
 
 
 def test_a_second_working_tree_has_its_own_commit(
