@@ -12,11 +12,15 @@ from typing import Any
 import numba
 import numpy as np
 
+from irtoolkit.indexes._compiled_best import greatest_at
+
 GREATEST = float(np.finfo(np.float32).max)
 # What became of some rows: all is done; a score has no room below it; or more scores than a few are
 # equal in single precision and not in double, and are to be sorted in another way.
 DONE, LOW, CROWDED = 0, 1, 2
 NEAR = 64
+# The greatest number of a document: what is sorted has it in half of 64 bits.
+LAST = (1 << 32) - 1
 
 
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -48,7 +52,8 @@ def count(scores: Any, rows: Any, places: Any, greater: Any, equal: Any) -> None
 def peaks_of(row: Any, peaks: Any) -> None:
     # Parts are the columns of the row laid out in lines, so that a line is handled at once.
     parts = len(peaks)
-    peaks[:] = row[:parts]
+    for part in range(parts):  # an assignment of arrays takes a second longer to compile
+        peaks[part] = row[part]
     for begin in range(parts, len(row), parts):
         line = row[begin : begin + parts]
         for part in range(len(line)):
@@ -72,7 +77,7 @@ def above(row: Any, peaks: Any, bound: Any, found: Any) -> int:
 @numba.njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def contenders(row: Any, depth: int, peaks: Any, found: Any) -> int:
     peaks_of(row, peaks)
-    bound = np.partition(peaks, len(peaks) - depth)[len(peaks) - depth]
+    bound = greatest_at(peaks.copy(), len(peaks), depth)
     count: int = above(row, peaks, bound, found)
     return count
 
@@ -137,15 +142,30 @@ def leading(scores: Any, names: Any, by_name: bool, room: Any, out: Any) -> None
     depth = order.shape[1]
     for row in range(len(scores)):
         count = contenders(scores[row], depth, peaks, places)
+        # Numbers of one type are sorted, and arrays filled by loops: each other way of numpy's would
+        # take a second or more to compile.
+        numbers = np.empty(count, np.uint64)
+        for i in range(count):
+            numbers[i] = places[i]
         # In the order of the candidates, by which ties may be broken.
-        pool = np.sort(places[:count])
-        mine, known = scores[row][pool].reshape(1, count), names[pool]
-        second = np.argsort(-known) if by_name else np.arange(count)
+        numbers.sort()
+        pool, known = np.empty(count, np.int64), np.empty(count, np.int64)
+        mine = np.empty((1, count), scores.dtype)
+        for i in range(count):
+            pool[i] = numbers[i]
+            mine[0, i], known[i] = scores[row, pool[i]], names[pool[i]]
+        second = np.arange(count)
+        if by_name:
+            for i in range(count):
+                numbers[i] = (np.uint64(LAST - known[i]) << np.uint64(32)) | np.uint64(i)
+            numbers.sort()
+            for i in range(count):
+                second[i] = numbers[i] & np.uint64(LAST)
         keys = np.empty((1, count), np.uint64)
         pack(mine, second, keys)
         keys[0].sort()
         places_of = np.empty((1, count), np.int64)
         written = np.empty((1, count), np.float32)
         done[row] = finish(mine, second, known, keys, places_of, written)
-        order[row] = pool[places_of[0, :depth]]
-        single[row] = written[0, :depth]
+        for i in range(depth):
+            order[row, i], single[row, i] = pool[places_of[0, i]], written[0, i]
