@@ -58,11 +58,12 @@ def task(topics: int = TOPICS, asked: int = ASKED, seed: int = 0) -> tuple[str, 
 
 
 def start(folder: Path, make: Any = transformers.BertModel, seed: int = 0, **how: Any) -> str:
-    """A tiny transformer that has learned nothing, with a word for a token."""
+    """A tiny transformer of one layer that has learned nothing, with a word for a token."""
     words = tiny.tokenizer(vocabulary())
     torch.manual_seed(seed)
     settings = {
         "initializer_range": 0.1, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0,
+        "num_hidden_layers": 1,
     }  # fmt: skip
     make(tiny.config(words, make.config_class, **{**settings, **how})).save_pretrained(folder)
     words.save_pretrained(folder)

@@ -20,7 +20,7 @@ BOUND = 1e-4
 
 def recipe_file(folder: Path, epochs: int = 7) -> Path:
     """A recipe with whole batches in each epoch, which two processes share equally, and its data."""
-    start = planted.start(folder / "start")
+    start = planted.start(folder / "start", num_hidden_layers=2)
     file, path = folder / "examples.jsonl", folder / "mine.toml"
     units = [
         {"id": f"e{t}", "text": f"d{t}x0 d{t}x1 d{t}x2", "left": f"q{t}x0 n1", "right": f"q{t}x2"}

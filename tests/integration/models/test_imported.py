@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.models import exporting
 from irtoolkit.models.encoder import Encoder, EncoderSettings
 from irtoolkit.models.exporting import export_onnx
 from irtoolkit.models.importing import import_onnx
@@ -53,6 +54,17 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def exported_cross(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same of a cross-encoder, with one layer."""
+    folder = tmp_path_factory.mktemp("exported-cross")
+    how = {"num_labels": 1, "num_hidden_layers": 1}
+    export_onnx(
+        str(made(folder / "torch", "BertForSequenceClassification", **how)), folder / "onnx"
+    )
+    return folder
+
+
 @pytest.fixture
 def both(exported: Path, tmp_path: Path) -> Path:
     """A copy of it to change."""
@@ -64,29 +76,29 @@ def vectors(folder: Path, **settings: Any) -> NDArray[Any]:
     return np.stack([output[0] for output in Encoder(how).once(TEXTS)])
 
 
-@pytest.mark.parametrize(("make", "kind"), [
-    ("BertModel", "dense"), ("BertForSequenceClassification", "cross"),
-])  # fmt: skip
-def test_what_was_exported_comes_back(make: str, kind: str, tmp_path: Path) -> None:
-    first = made(tmp_path / "torch", make, **({"num_labels": 1} if kind == "cross" else {}))
-    export_onnx(str(first), tmp_path / "onnx")
-    assert import_onnx(str(tmp_path / "onnx"), tmp_path / "again") < 1e-5
-    before, after = state(first), state(tmp_path / "again")
+@pytest.mark.parametrize("kind", ["dense", "cross"])
+def test_what_was_exported_comes_back(
+    kind: str, exported: Path, exported_cross: Path, tmp_path: Path
+) -> None:
+    folder = {"dense": exported, "cross": exported_cross}[kind]
+    assert import_onnx(str(folder / "onnx"), tmp_path / "again") < 1e-5
+    before, after = state(folder / "torch"), state(tmp_path / "again")
     named = {name for name in before if "pooler" not in name or kind == "cross"}
     assert named <= set(after)
     for name in named:
         assert np.array_equal(before[name], after[name]), name
 
 
-def test_int8_comes_back_rounded(tmp_path: Path) -> None:
-    first = made(tmp_path / "torch")
-    export_onnx(str(first), tmp_path / "onnx", "int8")
-    import_onnx(str(tmp_path / "onnx"), tmp_path / "again")
-    before, after = state(first), state(tmp_path / "again")
+def test_int8_comes_back_rounded(both: Path, tmp_path: Path) -> None:
+    exporting._round(both / "onnx" / "model.onnx")  # as `export_onnx` does for int8
+    import_onnx(str(both / "onnx"), tmp_path / "again")
+    before, after = state(both / "torch"), state(tmp_path / "again")
     for name, value in before.items():
         if "pooler" not in name:
             step = float(value.max() - value.min()) / 255
-            assert (value - after[name]).abs().max() <= 1.01 * step, name
+            far = (value - after[name]).abs().max()
+            assert far <= 1.01 * step, name
+            assert far > 0 or value.ndim == 1 or not step, name
 
 
 def older(folder: Path, *, columns: bool | None) -> Path:
@@ -196,13 +208,11 @@ def test_what_stands_behind_the_transformer_is_kept(exported: Path, tmp_path: Pa
     assert not list((tmp_path / "again").rglob("*.onnx"))
 
 
-def test_it_can_be_trained(tmp_path: Path) -> None:
+def test_it_can_be_trained(exported: Path, tmp_path: Path) -> None:
     from irtoolkit.training.trainer import train
     from tests import planted
 
-    start = made(Path(planted.start(tmp_path / "start")))
-    export_onnx(str(start), tmp_path / "onnx")
-    import_onnx(str(tmp_path / "onnx"), tmp_path / "again")
+    import_onnx(str(exported / "onnx"), tmp_path / "again")
     recipe = planted.recipe(planted.task(topics=4)[0], str(tmp_path / "again"), epochs=1)
     assert train(recipe, tmp_path / "model", device="cpu").record["stages"][0]["steps"] > 0
 
@@ -236,19 +246,18 @@ def test_what_has_no_weights_to_take(both: Path, irtoolkit: Command) -> None:
     assert "it is there already" in answer.err
 
 
-def test_a_cross_encoder_needs_its_pooler(both: Path) -> None:
+def test_a_cross_encoder_needs_its_pooler(exported_cross: Path, tmp_path: Path) -> None:
     from sentence_transformers import CrossEncoder
 
-    first = made(both / "cross", "BertForSequenceClassification", num_labels=1)
-    export_onnx(str(first), both / "cross-onnx")
-    import_onnx(str(both / "cross-onnx"), both / "again")
+    both = Path(shutil.copytree(exported_cross, tmp_path, dirs_exist_ok=True))
+    import_onnx(str(both / "onnx"), both / "again")
     pairs = [("a", text) for text in TEXTS if text]
-    before, after = (CrossEncoder(str(one), device="cpu") for one in (first, both / "again"))
+    before, after = (CrossEncoder(str(both / one), device="cpu") for one in ("torch", "again"))
     np.testing.assert_allclose(after.predict(pairs), before.predict(pairs), rtol=1e-4, atol=1e-5)
-    file = both / "cross-onnx" / "model.onnx"
+    file = both / "onnx" / "model.onnx"
     renamed(file, "bert.pooler.dense.bias")
     with pytest.raises(InputError, match=r"bert\.pooler\.dense\.bias: none"):
-        import_onnx(str(both / "cross-onnx"), both / "new")
+        import_onnx(str(both / "onnx"), both / "new")
 
 
 def test_weights_beside_the_file_and_outside_its_folder(both: Path) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import random
 import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from irtoolkit.models.encoder import Encoder, EncoderSettings
 from irtoolkit.models.opening import AdapterSettings
 from irtoolkit.models.presets import Kind, Side
 from irtoolkit.models.shards import key_of
+from tests import sharing
 from tests.unit.models.test_shards import SMALL, TEXTS, Counting, files, vectors_of
 from tests.waiting import PATIENCE
 
@@ -47,90 +49,49 @@ def how(tmp_path: Path, models: list[Counting]) -> EncoderSettings:
     return EncoderSettings(str(tmp_path / "model"), "dense", "document")
 
 
-PROCESS = """
-import hashlib, json, os, signal, sys, time
-from pathlib import Path
-import numpy as np
-from irtoolkit.models import encoder as encoding, shards
-from irtoolkit.models.encoder import Encoder, EncoderSettings
+@dataclass(frozen=True)
+class Started:
+    """A process that encodes, and the file that says what it has done."""
 
-asked = json.load(sys.stdin)
-encoded = []
+    process: BaseProcess
+    done: Path
 
-class Model:
-    device, similarity, separator, limit = "cpu", "dot", None, None
-    def lengths(self, items):
-        return np.array([len(item.split()) for item in items])
-    def __call__(self, items):
-        encoded.extend(items)
-        time.sleep(0.002)
-        found = (hashlib.sha256(item.encode()).digest()[:12] for item in items)
-        return [(np.frombuffer(digest, np.uint8).astype(np.float32) - 128,) for digest in found]
-
-encoding.load_adapter = lambda *args, **how: Model()
-encoding.SHARD = asked["shard"]
-die, when = asked["die"]
-written, original = [], shards.sha256
-
-def dying(path):
-    # A shard's temporary file is written, and is not yet a shard.
-    if len(written) == die and when == "writing":
-        os.kill(os.getpid(), signal.SIGKILL)
-    return original(path)
-
-def write(*args):
-    made = original_write(*args)
-    written.append(made)
-    if len(written) == die and when == "written":
-        os.kill(os.getpid(), signal.SIGKILL)
-    return made
-
-shards.sha256, original_write, encoding.write_shard = dying, encoding.write_shard, write
-made = Encoder(EncoderSettings(asked["model"], "dense", "document", batch_tokens=8))
-Path(asked["here"], str(os.getpid())).touch()
-while len(list(Path(asked["here"]).iterdir())) < asked["many"]:
-    time.sleep(0.01)
-rows = made.encode(asked["texts"])
-print(json.dumps({
-    "encoded": encoded, "digest": rows.digest(), "vectors": rows.vectors().tolist(),
-    "lengths": rows.lengths.tolist(),
-}))
-"""
+    def exit_code(self) -> int | None:
+        self.process.join(PATIENCE)
+        return self.process.exitcode
 
 
 @pytest.fixture
-def start(how: EncoderSettings, tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Starts a process that encodes texts as this one would, once so many others do."""
-    running: list[subprocess.Popen[str]] = []
+def start(how: EncoderSettings, tmp_path: Path) -> Iterator[Callable[..., Started]]:
+    """Starts a process that encodes texts as this one would, once so many others do.
+
+    All are forks of one process that has imported what they need.
+    """
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.sharing"])
+    running: list[BaseProcess] = []
     (tmp_path / "here").mkdir()
 
-    def begin(texts: list[str], many: int = 1, die: tuple[int, str] = (-1, "")) -> subprocess.Popen[str]:  # fmt: skip
+    def begin(texts: list[str], many: int = 1, die: tuple[int, str] = (-1, "")) -> Started:
         asked = {
             "texts": texts, "model": how.model, "shard": SMALL, "many": many, "die": die,
-            "here": str(tmp_path / "here"),
+            "here": str(tmp_path / "here"), "done": str(tmp_path / f"done-{len(running)}"),
+            "environment": dict(os.environ),
         }  # fmt: skip
-        process = subprocess.Popen(
-            [sys.executable, "-c", PROCESS], text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )  # fmt: skip
+        process = context.Process(target=sharing.encode, args=(asked,), daemon=True)
+        process.start()
         running.append(process)
-        assert process.stdin is not None
-        process.stdin.write(json.dumps(asked))
-        process.stdin.close()
-        process.stdin = None
-        return process
+        return Started(process, Path(str(asked["done"])))
 
     yield begin
     for process in running:
         process.kill()
-        process.communicate()
+        process.join()
 
 
-def said(process: subprocess.Popen[str]) -> dict[str, Any]:
-    out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, err
-    found: dict[str, Any] = json.loads(out)
+def said(started: Started) -> dict[str, Any]:
+    assert started.exit_code() == 0
+    found: dict[str, Any] = json.loads(started.done.read_text())
     return found
 
 
@@ -150,9 +111,7 @@ def test_who_is_killed_goes_on(
 ) -> None:  # fmt: skip
     """Not a shard is lost, and the files are those of a run that nobody killed."""
     die = random.Random(when).randrange(1, len(TEXTS) // SMALL)
-    process = start(TEXTS, die=(die, when))
-    process.communicate(timeout=PATIENCE)
-    assert process.returncode == -signal.SIGKILL
+    assert start(TEXTS, die=(die, when)).exit_code() == -signal.SIGKILL
     left = files(tmp_path)
     assert sum(name.endswith(".arrow") for name in left) == die
     assert sum(name.endswith(".tmp") for name in left) == (when == "writing")

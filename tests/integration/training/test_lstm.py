@@ -55,7 +55,7 @@ def test_what_is_planted_is_learned(tmp_path: Path) -> None:
 
 STARTS = {
     "nnqr": {"rate": 1e-2, "epochs": 10},
-    "transform": {"mapping": 0.01, "rate": 3e-3, "epochs": 30},
+    "transform": {"mapping": 0.01, "rate": 3e-3, "epochs": 18},
 }
 
 
@@ -64,7 +64,7 @@ def test_baselines_of_quoter_learn_over_all_documents(start: str, tmp_path: Path
     data, test = planted.task(topics=8, asked=12)
     how: dict[str, Any] = {"width": 16, "pooling": "own", "loss": "every", "every": 10**6}
     made = planted.recipe(data, start, test, **{**how, **STARTS[start]})
-    untrained = replace(made, stages=(replace(made.stages[0], rate=1e-9, epochs=1),))
+    untrained = replace(made, stages=(replace(made.stages[0], rate=1e-9, epochs=0.1),))
     before, after = (
         train(each, tmp_path / name, device="cpu").record["stages"][-1]["evaluations"][-1]
         for name, each in (("untrained", untrained), ("model", made))
