@@ -232,7 +232,7 @@ serve(library, place, access_for("127.0.0.1", port, None, False), lambda: print(
 def slow(tmp_path: Path) -> Iterator[int]:
     """The port of a server with one large book, which waits half a second and has two connections."""
     book = tmp_path / "lamp.txt"
-    sentence = f"The lamp {'burned' * 170}."
+    sentence = f"The lamp {'burned ' * 150}."
     book.write_text(" ".join([sentence] * 2200))
     words = [sys.executable, "-c", SLOW, str(tmp_path / "library"), str(book)]
     server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
