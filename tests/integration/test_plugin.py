@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,22 +43,62 @@ def run(site: Path, folder: Path, *args: str) -> subprocess.CompletedProcess[str
     )
 
 
-def irtoolkit(site: Path, folder: Path, *args: str) -> str:
-    """What a command prints; it must succeed."""
-    done = run(site, folder, "-m", "irtoolkit", *args)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+# Runs commands in one process; prints the status, the output and the messages of each.
+SCRIPT = """
+import contextlib, io, json, sys
+from irtoolkit.cli import main
+
+def answer(words):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            status = main(words)
+        except SystemExit as leaving:
+            status = leaving.code
+    return status, out.getvalue(), err.getvalue()
+
+print(json.dumps([answer(line.split()) for line in sys.argv[1:]]))
+"""
+COMMANDS = (
+    "retrieve proverbs shared-letters -o letters.run",
+    "eval proverbs letters.run --measures FirstHalf RR",
+    "retrieve proverbs shared-letters -o x.run --set cases=true",
+    "longest proverbs",
+    "--help",
+    "analyse --list",
+    "analyse text-lengths --format csv",
+    "analyse text-lengths --set least=6 --format csv",
+    "reproduce proverbs --format json",
+)
 
 
-def test_a_retriever_a_measure_and_a_dataset_of_another_package(
-    installed: Path, tmp_path: Path
-) -> None:
-    irtoolkit(installed, tmp_path, "retrieve", "proverbs", "shared-letters", "-o", "letters.run")
-    lines = (tmp_path / "letters.run").read_text().splitlines()
+class Done:
+    """What the commands did in a folder, in one process that has the package."""
+
+    def __init__(self, folder: Path, answers: list[list[Any]]) -> None:
+        self.folder, self._answers = folder, dict(zip(COMMANDS, answers, strict=True))
+
+    def of(self, command: str, status: int = 0) -> str:
+        """What a command printed, or said where it failed as it must."""
+        found, out, err = self._answers[command]
+        assert found == status, err
+        return str(err if status else out)
+
+
+@pytest.fixture(scope="module")
+def done(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Done:
+    folder = tmp_path_factory.mktemp("done")
+    made = run(installed, folder, "-c", SCRIPT, *COMMANDS)
+    assert made.returncode == 0, made.stderr
+    return Done(folder, json.loads(made.stdout))
+
+
+def test_a_retriever_a_measure_and_a_dataset_of_another_package(done: Done) -> None:
+    done.of("retrieve proverbs shared-letters -o letters.run")
+    lines = (done.folder / "letters.run").read_text().splitlines()
     assert len(lines) == 16
     assert {line.split()[-1] for line in lines} == {"shared-letters"}
-    shown = irtoolkit(installed, tmp_path, "eval", "proverbs", "letters.run",
-                      "--measures", "FirstHalf", "RR")  # fmt: skip
+    shown = done.of("eval proverbs letters.run --measures FirstHalf RR")
     # By hand: of the four lists, which have four documents each, how many have theirs in two.
     first_half = sum(
         line.split()[2][1:] == line.split()[0][1:] and int(line.split()[3]) <= 2 for line in lines
@@ -65,35 +107,28 @@ def test_a_retriever_a_measure_and_a_dataset_of_another_package(
     assert "FirstHalf" in shown
 
 
-def test_its_settings_are_checked_as_ours_are(installed: Path, tmp_path: Path) -> None:
-    args = ("retrieve", "proverbs", "shared-letters", "-o", "x.run", "--set", "cases=true")
-    done = run(installed, tmp_path, "-m", "irtoolkit", *args)
-    assert done.returncode == 2
-    assert (
-        "retriever shared-letters has no setting 'cases' (did you mean case? it has case"
-        in done.stderr
-    )
+def test_its_settings_are_checked_as_ours_are(done: Done) -> None:
+    said = done.of("retrieve proverbs shared-letters -o x.run --set cases=true", status=2)
+    assert "retriever shared-letters has no setting 'cases' (did you mean case? it has case" in said
 
 
-def test_a_command_of_another_package(installed: Path, tmp_path: Path) -> None:
-    assert irtoolkit(installed, tmp_path, "longest", "proverbs").startswith("p2\tThe early bird")
-    assert "longest" in irtoolkit(installed, tmp_path, "--help")
+def test_a_command_of_another_package(done: Done) -> None:
+    assert done.of("longest proverbs").startswith("p2\tThe early bird")
+    assert "longest" in done.of("--help")
 
 
-def test_an_analysis_of_another_package(installed: Path, tmp_path: Path) -> None:
-    assert "text-lengths" in irtoolkit(installed, tmp_path, "analyse", "--list")
-    shown = irtoolkit(installed, tmp_path, "analyse", "text-lengths", "--format", "csv")
+def test_an_analysis_of_another_package(done: Done) -> None:
+    assert "text-lengths" in done.of("analyse --list")
+    shown = done.of("analyse text-lengths --format csv")
     assert shown.splitlines() == [
         "dataset,figures,texts,shortest,longest", "proverbs,measured,4,4,6",
     ]  # fmt: skip
-    few = ("analyse", "text-lengths", "--set", "least=6", "--format", "csv")
-    assert irtoolkit(installed, tmp_path, *few) != shown
+    assert done.of("analyse text-lengths --set least=6 --format csv") != shown
 
 
-def test_a_table_of_another_package(installed: Path, tmp_path: Path) -> None:
-    shown = irtoolkit(installed, tmp_path, "reproduce", "proverbs", "--format", "json")
-    assert '"system": "letters"' in shown
-    assert (tmp_path / "runs" / "proverbs.all.letters.run").is_file()
+def test_a_table_of_another_package(done: Done) -> None:
+    assert '"system": "letters"' in done.of("reproduce proverbs --format json")
+    assert (done.folder / "runs" / "proverbs.all.letters.run").is_file()
 
 
 def test_the_same_from_python(installed: Path, tmp_path: Path) -> None:

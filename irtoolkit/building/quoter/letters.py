@@ -98,7 +98,11 @@ class Letters:
 
 def letters(text: str) -> str:
     """The letters of a short text."""
-    return "".join(_letters_of(character) for character in text)
+    return "".join(map(_letters_of, text))
+
+
+# A text has most of its words many times.
+_letters_of_word = lru_cache(maxsize=1 << 16)(letters)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -117,5 +121,5 @@ def unit_of(text: str) -> Unit:
 def tokens(text: str, unit: Unit) -> list[tuple[str, int, int]]:
     """The words or characters of a text as letters, and where each begins and ends."""
     pattern: Any = _WORD if unit == "words" else re.compile(r"\w")
-    found = ((letters(match[0]), *match.span()) for match in pattern.finditer(text))
+    found = ((_letters_of_word(match[0]), *match.span()) for match in pattern.finditer(text))
     return [token for token in found if token[0]]

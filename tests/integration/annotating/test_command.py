@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -124,6 +125,15 @@ def _candidates() -> list[Any]:
 _OUTSIDE = ("910000348_background", "910000006")
 
 
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which ann has judged a document."""
+    folder = tmp_path_factory.mktemp("judged")
+    with serving(folder, "ann") as (_, address):
+        judge(address, 0, 1)
+    return folder
+
+
 @pytest.mark.usefixtures("_serves_nothing")
 @pytest.mark.parametrize(
     ("line", "more", "said"),
@@ -135,10 +145,9 @@ _OUTSIDE = ("910000348_background", "910000006")
     ],
 )
 def test_a_folder_that_does_not_fit_is_refused_and_stays_as_it_is(
-    tmp_path: Path, irtoolkit: Any, line: str | None, more: list[str], said: str
+    tmp_path: Path, judged: Path, irtoolkit: Any, line: str | None, more: list[str], said: str
 ) -> None:
-    with serving(tmp_path, "ann") as (_, address):
-        judge(address, 0, 1)
+    shutil.copytree(judged, tmp_path, dirs_exist_ok=True)
     if line is not None:
         (tmp_path / "ann.qrels").write_text(f"{line}\n")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}

@@ -8,8 +8,6 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -171,10 +169,11 @@ def test_recipes_are_trained_or_what_is_missing_is_told(
     assert again == {**trained, "reused": True}
 
 
-def test_a_gpu_that_is_not_there_is_refused() -> None:
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), "--gpu"], capture_output=True, text=True, check=False,
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert "torch sees no GPU here" in done.stderr
+def test_a_gpu_that_is_not_there_is_refused(
+    module: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(SystemExit) as ended:
+        module.main(["--gpu"])
+    assert ended.value.code == 2
+    assert "torch sees no GPU here" in capsys.readouterr().err

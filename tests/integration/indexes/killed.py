@@ -1,7 +1,8 @@
 """Kills processes that write an index, each before its n-th change of the folder.
 
-Run as a script: the folder to work in, the work, how often it is killed, and a seed. Each attempt is
-a fork of this process, which has compiled everything already. Prints what went wrong, one a line.
+Run as a script: the folder to work in, a seed, and kinds of work with how often each is killed, such as
+add:3. Each attempt is a fork of this process, which has compiled everything already where the first kind
+of work needs something beforehand. Prints what went wrong, one a line.
 """
 
 from __future__ import annotations
@@ -106,19 +107,27 @@ WORK: dict[str, tuple[list[Callable[[Path], None]], Callable[[Path], None]]] = {
 }
 
 
+def begun(place: Path, steps: list[Callable[[Path], None]]) -> Path:
+    """A folder with what some steps leave, which are done once."""
+    folder = place / "-".join(["start", *(step.__name__ for step in steps)])
+    if not steps:
+        folder.mkdir(exist_ok=True)
+    elif not folder.exists():
+        shutil.copytree(begun(place, steps[:-1]), folder)
+        steps[-1](folder)
+    return folder
+
+
 def main(place: Path, name: str, times: int, seed: int) -> None:
     before, work = WORK[name]
-    start, whole = place / "start", place / "whole"
-    start.mkdir()
-    for step in before:
-        step(start)
+    start, whole = begun(place, before), place / f"{name}-whole"
     shutil.copytree(start, whole)
     changes = int(in_fork(lambda: counted(work, whole)))
     wanted = content(whole)
     print(f"{name}: {changes} changes", file=sys.stderr)
     draw = random.Random(seed)
     for number in sorted(draw.sample(range(changes), min(times, changes))):
-        folder = place / f"killed-{number}"
+        folder = place / f"{name}-killed-{number}"
         shutil.copytree(start, folder)
         in_fork(lambda folder=folder, number=number: counted(work, folder, number))
         if before:
@@ -199,4 +208,6 @@ if __name__ == "__main__":
     learned.encoder_of = lambda *_: Words()
     learned.Sparse.missing = lambda self: None
     learned.Sparse.kept_settings = lambda self: {}
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    for given in sys.argv[3:]:
+        kind, _, often = given.partition(":")
+        main(Path(sys.argv[1]), kind, int(often), int(sys.argv[2]))

@@ -24,9 +24,9 @@ from irtoolkit.ranking.kept import KeptIndex
 from irtoolkit.ranking.systems import find_system
 from tests.integration.indexes.killed import content, texts
 
-DOCS = texts(0, 40_000)
+DOCS = texts(0, 4000)
 QUERIES = {"q0": ("whale ship",), "q1": ("letter",), "q2": ("storm lamp coat",)}
-RELEVANT = {query: ["d8", "d77", "d39999"] for query in QUERIES}
+RELEVANT = {query: ["d8", "d77", "d3999"] for query in QUERIES}
 
 
 # Workers do not find the modules of tests.

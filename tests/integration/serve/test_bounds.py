@@ -233,11 +233,26 @@ def slow(tmp_path: Path) -> Iterator[int]:
     """The port of a server with one large book, which waits half a second and has two connections."""
     book = tmp_path / "lamp.txt"
     sentence = f"The lamp {'burned ' * 150}."
-    book.write_text(" ".join([sentence] * 4000))
+    book.write_text(" ".join([sentence] * 2200))
     words = [sys.executable, "-c", SLOW, str(tmp_path / "library"), str(book)]
     server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     yield int(server.stdout.readline())
+    server.kill()
+    server.wait()
+
+
+@pytest.fixture(scope="module")
+def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
+    """The port of a server that waits half a second for a body, and the file of what it says."""
+    folder = tmp_path_factory.mktemp("patient")
+    (folder / "lamp.txt").write_text(BOOK)
+    code = SLOW.replace(", connections=2", "")
+    words = [sys.executable, "-c", code, str(folder / "library"), str(folder / "lamp.txt")]
+    with open(folder / "said", "wb") as said:
+        server = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=said, text=True)
+    assert server.stdout is not None
+    yield int(server.stdout.readline()), folder / "said"
     server.kill()
     server.wait()
 
@@ -249,9 +264,12 @@ def asks(port: int, path: str, body: bytes = b"") -> bytes:
     return f"{head}{more}\r\n".encode() + body
 
 
-def test_clients_that_stop_to_write_are_closed_at_every_request(slow: int) -> None:
-    with socket.create_connection(("127.0.0.1", slow), PATIENCE) as one:
-        one.sendall(asks(slow, "/health") + b"GET /he")
+def test_clients_that_stop_to_write_are_closed_at_every_request(
+    patient: tuple[int, Path],
+) -> None:
+    port, _ = patient
+    with socket.create_connection(("127.0.0.1", port), PATIENCE) as one:
+        one.sendall(asks(port, "/health") + b"GET /he")
         # All is read until the server closes.
         assert b"".join(iter(lambda: one.recv(1 << 16), b"")).startswith(b"HTTP/1.1 200")
 
@@ -308,21 +326,6 @@ BAD = {
     "a header without a colon": (b"nothing\r\n\r\n", 400),
     "a zero byte": (b"X: a\0b\r\n\r\n", 400),
 }
-
-
-@pytest.fixture(scope="module")
-def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
-    """The port of a server that waits half a second for a body, and the file of what it says."""
-    folder = tmp_path_factory.mktemp("patient")
-    (folder / "lamp.txt").write_text(BOOK)
-    code = SLOW.replace(", connections=2", "")
-    words = [sys.executable, "-c", code, str(folder / "library"), str(folder / "lamp.txt")]
-    with open(folder / "said", "wb") as said:
-        server = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=said, text=True)
-    assert server.stdout is not None
-    yield int(server.stdout.readline()), folder / "said"
-    server.kill()
-    server.wait()
 
 
 @pytest.mark.parametrize(
