@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import math
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def first_time() -> dict[str, tuple[Path, Any, str]]:
+def first_times() -> dict[str, tuple[Path, dict[str, Any], str]]:
     """By table: the folder where it was reproduced, what was found, and what was said."""
     return {}
 
@@ -44,19 +43,18 @@ def first_time() -> dict[str, tuple[Path, Any, str]]:
 def reproduced(
     name: str,
     irtoolkit: Command,
-    first_time: dict[str, tuple[Path, Any, str]],
-    tmp_path: Path,
+    first_times: dict[str, tuple[Path, dict[str, Any], str]],
     tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Reproduced:
-    """The table of the sample, made once: what was found and said; its runs are in this folder."""
-    if name not in first_time:
-        found, said = reproduce(irtoolkit, name, *sample(name))
-        kept = tmp_path_factory.mktemp("reproduced")
-        shutil.copytree("runs", kept / "runs")
-        first_time[name] = kept, found, said
-    else:
-        shutil.copytree(first_time[name][0] / "runs", tmp_path / "runs")
-    _, found, said = first_time[name]
+    """The table of the sample, made once: what was found and said; the test is where its runs are."""
+    known = name in first_times
+    folder = first_times[name][0] if known else tmp_path_factory.mktemp(name)
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("irtoolkit.training.model_paths.cache_home", lambda: folder / "cache")
+    if not known:
+        first_times[name] = folder, *reproduce(irtoolkit, name, *sample(name))
+    _, found, said = first_times[name]
     return copy.deepcopy(found), said
 
 
