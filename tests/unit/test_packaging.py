@@ -7,6 +7,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib import metadata
 
 import pytest
@@ -58,27 +59,38 @@ def asked(*extras: str) -> set[str]:
     } - {"irtoolkit"}  # fmt: skip
 
 
+@cache
+def every_import() -> list[tuple[str, str, bool]]:
+    """(module of the package, top-level module of another package that it imports, whether at once).
+
+    What is imported inside of functions, or for types only, is imported later or never.
+    """
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        left: list[tuple[ast.AST, bool]] = [(ast.parse(path.read_text("utf-8")), True)]
+        while left:
+            node, at_once = left.pop()
+            typing = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+            if typing or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                at_once = False
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names = [node.module]
+            file = str(path.relative_to(PACKAGE))
+            found += [(file, name.partition(".")[0], at_once) for name in names]
+            # There is no import inside of an expression.
+            inner = ast.iter_child_nodes(node)
+            left += [(child, at_once) for child in inner if not isinstance(child, ast.expr)]
+    return found
+
+
 def imported(*, at_once: bool = False) -> Iterator[tuple[str, str]]:
     """(module of the package, top-level module of another package that it imports).
 
     Args:
         at_once: leaves out what is imported inside of functions, and for types only.
     """
-    for path in sorted(PACKAGE.rglob("*.py")):
-        tree = ast.parse(path.read_text("utf-8"))
-        later: set[int] = set()
-        for node in ast.walk(tree):
-            typing = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-            if at_once and (typing or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
-                later |= {id(inner) for inner in ast.walk(node)}
-        for node in ast.walk(tree):
-            if id(node) in later:
-                continue
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                names = [node.module]
-            for name in names:
-                yield str(path.relative_to(PACKAGE)), name.partition(".")[0]
+    return ((file, module) for file, module, now in every_import() if now or not at_once)
 
 
 def distribution(module: str) -> str:

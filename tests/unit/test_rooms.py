@@ -40,9 +40,15 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def imports(path: Path, known: dict[str, Path]) -> Iterator[str]:
+@cache
+def imports(name: str) -> list[str]:
     """The modules of the package that a module imports: for types and within functions, too."""
-    tree = ast.parse(path.read_text("utf-8"))
+    known = modules()
+    tree = ast.parse(known[name].read_text("utf-8"))
+    return list(imported(tree, known))
+
+
+def imported(tree: ast.Module, known: dict[str, Path]) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in known)
@@ -63,13 +69,12 @@ def room(name: str) -> str:
 
 @pytest.mark.parametrize("name", sorted(modules()))
 def test_a_module_imports_only_rooms_below_its_own(name: str) -> None:
-    known = modules()
     here = room(name)
     if not here:
         return
     strange = [
         other
-        for other in imports(known[name], known)
+        for other in imports(name)
         if room(other) not in ("", here) and LEVEL[room(other)] >= LEVEL[here]
     ]
     assert not strange, f"{name} imports {strange}"
@@ -77,10 +82,7 @@ def test_a_module_imports_only_rooms_below_its_own(name: str) -> None:
 
 def test_no_modules_import_each_other() -> None:
     known = modules()
-    below = {
-        name: {other for other in imports(path, known) if other != name}
-        for name, path in known.items()
-    }
+    below = {name: {other for other in imports(name) if other != name} for name in known}
     # Packages that only gather names are left out: importing a member runs them anyway.
     for name, path in known.items():
         if path.name == "__init__.py":

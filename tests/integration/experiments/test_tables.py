@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import ir_datasets
 import numpy as np
@@ -19,6 +21,7 @@ from tests.unit.experiments.test_tables import Command, each_new, need, reproduc
 
 # Retrievers that need nothing but the package itself.
 LEXICAL = ("random", "bm25", "tfidf", "crm")
+Reproduced = tuple[dict[str, Any], str]
 
 
 @pytest.fixture(autouse=True)
@@ -30,10 +33,35 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("irtoolkit.training.model_paths.cache_home", lambda: tmp_path / "cache")
 
 
+@pytest.fixture(scope="module")
+def first_times() -> dict[str, tuple[Path, dict[str, Any], str]]:
+    """By table: the folder where it was reproduced, what was found, and what was said."""
+    return {}
+
+
+@pytest.fixture
+def reproduced(
+    name: str,
+    irtoolkit: Command,
+    first_times: dict[str, tuple[Path, dict[str, Any], str]],
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Reproduced:
+    """The table of the sample, made once: what was found and said; the test is where its runs are."""
+    known = name in first_times
+    folder = first_times[name][0] if known else tmp_path_factory.mktemp(name)
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("irtoolkit.training.model_paths.cache_home", lambda: folder / "cache")
+    if not known:
+        first_times[name] = folder, *reproduce(irtoolkit, name, *sample(name))
+    _, found, said = first_times[name]
+    return copy.deepcopy(found), said
+
+
 @each_new
-def test_the_table_of_the_sample(irtoolkit: Command, name: str) -> None:
+def test_the_table_of_the_sample(name: str, reproduced: Reproduced) -> None:
     table = find_table(name)
-    found, _ = reproduce(irtoolkit, name, *sample(name))
+    found, _ = reproduced
     assert found["experiment"] == name
     assert set(found["groups"]) == set(table.groups)
     assert all("/sample/" in dataset_id for dataset_id in found["groups"].values())
@@ -66,8 +94,10 @@ def test_the_table_of_the_sample(irtoolkit: Command, name: str) -> None:
 
 
 @each_new
-def test_a_second_time_takes_what_is_there(irtoolkit: Command, name: str) -> None:
-    first, said = reproduce(irtoolkit, name, *sample(name))
+def test_a_second_time_takes_what_is_there(
+    irtoolkit: Command, name: str, reproduced: Reproduced
+) -> None:
+    first, said = reproduced
     assert "unchanged" not in said
     before = {path: path.stat().st_mtime_ns for path in Path("runs").iterdir()}
     second, said = reproduce(irtoolkit, name, *sample(name))
@@ -77,9 +107,9 @@ def test_a_second_time_takes_what_is_there(irtoolkit: Command, name: str) -> Non
 
 
 @each_new
-def test_figures_are_those_of_eval(irtoolkit: Command, name: str) -> None:
+def test_figures_are_those_of_eval(irtoolkit: Command, name: str, reproduced: Reproduced) -> None:
     table = find_table(name)
-    found, _ = reproduce(irtoolkit, name, *sample(name))
+    found, _ = reproduced
     for row in found["rows"]:
         for group, figures in row["measured"].items():
             path = f"runs/{name}-sample.{group}.{row['system']}.run"
@@ -149,8 +179,11 @@ def test_the_row_of_the_floor_is_the_engines(real_data: Path, irtoolkit: Command
 
 @each_new
 @pytest.mark.parametrize("form", ["text", "csv", "latex"])
-def test_every_form_has_every_group(irtoolkit: Command, name: str, form: str) -> None:
+def test_every_form_has_every_group(
+    irtoolkit: Command, name: str, form: str, reproduced: Reproduced
+) -> None:
     table = find_table(name)
+    assert reproduced  # so that its runs are here
     answer = irtoolkit("reproduce", name, *sample(name), "--all", "--format", form)
     assert answer.status == 0, answer.err
     for group in table.groups:

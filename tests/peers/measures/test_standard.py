@@ -59,18 +59,23 @@ CUTS = (1, 2, 3, 5, 10, 1000)
 RECALLS = (0.0, 0.1, 0.3, 0.5, 0.77, 1.0)
 
 
-def values(measure: Measure, run: RunDict, qrels: QrelsDict) -> list[float]:
-    """Ours, which must be there."""
+def judged(run: RunDict, qrels: QrelsDict) -> JudgedRun:
+    return JudgedRun.of(Run.of(run), Qrels.of(qrels))
+
+
+def values(measure: Measure, joined: JudgedRun, count: int) -> list[float]:
+    """Ours of so many queries, which must be there."""
     compute = vectorised(measure)
     assert compute is not None, measure
-    found = compute(JudgedRun.of(Run.of(run), Qrels.of(qrels)))
+    found = compute(joined)
     assert found.dtype == np.float64
-    assert found.shape == (len(qrels),)
+    assert found.shape == (count,)
     return found.tolist()
 
 
 def ours(measures: Sequence[Measure], run: RunDict, qrels: QrelsDict) -> dict[Measure, list[float]]:
-    return {measure: values(measure, run, qrels) for measure in measures}
+    joined = judged(run, qrels)
+    return {measure: values(measure, joined, len(qrels)) for measure in measures}
 
 
 def separated(run: RunDict) -> RunDict:
@@ -123,9 +128,10 @@ def test_every_value_is_pytrec_evals(run: RunDict, qrels: QrelsDict, rel: int) -
     """From the scores as they are: ties are broken as it breaks them."""
     scorer = pytrec_eval.RelevanceEvaluator(qrels, set(TREC_EVAL), relevance_level=rel)
     theirs = scorer.evaluate({query: docs for query, docs in run.items() if docs})
+    joined = judged(run, qrels)
     for name, make in TREC_EVAL.items():
         expected = [theirs[query][name] if query in theirs else 0.0 for query in qrels]
-        found = values(make(rel), run, qrels)
+        found = values(make(rel), joined, len(qrels))
         assert found == pytest.approx(expected, rel=0, abs=1e-12), name
 
 
@@ -140,11 +146,12 @@ def test_long_runs_are_pytrec_evals_to_the_bit(seed: int) -> None:
         scores = rng.integers(50, size=1000).tolist()
         run[query] = {docs[i]: float(s) for i, s in zip(listed, scores, strict=True)}
         qrels[query] = {docs[i]: int(rng.integers(-1, 4)) for i in rng.permutation(2000)[:300]}
+    joined = judged(run, qrels)
     for rel in RELS:
         scorer = pytrec_eval.RelevanceEvaluator(qrels, set(TREC_EVAL), relevance_level=rel)
         theirs = scorer.evaluate(run)
         for name, make in TREC_EVAL.items():
-            assert values(make(rel), run, qrels) == [theirs[q][name] for q in qrels], name
+            assert values(make(rel), joined, len(qrels)) == [theirs[q][name] for q in qrels], name
 
 
 # ---------------------------------------------------------------------------------------------
@@ -205,7 +212,7 @@ def test_exponential_gains_are_ir_measures_custom_gains(
     theirs = dict.fromkeys(qrels, 0.0)
     for metric in ir_measures.iter_calc([nDCG(gains=gains, **cut)], qrels, separated(run)):
         theirs[metric.query_id] = metric.value
-    found = values(nDCG(dcg="exp-log2", **cut), run, qrels)
+    found = values(nDCG(dcg="exp-log2", **cut), judged(run, qrels), len(qrels))
     assert found == pytest.approx([theirs[q] for q in qrels], rel=0, abs=1e-12)
 
 
@@ -218,7 +225,7 @@ def test_rank_biased_precision_is_cwl_evals(
     measure, theirs = RBP(rel=rel, p=p), dict.fromkeys(qrels, 0.0)
     for metric in ir_measures.cwl_eval.iter_calc([measure], qrels, separated(run)):
         theirs[metric.query_id] = metric.value
-    found = values(measure, run, qrels)
+    found = values(measure, judged(run, qrels), len(qrels))
     assert found == pytest.approx([theirs[q] for q in qrels], rel=0, abs=1e-12)
 
 
@@ -333,13 +340,13 @@ def test_every_measure_of_the_table_is_restated() -> None:
 @example(*MISSING)
 @example({"q1": {"a": 1.0, "b": 0.5}}, {"q1": {"a": -3, "b": -1}, "q2": {"a": -2}})
 def test_every_value_is_its_plain_restatement(run: RunDict, qrels: QrelsDict) -> None:
-    ranked = Run.of(run)
+    ranked, joined = Run.of(run), judged(run, qrels)
     for measure, plain in RESTATED.items():
         expected = []
         for query, pool in qrels.items():
             grades = [pool.get(row.doc_id) for row in ranked.ranking(query)]
             expected.append(plain(grades, list(pool.values())))
-        found = values(measure, run, qrels)
+        found = values(measure, joined, len(qrels))
         assert found == pytest.approx(expected, rel=0, abs=1e-12), measure
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from irtoolkit.runs import Qrels, Run
 from irtoolkit.scoring.evaluation import Evaluation, evaluate
 from irtoolkit.scoring.measure_names import trec_measures
+from tests.conftest import ALL
 from tests.judged_runs import (
     MISSING,
     RELS,
@@ -44,7 +45,7 @@ def with_rel(rel: int) -> dict[str, ir_measures.Measure]:
 
 
 @given(runs, judgments, st.sampled_from(RELS))
-@settings(max_examples=200)
+@settings(max_examples=200 if ALL else 80)
 @example(*TIED, 1)
 @example(*TIED, 2)
 @example(*MISSING, 1)
@@ -66,7 +67,7 @@ def test_every_value_and_figure_is_pytrec_evals(run: RunDict, qrels: QrelsDict, 
 
 
 @given(runs, any_judgments, st.sampled_from(RELS))
-@settings(max_examples=200)
+@settings(max_examples=200 if ALL else 80)
 @example(*TIED, 1)
 @example(*MISSING, 2)
 @example({"q1": {"a": 1.0, "b": 0.5}}, {"q1": {"a": -3, "b": -1}, "q2": {"a": -2}}, 1)

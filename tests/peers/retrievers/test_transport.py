@@ -13,6 +13,7 @@ from scipy.optimize import linprog
 from scipy.special import softmax
 
 from irtoolkit.retrievers._transport import Transport
+from tests.conftest import ALL
 
 ot = pytest.importorskip("ot", reason="POT is not installed")
 
@@ -53,7 +54,7 @@ def test_exact_transport_of_equal_masses_is_the_best_permutation(seed: int) -> N
     assert Transport(True, 1.0, 0.0).cost(similarities, 1.0) == pytest.approx(1 - best)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50 if ALL else 20, deadline=None)
 @given(MATRICES, st.booleans(), st.sampled_from([0.2, 0.5, 2.0]))
 def test_sinkhorn_is_pots(shape: Any, uniform: bool, weight: float) -> None:
     similarities = matrix(shape)

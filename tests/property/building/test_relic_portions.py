@@ -23,6 +23,7 @@ from irtoolkit.building.relic.windows import window
 from irtoolkit.datasets.encodings import encoding_of, refuse_damaged
 from irtoolkit.datasets.plain_text import PlainText
 from tests import critic
+from tests.conftest import ALL
 
 BOOKS = {f"book{n}": critic.book(n, 80) for n in range(2)}
 LINES = st.sampled_from([
@@ -110,7 +111,9 @@ def whole(shelf: list[ShelvedBook]) -> dict[bool, list[tuple[Any, ...]]]:
     return {short: windows(shelf, large, short, large, large) for short in (False, True)}
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=25, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.too_slow], max_examples=25 if ALL else 10, deadline=None
+)
 @given(st.integers(2_000, 30_000), st.booleans(), st.integers(2_500, 20_000))
 def test_windows_are_those_of_the_whole_work(
     shelf: list[ShelvedBook], whole: dict[bool, Any], block: int, short: bool, size: int

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_chunks, read_lines
 from irtoolkit.datasets import strictjson
+from tests.conftest import ALL
 from tests.unit.datasets.test_strictjson import SIZES, members
 
 SCALARS = (
@@ -78,7 +79,7 @@ def plain(text: str) -> dict[str, Any] | None:
     st.sampled_from(["x.json", "x.json.gz"]),
     st.sampled_from(SIZES),
 )
-@settings(max_examples=300)
+@settings(max_examples=300 if ALL else 100)
 def test_members_are_what_json_loads(
     value: dict[str, Any],
     indent: int | str | None,
@@ -115,7 +116,7 @@ CHANGES = st.tuples(
 
 
 @given(OBJECTS, st.sampled_from([None, 1]), st.lists(CHANGES, max_size=3), st.sampled_from([1, 2, 5, 16]))  # fmt: skip
-@settings(max_examples=300)
+@settings(max_examples=300 if ALL else 100)
 @example({"a": 1.5}, None, [], 1)
 @example({"a": "😀"}, None, [(7, 6, "")], 1)
 def test_what_json_refuses_is_refused_wherever_it_is_cut(
@@ -159,7 +160,7 @@ BYTES = st.lists(
 
 
 @given(BYTES | st.binary(max_size=30) | st.text(max_size=20).map(lambda t: t.encode(errors="replace")), st.integers(1, 9), st.booleans())  # fmt: skip
-@settings(max_examples=300)
+@settings(max_examples=300 if ALL else 100)
 def test_pieces_are_the_text(data: bytes, size: int, packed: bool) -> None:
     """Joined they are what decoding gives; where that fails, it is said as read_lines says it."""
     with tempfile.TemporaryDirectory() as folder:

@@ -27,6 +27,7 @@ from irtoolkit.indexes.strings import Strings
 from irtoolkit.indexes.tokens import Counted
 from irtoolkit.indexes.weighted import SearchedShard, WeightedQueries
 from irtoolkit.retrievers.kept import BM25Weighting
+from tests.conftest import ALL
 
 # Random collections; more of them where somebody has the time.
 EXAMPLES = int(os.environ.get("IRTOOLKIT_EXAMPLES", "100"))
@@ -141,7 +142,10 @@ def test_pruned_search_is_exhaustive_search(seed: int, shards: int) -> None:
                 assert found == collection.exhaustive(query)[: collection.depth]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Fewer than usual: each builds seventeen shards, and three, and one.
+@settings(
+    max_examples=25 if ALL else 10, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(seed=st.integers(0, 2**32))
 def test_shards_change_nothing(seed: int) -> None:
     with TemporaryDirectory() as folder:

@@ -21,6 +21,7 @@ from irtoolkit.indexes.vectors import (
     VectorsWriter,
     merge_vectors,
 )
+from tests.conftest import ALL, EXAMPLES
 
 COMPARISONS = (
     *(Comparison(similarity) for similarity in ("cosine", "dot", "l2")),
@@ -85,7 +86,7 @@ class Vectors:
         return sorted(rows, key=lambda row: (row[1], row[0]), reverse=True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=min(EXAMPLES, 60), deadline=None)
 @given(seed=st.integers(0, 2**32), shards=st.sampled_from([1, 3]))
 def test_the_best_are_those_of_every_pair(seed: int, shards: int) -> None:
     with TemporaryDirectory() as folder:
@@ -94,7 +95,8 @@ def test_the_best_are_those_of_every_pair(seed: int, shards: int) -> None:
             assert found == vectors.every(query)[: vectors.depth]
 
 
-@settings(max_examples=25, deadline=None)
+# Fewer than usual: each builds seventeen shards, and three, and one.
+@settings(max_examples=25 if ALL else 10, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_shards_and_merging_change_nothing(seed: int) -> None:
     with TemporaryDirectory() as folder:

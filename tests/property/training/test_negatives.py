@@ -167,7 +167,7 @@ def test_kinds_are_the_same_in_every_process() -> None:
             [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True,
             text=True, check=True,
         ).stdout
-        for seed in ("1", "2", "3")
+        for seed in ("1", "2")
     }  # fmt: skip
     assert len(said) == 1
 

@@ -21,6 +21,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.books import Book, Passages
 from irtoolkit.datasets.relic_release import RelicQuery
 from irtoolkit.retrievers.task import load_task
+from tests.conftest import thorough
 
 SAMPLES = Path(books.__file__).parent / "samples"
 SPLITS = ("train", "val", "test")
@@ -94,10 +95,19 @@ def real_folder(request: pytest.FixtureRequest, benchmark: str, file: str) -> Pa
     return folder
 
 
-BENCHES = [f"{name}/{split}" for name in ("relic/sample", "relic") for split in SPLITS]
+def benches(name: str) -> list[Any]:
+    """The splits of a sample, and of the real release; its training split, which is large, on demand.
+
+    A training split is read as a validation split is, which differs in nothing but its size.
+    """
+    real = [
+        pytest.param(f"{name}/{split}", marks=thorough if split == "train" else ())
+        for split in SPLITS
+    ]
+    return [*(f"{name}/sample/{split}" for split in SPLITS), *real]
 
 
-@pytest.fixture(scope="module", params=BENCHES)
+@pytest.fixture(scope="module", params=benches("relic"))
 def relic(request: pytest.FixtureRequest) -> Relic:
     *prefix, split = request.param.split("/")
     folder = SAMPLES / "relic"
@@ -308,12 +318,7 @@ def read_plot(name: str, folder: Path, split: str) -> Plot:
     return Plot(name, queries, {n: json.loads(book)["sentences"] for n, book in books.items()})
 
 
-PLOTS = [
-    f"{name}/{split}" for name in ("plotretrieval/sample", "plotretrieval") for split in SPLITS
-]
-
-
-@pytest.fixture(scope="module", params=PLOTS)
+@pytest.fixture(scope="module", params=benches("plotretrieval"))
 def plot(request: pytest.FixtureRequest) -> Plot:
     *prefix, split = request.param.split("/")
     folder = SAMPLES / "plotretrieval"

@@ -25,8 +25,8 @@ from irtoolkit.retrievers.task import load_task
 
 WORDS, ENGLISH = Analysis("word", "sklearn", "none"), Analysis("standard", "lucene", "porter")
 TASKS = (
-    ("relic/sample/val", "sentences"),
-    ("relic/sample/val", "default"),
+    ("relic/sample/test", "sentences"),
+    ("relic/sample/test", "default"),
     ("plotretrieval/sample/val", "text"),
     ("plotretrieval/sample/val/book", "sentences"),
     ("csfcube/sample", "title+sentences"),
@@ -81,7 +81,7 @@ def test_kept_counts_are_those_of_the_texts(name: str, view: str, how: Analysis)
         ("rocchio", {"gamma": 0.3}),
     ],
 )
-@pytest.mark.parametrize("name", ["relic/sample/val", "csfcube/sample", "quoter/sample/en/test"])
+@pytest.mark.parametrize("name", ["relic/sample/test", "csfcube/sample", "quoter/sample/en/test"])
 def test_runs_are_the_same_to_the_bit(
     name: str, system: str, settings: dict[str, Any], block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
