@@ -10,7 +10,7 @@ import codecs
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -266,6 +266,7 @@ class Files:
     name: str
     folder: Path
     questions: dict[str, dict[str, tuple[str, list[str]]]]
+    found: dict[str, list[tuple[str, str, Example]]] = field(default_factory=dict)
 
     def answer(self, unit_id: str) -> tuple[str, str]:
         """The question and answer that an id names."""
@@ -279,12 +280,14 @@ class Files:
 
     def units(self, split: str) -> list[tuple[str, str, Example]]:
         """The examples of the answers, each with its id and question."""
-        return [
-            (f"{key}.{i}.{j}", question, unit)
-            for key, (question, answers) in self.questions[split].items()
-            for i, answer in enumerate(answers, 1)
-            for j, unit in enumerate(extract_examples(answer), 1)
-        ]
+        if split not in self.found:
+            self.found[split] = [
+                (f"{key}.{i}.{j}", question, unit)
+                for key, (question, answers) in self.questions[split].items()
+                for i, answer in enumerate(answers, 1)
+                for j, unit in enumerate(extract_examples(answer), 1)
+            ]
+        return self.found[split]
 
 
 def read(name: str, folder: Path) -> Files:
