@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +23,12 @@ def run(*words: object, **variables: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def test_all_checks_pass_without_a_card(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """In this process, which may have imported the libraries; the tests below run the script."""
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    monkeypatch.setenv("IRTOOLKIT_CACHE", "")  # it sets it, until the test is over
+def test_all_checks_pass_without_a_card(tmp_path: Path, python: str) -> None:
     output, model = tmp_path / "gpu.json", planted.start(tmp_path / "model")
-    words = ["--device", "cpu", "--model", str(model), "--output", str(output)]
-    monkeypatch.setattr(sys, "argv", ["gpu.py", *words])
-    capsys.readouterr()
-    importlib.import_module("gpu").main()
+    done = run("--device", "cpu", "--model", model, "--output", output, PYTHON=python)
+    assert done.returncode == 0, done.stderr + done.stdout
     made = json.loads(output.read_text())
-    assert json.loads(capsys.readouterr().out) == made
+    assert json.loads(done.stdout) == made
     assert (made["device"], made["card"], made["complete"]) == ("cpu", None, True)
     assert {one["name"]: one["result"] for one in made["checks"]} == dict.fromkeys(
         ["matrix", "bf16", "encode", "cross-encoder", "products", "maxsim", "faiss",
@@ -106,4 +97,6 @@ def test_a_check_that_fails_stops_no_other(monkeypatch: pytest.MonkeyPatch, tmp_
 
 @pytest.fixture
 def python() -> str:
+    import sys
+
     return sys.executable
