@@ -1,4 +1,4 @@
-"""Examples of answers of two megabytes: what grew as their square would take hours."""
+"""Examples of answers of two megabytes: what grew as their square would take too long to wait for."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.novels import novel_of
 units = ("[Illustration", "[Illustration [", ". ", '." ', ".", "\\u2026", "\\u6211\\u2026", "word")
-texts = [unit * (250_000 // len(unit)) + "x" for unit in units]
-texts.append("Title: a" + " " * 250_000 + "x. Y")
+texts = [unit * (500_000 // len(unit)) + "x" for unit in units]
+texts.append("Title: a" + " " * 500_000 + "x. Y")
 texts.append("\\n" * 59_000 + "*** START OF THE PROJECT GUTENBERG X ***\\nHi.")
 for text in texts:
     try:
