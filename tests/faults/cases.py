@@ -143,6 +143,10 @@ CASES: dict[str, Case] = {
         env={"IRTOOLKIT_DATA": "{}/data"},
     ),
     "retrieve": Case(("retrieve", "csfcube/sample", "bm25", "-o", "a.run.gz")),
+    # With warm caches the largest new file is the output, and is torn within.
+    "retrieve-again": Case(
+        ("retrieve", "csfcube/sample", "bm25", "-o", "a.run"), (), _TWO_RUNS[:1], moments=4
+    ),
     "retrieve-parquet": Case(("retrieve", "csfcube/sample", "bm25", "-o", "a.parquet"), moments=4),
     "index": Case(_INDEX, (docs,), continues=("idx",)),
     "add": Case(_ADD, (docs,), (_INDEX,), continues=("idx",)),
@@ -161,6 +165,11 @@ CASES: dict[str, Case] = {
     "eval": Case(
         ("eval", "csfcube/sample", "bm25.run", "random.run", "--per-query", "values.tsv"), (),
         _TWO_RUNS,
+    ),
+    "eval-again": Case(
+        ("eval", "csfcube/sample", "bm25.run", "random.run", "--per-query", "values.tsv"), (),
+        (*_TWO_RUNS, ("eval", "csfcube/sample", "bm25.run", "random.run", "--per-query", "first.tsv")),
+        moments=4,
     ),
     "eval-print": Case(
         ("eval", "csfcube/sample", "bm25.run", "--format", "json"), (), _TWO_RUNS[:1], reads=True

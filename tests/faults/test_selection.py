@@ -27,7 +27,9 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="fo
 SELECTED = {
     "retrieve": {"kill": 3, "interrupt": 1, "no-space": 2, "torn": 1},
     "index": {"kill": 3, "term": 1, "io-error": 2, "file-size": 1},
+    "retrieve-again": {"torn": 1},
     "eval": {"kill": 2, "interrupt": 1, "no-space": 2},
+    "eval-again": {"torn": 1},
 }
 
 
