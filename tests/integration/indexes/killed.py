@@ -28,7 +28,6 @@ from irtoolkit.retrievers import sparse
 
 # Shards of one small block each.
 MEMORY = 1
-index_sources._READ_DOCS, index_sources.BLOCK_DOCS = 64, 512
 WORDS = ["whale", "ship", "sea", "captain", "letter", "storm", "harbour", "lamp", "coat", "sister"]
 _CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "shutil.rmtree"}
 
@@ -203,6 +202,7 @@ def content(folder: Path) -> dict[str, str]:
 
 
 if __name__ == "__main__":
+    index_sources._READ_DOCS, index_sources.BLOCK_DOCS = 64, 512
     # No model is loaded in hundreds of processes.
     learned: Any = sparse
     learned.encoder_of = lambda *_: Words()

@@ -18,7 +18,7 @@ from irtoolkit.engines.engine import Engine, using
 from irtoolkit.engines.processes import ProcessEngine
 from irtoolkit.indexes import parallel
 from irtoolkit.indexes.manifest import NAME, Manifest
-from irtoolkit.ranking import build_index
+from irtoolkit.ranking import build_index, index_sources
 from irtoolkit.ranking.index_sources import DatasetBlocks
 from irtoolkit.ranking.kept import KeptIndex
 from irtoolkit.ranking.systems import find_system
@@ -49,7 +49,10 @@ def ranking(index: KeptIndex) -> Any:
 
 def built(folder: Path) -> KeptIndex:
     data = ir.load(DOCS, name="docs")
-    return build_index.build(data, find_system("bm25", {}), folder, progress=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(index_sources, "_READ_DOCS", 64)
+        patch.setattr(index_sources, "BLOCK_DOCS", 512)
+        return build_index.build(data, find_system("bm25", {}), folder, progress=False)
 
 
 class KillOnce:
