@@ -7,6 +7,7 @@ import importlib
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import irtoolkit
@@ -78,6 +79,7 @@ def _commands(only: str | None = None) -> Iterator[tuple[str, Any]]:
             yield name, module
 
 
+@cache
 def _own() -> dict[str, str]:
     """Names of our commands to those of their modules, none of which is imported."""
     found = discovery.names(commands)

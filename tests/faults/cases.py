@@ -125,6 +125,7 @@ _TWO_RUNS = (
     ("retrieve", "csfcube/sample", "bm25", "-o", "bm25.run"),
     ("retrieve", "csfcube/sample", "random", "-o", "random.run"),
 )
+_EVAL = ("eval", "csfcube/sample", "bm25.run", "random.run", "--per-query")
 _INDEX = ("index", "docs.jsonl", "bm25", "-o", "idx")
 _ADD = ("index", "more.jsonl", "bm25", "-o", "idx", "--add")
 _SEARCH = ("retrieve", "--index", "idx", "--topics", "topics.tsv", "-o", "idx.run")
@@ -163,13 +164,10 @@ CASES: dict[str, Case] = {
     ),
     "build": Case(QUOTER, (corpus,), continues=("mine",)),
     "eval": Case(
-        ("eval", "csfcube/sample", "bm25.run", "random.run", "--per-query", "values.tsv"), (),
-        _TWO_RUNS,
+        (*_EVAL, "values.tsv"), (), _TWO_RUNS,
     ),
     "eval-again": Case(
-        ("eval", "csfcube/sample", "bm25.run", "random.run", "--per-query", "values.tsv"), (),
-        (*_TWO_RUNS, ("eval", "csfcube/sample", "bm25.run", "random.run", "--per-query", "first.tsv")),
-        moments=4,
+        (*_EVAL, "values.tsv"), (), (*_TWO_RUNS, (*_EVAL, "first.tsv")), moments=4,
     ),
     "eval-print": Case(
         ("eval", "csfcube/sample", "bm25.run", "--format", "json"), (), _TWO_RUNS[:1], reads=True
