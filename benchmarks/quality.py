@@ -3,6 +3,7 @@
     IRTOOLKIT_DATA=../shared/data python benchmarks/quality.py
     IRTOOLKIT_DATA=../shared/data python benchmarks/quality.py egret quoter
     IRTOOLKIT_DATA=../shared/data python benchmarks/quality.py --cost
+    IRTOOLKIT_DATA=../shared/data python benchmarks/quality.py egret-forms --take FOLDER
     python benchmarks/quality.py --table
 
 Weights come from `irtoolkit models --fetch NAME`. quality.toml lists the rows of each table as the
@@ -20,6 +21,8 @@ baseline, Holm-corrected over the rows of the table; a choice that is another ro
 the scoring of its candidates, one query at a time, the median over some queries. What a row fuses or
 reranks counts with it. Run it on a machine that does nothing else.
 
+--take copies runs that were made elsewhere, such as on a card by trained.py: FOLDER/DATASET/NAME.run.
+
 Runs are kept in the cache: an interrupted benchmark continues, and rows whose commands changed are
 run again. The results are merged into benchmarks/results/quality.json, benchmark by benchmark.
 """
@@ -35,7 +38,7 @@ from typing import Any
 from quality_choice import best_of, evaluated, groups_of, twins
 from quality_collections import register
 from quality_cost import costs
-from quality_rows import Row, Table, read_tables, runs_of
+from quality_rows import Row, Table, read_tables, runs_of, take
 
 from irtoolkit.base.files import atomic_text
 from irtoolkit.base.tables import TextTable
@@ -125,6 +128,14 @@ def tried_rows(table: Table, held_out: Scores) -> dict[str, Any]:
     return told
 
 
+def known_costs(found: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+    """The costs of rows that are what they were when their costs were measured."""
+    same = {name for name, about in found["about"].items()
+            if known["about"].get(name, {}).get("commands") == about["commands"]}  # fmt: skip
+    costs = {name: told for name, told in known["ms a query"].items() if name in same}
+    return {"ms a query": costs, "cost": known["cost"]}
+
+
 def text(found: dict[str, Any]) -> str:
     """The table of a benchmark, and what was chosen."""
     measures, main = found["measures"], found["main"]
@@ -154,6 +165,7 @@ def main() -> None:
     parser.add_argument("benchmarks", nargs="*", metavar="BENCHMARK", help="default: all")
     parser.add_argument("--cost", action="store_true", help="measure what a query takes")
     parser.add_argument("--table", action="store_true", help="print what is there, measure nothing")
+    parser.add_argument("--take", metavar="FOLDER", help="runs of rows that were made elsewhere")
     parser.add_argument("-o", "--output", metavar="FILE", default=str(RESULTS))
     parser.add_argument("--rows", metavar="FILE", default=str(HERE / "quality.toml"))
     args = parser.parse_args()
@@ -173,10 +185,11 @@ def main() -> None:
                 known["ms a query"] = costs(tables[name], known)
                 key = "cost"
             else:
+                if args.take:
+                    print("taken:", ", ".join(take(tables[name], Path(args.take))), flush=True)
                 found = measured(tables[name])
                 if known is not None and "ms a query" in known:
-                    found["ms a query"] = known["ms a query"]
-                    found["cost"] = known["cost"]
+                    found |= known_costs(found, known)
                 kept["benchmarks"][name] = known = found
                 key = "made"
             known[key] = provenance.circumstances(time.monotonic() - started)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -140,11 +141,10 @@ def runs_of(table: Table, dataset: str, rows: Iterable[Row]) -> dict[str, Path]:
         parts = {name: make(known[name]) for name in row.needs}
         lines = row.learning if learning and row.learning else row.commands
         out = _kept(dataset, row)
-        # What is learned comes from all that is said of the row.
-        by = "\n".join([*(by for by in parts.values()), *row.learning, *row.commands])
+        by = _by(row, parts)
         if row.name not in made:
             made[row.name] = out
-            told = out.with_suffix(".commands")
+            told = _told(out)
             if not (out.is_file() and told.is_file() and told.read_text("utf-8") == by):
                 print(f"{dataset}: {row.name}", flush=True)
                 told.unlink(missing_ok=True)
@@ -168,6 +168,29 @@ def runs_of(table: Table, dataset: str, rows: Iterable[Row]) -> dict[str, Path]:
     return made
 
 
+def take(table: Table, folder: Path) -> list[str]:
+    """Takes runs that were made elsewhere, such as on a card, as what the commands of rows make.
+
+    Args:
+        table: the rows; only those that read no other run can be taken.
+        folder: laid out as the cache: DATASET/NAME.run, and what lies beside a run.
+
+    Returns:
+        The names of the rows of which a run was taken.
+    """
+    taken = []
+    for row in table.rows:
+        for dataset in (table.report, table.choose):
+            out = _kept(dataset, row)
+            files = list((folder / out.parent.name).glob(f"{out.stem}.run*"))
+            if files and not row.needs:
+                for file in files:
+                    shutil.copy(file, out.with_name(file.name))
+                _told(out).write_text(_by(row, {}), "utf-8")
+                taken.append(row.name)
+    return list(dict.fromkeys(taken))
+
+
 def model_of(table: Table, row: Row) -> Path:
     """Where the model is that a row trains where choices are made."""
     return _kept(table.choose, row).with_suffix(".model")
@@ -178,6 +201,16 @@ def _kept(dataset: str, row: Row) -> Path:
     folder = cache_home() / "quality" / dataset.replace("/", ".")
     folder.mkdir(parents=True, exist_ok=True)
     return folder / f"{re.sub(r'[^A-Za-z0-9.+-]+', '_', row.name)}.run"
+
+
+def _told(run: Path) -> Path:
+    """The file that says by which commands a run was made."""
+    return run.with_suffix(".commands")
+
+
+def _by(row: Row, parts: Mapping[str, str]) -> str:
+    """All that a run is made by: what is learned comes from all that is said of the row."""
+    return "\n".join([*parts.values(), *row.learning, *row.commands])
 
 
 def _run(name: str, lines: Iterable[str], given: Mapping[str, str | Path]) -> None:

@@ -2,7 +2,8 @@
 
     python benchmarks/trained.py MiniLM=all-MiniLM-L6-v2 gte-small=gte-small mpnet=all-mpnet-base-v2 -o FOLDER
     python benchmarks/trained.py MiniLM=FOLDER_OF_MODEL --jobs 8 -o FOLDER
-    python benchmarks/trained.py MiniLM=all-MiniLM-L6-v2 --split egret/sample -o FOLDER   # a quick look
+    python benchmarks/trained.py MiniLM=all-MiniLM-L6-v2 --of egret/sample --rates 5e-5 --epochs 1 -o FOLDER
+    python benchmarks/quality.py egret-forms --take FOLDER/quality
 
 Each encoder is trained with each rate and number of epochs (`irtoolkit train minilm`), reading the 128
 tokens around the example with the words For example in its place. Each fifth of the training queries
@@ -10,9 +11,10 @@ is ranked by a model that has not seen it, and the settings of the highest R@1 o
 are trained on all training queries with three seeds, which rank the other split. That split chooses
 nothing.
 
-FOLDER has the runs, NAME.train.run and NAME-SEED.dev.run, and trained.json: every figure, the settings
-and the commands. Commands are run --jobs at a time; what is there already is not made again. Rows of
-benchmarks/quality.toml are made of these runs where they lie in its cache.
+FOLDER has the runs; trained.json, with every figure, the settings and the commands; and in quality the
+two runs of each encoder's first seed, which quality.py takes as those of its rows, so that its tables
+can be made where there is no card. Commands are run --jobs at a time, on a card eight; what is there
+already is not made again.
 """
 
 from __future__ import annotations
@@ -20,22 +22,27 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from irtoolkit.base.files import atomic_text
+from irtoolkit.cli import main as command
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.exact_ranks import read_ranks
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
 
-RATES, EPOCHS, SEEDS = ("2e-5", "5e-5"), ("2", "4"), (1, 2, 3)
+RATES, EPOCHS, SEEDS = ["2e-5", "5e-5"], ["2", "4"], (1, 2, 3)
+# A rate and a number of epochs.
+Setting = tuple[str, str]
 MEASURES = ("R@1", "RR", "R@3", "R@10", "R@100", "Rank")
 FORM = "query=masked:For example,"
 LENGTHS = ("query_length=128", "doc_length=128")
@@ -48,20 +55,20 @@ class Encoder:
     Attributes:
         name: shown.
         start: its preset, or the folder of its model.
-        split: the benchmark, such as egret.
+        of: the benchmark, such as egret.
         out: the folder of all runs and models.
     """
 
     name: str
     start: str
-    split: str
+    of: str
     out: Path
 
     def training(self, rate: str, epochs: str, seed: int, model: str) -> list[str]:
         """The command that trains a model."""
         settings = [f"start={self.start}", FORM, *LENGTHS, f"rate={rate}", f"epochs={epochs}"]
         return [
-            "train", "minilm", f"{self.split}/train", "--set", *settings, f"seed={seed}",
+            "train", "minilm", f"{self.of}/train", "--set", *settings, f"seed={seed}",
             "-o", str(self.out / "models" / model),
         ]  # fmt: skip
 
@@ -76,19 +83,23 @@ class Encoder:
         """The run of the other split by the model of a seed, and the commands that make it."""
         run, model = self.out / f"{self.name}-{seed}.dev.run", f"{self.name}-{seed}"
         settings = ["--set", f"model={self.out / 'models' / model}", FORM]
-        ranking = ["retrieve", f"{self.split}/dev", "dense", "-o", str(run), *settings]
+        ranking = ["retrieve", f"{self.of}/dev", "dense", "-o", str(run), *settings]
         return run, [self.training(rate, epochs, seed, model), ranking]
 
 
-def made(job: tuple[Path, list[list[str]]]) -> Path:
-    """The run of a job, whose commands are run where it is not there."""
+def make(job: tuple[Path, list[list[str]]], apart: bool) -> Path:
+    """The run of a job, whose commands are run where it is not there, each in a process of its own."""
     run, commands = job
-    for command in [] if run.is_file() else commands:
-        found = subprocess.run(
-            [sys.executable, "-m", "irtoolkit", *command], capture_output=True, text=True
-        )
-        if found.returncode:
-            raise SystemExit(f"irtoolkit {shlex.join(command)}\n{found.stderr[-2000:]}")
+    for line in [] if run.is_file() else commands:
+        if apart:
+            told = subprocess.run(
+                [sys.executable, "-m", "irtoolkit", *line], capture_output=True, text=True
+            )
+            status, errors = told.returncode, told.stderr[-2000:]
+        else:
+            status, errors = command(line), ""
+        if status:
+            raise SystemExit(f"irtoolkit {shlex.join(line)} failed\n{errors}")
     print(run.name, flush=True)
     return run
 
@@ -102,41 +113,49 @@ def figures(path: Path, dataset: str) -> dict[str, float]:
     return dict(found.figures())
 
 
-def measure(encoders: list[Encoder], jobs: int) -> dict[str, Any]:
+def measure(encoders: list[Encoder], settings: list[Setting], jobs: int) -> dict[str, Any]:
     """Everything that was tried on the training queries, and what was chosen on the others."""
-    settings = list(product(encoders, RATES, EPOCHS))
+    tries = list(product(encoders, settings))
     with ThreadPoolExecutor(jobs) as pool:
-        runs = list(pool.map(made, [e.folds(rate, epochs) for e, rate, epochs in settings]))
+        makes = partial(make, apart=jobs > 1)
+        runs = list(pool.map(makes, [e.folds(*one) for e, one in tries]))
         tried = {
-            (e.name, rate, epochs): figures(run, f"{e.split}/train")
-            for (e, rate, epochs), run in zip(settings, runs, strict=True)
+            (e.name, one): figures(run, f"{e.of}/train")
+            for (e, one), run in zip(tries, runs, strict=True)
         }
-        best = {
-            e.name: max(product(RATES, EPOCHS), key=lambda s: _order(tried[e.name, *s]))
-            for e in encoders
-        }
-        seeds = [(e, seed) for e in encoders for seed in SEEDS]
-        ranked = list(pool.map(made, [e.whole(*best[e.name], seed) for e, seed in seeds]))
-    found: dict[str, Any] = {}
-    for e in encoders:
-        rate, epochs = best[e.name]
-        found[e.name] = {
+        best = {e.name: max(settings, key=lambda s: _worth(tried[e.name, s])) for e in encoders}
+        ranked = [[e.whole(*best[e.name], seed) for seed in SEEDS] for e in encoders]
+        list(pool.map(makes, [job for jobs_of_one in ranked for job in jobs_of_one]))
+    for e, all_ in zip(encoders, ranked, strict=True):
+        _lay_out(e, e.folds(*best[e.name])[0], all_[0][0])
+    return {
+        e.name: {
             "start": e.start,
             "tried out of fold": [
-                {"rate": r, "epochs": n, **tried[e.name, r, n]} for r, n in product(RATES, EPOCHS)
+                {"rate": rate, "epochs": epochs, **tried[e.name, (rate, epochs)]}
+                for rate, epochs in settings
             ],
-            "chosen": {"rate": rate, "epochs": epochs},
-            "commands": ["irtoolkit " + shlex.join(c) for c in e.whole(rate, epochs, SEEDS[0])[1]],
+            "chosen": dict(zip(("rate", "epochs"), best[e.name], strict=True)),
+            "commands": ["irtoolkit " + shlex.join(line) for line in all_[0][1]],
             "seeds": {
-                str(seed): figures(run, f"{e.split}/dev")
-                for (other, seed), run in zip(seeds, ranked, strict=True)
-                if other is e
+                str(seed): figures(run, f"{e.of}/dev")
+                for seed, (run, _) in zip(SEEDS, all_, strict=True)
             },
         }
-    return found
+        for e, all_ in zip(encoders, ranked, strict=True)
+    }
 
 
-def _order(figures: dict[str, float]) -> tuple[float, float]:
+def _lay_out(encoder: Encoder, train: Path, dev: Path) -> None:
+    """Copies the runs of a row to where quality.py looks for what it takes."""
+    for part, run in (("train", train), ("dev", dev)):
+        folder = encoder.out / "quality" / f"{encoder.of.replace('/', '.')}.{part}"
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in encoder.out.glob(f"{run.name}*"):
+            shutil.copy(file, folder / f"{encoder.name}_trained.run{file.name[len(run.name) :]}")
+
+
+def _worth(figures: dict[str, float]) -> tuple[float, float]:
     return figures["R@1"], figures["RR"]
 
 
@@ -145,15 +164,17 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("encoders", nargs="+", metavar="NAME=MODEL", help="a preset or a folder")
-    parser.add_argument("--split", default="egret", help="the benchmark; default: egret")
+    parser.add_argument("--of", default="egret", metavar="BENCHMARK", help="default: egret")
+    parser.add_argument("--rates", nargs="+", default=RATES, help="default: %(default)s")
+    parser.add_argument("--epochs", nargs="+", default=EPOCHS, help="default: %(default)s")
     parser.add_argument("--jobs", type=int, default=1, help="commands at a time; default: 1")
     parser.add_argument("-o", "--output", required=True, metavar="FOLDER")
     args = parser.parse_args()
     out = Path(args.output)
     out.mkdir(parents=True, exist_ok=True)
-    encoders = [Encoder(*one.split("=", 1), args.split, out) for one in args.encoders]
+    encoders = [Encoder(*one.split("=", 1), args.of, out) for one in args.encoders]
     started = time.monotonic()
-    found = measure(encoders, args.jobs)
+    found = measure(encoders, list(product(args.rates, args.epochs)), args.jobs)
     kept = {"encoders": found, **provenance.circumstances(time.monotonic() - started)}
     with atomic_text(out / "trained.json") as file:
         json.dump(kept, file, indent=1)

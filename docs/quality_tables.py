@@ -9,11 +9,14 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from docstrings import table
 
 _FOLDER = Path(__file__).resolve().parent.parent / "benchmarks" / "results"
 RESULTS, FAILURES = _FOLDER / "quality.json", _FOLDER / "failures.json"
-TRAINED = _FOLDER / "minilm.json"
+TRAINED, CARD = _FOLDER / "minilm.json", _FOLDER / "trained.json"
+# The table with the rows that a card has trained.
+ON_CARD = "egret-forms"
 # What is said of a table beside its figures.
 ROWS = _FOLDER.parent / "quality.toml"
 INTRO = """# The strongest systems
@@ -63,6 +66,7 @@ def page() -> str:
     sections = [
         _section(found, rows[name].get("remark", ""))
         + _trained(name)
+        + (_on_card() if name == ON_CARD else "")
         + (_failures(missed[name]) if name in missed else "")
         for name, found in kept.items()
     ]
@@ -247,6 +251,44 @@ untrained encoder. p is Holm-corrected over this table. `benchmarks/minilm.py` r
 {body.rstrip()}
 
 {listed}
+"""
+
+
+def _on_card() -> str:
+    """The encoders that a card has trained, which are rows of the table before it."""
+    found = json.loads(CARD.read_text("utf-8"))["encoders"]
+    measures = ["R@1", "R@3", "R@10", "RR", "Rank"]
+    lines = []
+    for name, about in found.items():
+        chosen = about["chosen"]
+        tried = about["tried out of fold"]
+        (best,) = (one for one in tried if chosen.items() <= one.items())
+        line = [name, chosen["rate"], chosen["epochs"], _shown("R@1", best["R@1"])]
+        line.append(
+            f"{_shown('R@1', min(one['R@1'] for one in tried))} to {_shown('R@1', best['R@1'])}"
+        )
+        for m in measures:
+            values = [one[m] for one in about["seeds"].values()]
+            sd = _shown(m, float(np.std(values, ddof=1)))
+            line.append(f"{_shown(m, float(np.mean(values)))} ±{sd}")
+        lines.append(line)
+    heads = [
+        "encoder",
+        "rate",
+        "epochs",
+        "`R@1`, train",
+        "of all tried",
+        *(f"`{m}`" for m in measures),
+    ]
+    return f"""
+### Encoders trained on a card
+
+On an H100, from weights in half precision: the mean of three seeds on `egret/dev` with its standard deviation. The rate and the
+epochs were chosen by the `R@1` of the training queries, each ranked by a model that has not seen it. The table above has the
+first seed of each. `benchmarks/trained.py` repeats it; its runs become rows with
+`benchmarks/quality.py egret-forms --take FOLDER/quality`.
+
+{table(heads, lines).rstrip()}
 """
 
 

@@ -30,6 +30,7 @@ def blocks() -> dict[str, tuple[str, str]]:
     made = {
         "disk": disk(known), "build": build(known), "search": search(known), "merge": merge(known),
         "spread": spread(known), "driver": driver(known), "stored": stored(known),
+        "gpu": gpu(known),
     }  # fmt: skip
     return {name: (content, "") for name, content in made.items()}
 
@@ -157,6 +158,25 @@ def driver(known: Any) -> str:
             for row in known["scale"].get("memory", [])
         ],
     )
+
+
+def gpu(known: Any) -> str:
+    """What a GPU does in a second, as a share of its rate of a matrix product, and beside a peer."""
+    checks = {one["name"]: one for one in known["gpu"]["checks"]}
+    named = {
+        "encode": "texts encoded", "cross-encoder": "pairs of texts scored by a cross-encoder",
+        "maxsim": "documents of MaxSim, copied to the GPU",
+    }  # fmt: skip
+    rows = [
+        [told, _number(one["items/s"]), f"{one['share']:.1%}", _number(one["peer items/s"]), f"{one['ratio']:.2f}"]
+        for name, told in named.items() for one in (checks[name],)
+    ]  # fmt: skip
+    ours, theirs = checks["training"]["rows"]
+    rows.insert(2, [
+        "rows trained on", _number(ours["rows/s"]), f"{ours['share']:.1%}", _number(theirs["rows/s"]),
+        f"{ours['ratio']:.2f}",
+    ])  # fmt: skip
+    return table(["what", "a second", "share", "sentence-transformers", "ratio"], rows)
 
 
 def reader_blocks() -> dict[str, tuple[str, str]]:

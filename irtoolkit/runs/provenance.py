@@ -43,7 +43,7 @@ def circumstances(seconds: float) -> dict[str, Any]:
     """Where, when and with what something was made, which took so long."""
     return {
         "platform": {
-            "hardware": {"machine": platform.machine(), "cpus": _cpus()},
+            "hardware": {"machine": platform.machine(), "cpus": _cpus(), **_gpus()},
             "operating system": {"kernel": platform.platform()},
             "software": {"python": platform.python_version(), "libraries": versions()},
             **_engine(),
@@ -120,6 +120,14 @@ def _engine() -> dict[str, Any]:
 
 def _cpus() -> int:
     return os.cpu_count() or 1
+
+
+def _gpus() -> dict[str, list[str]]:
+    """The GPUs, where this process has computed on one; torch is not imported to look."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized():
+        return {}
+    return {"gpus": [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]}
 
 
 @cache
