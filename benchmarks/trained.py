@@ -1,5 +1,6 @@
 """EgRet's encoders trained on its training split, chosen out of fold: what a card does in minutes.
 
+    irtoolkit convert torch gte-small -o gte-small
     python benchmarks/trained.py MiniLM=all-MiniLM-L6-v2 gte-small=gte-small mpnet=all-mpnet-base-v2 -o FOLDER
     python benchmarks/trained.py MiniLM=FOLDER_OF_MODEL --jobs 8 -o FOLDER
     python benchmarks/trained.py MiniLM=all-MiniLM-L6-v2 --of egret/sample --rates 5e-5 --epochs 1 -o FOLDER

@@ -6,6 +6,7 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading, presets
+from irtoolkit.models.exported import chosen_backend
 from irtoolkit.models.presets import Kind, Preset, Side
 from irtoolkit.training.recipes import Recipe
 
@@ -27,7 +28,8 @@ def find_checkpoint(recipe: Recipe, side: Side) -> tuple[Preset, str]:
     """The preset of a side's base model, and its folder or hub id.
 
     Raises:
-        InputError: the base model is missing, or a model of the recipe's kind cannot start from it.
+        InputError: the base model is missing or has no weights for torch, or a model of the recipe's
+            kind cannot start from it.
     """
     name = recipe.start
     if side == "query" and recipe.query_start is not None:
@@ -38,6 +40,11 @@ def find_checkpoint(recipe: Recipe, side: Side) -> tuple[Preset, str]:
     if missing is not None:
         raise InputError(missing)
     folder = presets.model_folder(preset)
+    if chosen_backend("auto", folder) != "torch":
+        raise InputError(
+            f"{name} has weights for ONNX only, which cannot be trained",
+            remedy=f"irtoolkit convert torch {name} -o FOLDER, and start=FOLDER",
+        )
     found = presets.said_kind(folder)
     saved = bool(presets.read_model_json(folder, "config_sentence_transformers.json"))
     plain = found is None or (found in ("sparse", "cross") and not saved)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -375,6 +376,15 @@ def test_a_recipe_that_cannot_be_followed(starts: Any, start: str, how: Any, exp
     how = {k: starts["sememes"] if v == "sememes" else v for k, v in how.items()}
     with pytest.raises(InputError, match=expected):
         build(place, **how)
+
+
+def test_weights_for_onnx_alone(starts: Any, tmp_path: Path) -> None:
+    shutil.copytree(starts["plain"], tmp_path / "exported")
+    for path in (tmp_path / "exported").glob("*.safetensors"):
+        path.rename(path.with_name("model.onnx"))
+    expected = r"ONNX only.*\(irtoolkit convert torch .*exported -o FOLDER, and start=FOLDER\)"
+    with pytest.raises(InputError, match=expected):
+        build(str(tmp_path / "exported"))
 
 
 def test_dprs_own_form(tmp_path: Path) -> None:
