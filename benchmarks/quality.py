@@ -38,7 +38,7 @@ from typing import Any
 from quality_choice import best_of, evaluated, groups_of, twins
 from quality_collections import register
 from quality_cost import costs
-from quality_rows import Row, Table, read_tables, runs_of, take
+from quality_rows import NAMED, Row, Table, read_tables, runs_of, take
 
 from irtoolkit.base.files import atomic_text
 from irtoolkit.base.tables import TextTable
@@ -129,11 +129,20 @@ def tried_rows(table: Table, held_out: Scores) -> dict[str, Any]:
 
 
 def known_costs(found: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
-    """The costs of rows that are what they were when their costs were measured."""
-    same = {name for name, about in found["about"].items()
-            if known["about"].get(name, {}).get("commands") == about["commands"]}  # fmt: skip
-    costs = {name: told for name, told in known["ms a query"].items() if name in same}
+    """The costs of rows that, with what they read, are what they were when these were measured."""
+    costs = {
+        name: told for name, told in known["ms a query"].items()
+        if name in found["about"] and _lines(name, found) == _lines(name, known)
+    }  # fmt: skip
     return {"ms a query": costs, "cost": known["cost"]}
+
+
+def _lines(name: str, found: dict[str, Any]) -> list[str]:
+    """The commands of a row and of all rows that it reads."""
+    about = {**found["tried"], **found["about"]}
+    lines = list(about.get(name, {}).get("commands", []))
+    read = dict.fromkeys(part for line in lines for part in NAMED.findall(line))
+    return [*lines, *(line for part in read if part in about for line in _lines(part, found))]
 
 
 def text(found: dict[str, Any]) -> str:
@@ -169,6 +178,8 @@ def main() -> None:
     parser.add_argument("-o", "--output", metavar="FILE", default=str(RESULTS))
     parser.add_argument("--rows", metavar="FILE", default=str(HERE / "quality.toml"))
     args = parser.parse_args()
+    if args.take and (args.cost or args.table):
+        parser.error("--take is for measuring, not for --cost or --table")
     tables = read_tables(Path(args.rows))
     unknown = set(args.benchmarks) - set(tables)
     if unknown:

@@ -15,6 +15,8 @@ from irtoolkit.base.files import atomic_text
 from irtoolkit.base.home import cache_home
 from irtoolkit.cli import main as command
 from irtoolkit.experiments.toml_records import Place, read_record
+from irtoolkit.runs import provenance
+from irtoolkit.runs.exact_ranks import RANKS_END
 
 # The rows of other tables that a row is made of: {BM25} in a command.
 NAMED = re.compile(r"\{([^{}]+)\}")
@@ -169,26 +171,46 @@ def runs_of(table: Table, dataset: str, rows: Iterable[Row]) -> dict[str, Path]:
 
 
 def take(table: Table, folder: Path) -> list[str]:
-    """Takes runs that were made elsewhere, such as on a card, as what the commands of rows make.
+    """Takes runs that were made elsewhere, such as on a card, in place of running the rows' commands.
 
     Args:
         table: the rows; only those that read no other run can be taken.
-        folder: laid out as the cache: DATASET/NAME.run, and what lies beside a run.
+        folder: laid out as the cache: DATASET/NAME.run, with its ranks and its record beside it.
 
     Returns:
         The names of the rows of which a run was taken.
+
+    Raises:
+        SystemExit: there is no run of a row, a run of one split alone, or one of another dataset.
     """
+    splits = [data for data in (table.report, table.choose) if data not in (FOLDS, NOWHERE)]
     taken = []
     for row in table.rows:
-        for dataset in (table.report, table.choose):
-            out = _kept(dataset, row)
-            files = list((folder / out.parent.name).glob(f"{out.stem}.run*"))
-            if files and not row.needs:
-                for file in files:
-                    shutil.copy(file, out.with_name(file.name))
-                _told(out).write_text(_by(row, {}), "utf-8")
-                taken.append(row.name)
-    return list(dict.fromkeys(taken))
+        given = [folder / _kept(data, row).parent.name / _kept(data, row).name for data in splits]
+        there = [path.is_file() for path in given]
+        if row.needs or not any(there):
+            continue
+        if not all(there):
+            raise SystemExit(f"{given[there.index(False)]} is missing: both splits are needed")
+        for data, run in zip(splits, given, strict=True):
+            _copied(run, data, _kept(data, row))
+            _told(_kept(data, row)).write_text(_by(row, {}), "utf-8")
+        taken.append(row.name)
+    if not taken:
+        raise SystemExit(f"{folder} has no run of a row of {table.title}")
+    return taken
+
+
+def _copied(run: Path, dataset: str, out: Path) -> None:
+    record = provenance.read_metadata(run) or {}
+    made = record.get("irtoolkit", {}).get("dataset")
+    if made != dataset:
+        raise SystemExit(f"{run} is of {made}, and not of {dataset}")
+    _told(out).unlink(missing_ok=True)
+    for end in (provenance.RECORD_END, RANKS_END, ""):
+        out.with_name(out.name + end).unlink(missing_ok=True)
+        if run.with_name(run.name + end).is_file():
+            shutil.copy(run.with_name(run.name + end), out.with_name(out.name + end))
 
 
 def model_of(table: Table, row: Row) -> Path:

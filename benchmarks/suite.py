@@ -44,16 +44,20 @@ def main() -> int:
         "--busy", type=int, default=0, metavar="N", help="processes beside; default: 0"
     )
     parser.add_argument("--nice", type=int, default=10, help="of those; default: %(default)s")
+    parser.add_argument(
+        "--beside", metavar="TEXT", help="what else the machine does, for the record"
+    )
     parser.add_argument("--seed", type=int, help="of a random order")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS, metavar="FILE")
     args = parser.parse_args()
     with beside(args.busy, args.nice):
         found = measured(args.tests, args.seed)
+    busy = f"{args.busy} of niceness {args.nice}" if args.busy else "nothing"
     about = {
         "date": datetime.now(UTC).date().isoformat(), "commit": short_commit(),
         "cores": os.cpu_count(),
         "order": "of files" if args.seed is None else f"random, seed {args.seed}",
-        "beside": f"{args.busy} of niceness {args.nice}" if args.busy else "nothing",
+        "beside": args.beside or busy,
     }  # fmt: skip
     kept = json.loads(args.output.read_text("utf-8")) if args.output.exists() else []
     args.output.write_text(json.dumps([*kept, {**about, **found}], indent=1) + "\n", "utf-8")

@@ -12,10 +12,10 @@ is ranked by a model that has not seen it, and the settings of the highest R@1 o
 are trained on all training queries with three seeds, which rank the other split. That split chooses
 nothing.
 
-FOLDER has the runs; trained.json, with every figure, the settings and the commands; and in quality the
-two runs of each encoder's first seed, which quality.py takes as those of its rows, so that its tables
-can be made where there is no card. Commands are run --jobs at a time, on a card eight; what is there
-already is not made again.
+FOLDER has the runs; trained.json, with the figures, the settings and where the runs were made; and in
+quality the two runs of each encoder's first seed, which quality.py takes as those of its rows, so that
+its tables can be made where there is no card. --jobs commands run at once; eight suit one card. A run
+that the same commands have made is not made again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ from irtoolkit.base.files import atomic_text
 from irtoolkit.cli import main as command
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.runs import Run, provenance
-from irtoolkit.runs.exact_ranks import read_ranks
+from irtoolkit.runs.exact_ranks import RANKS_END, read_ranks
+from irtoolkit.runs.provenance import RECORD_END
 from irtoolkit.scoring.evaluation import evaluate, parse_measures
 
 RATES, EPOCHS, SEEDS = ["2e-5", "5e-5"], ["2", "4"], (1, 2, 3)
@@ -82,7 +83,8 @@ class Encoder:
 
     def whole(self, rate: str, epochs: str, seed: int) -> tuple[Path, list[list[str]]]:
         """The run of the other split by the model of a seed, and the commands that make it."""
-        run, model = self.out / f"{self.name}-{seed}.dev.run", f"{self.name}-{seed}"
+        model = f"{self.name},rate={rate},epochs={epochs}-{seed}"
+        run = self.out / f"{model}.dev.run"
         settings = ["--set", f"model={self.out / 'models' / model}", FORM]
         ranking = ["retrieve", f"{self.of}/dev", "dense", "-o", str(run), *settings]
         return run, [self.training(rate, epochs, seed, model), ranking]
@@ -91,16 +93,20 @@ class Encoder:
 def make(job: tuple[Path, list[list[str]]], apart: bool) -> Path:
     """The run of a job, whose commands are run where it is not there, each in a process of its own."""
     run, commands = job
-    for line in [] if run.is_file() else commands:
+    told = run.with_name(f"{run.name}.commands")
+    by = "\n".join(map(shlex.join, commands))
+    done = run.is_file() and told.is_file() and told.read_text("utf-8") == by
+    for line in [] if done else commands:
         if apart:
-            told = subprocess.run(
+            ended = subprocess.run(
                 [sys.executable, "-m", "irtoolkit", *line], capture_output=True, text=True
             )
-            status, errors = told.returncode, told.stderr[-2000:]
+            status, errors = ended.returncode, ended.stderr[-2000:]
         else:
             status, errors = command(line), ""
         if status:
             raise SystemExit(f"irtoolkit {shlex.join(line)} failed\n{errors}")
+    told.write_text(by, "utf-8")
     print(run.name, flush=True)
     return run
 
@@ -124,11 +130,11 @@ def measure(encoders: list[Encoder], settings: list[Setting], jobs: int) -> dict
             (e.name, one): figures(run, f"{e.of}/train")
             for (e, one), run in zip(tries, runs, strict=True)
         }
-        best = {e.name: max(settings, key=lambda s: _worth(tried[e.name, s])) for e in encoders}
-        ranked = [[e.whole(*best[e.name], seed) for seed in SEEDS] for e in encoders]
-        list(pool.map(makes, [job for jobs_of_one in ranked for job in jobs_of_one]))
-    for e, all_ in zip(encoders, ranked, strict=True):
-        _lay_out(e, e.folds(*best[e.name])[0], all_[0][0])
+        best = {e.name: max(settings, key=lambda s: _order(tried[e.name, s])) for e in encoders}
+        seeds = [[e.whole(*best[e.name], seed) for seed in SEEDS] for e in encoders]
+        list(pool.map(makes, [job for of_one in seeds for job in of_one]))
+    for e, of_one in zip(encoders, seeds, strict=True):
+        _lay_out(e, e.folds(*best[e.name])[0], of_one[0][0])
     return {
         e.name: {
             "start": e.start,
@@ -137,13 +143,14 @@ def measure(encoders: list[Encoder], settings: list[Setting], jobs: int) -> dict
                 for rate, epochs in settings
             ],
             "chosen": dict(zip(("rate", "epochs"), best[e.name], strict=True)),
-            "commands": ["irtoolkit " + shlex.join(line) for line in all_[0][1]],
+            "commands": ["irtoolkit " + shlex.join(line) for line in of_one[0][1]],
+            "platform": (provenance.read_metadata(of_one[0][0]) or {}).get("platform"),
             "seeds": {
                 str(seed): figures(run, f"{e.of}/dev")
-                for seed, (run, _) in zip(SEEDS, all_, strict=True)
+                for seed, (run, _) in zip(SEEDS, of_one, strict=True)
             },
         }
-        for e, all_ in zip(encoders, ranked, strict=True)
+        for e, of_one in zip(encoders, seeds, strict=True)
     }
 
 
@@ -152,12 +159,13 @@ def _lay_out(encoder: Encoder, train: Path, dev: Path) -> None:
     for part, run in (("train", train), ("dev", dev)):
         folder = encoder.out / "quality" / f"{encoder.of.replace('/', '.')}.{part}"
         folder.mkdir(parents=True, exist_ok=True)
-        for file in encoder.out.glob(f"{run.name}*"):
-            shutil.copy(file, folder / f"{encoder.name}_trained.run{file.name[len(run.name) :]}")
+        for end in ("", RECORD_END, RANKS_END):
+            made = run.with_name(run.name + end)
+            shutil.copy(made, folder / f"{encoder.name}_trained.run{end}")
 
 
-def _worth(figures: dict[str, float]) -> tuple[float, float]:
-    return figures["R@1"], figures["RR"]
+def _order(found: dict[str, float]) -> tuple[float, float]:
+    return found["R@1"], found["RR"]
 
 
 def main() -> None:
@@ -173,7 +181,11 @@ def main() -> None:
     args = parser.parse_args()
     out = Path(args.output)
     out.mkdir(parents=True, exist_ok=True)
+    if wrong := [one for one in args.encoders if "=" not in one]:
+        parser.error(f"{wrong[0]} is not NAME=MODEL")
     encoders = [Encoder(*one.split("=", 1), args.of, out) for one in args.encoders]
+    if len({one.name for one in encoders}) < len(encoders):
+        parser.error("two encoders have one name")
     started = time.monotonic()
     found = measure(encoders, list(product(args.rates, args.epochs)), args.jobs)
     kept = {"encoders": found, **provenance.circumstances(time.monotonic() - started)}

@@ -150,7 +150,18 @@ def _tests() -> list[str]:
          str(one["skipped"]), str(len(one["failed"])), str(one["minutes"])]
         for one in found
     ]  # fmt: skip
-    last = found[-1]
-    slowest = [[f"`{name}`", str(seconds)] for name, seconds in last["slowest"].items()]
-    told = f"\nThe slowest of {last['commit']}, with what their fixtures take:\n"
-    return [TESTS, table(heads, rows), told, table(["test", "seconds"], slowest)]
+    return [
+        TESTS,
+        table(heads, rows),
+        *_slowest(found[0]),
+        *(_slowest(found[-1]) if found[1:] else []),
+    ]
+
+
+def _slowest(one: dict[str, Any]) -> list[str]:
+    """The slowest tests of a record."""
+    rows = [[f"`{name}`", str(seconds)] for name, seconds in one["slowest"].items()]
+    told = (
+        f"\nThe slowest of {one['commit']}, at load {one['load']}, with what their fixtures take:\n"
+    )
+    return [told, table(["test", "seconds"], rows)]

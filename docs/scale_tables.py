@@ -165,7 +165,7 @@ def gpu(known: Any) -> str:
     checks = {one["name"]: one for one in known["gpu"]["checks"]}
     named = {
         "encode": "texts encoded", "cross-encoder": "pairs of texts scored by a cross-encoder",
-        "maxsim": "documents of MaxSim, copied to the GPU",
+        "maxsim": "pairs of a query and a document by MaxSim",
     }  # fmt: skip
     rows = [
         [told, _number(one["items/s"]), f"{one['share']:.1%}", _number(one["peer items/s"]), f"{one['ratio']:.2f}"]

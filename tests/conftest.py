@@ -15,7 +15,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from irtoolkit.cli import main
-from tests.compiling import hasten
 
 # Examples are the same in every run, so that a failure is a failure for everybody. IRTOOLKIT_EXAMPLES=1000
 # tries more of them, and cases that are otherwise left out for others of their kind.
@@ -73,11 +72,6 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.collect()
         gc.freeze()
         gc.enable()
-
-
-def pytest_collection_finish() -> None:
-    if "numba" in sys.modules:
-        hasten()
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -23,7 +23,7 @@ _RUNTIMES = {"onnx": "onnxruntime", "openvino": "openvino"}
 
 
 def chosen_backend(backend: Backend, location: str | None) -> str:
-    """The backend to run a model with: torch where the folder has weights for it, else onnx.
+    """The backend to run a model with: torch where the folder has weights for it, else an exported one.
 
     Args:
         backend: "torch", "onnx", "openvino", or "auto" to choose.
@@ -36,15 +36,23 @@ def chosen_backend(backend: Backend, location: str | None) -> str:
         raise InputError(f"no backend {backend!r}", remedy=", ".join(get_args(Backend)))
     if backend in _RUNTIMES or location is None:
         return "torch" if backend == "auto" else backend
-    if any(path.suffix in _WEIGHTS for path in Path(location).rglob("*")):
+    if any(_is_of_torch(path) for path in Path(location).rglob("*")):
         return "torch"
-    there = [name for name in _FILES["onnx"] if (Path(location) / name).is_file()]
-    if there and backend == "torch":
-        raise InputError(
-            f"backend=torch: no weights for torch in {location}, only {there[0]}",
-            remedy="leave backend out",
-        )
-    return "onnx" if there else "torch"
+    for other, files in _FILES.items():
+        there = [name for name in files if (Path(location) / name).is_file()]
+        if there and backend == "torch":
+            raise InputError(
+                f"backend=torch: no weights for torch in {location}, only {there[0]}",
+                remedy="leave backend out",
+            )
+        if there:
+            return other
+    return "torch"
+
+
+def _is_of_torch(path: Path) -> bool:
+    """OpenVINO has its weights in a file .bin beside the .xml."""
+    return path.suffix in _WEIGHTS and not path.with_suffix(".xml").is_file()
 
 
 def exported_file(location: str, backend: str) -> Path:

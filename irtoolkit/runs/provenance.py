@@ -123,7 +123,7 @@ def _cpus() -> int:
 
 
 def _gpus() -> dict[str, list[str]]:
-    """The GPUs, where this process has computed on one; torch is not imported to look."""
+    """The GPUs that this process sees, where it has used one; torch is not imported to look."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_initialized():
         return {}

@@ -40,10 +40,12 @@ def find_checkpoint(recipe: Recipe, side: Side) -> tuple[Preset, str]:
     if missing is not None:
         raise InputError(missing)
     folder = presets.model_folder(preset)
-    if chosen_backend("auto", folder) != "torch":
+    backend = chosen_backend("auto", folder)
+    if backend != "torch":
+        remedy = f"irtoolkit convert torch {name} -o FOLDER, and start=FOLDER"
         raise InputError(
-            f"{name} has weights for ONNX only, which cannot be trained",
-            remedy=f"irtoolkit convert torch {name} -o FOLDER, and start=FOLDER",
+            f"{name} has weights for {backend} only, which cannot be trained",
+            remedy=remedy if backend == "onnx" else "the model that was exported",
         )
     found = presets.said_kind(folder)
     saved = bool(presets.read_model_json(folder, "config_sentence_transformers.json"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
     return folder / "out", told["encoders"]["tiny"]
 
 
+def quality_take(patch: pytest.MonkeyPatch, given: list[str], folder: Path) -> None:
+    with patch.context() as inner:
+        inner.setattr(sys, "argv", [*given, "--take", str(folder)])
+        importlib.import_module("quality").main()
+
+
 def figures(dataset: str, run: Path) -> dict[str, float]:
     (found,) = ir.evaluate(dataset, run, measures=MEASURES).figures().values()
     return found
@@ -59,27 +66,31 @@ def test_the_settings_that_are_best_out_of_fold_are_those_that_are_reported(made
         rate: figures("egret/sample/train", out / f"tiny,rate={rate},epochs=1.train.run")
         for rate in ("1e-4", "1e-3")
     }
+    assert train["1e-4"] != train["1e-3"]
     best = max(train, key=lambda rate: (train[rate]["R@1"], train[rate]["RR"]))
     assert told["chosen"] == {"rate": best, "epochs": "1"}
     for one in told["tried out of fold"]:
         assert {name: one[name] for name in ("R@1", "RR")} == pytest.approx(train[one["rate"]])
-    plan = json.loads((out / "models" / "tiny-1" / RECORD).read_text("utf-8"))["plan"]
+    plan = json.loads(
+        (out / "models" / f"tiny,rate={best},epochs=1-1" / RECORD).read_text("utf-8")
+    )["plan"]
     assert float(plan["settings"]["stages"][0]["rate"]) == float(best)
 
 
 def test_each_seed_ranks_the_other_split_by_a_model_of_its_own(made: Any) -> None:
     out, told = made
     assert set(told["seeds"]) == {"1", "2", "3"}
-    runs = {seed: ir.Run.read(out / f"tiny-{seed}.dev.run") for seed in told["seeds"]}
+    name = f"tiny,rate={told['chosen']['rate']},epochs=1"
+    runs = {seed: ir.Run.read(out / f"{name}-{seed}.dev.run") for seed in told["seeds"]}
     for seed, one in told["seeds"].items():
         assert {name: one[name] for name in ("R@1", "RR")} == pytest.approx(
-            figures("egret/sample/dev", out / f"tiny-{seed}.dev.run")
+            figures("egret/sample/dev", out / f"{name}-{seed}.dev.run")
         )
     assert len({run.scores.tobytes() for run in runs.values()}) == 3
 
 
 def test_a_table_takes_its_runs_in_place_of_commands_that_cannot_be_run(
-    made: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    made: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, told = made
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
@@ -89,10 +100,12 @@ def test_a_table_takes_its_runs_in_place_of_commands_that_cannot_be_run(
     given = ["quality.py", "--rows", str(rows), "-o", str(results)]
     quality = importlib.import_module("quality")
     monkeypatch.setattr(sys, "argv", given)
+    with pytest.raises(SystemExit, match="no run of a row"):
+        quality_take(monkeypatch, given, tmp_path / "empty")
     with pytest.raises(SystemExit):
         quality.main()
-    monkeypatch.setattr(sys, "argv", [*given, "--take", str(out / "quality")])
-    quality.main()
+    assert "no command 'never'" in capsys.readouterr().err
+    quality_take(monkeypatch, given, out / "quality")
     found = json.loads(results.read_text("utf-8"))["benchmarks"]["egret"]
     shown = found["rows"]["tiny, trained"]["figures"]
     assert shown["RR"] == pytest.approx(told["seeds"]["1"]["RR"])
@@ -105,12 +118,18 @@ def test_costs_stay_with_the_rows_that_they_were_measured_of(
 ) -> None:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     quality = importlib.import_module("quality")
-    known = {
-        "about": {name: {"commands": [name]} for name in ("BM25", "best of all")},
-        "ms a query": {"BM25": 1.0, "best of all": 9.0},
+    rows = ("BM25", "best of all", "fused")
+    lines = {"BM25": "bm25", "best of all": "one", "fused": "fuse {BM25} {dense}"}
+    known: dict[str, Any] = {
+        "about": {name: {"commands": [lines[name]]} for name in rows},
+        "tried": {"dense": {"commands": ["dense"]}},
+        "ms a query": {"BM25": 1.0, "best of all": 9.0, "fused": 3.0},
         "cost": {"seconds": 5},
     }
-    found = {"about": {"BM25": {"commands": ["BM25"]}, "best of all": {"commands": ["other"]}}}
+    found = deepcopy(known)
+    assert quality.known_costs(found, known)["ms a query"] == known["ms a query"]
+    found["about"]["best of all"]["commands"] = ["other"]
+    found["tried"]["dense"]["commands"] = ["dense, otherwise"]
     assert quality.known_costs(found, known) == {
         "ms a query": {"BM25": 1.0},
         "cost": {"seconds": 5},

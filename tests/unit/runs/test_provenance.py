@@ -24,7 +24,7 @@ def hardware() -> dict[str, Any]:
     return found
 
 
-def test_the_cards_that_were_computed_on_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cards_of_a_process_that_used_one_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", torch_of("H100", "H100", used=True))
     assert hardware()["gpus"] == ["H100", "H100"]
 

@@ -378,13 +378,17 @@ def test_a_recipe_that_cannot_be_followed(starts: Any, start: str, how: Any, exp
         build(place, **how)
 
 
-def test_weights_for_onnx_alone(starts: Any, tmp_path: Path) -> None:
-    shutil.copytree(starts["plain"], tmp_path / "exported")
-    for path in (tmp_path / "exported").glob("*.safetensors"):
-        path.rename(path.with_name("model.onnx"))
-    expected = r"ONNX only.*\(irtoolkit convert torch .*exported -o FOLDER, and start=FOLDER\)"
+def test_weights_for_another_backend_alone(starts: Any, tmp_path: Path) -> None:
+    place = tmp_path / "exported"
+    shutil.copytree(starts["plain"], place)
+    (place / "model.safetensors").rename(place / "model.onnx")
+    expected = r"onnx only.*\(irtoolkit convert torch .*exported -o FOLDER, and start=FOLDER\)"
     with pytest.raises(InputError, match=expected):
-        build(str(tmp_path / "exported"))
+        build(str(place))
+    (place / "model.onnx").rename(place / "openvino_model.bin")
+    (place / "openvino_model.xml").touch()
+    with pytest.raises(InputError, match=r"openvino only.*\(the model that was exported\)"):
+        build(str(place))
 
 
 def test_dprs_own_form(tmp_path: Path) -> None:
