@@ -186,15 +186,16 @@ def take(table: Table, folder: Path) -> list[str]:
     splits = [data for data in (table.report, table.choose) if data not in (FOLDS, NOWHERE)]
     taken = []
     for row in table.rows:
-        given = [folder / _kept(data, row).parent.name / _kept(data, row).name for data in splits]
+        kept = [_kept(data, row) for data in splits]
+        given = [folder / out.parent.name / out.name for out in kept]
         there = [path.is_file() for path in given]
         if row.needs or not any(there):
             continue
         if not all(there):
             raise SystemExit(f"{given[there.index(False)]} is missing: both splits are needed")
-        for data, run in zip(splits, given, strict=True):
-            _copied(run, data, _kept(data, row))
-            _told(_kept(data, row)).write_text(_by(row, {}), "utf-8")
+        for data, run, out in zip(splits, given, kept, strict=True):
+            _copied(run, data, out)
+            _told(out).write_text(_by(row, {}), "utf-8")
         taken.append(row.name)
     if not taken:
         raise SystemExit(f"{folder} has no run of a row of {table.title}")

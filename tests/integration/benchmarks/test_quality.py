@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import json
-import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -15,9 +13,8 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.scoring.compare import compare
-from tests.conftest import ROOT
+from tests.scripts import run_benchmark
 
-SCRIPT = ROOT / "benchmarks" / "quality.py"
 ROWS = """
 [relic]
 title = "RELiC"
@@ -97,14 +94,13 @@ def rows() -> str:
 
 
 def run(folder: Path, *words: str) -> str:
-    """What the script prints, in this process, which may have imported what it trains with."""
+    """What the script prints."""
     (folder / "rows.toml").write_text(rows(), encoding="utf-8")
-    given = ["--rows", str(folder / "rows.toml"), "-o", str(folder / "quality.json"), *words]
     printed = io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
-        patch.syspath_prepend(str(SCRIPT.parent))
-        patch.setattr(sys, "argv", [str(SCRIPT), *given])
-        importlib.import_module("quality").main()
+    with redirect_stdout(printed):
+        run_benchmark(
+            "quality", "--rows", folder / "rows.toml", "-o", folder / "quality.json", *words
+        )
     return printed.getvalue()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import sys
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import irtoolkit as ir
 from irtoolkit.training.model_paths import RECORD
 from tests import tiny
 from tests.conftest import ROOT
+from tests.scripts import run_benchmark
 
 BENCHMARKS = ROOT / "benchmarks"
 MEASURES = "R@1 RR"
@@ -42,17 +42,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
     given = [f"tiny={start}", "--of", "egret/sample", "--rates", "1e-4", "1e-3", "--epochs", "1"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("IRTOOLKIT_CACHE", str(folder / "cache"))
-        patch.syspath_prepend(str(BENCHMARKS))
-        patch.setattr(sys, "argv", ["trained.py", *given, "-o", str(folder / "out")])
-        importlib.import_module("trained").main()
+        run_benchmark("trained", *given, "-o", folder / "out")
     told = json.loads((folder / "out" / "trained.json").read_text("utf-8"))
     return folder / "out", told["encoders"]["tiny"]
-
-
-def quality_take(patch: pytest.MonkeyPatch, given: list[str], folder: Path) -> None:
-    with patch.context() as inner:
-        inner.setattr(sys, "argv", [*given, "--take", str(folder)])
-        importlib.import_module("quality").main()
 
 
 def figures(dataset: str, run: Path) -> dict[str, float]:
@@ -94,18 +86,15 @@ def test_a_table_takes_its_runs_in_place_of_commands_that_cannot_be_run(
 ) -> None:
     out, told = made
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
     rows, results = tmp_path / "rows.toml", tmp_path / "quality.json"
     rows.write_text(ROW, "utf-8")
-    given = ["quality.py", "--rows", str(rows), "-o", str(results)]
-    quality = importlib.import_module("quality")
-    monkeypatch.setattr(sys, "argv", given)
+    given = ("quality", "--rows", rows, "-o", results)
     with pytest.raises(SystemExit, match="no run of a row"):
-        quality_take(monkeypatch, given, tmp_path / "empty")
+        run_benchmark(*given, "--take", tmp_path / "empty")
     with pytest.raises(SystemExit):
-        quality.main()
+        run_benchmark(*given)
     assert "no command 'never'" in capsys.readouterr().err
-    quality_take(monkeypatch, given, out / "quality")
+    run_benchmark(*given, "--take", out / "quality")
     found = json.loads(results.read_text("utf-8"))["benchmarks"]["egret"]
     shown = found["rows"]["tiny, trained"]["figures"]
     assert shown["RR"] == pytest.approx(told["seeds"]["1"]["RR"])
