@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.clusters import OBJECTS
+
 NAME = "other-node"
+# What `ray` does, where a node may take as long as it needs to start.
+RAY = """
+from irtoolkit.engines.ray_start import patient_start
+from ray.scripts.scripts import main
+
+with patient_start():
+    main()
+"""
 
 
 @contextmanager
@@ -27,9 +38,11 @@ def other_node(address: str, ours: Path, theirs: Path) -> Iterator[None]:
         or subprocess.run([*apart, "hostname", NAME], check=False).returncode
     ):
         pytest.skip("this system lets no user have name spaces")
-    start = f"{sys.executable} -m ray.scripts.scripts start --address {address} --num-cpus 2"
-    memory = f"--object-store-memory {80 << 20} --disable-usage-stats --block"
-    script = f"hostname {NAME} && mount --bind '{theirs}' '{ours}' && exec {start} {memory}"
+    start = [
+        sys.executable, "-c", RAY, "start", "--address", address, "--num-cpus", "2",
+        "--object-store-memory", str(OBJECTS), "--disable-usage-stats", "--block",
+    ]  # fmt: skip
+    script = f"hostname {NAME} && mount --bind '{theirs}' '{ours}' && exec {shlex.join(start)}"
     running = subprocess.Popen(
         [*apart, "sh", "-c", script], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )

@@ -19,6 +19,9 @@ from irtoolkit.base.errors import InputError, needs_extra
 
 # Seconds that a head may take to answer.
 _PATIENCE = 10.0
+# Seconds that a node which is started here may take until the head knows it. Ray gives up after 30,
+# which a busy machine takes.
+_START = 300.0
 # Ports that Ray takes by default: of a head, and of what serves ray:// addresses there.
 _PORT, _CLIENT_PORT = 6379, 10001
 # How a client of HTTP/2, on which Ray's gRPC runs, opens (RFC 9113, 3.4): a preface and empty settings.
@@ -112,7 +115,7 @@ def connect(address: str | None, workers: int) -> Connection:
         workers: CPUs of a Ray that is started here.
 
     Raises:
-        InputError: Ray is not installed; no head answers; or it has another version.
+        InputError: Ray is not installed; no head answers; it has another version; or none starts.
     """
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
@@ -133,12 +136,12 @@ def connect(address: str | None, workers: int) -> Connection:
     if wanted == "local":
         quiet |= {"num_cpus": workers, "include_dashboard": False}
     try:
-        with _unheard(), _own_signals():
+        with _unheard(), _own_signals(), patient_start():
             ray.init(address=wanted, **quiet)
-    except (
-        ConnectionError, RuntimeError, ValueError, OSError, ray.exceptions.RayError
-    ) as error:  # fmt: skip
+    except BaseException as error:
         _authenticate(authentication)
+        if not isinstance(error, Exception):
+            raise
         raise _refused(wanted, error) from None
     head = None if wanted == "local" else _head(ray)
     return Connection(ray, head, ours=True, authentication=authentication)
@@ -160,6 +163,30 @@ def _authenticate(mode: str | None) -> None:
         _raylet.Config.initialize("")  # type: ignore[attr-defined]
         # A token that was read once would be asked of other nodes in any mode.
         _raylet.AuthenticationTokenLoader.instance().reset_cache()  # type: ignore[attr-defined]
+
+
+@contextmanager
+def patient_start() -> Iterator[None]:
+    """Has nodes that this process starts take as long as they need on a busy machine."""
+    from ray._private import services
+
+    once = services.get_node
+
+    def known(*asked: Any) -> Any:
+        ends = time.monotonic() + _START
+        while True:
+            try:
+                return once(*asked)
+            except RuntimeError:  # the head does not know the node yet
+                if time.monotonic() > ends:
+                    raise
+                time.sleep(0.1)
+
+    services.get_node = known
+    try:
+        yield
+    finally:
+        services.get_node = once
 
 
 @contextmanager

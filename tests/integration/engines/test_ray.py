@@ -22,7 +22,7 @@ from irtoolkit.experiments.reproduce import reproduce
 from irtoolkit.experiments.tune import tune
 from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import find_system
-from tests import tiny
+from tests import clusters, tiny
 from tests.conftest import ALL
 from tests.waiting import wait_for
 
@@ -76,15 +76,9 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def cluster(homes: Path) -> Iterator[Any]:
-    from ray.cluster_utils import Cluster
-
-    small = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
-    made = Cluster(initialize_head=True, head_node_args=small)
-    for _ in range(2):
-        made.add_node(num_cpus=1, object_store_memory=80 << 20)
-    made.wait_for_nodes()
-    yield made
-    made.shutdown()
+    with clusters.started(1, 1, 1) as made:
+        wait_for(lambda: sum(node["Alive"] for node in made.list_all_nodes()) == 3)
+        yield made
 
 
 @pytest.fixture(scope="module")

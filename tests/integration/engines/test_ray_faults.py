@@ -19,6 +19,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.engines import ray_start
 from irtoolkit.engines.ray import RayEngine
 from irtoolkit.engines.stream import stream
+from tests import clusters
 from tests.waiting import PATIENCE, wait_for
 
 pytest.importorskip("ray", reason="Ray is not installed")
@@ -62,15 +63,11 @@ sys.exit(cli.main(["search", "--address", address]))
 @pytest.fixture
 def head(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A cluster of one node."""
-    from ray.cluster_utils import Cluster
-
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    small = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
-    made = Cluster(initialize_head=True, head_node_args=small)
-    yield made
-    made.shutdown()
+    with clusters.started(1) as made:
+        yield made
 
 
 @pytest.mark.parametrize("when", ["within a map", "before a map"])
@@ -124,8 +121,6 @@ def test_a_ray_of_its_own_leaves_authentication_as_it_was(
     def modes() -> tuple[str | None, object]:
         return os.environ.get("RAY_AUTH_MODE"), get_authentication_mode()
 
-    from ray.cluster_utils import Cluster
-
     monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 64)
     for name in ("RAY_AUTH_MODE", "RAY_ADDRESS"):
         monkeypatch.delenv(name, raising=False)
@@ -134,17 +129,52 @@ def test_a_ray_of_its_own_leaves_authentication_as_it_was(
     own.close()
     assert modes() == (None, AuthenticationMode.DISABLED)
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-    small = {"num_cpus": 0, "object_store_memory": 80 << 20, "include_dashboard": False}
-    made = Cluster(initialize_head=True, head_node_args=small)
-    try:
-        made.add_node(num_cpus=1, object_store_memory=80 << 20)  # it asks this process for the work
+    with clusters.started(0, 1) as made:  # the second node asks this process for the work
         joined = RayEngine(address=made.address)
         try:
             assert list(joined.map(str, [1])) == ["1"]
         finally:
             joined.close()
-    finally:
-        made.shutdown()
+
+
+def test_a_ray_that_does_not_start_leaves_this_process_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from ray._private import node, services
+    from ray._raylet import AuthenticationMode, get_authentication_mode
+
+    def dies(*_: object) -> None:
+        raise Exception("The current node timed out during startup.")
+
+    for name in ("RAY_AUTH_MODE", "RAY_ADDRESS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(node.Node, "start_head_processes", dies)
+    waited = services.get_node
+    with pytest.raises(InputError, match=r"^Ray at local: The current node timed out"):
+        RayEngine(workers=1)
+    assert os.environ.get("RAY_AUTH_MODE") is None
+    assert get_authentication_mode() == AuthenticationMode.DISABLED
+    assert services.get_node is waited
+
+
+def test_a_node_that_is_not_known_at_once_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ray._private import services
+
+    answers = iter([False, False, True])
+
+    def known(address: str, node: str) -> str:
+        if not next(answers):
+            raise RuntimeError("no such node")
+        return f"{node} of {address}"
+
+    monkeypatch.setattr(services, "get_node", known)
+    with ray_start.patient_start():
+        assert services.get_node("head", "node") == "node of head"
+    with monkeypatch.context() as patch:
+        patch.setattr(ray_start, "_START", 0.0)
+        answers = iter([False, False])
+        with ray_start.patient_start(), pytest.raises(RuntimeError, match="no such node"):
+            services.get_node("head", "node")
 
 
 # A command that is asked to end while Ray begins, or while workers work.
@@ -182,27 +212,24 @@ def test_a_command_that_is_asked_to_end_ends_as_without_ray(
         [sys.executable, "-c", ENDED, when], capture_output=True, text=True, timeout=PATIENCE,
         check=False,
     )  # fmt: skip
-    assert (done.returncode, done.stdout) == (143, "")
-    assert done.stderr == "irtoolkit: interrupted; nothing half-written was left\n"
+    said = "irtoolkit: interrupted; nothing half-written was left\n"
+    assert (done.returncode, done.stdout, done.stderr) == (143, "", said)
 
 
 def test_a_cluster_that_takes_tokens_refuses_who_has_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from ray.cluster_utils import Cluster
-
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 64)
     ray_start._authenticate("token")  # what starts the cluster asks its head, too
-    small = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
-    made = Cluster(initialize_head=True, head_node_args=small)
     try:
-        monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-        with pytest.raises(InputError, match=r"cannot join it \(are RAY_AUTH_MODE and the token"):
-            RayEngine(address=made.address)
+        with clusters.started(1) as made:
+            monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+            match = r"cannot join it \(are RAY_AUTH_MODE and the token"
+            with pytest.raises(InputError, match=match):
+                RayEngine(address=made.address)
+            ray_start._authenticate("token")
     finally:
-        ray_start._authenticate("token")
-        made.shutdown()
         ray_start._authenticate(None)
 
 

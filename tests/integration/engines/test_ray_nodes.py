@@ -16,7 +16,7 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.datasets.local.registering import remove_collection
-from tests import tiny
+from tests import clusters, tiny
 from tests.conftest import SAMPLE, Answer
 from tests.nodes import NAME, other_node
 from tests.waiting import wait_for
@@ -48,7 +48,6 @@ class Place(NamedTuple):
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     import ray
-    from ray.cluster_utils import Cluster
 
     home = tmp_path_factory.mktemp("nodes")
     ours, theirs, shared = (home / name for name in ("ours", "theirs", "shared"))
@@ -61,16 +60,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         patch.delenv("RAY_ADDRESS", raising=False)
         patch.delenv("IRTOOLKIT_DATA", raising=False)
         patch.setenv("IRTOOLKIT_CACHE", str(shared / "cache"))
-        head = {"num_cpus": 0, "object_store_memory": 80 << 20, "include_dashboard": False}
-        made = Cluster(initialize_head=True, head_node_args=head)
-        try:
-            with other_node(made.address, ours, theirs):
-                ray.init(made.address, log_to_driver=False)  # commands take what is there
+        with clusters.started(0) as made, other_node(made.address, ours, theirs):
+            ray.init(made.address, log_to_driver=False)  # commands take what is there
+            try:
                 wait_for(lambda: ray.cluster_resources().get("CPU") == 2)
                 yield Place(made.address, ours, theirs, shared)
+            finally:
                 ray.shutdown()
-        finally:
-            made.shutdown()
 
 
 @pytest.fixture
