@@ -73,6 +73,7 @@ def pages() -> dict[str, str]:
         "reference/training.md": training_blocks(),
         "how-to/scale.md": scale_tables.blocks(),
         "how-to/serve.md": scale_tables.reader_blocks(),
+        "how-to/models.md": scale_tables.backend_blocks(),
     }
     return {
         "reference/commands.md": command_page(),

@@ -179,6 +179,26 @@ def gpu(known: Any) -> str:
     return table(["what", "a second", "share", "sentence-transformers", "ratio"], rows)
 
 
+def backend_blocks() -> dict[str, tuple[str, str]]:
+    """What backends gain and lose; see how-to/models.md."""
+    found = json.loads((RESULTS / "backends.json").read_text("utf-8"))
+    return {"backends": (backends(found), "")}
+
+
+def backends(found: Any) -> str:
+    """Each way to run each model, beside torch in fp32."""
+    measure = found["measure"]
+    heads = ["model", "run by", "speed", measure, "largest difference of a score", "same first ten"]
+    rows = [
+        [
+            f"`{model}`", way, f"{one['ratio']:.2f}", f"{one[measure]:.3f}",
+            f"{one['largest difference']:.0e}", f"{one['same first ten']:.0%} of queries",
+        ]
+        for model, known in found["models"].items() for way, one in known["ways"].items()
+    ]  # fmt: skip
+    return table(heads, rows)
+
+
 def reader_blocks() -> dict[str, tuple[str, str]]:
     """What a reader of `irtoolkit serve` waits for, where it was measured."""
     path = RESULTS / "serve.json"
