@@ -14,6 +14,7 @@ from typing import Any
 from quality_rows import NAMED, Row, Table, model_of, runs_of
 
 from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.ranking.produce import refuse_missing
 from irtoolkit.ranking.session import Session
 from irtoolkit.ranking.systems import System, find_system
 from irtoolkit.ranking.texts import Asked
@@ -56,12 +57,25 @@ def costs(table: Table, known: dict[str, Any]) -> dict[str, float]:
         own = {found for line in lines if (found := stage(line))}
         return own.union(*(stages(rows[name]) for name in row.needs))
 
-    told = {}
-    for name, about in known["about"].items():
-        # What was chosen by fold takes the longest of what was chosen.
-        made = [rows[one] for one in about.get("chosen", [name])]
-        told[name] = max(sum(milliseconds(table, s) for s in stages(row)) for row in made)
-    return told
+    # What was chosen by fold takes the longest of what was chosen.
+    made = {
+        name: [stages(rows[one]) for one in about.get("chosen", [name])]
+        for name, about in known["about"].items()
+    }
+    # What cannot run is told before hours are spent on what can.
+    for each in {each for choices in made.values() for each in set().union(*choices)}:
+        refuse_missing(ranking(table, each)[1])
+    return {
+        name: max(sum(milliseconds(table, each) for each in choice) for choice in choices)
+        for name, choices in made.items()
+    }
+
+
+def ranking(table: Table, stage: Stage) -> tuple[Dataset, System]:
+    """What a stage ranks, and with what."""
+    dataset = Dataset.of(stage.data.replace("{data}", table.report))
+    settings = dict(setting.split("=", 1) for setting in stage.settings)
+    return dataset, find_system(stage.system, settings, dataset.parts)
 
 
 def stage(line: str) -> Stage | None:
@@ -83,9 +97,7 @@ def stage(line: str) -> Stage | None:
 @cache
 def milliseconds(table: Table, stage: Stage) -> float:
     """The median over some queries; texts are changed so that nothing is kept of them."""
-    settings = dict(setting.split("=", 1) for setting in stage.settings)
-    dataset = Dataset.of(stage.data.replace("{data}", table.report))
-    system = find_system(stage.system, settings, dataset.parts)
+    dataset, system = ranking(table, stage)
     asked = _asked(system, dataset, table, stage)
     session = Session(system, dataset)
     session.prepare()
