@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from irtoolkit.engines.ray_start import patient_start
+from irtoolkit.engines.ray_patience import patient_start
 
 # Bytes of objects that a node holds: enough for these tests, where many clusters may run at once.
 OBJECTS = 80 << 20
@@ -20,10 +20,9 @@ def started(*cpus: int) -> Iterator[Any]:
     head = {"num_cpus": cpus[0], "object_store_memory": OBJECTS, "include_dashboard": False}
     with patient_start():
         made = Cluster(initialize_head=True, head_node_args=head)
-    try:
-        for number in cpus[1:]:
-            with patient_start():
+        try:
+            for number in cpus[1:]:
                 made.add_node(num_cpus=number, object_store_memory=OBJECTS)
-        yield made
-    finally:
-        made.shutdown()
+            yield made
+        finally:
+            made.shutdown()

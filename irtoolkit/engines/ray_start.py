@@ -16,12 +16,10 @@ from typing import Any
 
 from irtoolkit.base.ending import Ended
 from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.engines.ray_patience import patient_start
 
 # Seconds that a head may take to answer.
 _PATIENCE = 10.0
-# Seconds that a node which is started here may take until the head knows it. Ray gives up after 30,
-# which a busy machine takes.
-_START = 300.0
 # Ports that Ray takes by default: of a head, and of what serves ray:// addresses there.
 _PORT, _CLIENT_PORT = 6379, 10001
 # How a client of HTTP/2, on which Ray's gRPC runs, opens (RFC 9113, 3.4): a preface and empty settings.
@@ -163,30 +161,6 @@ def _authenticate(mode: str | None) -> None:
         _raylet.Config.initialize("")  # type: ignore[attr-defined]
         # A token that was read once would be asked of other nodes in any mode.
         _raylet.AuthenticationTokenLoader.instance().reset_cache()  # type: ignore[attr-defined]
-
-
-@contextmanager
-def patient_start() -> Iterator[None]:
-    """Has nodes that this process starts take as long as they need on a busy machine."""
-    from ray._private import services
-
-    once = services.get_node
-
-    def known(*asked: Any) -> Any:
-        ends = time.monotonic() + _START
-        while True:
-            try:
-                return once(*asked)
-            except RuntimeError:  # the head does not know the node yet
-                if time.monotonic() > ends:
-                    raise
-                time.sleep(0.1)
-
-    services.get_node = known
-    try:
-        yield
-    finally:
-        services.get_node = once
 
 
 @contextmanager

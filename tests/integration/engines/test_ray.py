@@ -24,7 +24,7 @@ from irtoolkit.ranking.produce import produce
 from irtoolkit.ranking.systems import find_system
 from tests import clusters, tiny
 from tests.conftest import ALL
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE, wait_for
 
 pytest.importorskip("ray", reason="Ray is not installed")
 
@@ -77,7 +77,7 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def cluster(homes: Path) -> Iterator[Any]:
     with clusters.started(1, 1, 1) as made:
-        wait_for(lambda: sum(node["Alive"] for node in made.list_all_nodes()) == 3)
+        made.wait_for_nodes(PATIENCE)
         yield made
 
 
@@ -244,7 +244,7 @@ def test_a_node_that_is_removed_costs_nothing_but_time(
     cluster: Any, engine: Engine, tmp_path: Path
 ) -> None:
     node = cluster.add_node(num_cpus=1, resources={"extra": 1}, object_store_memory=80 << 20)
-    cluster.wait_for_nodes()
+    cluster.wait_for_nodes(PATIENCE)
     marks = tmp_path / "marks"
     marks.mkdir()
 
@@ -269,7 +269,7 @@ def test_a_node_that_is_removed_costs_nothing_but_time(
 def removing(engine: Engine, cluster: Any) -> Any:
     """An engine with one more node, which is removed after its first result; it lists those left."""
     more = [cluster.add_node(num_cpus=2, object_store_memory=80 << 20)]
-    cluster.wait_for_nodes()
+    cluster.wait_for_nodes(PATIENCE)
 
     class Removing(Counted):
         nodes = more

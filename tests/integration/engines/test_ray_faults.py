@@ -16,7 +16,7 @@ import pytest
 
 import irtoolkit
 from irtoolkit.base.errors import InputError
-from irtoolkit.engines import ray_start
+from irtoolkit.engines import ray_patience, ray_start
 from irtoolkit.engines.ray import RayEngine
 from irtoolkit.engines.stream import stream
 from tests import clusters
@@ -140,7 +140,7 @@ def test_a_ray_of_its_own_leaves_authentication_as_it_was(
 def test_a_ray_that_does_not_start_leaves_this_process_as_it_was(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from ray._private import node, services
+    from ray._private.node import Node
     from ray._raylet import AuthenticationMode, get_authentication_mode
 
     def dies(*_: object) -> None:
@@ -148,33 +148,66 @@ def test_a_ray_that_does_not_start_leaves_this_process_as_it_was(
 
     for name in ("RAY_AUTH_MODE", "RAY_ADDRESS"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(node.Node, "start_head_processes", dies)
-    waited = services.get_node
+    monkeypatch.setattr(Node, "start_head_processes", dies)
+    begin = Node.__init__
     with pytest.raises(InputError, match=r"^Ray at local: The current node timed out"):
         RayEngine(workers=1)
     assert os.environ.get("RAY_AUTH_MODE") is None
     assert get_authentication_mode() == AuthenticationMode.DISABLED
-    assert services.get_node is waited
+    assert Node.__init__ is begin
 
 
-def test_a_node_that_is_not_known_at_once_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ray._private import services
+@pytest.mark.parametrize("when", ["late", "dead", "elsewhere"])
+def test_a_node_that_lives_is_waited_for(when: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ray._private import node, services
 
-    answers = iter([False, False, True])
+    class Node:
+        def __init__(self, params: object) -> None:
+            self.all_processes = {} if when == "elsewhere" else {"raylet": [params]}
+            self.found = services.get_node("address", params)
 
-    def known(address: str, node: str) -> str:
+        def remaining_processes_alive(self) -> bool:
+            return when != "dead"
+
+    def found(address: str, name: str) -> str:
         if not next(answers):
             raise RuntimeError("no such node")
-        return f"{node} of {address}"
+        return f"{name} of {address}"
 
-    monkeypatch.setattr(services, "get_node", known)
-    with ray_start.patient_start():
-        assert services.get_node("head", "node") == "node of head"
-    with monkeypatch.context() as patch:
-        patch.setattr(ray_start, "_START", 0.0)
-        answers = iter([False, False])
-        with ray_start.patient_start(), pytest.raises(RuntimeError, match="no such node"):
-            services.get_node("head", "node")
+    answers = iter([False, False, True])
+    monkeypatch.setattr(node, "Node", Node)
+    monkeypatch.setattr(services, "get_node", found)
+    with ray_patience.patient_start():
+        if when == "late":
+            assert Node("node").found == "node of address"
+        else:
+            with pytest.raises(RuntimeError, match="no such node"):
+                Node("node")
+    assert services.get_node is found
+
+
+def test_a_node_that_dies_as_it_starts_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ray._private.node import Node
+
+    begin = Node.start_ray_processes
+    died: list[tuple[str, Any]] = []
+
+    def start(node: Any) -> None:
+        if not died:
+            died.extend(node.live_processes())  # of the head, without its raylet
+            raise Exception("The current node timed out during startup.")
+        begin(node)
+
+    for name in ("RAY_AUTH_MODE", "RAY_ADDRESS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Node, "start_ray_processes", start)
+    engine = RayEngine(workers=1)
+    try:
+        assert list(engine.map(str, [1])) == ["1"]
+        assert died
+        wait_for(lambda: all(process.poll() is not None for _, process in died))
+    finally:
+        engine.close()
 
 
 # A command that is asked to end while Ray begins, or while workers work.

@@ -1,0 +1,74 @@
+"""Ray nodes that start on a busy machine, too.
+
+Ray waits 30 seconds for a node that it starts, and the node's raylet 15 for its helpers in Python before
+it aborts. A busy machine needs longer for both, and Ray has no setting for either.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+# Seconds that a node may take until the head knows it.
+_START = 300.0
+# How often a node is started. A second start finds in memory what the first has read.
+_TRIES = 4
+# What Ray says of a node that was not known in time.
+_LATE = "timed out during startup"
+
+
+@contextmanager
+def patient_start() -> Iterator[None]:
+    """Has nodes that this process starts waited for while they live, and started again where they die."""
+    from ray._private import services
+    from ray._private.node import Node
+
+    begin, found = Node.__init__, services.get_node
+
+    def start(node: Any, *args: Any, **kwargs: Any) -> None:
+        services.get_node = lambda *where: _known(node, found, *where)
+        try:
+            _begun(node, begin, args, kwargs)
+        finally:
+            services.get_node = found
+
+    Node.__init__ = start
+    try:
+        yield
+    finally:
+        Node.__init__ = begin
+
+
+def _begun(node: Any, begin: Any, args: Any, kwargs: Any) -> None:
+    """Starts a node, and again where one of its processes dies before the head knows it."""
+    for left in reversed(range(_TRIES)):
+        # A start writes into what it is given.
+        given, named = copy.deepcopy((args, kwargs)) if left else (args, kwargs)
+        try:
+            begin(node, *given, **named)
+            return
+        except Exception as error:
+            if not left or _LATE not in str(error):
+                raise
+            with suppress(Exception):  # some of its processes may have died meanwhile
+                node.kill_all_processes(check_alive=False)
+
+
+def _known(node: Any, found: Any, *where: Any) -> Any:
+    """What the head knows of a node, once it does.
+
+    Raises:
+        RuntimeError: the head does not know it, and a process of it has died, or none was started here.
+    """
+    ends = time.monotonic() + _START
+    while True:
+        try:
+            return found(*where)
+        except RuntimeError:
+            lives = node.all_processes and node.remaining_processes_alive()
+            if not lives or time.monotonic() > ends:
+                raise
+            time.sleep(0.1)
