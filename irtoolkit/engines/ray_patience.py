@@ -17,7 +17,7 @@ _START = 300.0
 # How often a node is started. A second start finds in memory what the first has read.
 _TRIES = 4
 # What Ray says of a node that was not known in time.
-_LATE = "timed out during startup"
+LATE = "timed out during startup"
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def _begun(node: Any, begin: Any, args: Any, kwargs: Any) -> None:
             begin(node, *given, **named)
             return
         except Exception as error:
-            if not left or _LATE not in str(error):
+            if not left or LATE not in str(error):
                 raise
             with suppress(Exception):  # some of its processes may have died meanwhile
                 node.kill_all_processes(check_alive=False)

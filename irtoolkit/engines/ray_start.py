@@ -16,7 +16,7 @@ from typing import Any
 
 from irtoolkit.base.ending import Ended
 from irtoolkit.base.errors import InputError, needs_extra
-from irtoolkit.engines.ray_patience import patient_start
+from irtoolkit.engines.ray_patience import LATE, patient_start
 
 # Seconds that a head may take to answer.
 _PATIENCE = 10.0
@@ -277,6 +277,11 @@ def _refused(address: str, error: Exception) -> InputError:
         return InputError(
             "no Ray cluster runs on this machine",
             remedy="ray start --head starts one; --address HOST:PORT names another",
+        )
+    if LATE in reason:
+        return InputError(
+            "Ray did not start on this machine: its processes die, or take minutes",
+            remedy="try again when the machine is less busy; --engine processes needs no Ray",
         )
     if "Failed to connect" in reason:
         return InputError(

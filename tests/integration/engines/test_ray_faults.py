@@ -150,7 +150,7 @@ def test_a_ray_that_does_not_start_leaves_this_process_as_it_was(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(Node, "start_head_processes", dies)
     begin = Node.__init__
-    with pytest.raises(InputError, match=r"^Ray at local: The current node timed out"):
+    with pytest.raises(InputError, match=r"^Ray did not start on this machine"):
         RayEngine(workers=1)
     assert os.environ.get("RAY_AUTH_MODE") is None
     assert get_authentication_mode() == AuthenticationMode.DISABLED
