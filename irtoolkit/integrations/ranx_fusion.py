@@ -10,13 +10,12 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
-from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.integrations.ranx_objects import (
     load_ranx,
     normalised_for_ranx,
@@ -32,6 +31,9 @@ from irtoolkit.ranking.fusion_methods import (
     number,
 )
 from irtoolkit.runs import Run
+
+if TYPE_CHECKING:
+    from irtoolkit.datasets.dataset import Dataset
 
 PREFIX = "ranx:"
 # bayesfuse reads beyond the end of its table of ranks, without an error.
@@ -281,11 +283,16 @@ def _ranx_method(name: str, given: dict[str, Any]) -> RanxMethod:
     normalise = given.get("normalise", "minmax") if kind.scores else None
     if normalise is not None and normalise not in _NORMS:
         raise InputError(f"no normalisation {normalise!r}", remedy=f"there are {', '.join(_NORMS)}")
+    train = None
+    if kind.trained is not None:
+        from irtoolkit.datasets.dataset import Dataset
+
+        train = Dataset.of(given["train"])
     return RanxMethod(
         name,
         parameters,
         finite_weights(given["weights"]) if kind.weights else None,
         normalise,
-        None if kind.trained is None else Dataset.of(given["train"]),
+        train,
         tuple(given.get("train_runs") or ()),
     )
