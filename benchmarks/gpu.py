@@ -1,4 +1,4 @@
-"""Checks of what only a card can show; see gpu.sh, which finds a Python for it.
+"""Checks of what only a GPU can show; see gpu.sh, which finds a Python for it.
 
     benchmarks/gpu.sh
     benchmarks/gpu.sh --only encode maxsim --output some.json
@@ -8,11 +8,11 @@ Each check has a name, a result and its seconds: "passed"; "failed", with the re
 what is not installed or not here; or "skipped", when the time that is left would not do. A check that
 fails stops no other. One JSON is printed; the file is written after each check, so that a machine that
 is taken away leaves what it has found, and "complete" says whether that is all. Rates are shares of the rate of a product of two
-matrices that is measured first, in bf16 on a card and in fp32 on a CPU; where sentence-transformers
+matrices that is measured first, in bf16 on a GPU and in fp32 on a CPU; where sentence-transformers
 does the same work, its rate is beside ours.
 
 On a CPU the checks are tiny, --output has to be given, and benchmarks/results/gpu.json is refused:
-that file is of a card.
+that file is of a GPU.
 """
 
 from __future__ import annotations
@@ -44,9 +44,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument(
-        "--device", choices=["cuda", "cpu"], help="default: a card, if there is one"
-    )
+    parser.add_argument("--device", choices=["cuda", "cpu"], help="default: a GPU, if there is one")
     parser.add_argument(
         "--model", metavar="FOLDER", help="a small encoder, such as all-MiniLM-L6-v2"
     )
@@ -55,7 +53,7 @@ def main() -> None:
     )
     parser.add_argument("--only", nargs="+", metavar="CHECK", help="default: all")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="default, with a card: results/gpu.json"
+        "-o", "--output", metavar="FILE", help="default, with a GPU: results/gpu.json"
     )
     args = parser.parse_args()
     absent = [name for name in NEEDED if find_spec(name) is None]
@@ -64,11 +62,9 @@ def main() -> None:
     device = args.device or ("cuda" if _has_card() else "cpu")
     output = Path(args.output) if args.output else RESULTS
     if device == "cpu" and output.resolve() == RESULTS.resolve():
-        parser.error(
-            "without a card name another file with --output: results/gpu.json is of a card"
-        )
+        parser.error("without a GPU name another file with --output: results/gpu.json is of a GPU")
     if device == "cuda" and not _has_card():
-        parser.error("there is no card here; --device cpu runs the checks without one")
+        parser.error("there is no GPU here; --device cpu runs the checks without one")
     output.parent.mkdir(parents=True, exist_ok=True)
     made = measure(device, args, output)
     print(json.dumps(made, indent=1))

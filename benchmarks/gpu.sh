@@ -1,9 +1,9 @@
 #!/bin/sh
-# Everything that only a card can show, in under ten minutes, without a network:
+# Everything that only a GPU can show, in under ten minutes, without a network:
 #
 #     benchmarks/gpu.sh                                      # writes benchmarks/results/gpu.json
 #     benchmarks/gpu.sh --model FOLDER                       # all-MiniLM-L6-v2, as fp16 it has 45 MB
-#     benchmarks/gpu.sh --device cpu --output gpu-cpu.json   # the same checks, tiny, without a card
+#     benchmarks/gpu.sh --device cpu --output gpu-cpu.json   # the same checks, tiny, without a GPU
 #
 # It takes the first Python that has torch: $PYTHON, the environment of the repository, or that of
 # the system. What else is missing is said, check by check; nothing is installed.

@@ -1,7 +1,7 @@
-"""Whether work that does not fit into the card's memory is done in halves, with the same result.
+"""Whether work that does not fit into the GPU's memory is done in halves, with the same result.
 
-On a card torch may take only little more than it has; without one, more than a few items at once are
-said to lack memory, and the code of the card is run by torch on the CPU.
+On a GPU torch may take only little more than it has; without one, more than a few items at once are
+said to lack memory, and the code of the GPU is run by torch on the CPU.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from gpu_setting import Check, Setting
 
-# Items at once that have enough memory where there is no card.
+# Items at once that have enough memory where there is no GPU.
 _MOST = 5
 
 
@@ -29,7 +29,7 @@ def encoding(setting: Setting) -> dict[str, Any]:
     whole = np.stack([made[0] for made in encoder.once(texts)])
     batches = encoder._batches
     batches.tokens = asked = 1 << 20
-    if not setting.card:
+    if not setting.gpu:
         batches._model = _Lacking(batches._model)
     with _little_memory(setting, 1 << 29):
         halved = np.stack([made[0] for made in encoder.once(texts)])
@@ -50,7 +50,7 @@ def products(setting: Setting) -> dict[str, Any]:
     with _little_memory(setting, 1 << 28), _sizes(setting, vectors) as sizes:
         found = multiply(queries)
     np.testing.assert_allclose(found[:3], queries[:3] @ docs.T, rtol=1e-3, atol=1e-2)
-    if setting.card:
+    if setting.gpu:
         with _little_memory(setting, 1 << 26):
             try:
                 vectors._product_on_gpu(docs, setting.device)
@@ -104,7 +104,7 @@ def _little_memory(setting: Setting, spare: int) -> Iterator[None]:
     """Lets torch take only some bytes more than it has."""
     import torch
 
-    if not setting.card:
+    if not setting.gpu:
         yield
         return
     torch.cuda.empty_cache()
@@ -127,7 +127,7 @@ def _sizes(setting: Setting, module: Any) -> Iterator[list[int]]:
     def watched(work: Any, first: int, last: int, what: str) -> None:
         def tried(begin: int, end: int) -> None:
             sizes.append(end - begin)
-            if not setting.card:
+            if not setting.gpu:
                 _lack(end - begin)
             work(begin, end)
 

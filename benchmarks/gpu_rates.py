@@ -61,7 +61,7 @@ def encode(setting: Setting) -> dict[str, Any]:
         ],
         device=setting.device,
     )
-    if setting.card:
+    if setting.gpu:
         peer.bfloat16()
     peer.encode(texts[:32])
     theirs, found = setting.timed(lambda: peer.encode(texts, batch_size=64))
@@ -85,7 +85,7 @@ def cross(setting: Setting) -> dict[str, Any]:
     encoder.once(pairs[:32])
     ours, made = setting.timed(lambda: encoder.encode(pairs))
     peer = CrossEncoder(setting.cross, device=setting.device, max_length=setting.shape.tokens)
-    if setting.card:
+    if setting.gpu:
         peer.bfloat16()
     peer.predict(pairs[:32])
     theirs, found = setting.timed(
@@ -112,7 +112,7 @@ def products(setting: Setting) -> dict[str, Any]:
 
 
 def maxsim(setting: Setting) -> dict[str, Any]:
-    """MaxSim, ours, which copies the documents to the card, and sentence-transformers', which has them."""
+    """MaxSim, ours, which copies the documents to the GPU, and sentence-transformers', which has them."""
     import torch
     from sentence_transformers.util import maxsim as theirs_of
 
@@ -145,14 +145,14 @@ def maxsim(setting: Setting) -> dict[str, Any]:
 
 
 def faiss(setting: Setting) -> dict[str, Any]:
-    """faiss on the card beside the exact product."""
+    """faiss on the GPU beside the exact product."""
     import faiss as library
 
     draw = np.random.default_rng(5)
     docs = draw.standard_normal((setting.count(200_000, 500), 128), np.float32)
     queries = draw.standard_normal((setting.count(1_000, 10), 128), np.float32)
     index = library.IndexFlatIP(docs.shape[1])
-    if setting.card:
+    if setting.gpu:
         if not hasattr(library, "StandardGpuResources"):
             raise MissingError("this faiss has no GPU part: faiss-gpu")
         index = library.index_cpu_to_gpu(library.StandardGpuResources(), 0, index)

@@ -30,7 +30,7 @@ class Check:
     Attributes:
         name: its name.
         run: computes its figures; AssertionError says that it failed.
-        seconds: what it takes on a card, at most.
+        seconds: what it takes on a GPU, at most.
         needs: further modules that must be installed.
     """
 
@@ -55,14 +55,14 @@ class Setting:
     model: str | None
 
     @property
-    def card(self) -> bool:
-        """Whether there is a card."""
+    def gpu(self) -> bool:
+        """Whether there is a GPU."""
         return self.device == "cuda"
 
     @property
     def shape(self) -> Shape:
-        """BERT-base's shape on a card, and a tiny one else."""
-        return BASE if self.card else TINY
+        """BERT-base's shape on a GPU, and a tiny one else."""
+        return BASE if self.gpu else TINY
 
     @cached_property
     def start(self) -> str:
@@ -85,11 +85,11 @@ class Setting:
     @cached_property
     def rate(self) -> float:
         """Operations a second of a product of two matrices."""
-        return training.matrix_rate(self.card)
+        return training.matrix_rate(self.gpu)
 
-    def count(self, on_card: int, else_: int) -> int:
+    def count(self, on_gpu: int, else_: int) -> int:
         """A number of texts, rows or candidates."""
-        return on_card if self.card else else_
+        return on_gpu if self.gpu else else_
 
     def texts(self, count: int, seed: int = 0) -> list[str]:
         """Texts of mixed length, up to more than the model takes."""
@@ -107,12 +107,12 @@ class Setting:
         return float(2 * weights * tokens.sum() + products)
 
     def timed(self, work: Callable[[], Any]) -> tuple[float, Any]:
-        """Seconds of a piece of work to its end on the card, and what it gives."""
+        """Seconds of a piece of work to its end on the GPU, and what it gives."""
         import torch
 
         started = time.perf_counter()
         found = work()
-        if self.card:
+        if self.gpu:
             torch.cuda.synchronize()
         return time.perf_counter() - started, found
 
@@ -129,7 +129,7 @@ def run_check(check: Check, setting: Setting, left: float) -> dict[str, Any]:
     absent = [name for name in check.needs if find_spec(name) is None]
     if absent:
         return {**found, "result": "missing", "reason": f"not installed: {', '.join(absent)}"}
-    if left < (check.seconds if setting.card else 0):
+    if left < (check.seconds if setting.gpu else 0):
         return {
             **found,
             "result": "skipped",

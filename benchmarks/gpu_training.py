@@ -15,10 +15,10 @@ _NEEDS = ("accelerate", "datasets")
 
 def throughput(setting: Setting) -> dict[str, Any]:
     """Rows a second, ours and sentence-transformers', and the share of the matrix rate."""
-    steps = 12 if setting.card else 4
+    steps = 12 if setting.gpu else 4
     trial = Trial(
-        "irtoolkit", setting.shape, setting.start, steps=steps, warm=2 if setting.card else 1,
-        device=setting.device, precision="bf16" if setting.card else "fp32",
+        "irtoolkit", setting.shape, setting.start, steps=steps, warm=2 if setting.gpu else 1,
+        device=setting.device, precision="bf16" if setting.gpu else "fp32",
     )  # fmt: skip
     rows = training.throughput(trial, 1, setting.rate, setting.home)
     return {"rows": rows}
@@ -27,14 +27,14 @@ def throughput(setting: Setting) -> dict[str, Any]:
 def agreement(setting: Setting) -> dict[str, Any]:
     """The losses of both trainers on the same batch."""
     trial = Trial("irtoolkit", setting.shape, "", steps=3, device=setting.device)
-    precisions: list[Any] = ["fp32", "bf16"] if setting.card else ["fp32"]
+    precisions: list[Any] = ["fp32", "bf16"] if setting.gpu else ["fp32"]
     return {"rows": training.agreement(trial, precisions, setting.home)}
 
 
 def recipes(setting: Setting) -> dict[str, Any]:
-    """MiniLM's recipes on the samples, and on a card the rate of one on invented texts.
+    """MiniLM's recipes on the samples, and on a GPU the rate of one on invented texts.
 
-    The model is `Setting.model` or the preset, and is trained in the card's own precision. What a
+    The model is `Setting.model` or the preset, and is trained in the GPU's own precision. What a
     trained model is worth is measured by minilm.py, which needs the releases.
     """
     from irtoolkit.models import presets
@@ -50,7 +50,7 @@ def recipes(setting: Setting) -> dict[str, Any]:
         settings = dict(data)
         if setting.model is not None:
             settings["start"] = setting.model
-        if not setting.card:
+        if not setting.gpu:
             settings |= {"epochs": 1, "batch": 8, "query_length": 16, "doc_length": 16}
         made = train(
             find_recipe(name, settings), setting.home / f"trained-{number}", device=setting.device
@@ -78,7 +78,7 @@ def _trainings(setting: Setting) -> list[tuple[str, dict[str, Any]]]:
         ("minilm-examples", {"1.file": str(examples), "2.dataset": "egret/sample/train"}),
         ("minilm-surroundings", {**surroundings, "1.epochs": 1}),
     ]
-    if setting.card:
+    if setting.gpu:
         half = setting.texts(2 * 6_400, seed=10)
         invented = training.registered(half[:6_400], half[6_400:])
         found += [

@@ -21,7 +21,7 @@ baseline, Holm-corrected over the rows of the table; a choice that is another ro
 the scoring of its candidates, one query at a time, the median over some queries. What a row fuses or
 reranks counts with it. Run it on a machine that does nothing else.
 
---take copies runs that were made elsewhere, such as on a card by trained.py: FOLDER/DATASET/NAME.run.
+--take copies runs that were made elsewhere, such as on a GPU by trained.py: FOLDER/DATASET/NAME.run.
 
 Runs are kept in the cache: an interrupted benchmark continues, and rows whose commands changed are
 run again. The results are merged into benchmarks/results/quality.json, benchmark by benchmark.

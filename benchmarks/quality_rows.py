@@ -171,7 +171,7 @@ def runs_of(table: Table, dataset: str, rows: Iterable[Row]) -> dict[str, Path]:
 
 
 def take(table: Table, folder: Path) -> list[str]:
-    """Takes runs that were made elsewhere, such as on a card, in place of running the rows' commands.
+    """Takes runs that were made elsewhere, such as on a GPU, in place of running the rows' commands.
 
     Args:
         table: the rows; only those that read no other run can be taken.

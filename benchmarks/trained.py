@@ -1,4 +1,4 @@
-"""EgRet's encoders trained on its training split, chosen out of fold: what a card does in minutes.
+"""EgRet's encoders trained on its training split, chosen out of fold: what a GPU does in minutes.
 
     irtoolkit convert torch gte-small -o gte-small
     python benchmarks/trained.py MiniLM=all-MiniLM-L6-v2 gte-small=gte-small mpnet=all-mpnet-base-v2 -o FOLDER
@@ -14,7 +14,7 @@ nothing.
 
 FOLDER has the runs; trained.json, with the figures, the settings and where the runs were made; and in
 quality the two runs of each encoder's first seed, which quality.py takes as those of its rows, so that
-its tables can be made where there is no card. --jobs commands run at once; eight suit one card. A run
+its tables can be made where there is no GPU. --jobs commands run at once; eight suit one GPU. A run
 that the same commands have made is not made again.
 """
 

@@ -14,9 +14,9 @@ from docstrings import table
 
 _FOLDER = Path(__file__).resolve().parent.parent / "benchmarks" / "results"
 RESULTS, FAILURES = _FOLDER / "quality.json", _FOLDER / "failures.json"
-TRAINED, CARD = _FOLDER / "minilm.json", _FOLDER / "trained.json"
-# The table with the rows that a card has trained.
-ON_CARD = "egret-forms"
+TRAINED, GPU = _FOLDER / "minilm.json", _FOLDER / "trained.json"
+# The table with the rows that a GPU has trained.
+ON_GPU = "egret-forms"
 # What is said of a table beside its figures.
 ROWS = _FOLDER.parent / "quality.toml"
 INTRO = """# The strongest systems
@@ -66,7 +66,7 @@ def page() -> str:
     sections = [
         _section(found, rows[name].get("remark", ""))
         + _trained(name)
-        + (_on_card() if name == ON_CARD else "")
+        + (_on_gpu() if name == ON_GPU else "")
         + (_failures(missed[name]) if name in missed else "")
         for name, found in kept.items()
     ]
@@ -255,10 +255,10 @@ untrained encoder. p is Holm-corrected over this table. `benchmarks/minilm.py` r
 """
 
 
-def _on_card() -> str:
-    """The encoders that a card has trained, which are rows of the table before it."""
-    found = json.loads(CARD.read_text("utf-8"))["encoders"]
-    tried = json.loads(RESULTS.read_text("utf-8"))["benchmarks"][ON_CARD]["tried"]
+def _on_gpu() -> str:
+    """The encoders that a GPU has trained, which are rows of the table before it."""
+    found = json.loads(GPU.read_text("utf-8"))["encoders"]
+    tried = json.loads(RESULTS.read_text("utf-8"))["benchmarks"][ON_GPU]["tried"]
     untrained = ", ".join(
         f"{_shown('R@1', tried[f'{name}, cue, 128']['figure'])} ({name})" for name in found
     )

@@ -1,4 +1,4 @@
-"""The checks for a card at their smallest, on a CPU: they pass, and no file of a card is written."""
+"""The checks for a GPU at their smallest, on a CPU: they pass, and no file of a GPU is written."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_file_of_a_card_is_written_by_none_else(python: str) -> None:
     for words in ([], ["--output", results]):
         done = run("--device", "cpu", *words, PYTHON=python)
         assert done.returncode == 2
-        assert "is of a card" in done.stderr
+        assert "is of a GPU" in done.stderr
     assert (results.read_bytes() if results.exists() else None) == before
 
 
