@@ -191,12 +191,11 @@ def main() -> None:
             circumstances = provenance.circumstances(time.monotonic() - started)
             models[name] = {"kind": model.kind, "ways": ways, "made": circumstances}
             measure = next(iter(ways[WAYS[0].name]))
+            found = {"dataset": args.dataset, "measure": measure, "models": models}
             with atomic_text(path) as file:
-                json.dump(
-                    {"dataset": args.dataset, "measure": measure, "models": models}, file, indent=1
-                )
+                json.dump(found, file, indent=1)
                 file.write("\n")
-    print(table(json.loads(path.read_text("utf-8"))))
+    print(table(found))
 
 
 if __name__ == "__main__":

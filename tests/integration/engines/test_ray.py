@@ -243,7 +243,9 @@ def test_work_that_kills_its_workers_is_given_up(engine: Engine) -> None:
 def test_a_node_that_is_removed_costs_nothing_but_time(
     cluster: Any, engine: Engine, tmp_path: Path
 ) -> None:
-    node = cluster.add_node(num_cpus=1, resources={"extra": 1}, object_store_memory=80 << 20)
+    node = cluster.add_node(
+        num_cpus=1, resources={"extra": 1}, object_store_memory=clusters.OBJECTS
+    )
     cluster.wait_for_nodes(PATIENCE)
     marks = tmp_path / "marks"
     marks.mkdir()
@@ -268,7 +270,7 @@ def test_a_node_that_is_removed_costs_nothing_but_time(
 
 def removing(engine: Engine, cluster: Any) -> Any:
     """An engine with one more node, which is removed after its first result; it lists those left."""
-    more = [cluster.add_node(num_cpus=2, object_store_memory=80 << 20)]
+    more = [cluster.add_node(num_cpus=2, object_store_memory=clusters.OBJECTS)]
     cluster.wait_for_nodes(PATIENCE)
 
     class Removing(Counted):

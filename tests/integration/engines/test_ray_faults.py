@@ -70,6 +70,13 @@ def head(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield made
 
 
+@pytest.fixture
+def own_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Ray is started here, in its own way to authenticate."""
+    for name in ("RAY_AUTH_MODE", "RAY_ADDRESS"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.mark.parametrize("when", ["within a map", "before a map"])
 def test_a_head_that_is_killed_is_one_line(when: str, head: Any, tmp_path: Path) -> None:
     command = subprocess.Popen(
@@ -112,6 +119,7 @@ def test_other_versions_are_one_line(head: Any, monkeypatch: pytest.MonkeyPatch)
         engine.close()
 
 
+@pytest.mark.usefixtures("own_ray")
 def test_a_ray_of_its_own_leaves_authentication_as_it_was(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -122,8 +130,6 @@ def test_a_ray_of_its_own_leaves_authentication_as_it_was(
         return os.environ.get("RAY_AUTH_MODE"), get_authentication_mode()
 
     monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 64)
-    for name in ("RAY_AUTH_MODE", "RAY_ADDRESS"):
-        monkeypatch.delenv(name, raising=False)
     own = RayEngine(workers=1)
     assert modes() == ("token", AuthenticationMode.TOKEN)
     own.close()
@@ -137,6 +143,7 @@ def test_a_ray_of_its_own_leaves_authentication_as_it_was(
             joined.close()
 
 
+@pytest.mark.usefixtures("own_ray")
 def test_a_ray_that_does_not_start_leaves_this_process_as_it_was(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -146,8 +153,6 @@ def test_a_ray_that_does_not_start_leaves_this_process_as_it_was(
     def dies(*_: object) -> None:
         raise Exception("The current node timed out during startup.")
 
-    for name in ("RAY_AUTH_MODE", "RAY_ADDRESS"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(Node, "start_head_processes", dies)
     begin = Node.__init__
     with pytest.raises(InputError, match=r"^Ray did not start on this machine"):
@@ -186,6 +191,7 @@ def test_a_node_that_lives_is_waited_for(when: str, monkeypatch: pytest.MonkeyPa
     assert services.get_node is found
 
 
+@pytest.mark.usefixtures("own_ray")
 def test_a_node_that_dies_as_it_starts_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
     from ray._private.node import Node
 
@@ -198,8 +204,6 @@ def test_a_node_that_dies_as_it_starts_is_started_again(monkeypatch: pytest.Monk
             raise Exception("The current node timed out during startup.")
         begin(node)
 
-    for name in ("RAY_AUTH_MODE", "RAY_ADDRESS"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(Node, "start_ray_processes", start)
     engine = RayEngine(workers=1)
     try:
@@ -259,9 +263,11 @@ def test_a_cluster_that_takes_tokens_refuses_who_has_none(
         with clusters.started(1) as made:
             monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
             match = r"cannot join it \(are RAY_AUTH_MODE and the token"
-            with pytest.raises(InputError, match=match):
-                RayEngine(address=made.address)
-            ray_start._authenticate("token")
+            try:
+                with pytest.raises(InputError, match=match):
+                    RayEngine(address=made.address)
+            finally:
+                ray_start._authenticate("token")  # what ends the cluster asks its head, too
     finally:
         ray_start._authenticate(None)
 
