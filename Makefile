@@ -67,7 +67,7 @@ $(LANES:%=lane-%): lane-%: $(VENV)/installed
 
 # The hashes of the index, PyPI unless uv is configured otherwise.
 lock: $(VENV)/installed
-	$(BIN)/uv pip compile -q pyproject.toml --extra dev --extra lucene -c constraints.txt --universal --python-version 3.11.5 \
+	$(BIN)/uv pip compile -q pyproject.toml --extra dev --extra lucene -c constraints.txt --universal --python-version 3.11 \
 	    --generate-hashes --no-header --no-annotate -o requirements.hashes
 	{ sed '/^[^#]/,$$d' requirements.lock; cat requirements.hashes; } > requirements.new
 	mv requirements.new requirements.lock && rm requirements.hashes
