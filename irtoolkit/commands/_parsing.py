@@ -133,8 +133,12 @@ class CommandParser(argparse.ArgumentParser):
         self.error(f"no flag {flag}; {near or did_you_mean(flag, self.flags())}".rstrip("; "))
 
     def _hint(self) -> str:
-        """What a command with a free text, or with a single name, says of one more word."""
+        """What a command says of one more word than it takes."""
+        if "--measures" in self.flags():
+            return "; -m takes one measure, --measures several"
         last = next((a.metavar for a in reversed(self._actions) if not a.option_strings), None)
+        if last == "RUN" and "--dataset" in self.flags():
+            return "; it takes one run, and --dataset names the dataset"
         if last == "TEXT":
             return "; put a text of several words between quotes"
         return "; name one command" if last == "COMMAND" else ""

@@ -5,7 +5,8 @@ combsum and combmnz: the sum of normalised scores; the latter times the number o
 the document. rankproduct: the inverse of the product of ranks, of which those beyond k count k + 1.
 Scores are normalised within each query: minmax to 0..1, zscore to mean 0 and standard deviation 1,
 sum to a least score of 0 and a sum of 1, or not at all (none). What a run does not list counts 0 for
-it, or the rank k + 1. Queries and documents are those of any of the runs. A run that shares no query
+it, or the rank k + 1. A z-score may be negative, and combmnz then lowers what several runs list; a
+note says so. Queries and documents are those of any of the runs. A run that shares no query
 with the others is refused, and a note says where runs have little in common.
 
 With ranx installed, its methods are here too, by their names in ranx; ranx:NAME asks for ranx where
@@ -34,10 +35,13 @@ HELP = "fuse runs into one"
 EXAMPLES = (
     "irtoolkit fuse runs/bm25.run runs/tfidf.run -o rrf.run --depth 100",
     "irtoolkit fuse runs/bm25.run runs/tfidf.run -o sum.run.gz --method weighted --weights 0.3 0.7",
-    "irtoolkit fuse runs/bm25.run runs/k1.run.gz -o mnz.run --method combmnz --normalise zscore",
+    "irtoolkit fuse runs/bm25.run runs/k1.run.gz -o mnz.run --method combmnz --normalise sum",
     "irtoolkit fuse runs/bm25.run runs/tfidf.run -o rbc.run --method rbc --set phi=0.8",
     "irtoolkit fuse runs/bm25.run runs/tfidf.run -o bayes.run --method bayesfuse --train csfcube/sample",
 )
+
+# Methods that multiply by the number of runs that list a document.
+_MULTIPLIED = ("combmnz", "mnz", "gmnz", "wmnz")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -105,6 +109,11 @@ def execute(args: argparse.Namespace) -> None:
         return
     name = args.method or "rrf"
     method = fusion_method(name, settings)
+    if name.rpartition(":")[2] in _MULTIPLIED and settings.get("normalise") in ("zscore", "zmuv"):
+        note(
+            f"note: z-scores below the mean are negative, and {name} multiplies them by the number of"
+            " runs too: what several runs list falls below what one lists; minmax and sum have none"
+        )
     if isinstance(method, RanxMethod) and (slow := slow_at_first(method.module)):
         note(slow)
     run = fuse_files(

@@ -162,7 +162,7 @@ class _Pool:
                 self._items, number, self._attempts, type(error).__name__
             ) from error
         except exceptions.RayError as error:
-            raise _explained(error) from None
+            raise _explained(error) from error
         return found
 
     def cancel(self) -> None:

@@ -140,7 +140,7 @@ def connect(address: str | None, workers: int) -> Connection:
         _authenticate(authentication)
         if not isinstance(error, Exception):
             raise
-        raise _refused(wanted, error) from None
+        raise _refused(wanted, error) from error
     head = None if wanted == "local" else _head(ray)
     return Connection(ray, head, ours=True, authentication=authentication)
 

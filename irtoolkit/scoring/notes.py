@@ -14,14 +14,16 @@ class Note:
         system: the system, by the name it is scored under.
         kind: "missing" where judged queries are missing from the run; "shallow" where it lists
             less than the candidate pool and a measure takes the listed documents for the pool;
-            "corpus" where it is scored with the whole corpus as candidates in place of pools.
+            "corpus" where it is scored with the whole corpus as candidates in place of pools;
+            "unranked" where a figure is infinite, because the rank of a relevant document that it
+            does not list is unknown.
         queries: the queries that it concerns, in order.
         judged: number of judged queries.
         measures: the measures that it concerns; empty where it concerns all.
     """
 
     system: str
-    kind: Literal["missing", "shallow", "corpus"]
+    kind: Literal["missing", "shallow", "corpus", "unranked"]
     queries: tuple[str, ...]
     judged: int
     measures: tuple[str, ...] = ()
@@ -38,6 +40,12 @@ class Note:
             return (
                 f"is scored with the corpus as candidates: {' and '.join(self.measures)} take the"
                 " listed documents for the pool, and are not comparable with figures on pools"
+            )
+        if self.kind == "unranked":
+            return (
+                f"lists no relevant document for {len(self.queries)} of {self.judged} judged"
+                f" queries, the first {self.queries[0]}, and has no exact ranks beside it, as runs"
+                f" of irtoolkit retrieve have: {' and '.join(self.measures)} cannot be known"
             )
         return (
             f"lists less than the pool for {len(self.queries)} queries, the first"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -184,6 +185,7 @@ def score(
         read[name] = run
         evaluations[name] = evaluate(run, qrels, parsed, dataset.protocol.folds, ranks)
         notes.extend(_notes(name, run, dataset, whole, one))
+        notes.extend(_unranked(name, evaluations[name]))
     files = {name: fspath(one) for name, one in given.items() if _is_path(one)}
     return Scores(dataset, parsed, evaluations, read, dataset.protocol.note, tuple(notes), files)
 
@@ -213,6 +215,15 @@ def _notes(
     shallow = shallow_queries(run, dataset) if whole else []
     if shallow:
         yield Note(name, "shallow", tuple(shallow), len(judged), whole)
+
+
+def _unranked(name: str, evaluation: Evaluation) -> Iterator[Note]:
+    """Where figures are infinite, the queries whose relevant documents have no rank."""
+    endless = [measure for measure, figure in evaluation.figures().items() if figure == math.inf]
+    if endless:
+        without = evaluation.query_ids[evaluation.per_query(endless[0]) == math.inf]
+        queries = tuple(str(query_id) for query_id in without)
+        yield Note(name, "unranked", queries, len(evaluation.query_ids), tuple(endless))
 
 
 def _is_path(given: Any) -> bool:

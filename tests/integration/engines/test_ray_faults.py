@@ -155,8 +155,10 @@ def test_a_ray_that_does_not_start_leaves_this_process_as_it_was(
 
     monkeypatch.setattr(Node, "start_head_processes", dies)
     begin = Node.__init__
-    with pytest.raises(InputError, match=r"^Ray did not start on this machine"):
+    with pytest.raises(InputError, match=r"^Ray did not start on this machine") as refused:
         RayEngine(workers=1)
+    # --debug shows what Ray itself said.
+    assert "timed out during startup" in str(refused.value.__cause__)
     assert os.environ.get("RAY_AUTH_MODE") is None
     assert get_authentication_mode() == AuthenticationMode.DISABLED
     assert Node.__init__ is begin
