@@ -5,8 +5,9 @@
     python benchmarks/suite.py tests/unit/base -o /tmp/suite.json
 
 Beside the tests run as many processes that compute without end as --busy says; load is that of the
-machine, the mean over the run. With --seed the files, and the tests of each, come in a random order. A
-record is added to benchmarks/results/suite.json; docs/results/robustness.md shows all of them.
+machine, the mean over the run, and memory the most that a worker of pytest had. With --seed the files,
+and the tests of each, come in a random order. A record is added to benchmarks/results/suite.json;
+docs/results/robustness.md shows all of them.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ RESULTS = ROOT / "benchmarks" / "results" / "suite.json"
 VARIABLE = "IRTOOLKIT_ORDER"
 # Tests that are listed, the slowest first.
 SLOWEST = 20
+# Seconds from one look at load and memory to the next.
+EVERY = 5
 
 
 def main() -> int:
@@ -94,12 +97,13 @@ def measured(tests: list[str], seed: int | None) -> dict[str, Any]:
             f"--junitxml={report}",
             *tests,
         ]
-        begun, loads = time.monotonic(), []
+        begun, loads, largest = time.monotonic(), [], 0
         running = subprocess.Popen(words, cwd=ROOT, env=env)
         while running.poll() is None:
             loads.append(os.getloadavg()[0])
+            largest = max(largest, *memory_of_children(running.pid))
             with suppress(subprocess.TimeoutExpired):
-                running.wait(30)
+                running.wait(EVERY)
         seconds = time.monotonic() - begun
         cases = list(ElementTree.parse(report).iter("testcase"))
     took = {
@@ -111,8 +115,20 @@ def measured(tests: list[str], seed: int | None) -> dict[str, Any]:
     return {
         "passed": len(cases) - skipped - len(bad), "skipped": skipped, "failed": bad,
         "minutes": round(seconds / 60, 1), "load": round(sum(loads) / len(loads), 1),
+        "worker MB": round(largest / 2**20),
         "slowest": {name: round(took[name]) for name in slowest},
     }  # fmt: skip
+
+
+def memory_of_children(process: int) -> list[int]:
+    """Bytes of the children of a process, which are the workers of pytest; [0] where none is seen."""
+    found = [0]
+    with suppress(OSError):  # not on Linux, or gone
+        for thread in Path(f"/proc/{process}/task").iterdir():
+            for child in (thread / "children").read_text().split():
+                pages = int(Path(f"/proc/{child}/statm").read_text().split()[1])
+                found.append(pages * os.sysconf("SC_PAGE_SIZE"))
+    return found
 
 
 def _has(case: ElementTree.Element, *kinds: str) -> bool:

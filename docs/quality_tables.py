@@ -27,7 +27,10 @@ each release; only CSFCube's are the published data, so only its figures can be 
 
 **How a row was chosen.** Rows that begin with *best* were chosen by the first measure of their table
 on data that the table does not report: training queries, the validation split, or CSFCube's other
-fold. All others were measured and chosen by nobody. Every row that was tried is listed below its table.
+fold. All others were measured and chosen by nobody; settings in their names were written down by hand,
+some after single systems had been seen. Every row that was tried is listed below its table. EgRet's dev and
+RELiC's val queries are reported in two tables each: the second was made once the first had been seen, with
+systems that the first lacks, so its figures are those of a second look.
 The [last tables](#cacm-abstracts-of-the-communications-of-the-acm) are of judged collections on which
 nothing was chosen: they check that what is best on the five benchmarks was not fitted to them.
 
@@ -36,8 +39,8 @@ QuoteR's and CSFCube's rows were measured twice, and with VNNI bge-small-en had 
 23.2, which is shown. No row in single precision changed.
 
 Intervals are of 95 %, by bootstrap over queries. p is of a paired t-test over queries,
-Holm-corrected over the rows of the table. *ms* is what a query takes on two cores once documents are
-prepared. To repeat everything, fetch the weights and run the script:
+Holm-corrected over its column of the table. *ms* is what a query takes on two cores once documents are
+prepared; tables were measured on different days, and machines differ. To repeat everything, fetch the weights and run the script:
 
 ```sh
 irtoolkit models --fetch all-MiniLM-L6-v2 all-mpnet-base-v2 bge-small-en gte-small ms-marco-MiniLM-L-12  # needs: a network
@@ -246,7 +249,8 @@ def _trained(name: str) -> str:
 ### What training adds
 
 MiniLM trained on the training split: the mean of three seeds with its standard deviation, beside the
-untrained encoder. p is Holm-corrected over this table. `benchmarks/minilm.py` repeats it;
+untrained encoder. p is Holm-corrected over this table. Runs have 1,000 documents, those above 100: the ideal of
+N-RODCG is made of what a run lists, and differs in the last place. `benchmarks/minilm.py` repeats it;
 [training](../reference/training.md#results-on-small-data) says more.
 
 {body.rstrip()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ _ENDS = ("refused well", "accepted rightly", "refused badly", "silent wrong", "t
 INTRO = """# Under attack
 
 What is fed to a command is answered rightly or refused in one line, what is killed continues, and the same
-command gives the same bytes. This page has what was tried, and what came of it. The scripts make
-everything again; they need a clone of the repository.
+command gives the same bytes, but for weights and scores of models where threads or the order of documents
+[differ](#surroundings-of-a-command). This page has what was tried, and what came of it. The scripts make everything
+again; they need a clone of the repository.
 """
 INPUTS = """## Bad and odd inputs
 
@@ -35,7 +37,8 @@ started end by themselves: with `--engine ray` within two minutes, the last of t
 """
 TOGETHER = """## Processes at once
 
-`python -m tests.faults --together` starts processes that share something, six at a time.
+`python -m tests.faults --together` starts processes that share something, six at a time. A process that finds the
+index taken for longer than it waits says so and ends with status 2; what it was to write is not lost, it is refused.
 """
 FUZZ = """## Fuzzing
 
@@ -54,7 +57,8 @@ of a query, those of weights to the largest weight. *Moved* are documents at ano
 TESTS = """## The tests themselves
 
 `python benchmarks/suite.py` runs all tests, with `--busy` beside other processes and with `--seed` in a random
-order of files and of the tests of each. *Load* is the mean of the machine's.
+order of files and of the tests of each. *Load* is the mean of the machine's, *worker MB* the most memory that a
+process of pytest had.
 """
 
 
@@ -144,18 +148,41 @@ def _tests() -> list[str]:
     if not (_FOLDER / "suite.json").exists():
         return []
     found = _kept("suite")
-    heads = ["commit", "order", "beside it", "load", "passed", "skipped", "failed", "minutes"]
+    heads = [
+        "commit",
+        "order",
+        "beside it",
+        "load",
+        "passed",
+        "skipped",
+        "failed",
+        "minutes",
+        "worker MB",
+    ]
     rows = [
         [one["commit"], one["order"], one["beside"], str(one["load"]), f"{one['passed']:,}",
-         str(one["skipped"]), str(len(one["failed"])), str(one["minutes"])]
+         str(one["skipped"]), str(len(one["failed"])), str(one["minutes"]),
+         f"{one['worker MB']:,}" if "worker MB" in one else ""]
         for one in found
     ]  # fmt: skip
     return [
         TESTS,
         table(heads, rows),
+        *_failures(found),
         *_slowest(found[0]),
         *(_slowest(found[-1]) if found[1:] else []),
     ]
+
+
+def _failures(found: list[dict[str, Any]]) -> list[str]:
+    """What failed in each record, by file; a fixture that fails counts for each of its tests."""
+    lines = []
+    for one in found:
+        files = Counter(name.split("::")[0].replace(".", "/") for name in one["failed"])
+        if files:
+            counted = ", ".join(f"{count} of `{file}.py`" for file, count in files.items())
+            lines.append(f"- {one['commit']}, {one['order']}: {counted}")
+    return ["\nWhat failed:\n\n" + "\n".join(lines)] if lines else []
 
 
 def _slowest(one: dict[str, Any]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -46,3 +47,12 @@ def test_counts_and_the_order(tmp_path: Path) -> None:
         assert [name.rpartition("::")[2] for name in found["failed"]] == ["test_fails"]
         assert len(found["slowest"]) == 20
     assert (plain["order"], shuffled["order"]) == ("of files", "random, seed 3")
+
+
+def test_memory_is_that_of_children() -> None:
+    suite = runpy.run_path(str(ROOT / "benchmarks" / "suite.py"), run_name="suite")
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        assert max(suite["memory_of_children"](os.getpid())) > 0
+        assert suite["memory_of_children"](child.pid) == [0]
+        child.communicate(b"\n")
+    assert suite["memory_of_children"](child.pid) == [0]
