@@ -176,16 +176,16 @@ def _dataset(chunks: _Chunks, *, own_book: bool) -> ir_datasets.Dataset:
 
 
 def _qrels(release: PlotRelease) -> Iterator[Qrel]:
+    """The plot passages and the chunks that share a sentence with one, and the chunks around them."""
     for query_id, name, spans in release.golds():
-        book, near = release.books[name], dict[Span, int]()
+        book = release.books[name]
+        relevant = set(spans)
         for gold in spans:
-            for passage in book.near(gold, WINDOW):
-                near.setdefault(passage, 0)
             chunks = (p for p in book.overlapping(gold) if _is_chunk(book, p, release.size))
-            near.update((passage, 1) for passage in chunks)
-            near[gold] = 1
-        for passage, grade in sorted(near.items()):
-            yield Qrel(query_id, str(passage), grade)
+            relevant.update(chunks)
+        near = {passage for one in relevant for passage in book.near(one, WINDOW)}
+        for passage in sorted(near | relevant):
+            yield Qrel(query_id, str(passage), int(passage in relevant))
 
 
 def _is_chunk(book: Book, passage: Span, size: int) -> bool:

@@ -6,6 +6,7 @@ What is expected is read from the release's files again, here, with nothing but 
 from __future__ import annotations
 
 import json
+import random
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ import ir_datasets
 import numpy as np
 import pytest
 
+import irtoolkit as ir
 import irtoolkit.datasets.books as books
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.books import Book, Passages
@@ -300,12 +302,14 @@ class Plot:
     def expected(self, query: dict[str, Any], passages: set[Place]) -> dict[str, int]:
         """The judgments of a query, by the issue and the paper's §3.3 and §4.2."""
         golds = [(start, stop - start) for start, stop in query["spans"]]
-        chunks, grades = set(self.chunks(query["book"])), {}
+        chunks = set(self.chunks(query["book"]))
+        relevant = {p for p in chunks if any(share(p, g) for g in golds)} | set(golds)
+        grades = {}
         for place in passages:
             name = f"{query['book']}:{place[0]}+{place[1]}"
-            if place in golds or (place in chunks and any(share(place, g) for g in golds)):
+            if place in relevant:
                 grades[name] = 1
-            elif any(abs(middle(*place) - middle(*gold)) < 5 for gold in golds):
+            elif any(abs(middle(*place) - middle(*one)) < 5 for one in relevant):
                 grades[name] = 0
         return grades
 
@@ -362,6 +366,22 @@ def test_plot_qrels(plot: Plot) -> None:
         rows = list(ir_datasets.load(name).qrels_iter())
         assert len(rows) == len(expected)
         assert {(row.query_id, row.doc_id): row.relevance for row in rows} == expected
+
+
+def test_the_ideal_of_nrodcg_does_not_depend_on_the_depth_of_a_run(plot: Plot) -> None:
+    rng = random.Random(7)
+    whole: dict[str, dict[str, float]] = {}
+    for query in plot.queries:
+        listed = sorted(plot.passages(query["book"]))
+        rng.shuffle(listed)
+        whole[query["query_id"]] = {
+            f"{query['book']}:{start}+{length}": -float(rank)
+            for rank, (start, length) in enumerate(listed)
+        }
+    cut = {query_id: dict(list(docs.items())[:10]) for query_id, docs in whole.items()}
+    found = ir.evaluate(plot.name, {"whole": whole, "cut": cut}, measures="NRODCG@10").figures()
+    assert found["cut"] == found["whole"]
+    assert 0 < found["cut"]["NRODCG@10"] < 1
 
 
 def test_plot_candidates(plot: Plot) -> None:
