@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from irtoolkit.base.arguments import checked
 from irtoolkit.base.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,13 +23,14 @@ if TYPE_CHECKING:
     from irtoolkit.scoring.significance import Correction, PairedTest
 
 
+@checked
 def load(
     data: Any,
     *,
     queries: Any = None,
     qrels: Any = None,
-    candidates: Mapping[str, Sequence[str]] | None = None,
-    ids: Sequence[str] | None = None,
+    candidates: Mapping[str, Iterable[str]] | None = None,
+    ids: Iterable[str] | None = None,
     name: str = "texts",
     sentences: int | None = None,
 ) -> Dataset:
@@ -75,12 +77,13 @@ def load(
     return dataset_of_texts(data, queries, qrels, candidates, ids=ids, name=name)
 
 
+@checked
 def index(
     data: Any,
     system: str | System = "bm25",
     path: StrPath | None = None,
     *,
-    ids: Sequence[str] | None = None,
+    ids: Iterable[str] | None = None,
     sentences: int | None = None,
     replace: bool = False,
     progress: bool = True,
@@ -133,6 +136,7 @@ def index(
     return build(dataset, found, path, replace=replace, progress=progress)
 
 
+@checked
 def open_index(path: StrPath, system: str | None = None, **settings: Any) -> Index:
     """An index that is kept in a folder, or at a URL.
 
@@ -155,6 +159,7 @@ def open_index(path: StrPath, system: str | None = None, **settings: Any) -> Ind
     return folder_index(path, system, settings)
 
 
+@checked
 def retrieve(
     data: Any,
     system: str | System = "bm25",
@@ -198,6 +203,7 @@ def retrieve(
     return rank_dataset(dataset, found, depth=kept, relevant=relevant, progress=progress).run
 
 
+@checked
 def rerank(
     data: Any,
     run: Any,
@@ -237,6 +243,7 @@ def rerank(
     return rank_dataset(dataset, found, among=among, progress=progress).run
 
 
+@checked
 def fuse(
     *runs: Any, method: str | None = None, depth: int | None = None, tag: str | None = None,
     learned: StrPath | None = None, **settings: Any,
@@ -276,6 +283,7 @@ def fuse(
     return untied(fused)
 
 
+@checked
 def tune_fusion(
     data: Any,
     *runs: Any,
@@ -377,6 +385,7 @@ def compare(
     )  # fmt: skip
 
 
+@checked
 def report(
     data: Any,
     *runs: Any,
@@ -415,6 +424,8 @@ def report(
     if unknown is not None:
         raise InputError(f"a report has no option {unknown!r}", remedy=f"it has {', '.join(known)}")
     files = [output] if isinstance(output, str | PathLike) else list(output)
+    if not files:
+        raise InputError("nothing to write", remedy="name a file: output='report.html'")
     for path in files:
         check_form(path)
     scores = score(data, runs[0] if len(runs) == 1 else list(runs), measures, names=names)
@@ -423,6 +434,7 @@ def report(
     return [Path(path) for path in files]
 
 
+@checked
 def export(
     data: Any,
     form: str,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import ir_datasets
 from ir_datasets.formats import GenericDoc, GenericQuery
 
+from irtoolkit.base.arguments import checked
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import is_file, local
 from irtoolkit.base.missing import no_such_file
@@ -56,13 +57,14 @@ _QUERIES = _Kind(
 )
 
 
+@checked
 def dataset_of_texts(
     docs: Any,
     queries: Any = None,
     qrels: Any = None,
-    candidates: Mapping[str, Sequence[str]] | None = None,
+    candidates: Mapping[str, Iterable[str]] | None = None,
     *,
-    ids: Sequence[str] | None = None,
+    ids: Iterable[str] | None = None,
     name: str = DEFAULT_NAME,
 ) -> Dataset:
     """A dataset of texts that are given.
@@ -105,7 +107,7 @@ def dataset_of_texts(
     return Dataset(name, ir_datasets.Dataset(*parts), in_memory=True)
 
 
-def _records(docs: Any, ids: Sequence[str] | None) -> Callable[[], Mapping[str, GenericDoc]]:
+def _records(docs: Any, ids: Iterable[str] | None) -> Callable[[], Mapping[str, GenericDoc]]:
     """Documents by id: those of a large file stay on disk."""
     large = large_docs(docs) if ids is None and _is_path(docs) else None
     if large is not None:
@@ -151,7 +153,7 @@ def dataset_at(name: str) -> Dataset:
 
 
 def _pools(
-    candidates: Mapping[str, Sequence[str]], queries: Mapping[str, str], docs: Mapping[str, Any]
+    candidates: Mapping[str, Iterable[str]], queries: Mapping[str, str], docs: Mapping[str, Any]
 ) -> dict[str, list[str]]:
     pools = {str(query): [str(doc) for doc in pool] for query, pool in candidates.items()}
     for query, pool in pools.items():
@@ -163,7 +165,7 @@ def _pools(
     return pools
 
 
-def _texts(given: Any, kind: _Kind, ids: Sequence[str] | None = None) -> dict[str, str]:
+def _texts(given: Any, kind: _Kind, ids: Iterable[str] | None = None) -> dict[str, str]:
     """Id to text, in order."""
     found: dict[str, str] = {}
     for doc_id, text in _pairs(given, kind, ids):
@@ -199,7 +201,7 @@ def _twice(given: Any, name: str, kind: _Kind) -> InputError:
     return InputError(f"{said}, first on line {lines[0]}", file=given, line=lines[1], remedy=remedy)
 
 
-def _pairs(given: Any, kind: _Kind, ids: Sequence[str] | None) -> Iterable[tuple[Any, Any]]:
+def _pairs(given: Any, kind: _Kind, ids: Iterable[str] | None) -> Iterable[tuple[Any, Any]]:
     if ids is not None:
         return _numbered(given, kind, ids)
     if isinstance(given, Mapping):
@@ -216,7 +218,7 @@ def _pairs(given: Any, kind: _Kind, ids: Sequence[str] | None) -> Iterable[tuple
     return (_pair(item, place, kind) for place, item in enumerate(given))
 
 
-def _numbered(given: Any, kind: _Kind, ids: Sequence[str]) -> Iterable[tuple[Any, Any]]:
+def _numbered(given: Any, kind: _Kind, ids: Iterable[str]) -> Iterable[tuple[Any, Any]]:
     texts, names = list(given), list(ids)
     if len(texts) != len(names):
         raise InputError(

@@ -16,6 +16,7 @@ from typing import Any
 
 from ir_measures import Measure
 
+from irtoolkit.base.arguments import check_fields
 from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.fusing.configurations import Configuration, configurations, untrained
@@ -65,6 +66,7 @@ class FusionSearch:
         for name in ("methods", "normalise"):
             if isinstance(given := getattr(self, name), str):
                 object.__setattr__(self, name, (given,))
+        check_fields(self)
         if self.inner < 2:
             raise InputError(f"{self.inner} inner folds", remedy="take at least 2")
         if self.seed < 0:

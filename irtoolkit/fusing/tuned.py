@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from os import PathLike, fspath
 from typing import Any
 
+from irtoolkit.base.arguments import checked
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.paths import same_place, shown
@@ -59,6 +60,7 @@ class TunedFusion:
         """The measure of the held-out run."""
         return self.scores[HELD_OUT].figures()[self.bench.name]
 
+    @checked
     def fuse(self, *runs: Any, depth: int | None = None, tag: str | None = None) -> Run:
         """Other runs, fused by what was learned on all queries.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from irtoolkit.base.arguments import check_fields
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.ids import Floats
@@ -22,7 +23,7 @@ from irtoolkit.reports.pairs import letter, measure_column
 from irtoolkit.reports.texts import TOP, ReportTexts, pick, read_texts
 from irtoolkit.runs.exact_ranks import Ranks, read_ranks
 from irtoolkit.scoring.evaluation import Evaluation
-from irtoolkit.scoring.score import Scores
+from irtoolkit.scoring.score import Scores, check_names
 from irtoolkit.scoring.significance import Correction, PairedTest
 
 # Queries whose texts a page holds by default.
@@ -45,16 +46,30 @@ class ReportOptions:
         correction: the correction for the number of tests.
         rel: the lowest grade that counts as relevant; by default that of the measures.
         texts: the most queries that are shown with their texts.
+
+    Raises:
+        InputError: an option of another type, an empty name, not two systems in a pair, a grade below 1,
+            or texts below 0.
     """
 
     names: Sequence[str] = ()
     chart: str | None = None
-    pair: Sequence[str] = ()
-    baseline: str | None = None
+    pair: Sequence[StrPath] = ()
+    baseline: StrPath | None = None
     test: PairedTest = "student"
     correction: Correction = "holm"
     rel: int | None = None
     texts: int = TEXTS
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_names(self.names)
+        if len(self.pair) not in (0, 2):
+            raise InputError(f"{len(self.pair)} systems in a pair", remedy="name two")
+        if self.rel is not None and self.rel < 1:  # documents that are judged irrelevant have 0
+            raise InputError(f"rel {self.rel} is not at least 1")
+        if self.texts < 0:
+            raise InputError(f"texts {self.texts} is below 0")
 
 
 def compose(scores: Scores, options: ReportOptions | None = None) -> ReportContent:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from irtoolkit.base.arguments import check_fields
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.tables import latex_text
 from irtoolkit.reports.content import ReportContent
@@ -41,6 +42,7 @@ class TableStyle:
     caption: str | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.digits is not None and not 0 <= self.digits <= _DIGITS:
             raise InputError(f"digits {self.digits} is not from 0 to {_DIGITS}")
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from irtoolkit.base import html
+from irtoolkit.base.arguments import checked
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, is_parquet
 from irtoolkit.base.ids import Ids, Ints, Singles, encode, is_word, offsets_of, rank_ids
@@ -125,6 +126,7 @@ class Run:
         return cls.from_columns(query_ids, queries, doc_ids, docs, objects.scores_of(listed), tag)
 
     @classmethod
+    @checked
     def of(cls, run: Any, tag: str | None = None, *, empty: bool = False) -> Run:
         """Builds a run from the object or the file that holds one.
 
@@ -159,6 +161,7 @@ class Run:
         return cls.from_rows(rows, tag or DEFAULT_TAG)
 
     @classmethod
+    @checked
     def read(cls, path: StrPath) -> Run:
         """Reads TREC text (.run, .run.gz, ...) or Parquet, by the file's name.
 
@@ -248,6 +251,7 @@ class Run:
         """(N,) rank of each row within its query, from 1."""
         return np.arange(1, len(self) + 1) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
 
+    @checked
     def named(self, tag: str) -> Run:
         """The same run with another tag.
 
@@ -257,8 +261,15 @@ class Run:
         _refuse_tag(tag)
         return replace(self, tag=tag)
 
+    @checked
     def head(self, depth: int) -> Run:
-        """The first `depth` rows of each query."""
+        """The first `depth` rows of each query.
+
+        Raises:
+            InputError: the depth is below 0, or no whole number.
+        """
+        if depth < 0:
+            raise InputError(f"depth {depth} is below 0")
         keep = self.ranks <= depth
         return replace(
             self,
@@ -269,6 +280,7 @@ class Run:
 
     # -- writing ------------------------------------------------------------------------------
 
+    @checked
     def write(self, path: StrPath, form: storage.RunForm = "trec") -> str | None:
         """Writes TREC text or Parquet, by the file's name; the file appears only when complete.
 

@@ -13,6 +13,7 @@ import ir_measures
 import numpy as np
 from numpy.typing import NDArray
 
+from irtoolkit.base.arguments import refuse_other_type, shown_value
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import same_place, shown
 from irtoolkit.base.tables import TableCell, TextTable
@@ -171,10 +172,7 @@ def score(
     """
     dataset = Dataset.of(data)
     qrels = dataset.qrels
-    if isinstance(measures, Mapping):
-        parsed = dict(measures)
-    else:
-        parsed = parse_measures(dataset.protocol.measures if measures is None else measures)
+    parsed = _parsed(dataset.protocol.measures if measures is None else measures)
     given = _named(runs, names)
     whole = tuple(name for name, measure in parsed.items() if traits(measure).whole_pool)
     evaluations: dict[str, Evaluation] = {}
@@ -188,6 +186,19 @@ def score(
         notes.extend(_unranked(name, evaluations[name]))
     files = {name: fspath(one) for name, one in given.items() if _is_path(one)}
     return Scores(dataset, parsed, evaluations, read, dataset.protocol.note, tuple(notes), files)
+
+
+def _parsed(measures: Measures) -> dict[str, ir_measures.Measure]:
+    """Measures by the names they were asked for under."""
+    if not isinstance(measures, Mapping):
+        return parse_measures(measures)
+    for name, measure in measures.items():
+        if not isinstance(measure, ir_measures.Measure):
+            raise InputError(
+                f"{name!r} has {shown_value(measure)}, which is no measure",
+                remedy="give a list of names",
+            )
+    return dict(measures) or parse_measures(())
 
 
 def _notes(
@@ -254,8 +265,16 @@ def _wants_ranks(run: Run, measures: Iterable[ir_measures.Measure]) -> bool:
 # -- which runs are meant ----------------------------------------------------------------------------
 
 
+def check_names(names: Sequence[str]) -> None:
+    """Raises InputError for names of systems that are no list, or of which one is empty."""
+    refuse_other_type("names", names, Sequence[str])
+    if any(not name.strip() for name in names):
+        raise InputError("a name of a system is empty", remedy="give every run a name")
+
+
 def _named(runs: Any, names: Sequence[str]) -> dict[str, Any]:
     """Name to run, from one run, several, or a mapping of names."""
+    check_names(names)
     given = _listed(runs)
     if names and len(names) != len(given):
         raise InputError(

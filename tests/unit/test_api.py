@@ -336,6 +336,71 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
 }  # fmt: skip
 
 
+ONE, TWO = {"1": {"a": 2.0, "b": 1.0}}, {"1": {"a": 1}}
+SAMPLE = "csfcube/sample"
+LETTERS = {"a": "x y", "b": "x", "ab": "y x z"}
+OTHER_TYPES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], str]] = {
+    "load, pool": (ir.load, (LETTERS,), {"queries": {"1": "x"}, "candidates": {"1": "ab"}},
+        r"candidates\['1'\] 'ab' is not a list of texts"),
+    "load, pools": (ir.load, (LETTERS,), {"queries": {"1": "x"}, "candidates": 5},
+        "candidates 5 is not a dict"),
+    "load, id": (ir.load, (["a", "b"],), {"ids": "xy"}, "ids 'xy' is not a list of texts"),
+    "load, ids": (ir.load, (["a"],), {"ids": 5}, "ids 5 is not a list"),
+    "load, name": (ir.load, (["a"],), {"name": 5}, "name 5 is not text"),
+    "load, sentences": (ir.load, ("x.txt",), {"sentences": "3"}, "sentences '3' is not a whole"),
+    "index": (ir.index, (["a b"], "bm25"), {"path": 5}, "path 5 is not a path"),
+    "open_index": (ir.open_index, (5,), {}, "path 5 is not a path"),
+    "retrieve, depth": (ir.retrieve, (SAMPLE,), {"depth": True}, "depth True is not a whole"),
+    "retrieve, output": (ir.retrieve, (SAMPLE,), {"output": 5}, "output 5 is not a path"),
+    "rerank, text": (ir.rerank, (SAMPLE, ONE, "tfidf"), {"depth": "3"}, "depth '3' is not a whole"),
+    "rerank": (ir.rerank, (SAMPLE, ONE, "tfidf"), {"depth": 1.5}, "depth 1.5 is not a whole"),
+    "fuse, method": (ir.fuse, (ONE, TWO), {"method": ["rrf"]}, "is not text"),
+    "fuse, depth": (ir.fuse, (ONE, TWO), {"depth": 2.5}, "depth 2.5 is not a whole number"),
+    "fuse, learned": (ir.fuse, (ONE, TWO), {"learned": {"method": "rrf"}}, "is not a path"),
+    "fuse, tag": (ir.fuse, (ONE, TWO), {"tag": 3}, "tag 3 is not text"),
+    "tune, methods": (ir.tune_fusion, (SAMPLE, ONE, TWO), {"methods": 5}, "methods 5 is not a list"),
+    "tune, method": (ir.tune_fusion, (SAMPLE, ONE, TWO), {"methods": [5]}, "is not text"),
+    "tune, step": (ir.tune_fusion, (SAMPLE, ONE, TWO), {"step": "x"}, "step 'x' is not a number"),
+    "tune, folds": (ir.tune_fusion, (SAMPLE, ONE, TWO), {"folds": "x"}, "folds 'x' is not a whole"),
+    "tune, grid": (ir.tune_fusion, (SAMPLE, ONE, TWO), {"grid": 5}, "grid 5 is not a dict"),
+    "tune, letters": (ir.tune_fusion, (SAMPLE, ONE, TWO), {"grid": {"k": "12"}},
+        r"grid\['k'\] '12' is not a list"),
+    "evaluate, measures": (ir.evaluate, (QRELS, ONE), {"measures": {"AP": 1}}, "is no measure"),
+    "evaluate, none": (ir.evaluate, (QRELS, ONE), {"measures": {}}, "no measures given"),
+    "evaluate, names": (ir.evaluate, (QRELS, ONE), {"names": 5}, "names 5 is not a list"),
+    "evaluate, letters": (ir.evaluate, (QRELS, ONE, TWO), {"names": "ab"}, "names 'ab' is not a"),
+    "evaluate, no name": (ir.evaluate, (QRELS, ONE, TWO), {"names": ["", "b"]}, "name .* is empty"),
+    "report": (ir.report, (QRELS, ONE), {"output": 5}, "output 5 is not a path"),
+    "report, nowhere": (ir.report, (QRELS, ONE), {"output": []}, "nothing to write"),
+    "report, rel": (ir.report, (QRELS, ONE), {"output": "x.md", "rel": "1"}, "rel '1' is not a"),
+    "report, texts": (ir.report, (QRELS, ONE), {"output": "x.md", "texts": -1}, "texts -1 is below"),
+    "report, digits": (ir.report, (QRELS, ONE), {"output": "x.md", "digits": "3"}, "digits '3' is not"),
+    "report, pair": (ir.report, (QRELS, ONE, TWO), {"output": "x.md", "pair": ["run"]}, "1 systems"),
+    "report, letters": (ir.report, (QRELS, ONE), {"output": "x.md", "pair": "ab"}, "pair 'ab' is not"),
+    "export, form": (ir.export, (SAMPLE, 5, "folder"), {}, "form 5 is not text"),
+    "export, folder": (ir.export, (SAMPLE, "beir", 5), {}, "folder 5 is not a path"),
+    "export, split": (ir.export, (SAMPLE, "beir", "folder"), {"split": 5}, "split 5 is not text"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHER_TYPES)
+def test_arguments_of_another_type_are_named(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call, args, named, message = OTHER_TYPES[name]
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=message):
+        call(*args, **named)
+    assert not list(tmp_path.iterdir())
+
+
+def test_ids_may_be_any_values_that_are_counted_once() -> None:
+    data = ir.load(
+        ["a", "b"], ids=(number for number in (1, 2)), queries={"q": "a"}, candidates={"q": {"2"}}
+    )
+    assert [row.doc_id for row in ir.retrieve(data, progress=False)] == ["2"]
+
+
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input_gets_one_clear_error(name: str) -> None:
     call, message = BAD[name]

@@ -270,6 +270,23 @@ def test_the_head_of_a_run(depth: int, kept: list[str] | int) -> None:
     assert head.tag == THREE.tag
 
 
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: THREE.head(-1), "depth -1 is below 0"),
+        (lambda: THREE.head("x"), "depth 'x' is not a whole number"),  # type: ignore[arg-type]
+        (lambda: THREE.named(5), "tag 5 is not text"),  # type: ignore[arg-type]
+        (lambda: Run.of(THREE, tag=5), "tag 5 is not text"),  # type: ignore[arg-type]
+        (lambda: Run.read(5), "path 5 is not a path"),  # type: ignore[arg-type]
+        (lambda: THREE.write(5), "path 5 is not a path"),  # type: ignore[arg-type]
+    ],
+)
+def test_arguments_of_another_type_are_named(call: Callable[[], Any], said: str) -> None:
+    with pytest.raises(InputError) as error:
+        call()
+    assert str(error.value) == said
+
+
 def test_a_head_does_not_remember_the_whole() -> None:
     run = Run.from_rows(GIVEN)
     assert (run.ranks.tolist(), run.queries.tolist()) == ([1, 2, 1], [0, 0, 1])  # now cached

@@ -1,0 +1,173 @@
+"""Arguments that are not of the type that a signature says: refused by one decorator."""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from functools import cache, wraps
+from numbers import Integral, Real
+from os import PathLike
+from types import NoneType, UnionType
+from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.paths import StrPath
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_WORDS = {
+    int: "a whole number", float: "a number", str: "text", PathLike: "a path",
+    Sequence: "a list", Iterable: "a list", Mapping: "a dict",
+}  # fmt: skip
+_PLURALS = {
+    "a whole number": "whole numbers", "a number": "numbers", "text": "texts", "a path": "paths",
+}  # fmt: skip
+# Characters of a wrong value that a message shows.
+_SHOWN = 60
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """Makes a function refuse arguments that are not of the types of its signature.
+
+    A type of `typing` or this package that the signature names for type checkers alone, a Literal and a
+    bool are not checked: what reads them has better words. Numbers of NumPy are numbers, and a str is
+    no list. The values of an Iterable are left alone, as there may be millions.
+
+    Raises:
+        InputError: when the function is called, for the first argument of another type.
+    """
+
+    @wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        signature, hints = _expected(function)
+        try:
+            given = signature.bind(*args, **kwargs).arguments
+        except TypeError:  # Python says itself which arguments a function takes
+            return function(*args, **kwargs)
+        for name, value in given.items():
+            if name in hints:
+                refuse_other_type(name, value, hints[name])
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+def check_fields(record: Any) -> None:
+    """Refuses fields of a dataclass that are not of the types that its class says, as `checked`."""
+    for name, hint in _hints(type(record)).items():
+        if hasattr(record, name):
+            refuse_other_type(name, getattr(record, name), hint)
+
+
+def refuse_other_type(name: str, value: Any, hint: Any) -> None:
+    """Raises InputError where a value is not of a type, and names the part that is not."""
+    fault = _fault(name, value, hint)
+    if fault is None:
+        return
+    name, value, hint = fault
+    wanted = _words(hint)
+    single = isinstance(value, str) and wanted in ("a list", "a list of texts")
+    raise InputError(
+        f"{name} {shown_value(value)} is not {wanted}",
+        remedy=f"one is written [{shown_value(value)}]" if single else None,
+    )
+
+
+def shown_value(value: Any) -> str:
+    """A value as Python writes it, cut where it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number of more digits than Python writes
+        text = f"{type(value).__name__} of very many digits"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def written(value: Any) -> str:
+    """The value of a setting as a user writes it: a text without quotes."""
+    return value if isinstance(value, str) else shown_value(value)
+
+
+@cache
+def _expected(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, Any]]:
+    signature = inspect.signature(function)
+    hints = _hints(function)
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return signature, {
+        name: hints[name]
+        for name, parameter in signature.parameters.items()
+        if name in hints and parameter.kind not in several
+    }
+
+
+class _Names(dict[str, Any]):
+    """The names of a module; one that is imported for type checkers alone may be anything."""
+
+    def __missing__(self, name: str) -> Any:
+        return getattr(builtins, name, Any)
+
+
+@cache
+def _hints(thing: Any) -> dict[str, Any]:
+    """The types of a function's arguments or of a dataclass's fields, by name."""
+    names = _Names({**vars(sys.modules[thing.__module__]), "StrPath": StrPath})
+    return {
+        # The words are those of our own source, which Python keeps as text.
+        name: eval(hint, {}, names) if isinstance(hint, str) else hint
+        for name, hint in inspect.get_annotations(thing).items()
+    }
+
+
+def _fault(name: str, value: Any, hint: Any) -> tuple[str, Any, Any] | None:
+    """The name, the value and the type of what is not of a type; None where all is."""
+    kind, inner = get_origin(hint) or hint, get_args(hint)
+    if kind in (Union, UnionType):
+        faults = [_fault(name, value, one) for one in inner]
+        if None in faults:
+            return None
+        # Where one alternative has its outside right, what is wrong is inside.
+        return next((fault for fault in faults if fault and fault[0] != name), (name, value, hint))
+    if kind is Mapping:
+        if not isinstance(value, Mapping):
+            return name, value, hint
+        parts = ((f"{name}[{shown_value(key)}]", one, inner[1]) for key, one in value.items())
+        return next((fault for part in parts if (fault := _fault(*part))), None)
+    if kind in (Sequence, Iterable):
+        if not _is_list(value, counted=kind is Sequence):
+            return name, value, hint
+        if kind is Iterable:
+            return None
+        parts = ((f"{name}[{place}]", one, inner[0]) for place, one in enumerate(value))
+        return next((fault for part in parts if (fault := _fault(*part))), None)
+    return None if _is_one(value, kind) else (name, value, hint)
+
+
+def _is_list(value: Any, *, counted: bool) -> bool:
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        return False
+    # The order of a set is nobody's, and a generator is read once.
+    return not counted or (
+        isinstance(value, Sized) and not isinstance(value, Iterator | set | frozenset)
+    )
+
+
+def _is_one(value: Any, kind: Any) -> bool:
+    """Whether a value is of a type without parts; True of a type that is not checked."""
+    if kind is int or kind is float:
+        return isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool)
+    if kind in (str, PathLike, NoneType):
+        return isinstance(value, kind)
+    return True
+
+
+def _words(hint: Any) -> str:
+    """A type in words."""
+    kind, inner = get_origin(hint) or hint, get_args(hint)
+    if kind in (Union, UnionType):
+        if PathLike in map(get_origin, inner):  # which a str is, too
+            inner = tuple(one for one in inner if one is not str)
+        return " or ".join(_words(one) for one in inner if one is not NoneType)
+    several = _PLURALS.get(_words(inner[0])) if kind in (Sequence, Iterable) and inner else None
+    return f"{_WORDS.get(kind, kind)} of {several}" if several else str(_WORDS.get(kind, kind))
