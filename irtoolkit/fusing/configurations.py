@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, fields
 from itertools import product
 from typing import Any, get_args
 
+from irtoolkit.base.arguments import written
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.fusing.lambdamart import LambdaMART
 from irtoolkit.integrations.ranx_fusion import KINDS, NORMALISATIONS, PREFIX, fusion_method
-from irtoolkit.ranking.fusion_methods import METHODS, Normalise, finite
+from irtoolkit.ranking.fusion_methods import METHODS, Normalise, check_normalisation, finite
 
 # Values of the numbers that methods take, unless others are given.
 NUMBERS: dict[str, tuple[float, ...]] = {
@@ -145,11 +146,7 @@ def _refuse_unused(
 ) -> None:
     """Raises InputError for a normalisation or number that no method takes."""
     for each in normalise:
-        if each not in NORMALISATIONS:
-            raise InputError(
-                f"no normalisation {each!r}",
-                remedy=f"{did_you_mean(each, NORMALISATIONS)}there are {', '.join(NORMALISATIONS)}",
-            )
+        check_normalisation(each, NORMALISATIONS)
     readers = {name: known for name, (keys, known) in takes.items() if "normalise" in keys}
     for name, known in readers.items():
         if not {*normalise} & {*known}:
@@ -175,7 +172,7 @@ def _refuse_unused(
 
 def _number(key: str, value: Any) -> float:
     """A number from its text; a whole one is an int."""
-    found = finite(value, f"{key}={value}")
+    found = finite(value, f"{key}={written(value)}")
     return int(found) if found.is_integer() else found
 
 

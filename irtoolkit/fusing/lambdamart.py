@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,12 @@ from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.ids import Floats, Ids, Ints, encode, id_array, offsets_of, translate
 from irtoolkit.base.plurals import number_of
 from irtoolkit.ranking.fusion import pair_blocks
-from irtoolkit.ranking.fusion_methods import Normalise, WholeRunMethod, normalised
+from irtoolkit.ranking.fusion_methods import (
+    Normalise,
+    WholeRunMethod,
+    check_normalisation,
+    normalised,
+)
 from irtoolkit.runs import Qrels, Run
 
 # LightGBM trains on no more documents of one query.
@@ -54,11 +59,7 @@ class LambdaMART(WholeRunMethod):
     runs: int = 0
 
     def __post_init__(self) -> None:
-        known = get_args(Normalise)
-        if self.normalise not in known:
-            raise InputError(
-                f"no normalisation {self.normalise!r}", remedy=f"there are {', '.join(known)}"
-            )
+        check_normalisation(self.normalise)
         for key, least in (("leaves", 2), ("trees", 1)):
             value = getattr(self, key)
             if not isinstance(value, int) or not least <= value <= 10_000:

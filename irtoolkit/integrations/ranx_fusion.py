@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from irtoolkit.base.arguments import refuse_other_type, written
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.integrations.ranx_objects import (
@@ -26,6 +27,7 @@ from irtoolkit.ranking.fusion_methods import (
     METHODS,
     Method,
     WholeRunMethod,
+    check_normalisation,
     finite_weights,
     method_named,
     number,
@@ -65,7 +67,7 @@ class _Parameter:
     def of(self, value: Any) -> float:
         found = number(value)
         if not math.isfinite(found) or not self.valid(found) or (self.whole and found % 1):
-            raise InputError(f"{self.name}={value} is not {self.says}")
+            raise InputError(f"{self.name}={written(value)} is not {self.says}")
         # ranx has a k of 60, not of 60.0.
         whole = self.whole or (isinstance(self.default, int) and found.is_integer())
         return int(found) if whole else found
@@ -281,10 +283,12 @@ def _ranx_method(name: str, given: dict[str, Any]) -> RanxMethod:
             f"method {name} is trained on judgments", remedy="name a dataset with --train"
         )
     normalise = given.get("normalise", "minmax") if kind.scores else None
-    if normalise is not None and normalise not in _NORMS:
-        raise InputError(f"no normalisation {normalise!r}", remedy=f"there are {', '.join(_NORMS)}")
+    if kind.scores:
+        check_normalisation(normalise, NORMALISATIONS)
     train = None
+    train_runs = given.get("train_runs") or ()
     if kind.trained is not None:
+        refuse_other_type("train_runs", train_runs, Sequence[Any])
         from irtoolkit.datasets.dataset import Dataset
 
         train = Dataset.of(given["train"])
@@ -294,5 +298,5 @@ def _ranx_method(name: str, given: dict[str, Any]) -> RanxMethod:
         finite_weights(given["weights"]) if kind.weights else None,
         normalise,
         train,
-        tuple(given.get("train_runs") or ()),
+        tuple(train_runs),
     )

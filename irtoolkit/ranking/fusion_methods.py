@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from irtoolkit.base.arguments import refuse_other_type, shown_value
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats
 from irtoolkit.base.near import did_you_mean
@@ -131,7 +132,7 @@ class CombSUM(PointMethod):
     normalise: Normalise = "minmax"
 
     def __post_init__(self) -> None:
-        _check_normalisation(self.normalise)
+        check_normalisation(self.normalise)
 
     def points(self, run: Run, place: int) -> Floats:
         return normalised(run, self.normalise)
@@ -159,7 +160,7 @@ class Weighted(PointMethod):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", finite_weights(self.weights))
-        _check_normalisation(self.normalise)
+        check_normalisation(self.normalise)
 
     def check(self, count: int) -> None:
         if len(self.weights) != count:
@@ -177,15 +178,17 @@ METHODS: dict[str, type[PointMethod]] = {
 
 
 def _check_k(k: Any) -> None:
-    if not isinstance(k, int | float) or not 0 <= k < math.inf:
-        raise InputError(f"k={k} is not a finite number of at least 0")
+    if not isinstance(k, int | float) or not 0 <= number(k) < math.inf:
+        raise InputError(f"k={shown_value(k)} is not a finite number of at least 0")
 
 
 def number(value: Any) -> float:
-    """A number from what was given; NaN where that is none."""
+    """A number from what was given; NaN where that is none, or too large for a float."""
+    if isinstance(value, bool):  # which Python takes for a number
+        return math.nan
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return math.nan
 
 
@@ -197,9 +200,10 @@ def finite(value: Any, shown: str) -> float:
     return found
 
 
-def finite_weights(values: Iterable[Any]) -> tuple[float, ...]:
-    """Weights of runs; refused where one is no finite number."""
-    return tuple(finite(value, f"weight {value}") for value in values)
+def finite_weights(values: Any) -> tuple[float, ...]:
+    """Weights of runs; refused where they are no list, or one is no finite number."""
+    refuse_other_type("weights", values, Sequence[float])
+    return tuple(finite(value, f"weight {shown_value(value)}") for value in values)
 
 
 def method_named(name: str, settings: Mapping[str, Any]) -> Method:
@@ -288,10 +292,11 @@ _NORMALISATIONS: dict[str, Callable[[Floats, _Each], Floats]] = {
 }  # fmt: skip
 
 
-def _check_normalisation(how: str) -> None:
-    known = get_args(Normalise)
-    if how not in known:
+def check_normalisation(how: Any, known: Sequence[str] = get_args(Normalise)) -> None:
+    """Raises InputError where there is no such normalisation."""
+    if not isinstance(how, str) or how not in known:
+        guess = did_you_mean(how, known) if isinstance(how, str) else ""
         raise InputError(
-            f"no normalisation {how!r}",
-            remedy=f"{did_you_mean(how, known)}there are {', '.join(known)}",
+            f"no normalisation {shown_value(how)}",
+            remedy=f"{guess}there are {', '.join(known)}",
         )

@@ -168,6 +168,40 @@ def test_weights_are_finite(weight: float) -> None:
         fuse([ONE, TWO], "weighted", weights=[1.0, weight])
 
 
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        ({1: 0.9, 3: 0.1}, "weights {1: 0.9, 3: 0.1} is not a list of numbers"),
+        ("91", "weights '91' is not a list of numbers"),
+        ({0.9, 0.1}, "is not a list of numbers"),
+        (None, "weights None is not a list of numbers"),
+        (1, "weights 1 is not a list of numbers"),
+        (["a", 1], "weights[0] 'a' is not a number"),
+        ([1, True], "weights[1] True is not a number"),
+        ([1, 10**400], "weight 1000"),
+    ],
+    ids=str,
+)
+def test_weights_are_a_list_of_numbers(weights: Any, said: str) -> None:
+    with pytest.raises(InputError) as error:
+        fuse([ONE, TWO], "weighted", weights=weights)
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["rrf", "rankproduct"])
+@pytest.mark.parametrize("k", [True, "60", None, 10**400], ids=str)
+def test_k_is_a_number_that_a_float_can_hold(name: str, k: Any) -> None:
+    with pytest.raises(InputError, match="is not a finite number of at least 0"):
+        method_named(name, {"k": k})
+
+
+@pytest.mark.parametrize("how", [5, None, ["minmax"], {"a": 1}], ids=str)
+@pytest.mark.parametrize("make", [CombSUM, CombMNZ, lambda how: Weighted((1, 1), how)])
+def test_a_normalisation_is_a_name(make: Callable[[Any], Method], how: Any) -> None:
+    with pytest.raises(InputError, match=r"no normalisation .*there are minmax, zscore, sum"):
+        make(how)
+
+
 @pytest.mark.parametrize("k", [-1, -0.5, math.nan, math.inf])
 def test_k_is_finite_and_not_negative(k: float) -> None:
     with pytest.raises(InputError, match=f"k={k} is not a finite number of at least 0"):
