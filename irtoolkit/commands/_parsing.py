@@ -43,13 +43,21 @@ class Paragraphs(argparse.RawDescriptionHelpFormatter):
 class AtLeastOne(argparse.Action):
     """Stores a number that is at least 1; an error names the flag as it was typed."""
 
+    least = 1
+
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
         option_string: str | None = None,
     ) -> None:  # fmt: skip
-        if values < 1:
-            raise InputError(f"{option_string} {values} is not at least 1")
+        if values < self.least:
+            raise InputError(f"{option_string} {values} is not at least {self.least}")
         setattr(namespace, self.dest, values)
+
+
+class AtLeastZero(AtLeastOne):
+    """Stores a number that is at least 0."""
+
+    least = 0
 
 
 class CommandParser(argparse.ArgumentParser):

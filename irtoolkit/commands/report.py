@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from irtoolkit.base.paths import shown
 from irtoolkit.commands import add_measures, note, output_file, output_folder
 from irtoolkit.commands._datasets import add_judged, judged_dataset
+from irtoolkit.commands._parsing import AtLeastOne
 
 if TYPE_CHECKING:
     from irtoolkit.datasets.dataset import Dataset
@@ -65,8 +66,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--test", choices=("student", "fisher", "wilcoxon"), default="student")
     parser.add_argument("--correction", choices=("holm", "bonferroni", "none"), default="holm")
     parser.add_argument(
-        "--rel", type=int, metavar="N", help="lowest relevant grade; default: that of the measures"
-    )
+        "--rel", type=int, action=AtLeastOne, metavar="N",
+        help="lowest relevant grade; default: that of the measures",
+    )  # fmt: skip
     parser.add_argument(
         "--texts", type=int, default=200, metavar="N",
         help="number of queries that the page shows with texts; default: 200",

@@ -35,7 +35,7 @@ from irtoolkit.commands import (
     shown,
 )
 from irtoolkit.commands._engines import add_engine
-from irtoolkit.commands._parsing import AtLeastOne
+from irtoolkit.commands._parsing import AtLeastOne, AtLeastZero
 from irtoolkit.commands._tune_fusion import add_fusion, refuse_other, tune_fusions
 
 if TYPE_CHECKING:
@@ -63,8 +63,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="of queries that are held out; default: the dataset's own, otherwise 5",
     )  # fmt: skip
     parser.add_argument(
-        "--seed", type=int, metavar="N", help="of the folds, and of training; default: 0"
-    )
+        "--seed", type=int, action=AtLeastZero, metavar="N",
+        help="of the folds, and of training; default: 0",
+    )  # fmt: skip
     add_fusion(parser)
     add_measures(parser)
     parser.add_argument(

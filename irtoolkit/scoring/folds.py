@@ -41,8 +41,10 @@ def folds_of(dataset: Dataset, count: int | None = None, seed: int = 0) -> tuple
         seed: of the dealing.
 
     Raises:
-        InputError: too few queries, or fewer than two folds.
+        InputError: too few queries, fewer than two folds, or a seed below 0.
     """
+    if seed < 0:
+        raise InputError(f"seed {seed} is below 0")
     own = dataset.protocol.folds
     if count is None and len(own) > 1:
         return tuple(tuple(fold) for fold in own)

@@ -116,6 +116,11 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "a flag of fusions": (["bm25", "--grid", "k1=1", "--inner", "2"], "--inner is for fusions"),
     "a method": (["--runs", "bm25.run", "tfidf.run", "--methods", "rff"], "did you mean rrf"),
     "folds": (["--runs", "bm25.run", "tfidf.run", "--folds", "7"], "7 folds of 6 queries"),
+    "a seed of a fusion": (
+        ["--runs", "bm25.run", "tfidf.run", "--seed", "-1"],
+        "--seed -1 is not at",
+    ),
+    "a seed": (["bm25", "--grid", "k1=1,2", "--seed", "-1"], "--seed -1 is not at least 0"),
     "a run that is not there": (["--runs", "bm25.run", "none.run"], "none.run"),
 }
 

@@ -19,6 +19,12 @@ DATASET = "relic/sample/val"
 GRID = {"k1": ["0.5", "0.9", "1.5"], "b": ["0.4", "0.65", "0.9"]}
 
 
+@pytest.mark.parametrize("dataset", [DATASET, "csfcube/sample"])
+def test_a_seed_of_folds_is_at_least_0(dataset: str) -> None:
+    with pytest.raises(ir.InputError, match="seed -1 is below 0"):
+        folds_of(Dataset.load(dataset), seed=-1)
+
+
 @pytest.mark.parametrize("measure", ["R@3", "Rank", "MedianRank"])
 def test_it_is_that_of_the_runs_that_are_chosen_without_the_fold(measure: str) -> None:
     """From the runs of all points, whose values are read as users read them."""
