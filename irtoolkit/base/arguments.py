@@ -122,7 +122,7 @@ def _hints(thing: Any) -> dict[str, Any]:
 
 def _fault(name: str, value: Any, hint: Any) -> tuple[str, Any, Any] | None:
     """The name, the value and the type of what is not of a type; None where all is."""
-    kind, inner = get_origin(hint) or hint, get_args(hint)
+    kind, inner = get_origin(hint) or hint, get_args(hint) or (Any, Any)
     if kind in (Union, UnionType):
         faults = [_fault(name, value, one) for one in inner]
         if None in faults:

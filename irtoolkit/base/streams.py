@@ -67,6 +67,20 @@ def refuse_closed(number: int) -> None:
 
 
 @contextmanager
+def unheard() -> Iterator[None]:
+    """Keeps from users what a library writes to standard error without Python."""
+    sys.stderr.flush()
+    before = os.dup(2)
+    try:
+        with open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
+
+
+@contextmanager
 def rereadable(path: StrPath) -> Iterator[StrPath]:
     """A file that can be read again: a copy of what a pipe holds, which is given out only once.
 

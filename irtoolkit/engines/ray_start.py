@@ -16,6 +16,7 @@ from typing import Any
 
 from irtoolkit.base.ending import Ended
 from irtoolkit.base.errors import InputError, needs_extra
+from irtoolkit.base.streams import unheard
 from irtoolkit.engines.ray_patience import LATE, patient_start
 
 # Seconds that a head may take to answer.
@@ -174,15 +175,8 @@ def _unheard() -> Iterator[None]:
         from ray._private import worker
 
         worker.listen_error_messages = lambda *arguments: None
-    sys.stderr.flush()
-    before = os.dup(2)
-    try:
-        with open(os.devnull, "w") as nowhere:
-            os.dup2(nowhere.fileno(), 2)
+    with unheard():
         yield
-    finally:
-        os.dup2(before, 2)
-        os.close(before)
 
 
 @contextmanager

@@ -12,8 +12,9 @@ from typing import Any, get_args
 from irtoolkit.base.arguments import written
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
-from irtoolkit.fusing.lambdamart import LambdaMART
+from irtoolkit.fusing.lambdamart import LambdaMART, load_lightgbm
 from irtoolkit.integrations.ranx_fusion import KINDS, NORMALISATIONS, PREFIX, fusion_method
+from irtoolkit.integrations.ranx_objects import load_ranx
 from irtoolkit.ranking.fusion_methods import METHODS, Normalise, check_normalisation, finite
 
 # Values of the numbers that methods take, unless others are given.
@@ -101,8 +102,32 @@ def untrained(configuration: Configuration) -> Any:
         InputError: a setting with a wrong value; or a library is not installed.
     """
     if configuration.trained:
+        keys, _ = _takes(configuration.method)
+        unknown = next((key for key in configuration.settings if key not in keys), None)
+        if unknown is not None:
+            raise InputError(
+                f"method {configuration.method} takes no {unknown}",
+                remedy=f"it takes {', '.join(keys)}",
+            )
         return LambdaMART(**configuration.settings)
     return fusion_method(configuration.method, configuration.settings)
+
+
+def refuse_untunable(name: str) -> None:
+    """Raises InputError where there is no such method, or it is one that cannot be tuned."""
+    _takes(name)
+
+
+def load_library(name: str) -> None:
+    """Loads what a method is computed by.
+
+    Raises:
+        InputError: it is not installed.
+    """
+    if name == LambdaMART.name:
+        load_lightgbm()
+    elif name not in METHODS:
+        load_ranx()
 
 
 def known_methods() -> list[str]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.ids import Floats, Ids, Ints, encode, id_array, offsets_of, translate
 from irtoolkit.base.plurals import number_of
+from irtoolkit.base.streams import unheard
 from irtoolkit.ranking.fusion import pair_blocks
 from irtoolkit.ranking.fusion_methods import (
     Normalise,
@@ -62,9 +63,9 @@ class LambdaMART(WholeRunMethod):
         check_normalisation(self.normalise)
         for key, least in (("leaves", 2), ("trees", 1)):
             value = getattr(self, key)
-            if not isinstance(value, int) or not least <= value <= 10_000:
+            if type(value) is not int or not least <= value <= 10_000:
                 raise InputError(f"{key}={value} is not a whole number from {least} to 10000")
-        if not (isinstance(self.rate, int | float) and 0 < self.rate <= 1):
+        if not (type(self.rate) in (int, float) and 0 < self.rate <= 1):
             raise InputError(f"rate={self.rate} is not above 0 and at most 1")
 
     def settings(self) -> dict[str, Any]:
@@ -114,7 +115,7 @@ class LambdaMART(WholeRunMethod):
                 "LambdaMART is not trained", remedy="irtoolkit tune DATASET --runs ..."
             )
         pairs = features(runs, self.normalise, query_ids)
-        booster = load_lightgbm().Booster(model_str=self.model)
+        booster = trees(self.model)
         found = np.zeros(0)
         if len(pairs.values):
             found = booster.predict(pairs.values, num_threads=1)
@@ -225,6 +226,20 @@ def _separated(scores: Floats, sums: Floats) -> Floats:
         return scores
     moved: Floats = scores + (sums - sums.min()) / widest * gap
     return moved
+
+
+def trees(model: str) -> Any:
+    """The trees that LightGBM has written.
+
+    Raises:
+        InputError: they are damaged, or lightgbm is not installed.
+    """
+    lightgbm = load_lightgbm()
+    try:
+        with unheard():  # what is wrong is printed as well
+            return lightgbm.Booster(model_str=model)
+    except lightgbm.basic.LightGBMError as error:
+        raise InputError(f"LightGBM cannot read the trees: {error}", remedy="train again") from None
 
 
 def load_lightgbm() -> Any:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields, replace
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from irtoolkit import __version__
+from irtoolkit.base.arguments import check_fields, refuse_other_type
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.missing import no_such_file
 from irtoolkit.base.plurals import number_of
 from irtoolkit.experiments import logs
-from irtoolkit.fusing.configurations import Configuration, untrained
-from irtoolkit.fusing.lambdamart import LambdaMART
+from irtoolkit.fusing.configurations import Configuration, load_library, refuse_untunable, untrained
+from irtoolkit.fusing.lambdamart import LambdaMART, trees
 from irtoolkit.fusing.search import FusionBench, TriedFusion
 from irtoolkit.ranking.fusion_methods import Method
 from irtoolkit.runs import Run
@@ -147,8 +149,8 @@ def learned_fusion(log: StrPath) -> LearnedFusion:
     """The fusion that a search has learned, from its log.
 
     Raises:
-        InputError: there is no such file; it is no log of a fusion, or the search is not at its end;
-            or a library is not installed.
+        InputError: there is no such file; it is no log of a fusion, or a damaged one; the search is not
+            at its end; or a library is not installed.
     """
     if not Path(log).is_file():
         raise no_such_file(log)
@@ -159,13 +161,64 @@ def learned_fusion(log: StrPath) -> LearnedFusion:
             file=log,
             remedy="rerun irtoolkit tune with the same arguments",
         )
-    try:
-        found = data["learned"]
-        method = untrained(Configuration(found["method"], found["settings"]))
-        tags = tuple(map(str, found["runs"]))
+    with _damage(log):
+        learned = _Learned.of(data)
+    # Without its library nothing can be said of a method: that it is missing is no damage.
+    load_library(learned.method)
+    with _damage(log):
+        method = learned.ready()
+    queries = frozenset(query_id for fold in learned.folds for query_id in fold)
+    return LearnedFusion(method, tuple(learned.runs), queries, log)
+
+
+@dataclass(frozen=True)
+class _Learned:
+    """What a log says of what was learned.
+
+    Attributes:
+        method, settings: the configuration.
+        runs: tags of the runs.
+        folds: the queries in parts.
+        model: the trees of LambdaMART.
+    """
+
+    method: str
+    settings: Mapping[str, Any]
+    runs: Sequence[str]
+    folds: Sequence[Sequence[str]]
+    model: str
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> _Learned:
+        """What a log holds, of the types that it has to be."""
+        refuse_other_type("learned", data["learned"], Mapping)
+        given = {"model": "", **data["about"], **data["learned"]}
+        record = cls(*(given[field.name] for field in fields(cls)))
+        check_fields(record)
+        refuse_untunable(record.method)
+        return record
+
+    def ready(self) -> Method:
+        """The method, ready to fuse as many runs as it was learned for."""
+        method: Method = untrained(Configuration(self.method, dict(self.settings)))
         if isinstance(method, LambdaMART):
-            method = replace(method, model=str(found["model"]), runs=len(tags))
-        queries = frozenset(query_id for fold in data["about"]["folds"] for query_id in fold)
-    except (KeyError, TypeError):
-        raise _LOG.refused(log) from None
-    return LearnedFusion(method, tags, queries, log)
+            trees(self.model)
+            method = replace(method, model=self.model, runs=len(self.runs))
+        method.check(len(self.runs))
+        return method
+
+
+@contextmanager
+def _damage(log: StrPath) -> Iterator[None]:
+    """Says of what is wrong in a log where it is, and what helps."""
+    try:
+        yield
+    except KeyError as error:
+        found = f"{error} is missing"
+    except InputError as error:
+        found = error.found
+    else:
+        return
+    raise InputError(
+        f"what is learned is damaged: {found}", file=log, remedy="tune again, with another log"
+    )

@@ -22,6 +22,7 @@ HINTS: dict[str, Any] = {
     "names": Sequence[str], "weights": Sequence[float], "ids": Iterable[str],
     "pools": Mapping[str, Iterable[str]], "grid": Mapping[str, Sequence[Any]],
     "output": StrPath | Sequence[StrPath],
+    "any": Mapping | Sequence,
 }  # fmt: skip
 
 
@@ -33,7 +34,7 @@ HINTS: dict[str, Any] = {
         ("names", ["a"]), ("names", ()), ("names", {"a": 1}.keys()), ("names", np.array(["a"])),
         ("weights", np.array([1, 0.5])), ("weights", (1, 2)), ("ids", ["a"]), ("ids", [1]),
         ("ids", iter("ab")), ("ids", {"a"}), ("pools", {"q": ["a"]}), ("pools", {}),
-        ("grid", {"k": [1, "2"]}), ("output", "a"), ("output", [Path("a"), "b"]),
+        ("grid", {"k": [1, "2"]}), ("any", {"a": 1}), ("any", [1]), ("output", "a"), ("output", [Path("a"), "b"]),
     ],
 )  # fmt: skip
 def test_what_is_of_its_type_is_taken(name: str, value: Any) -> None:
@@ -65,6 +66,7 @@ def test_what_is_of_its_type_is_taken(name: str, value: Any) -> None:
         ("pools", 5, "pools 5 is not a dict"),
         ("pools", {"q": "ab"}, "pools['q'] 'ab' is not a list of texts (one is written ['ab'])"),
         ("grid", {"k": 5}, "grid['k'] 5 is not a list"),
+        ("any", 5, "any 5 is not a dict or a list"),
         ("output", 5, "output 5 is not a path or a list of paths"),
         ("output", ["a", 5], "output[1] 5 is not a path"),
         ("text", [0] * 99, f"text {str([0] * 99)[:60]}... is not text"),

@@ -11,7 +11,7 @@ import pytest
 
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
-from irtoolkit.fusing.lambdamart import LambdaMART, features
+from irtoolkit.fusing.lambdamart import LambdaMART, features, trees
 from irtoolkit.ranking.fusion import fuse
 from irtoolkit.runs import Qrels, Run
 
@@ -105,3 +105,12 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     with pytest.raises(InputError, match=r"pip install 'irtoolkit\[ltr\]'"):
         ir.tune_fusion({"q1": {"c": 1}}, ONE, TWO, methods="lambdamart")
+
+
+@pytest.mark.parametrize("model", ["", "tree\nnonsense", "tree\nversion=v4\nnum_class=1\n"])
+def test_damaged_trees_are_one_error_and_nothing_is_printed(
+    model: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(InputError, match="LightGBM cannot read the trees: Model file doesn't"):
+        trees(model)
+    assert capfd.readouterr() == ("", "")
