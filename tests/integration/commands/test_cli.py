@@ -989,6 +989,38 @@ def test_a_shallow_run_is_noted_beside_the_output_and_not_in_it(
     assert irtoolkit("eval", "csfcube/sample", "shallow.run", *quiet).err == ""
 
 
+def test_infinite_ranks_are_noted_where_no_exact_ranks_are_beside_the_run(
+    irtoolkit: Command,
+) -> None:
+    data = "relic/sample/val"
+    for system in ("bm25", "tfidf"):
+        irtoolkit("retrieve", data, system, "-o", f"{system}.run", "--depth", 5)
+    assert irtoolkit("fuse", "bm25.run", "tfidf.run", "-o", "fused.run").status == 0
+    relevant: dict[str, set[str]] = {}
+    for row in ir_datasets.load(data).qrels_iter():
+        relevant.setdefault(row.query_id, set())
+        if row.relevance > 0:
+            relevant[row.query_id].add(row.doc_id)
+    listed: dict[str, set[str]] = {}
+    for row_of_run in Path("fused.run").read_text().splitlines():
+        query_id, _, doc_id, *_ = row_of_run.split()
+        listed.setdefault(query_id, set()).add(doc_id)
+    without = [name for name, docs in relevant.items() if not docs & listed[name]]
+    assert 0 < len(without) < len(relevant)
+
+    answer = irtoolkit("eval", data, "fused.run", "bm25.run", "-m", "Rank", "--format", "csv")
+    figures = {row[0]: float(row[-1]) for row in list(csv.reader(io.StringIO(answer.out)))[1:]}
+    assert (figures["fused.run"], np.isfinite(figures["bm25.run"])) == (np.inf, True)
+    (line,) = answer.err.splitlines()
+    assert line.startswith(
+        f"note: fused.run lists no relevant document for {len(without)} of {len(relevant)} judged"
+    )
+    assert f"the first {without[0]}," in line
+    assert line.endswith("Rank cannot be known")
+    assert irtoolkit("eval", data, "bm25.run", "-m", "Rank").err == ""
+    assert irtoolkit("eval", data, "fused.run", "-m", "R@1").err == ""
+
+
 def test_one_candidate_left_out_is_noted(irtoolkit: Command, runs: list[str], write: Write) -> None:
     *lines, last = Path(runs[0]).read_text("utf-8").splitlines(keepends=True)
     answer = irtoolkit("eval", "csfcube/sample", write("x.run", "".join(lines)))

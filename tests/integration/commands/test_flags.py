@@ -68,6 +68,14 @@ def test_every_command_says_the_version(irtoolkit: Command) -> None:
         (["retreive", SAMPLE], ["no command 'retreive'", "did you mean retrieve"]),
         (["eval", SAMPLE, "x.run", "--mesures", "AP"], ["--mesures", "did you mean --measures"]),
         (["datasets", SAMPLE, "more"], ["one argument too many: 'more'"]),
+        (
+            ["eval", SAMPLE, "x.run", "-m", "R@1", "Rank"],
+            ["one argument too many: 'Rank'; -m takes one measure, --measures several"],
+        ),
+        (
+            ["check", SAMPLE, "b.run"],
+            ["many: 'b.run'; it takes one run, and --dataset names the dataset"],
+        ),
         (["help", "models", "more"], ["one argument too many: 'more'; name one command"]),
         (["retrieve", SAMPLE, "bm25", "-o", "x.run", "-k", "5"], ["did you mean --hits?"]),
         (["retrieve", SAMPLE, "bm25", "-o", "x.run", "--hits", "0"], ["--hits 0 is not at least"]),

@@ -194,6 +194,31 @@ def test_the_command_fuses_by_ranx(tmp_path: Path, irtoolkit: Callable[..., Answ
     assert (twice.status, twice.err) == (2, "irtoolkit: setting k is given twice\n")
 
 
+@pytest.mark.parametrize("normalise", ["zscore", "minmax"])
+@pytest.mark.parametrize(
+    ("method", "settings", "multiplied"),
+    [
+        ("mnz", [], True),
+        ("ranx:mnz", [], True),
+        ("gmnz", ["--set", "gamma=1"], True),
+        ("wmnz", ["--weights", "1", "2"], True),
+        ("sum", [], False),
+    ],
+)
+def test_the_command_notes_z_scores_that_are_multiplied(
+    tmp_path: Path, irtoolkit: Callable[..., Answer], method: str, settings: list[str],
+    multiplied: bool, normalise: str,
+) -> None:  # fmt: skip
+    files = [tmp_path / "a.run", tmp_path / "b.run"]
+    for seed, file in enumerate(files):
+        run(file.stem, seed).write(file)
+    asked = ("--method", method, "--normalise", normalise, *settings)
+    answer = irtoolkit("fuse", *files, "-o", tmp_path / "fused.run", *asked)
+    assert answer.status == 0, answer.err
+    said = f"note: z-scores below the mean are negative, and {method} multiplies them"
+    assert (said in answer.err) is (multiplied and normalise == "zscore")
+
+
 def test_without_ranx_the_extra_is_named(
     tmp_path: Path, irtoolkit: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -449,6 +449,26 @@ def test_bad_options_leave_everything_as_it_was(
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+@pytest.mark.parametrize(
+    ("method", "normalise", "noted"),
+    [
+        ("combmnz", "zscore", True),
+        ("combmnz", "minmax", False),
+        ("combmnz", None, False),
+        ("combsum", "zscore", False),
+        ("weighted --weights 1 1", "zscore", False),
+    ],
+)
+def test_z_scores_that_are_multiplied_are_noted(
+    irtoolkit: Command, files: list[Path], method: str, normalise: str | None, noted: bool
+) -> None:
+    chosen = [] if normalise is None else ["--normalise", normalise]
+    output = files[0].parent / "z.run"
+    answer = irtoolkit("fuse", *files, "-o", output, "--method", *method.split(), *chosen)
+    assert answer.status == 0, answer.err
+    assert ("note: z-scores below the mean are negative, and combmnz" in answer.err) is noted
+
+
 def test_bad_files_are_refused(irtoolkit: Command, files: list[Path], write: Write) -> None:
     bad = write("bad.run", "q1 Q0 a 1 0.5 t\nq1 Q0 a 2 0.4 t\n")
     for runs, found in (
