@@ -57,7 +57,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 def check_fields(record: Any) -> None:
     """Refuses fields of a dataclass that are not of the types that its class says, as `checked`."""
-    for name, hint in _hints(type(record)).items():
+    kind: Any = type(record)
+    for name, hint in _hints(kind).items():
         if hasattr(record, name):
             refuse_other_type(name, getattr(record, name), hint)
 
@@ -166,7 +167,7 @@ def _words(hint: Any) -> str:
     """A type in words."""
     kind, inner = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
-        if PathLike in map(get_origin, inner):  # which a str is, too
+        if any(get_origin(one) is PathLike for one in inner):  # which a str is, too
             inner = tuple(one for one in inner if one is not str)
         return " or ".join(_words(one) for one in inner if one is not NoneType)
     several = _PLURALS.get(_words(inner[0])) if kind in (Sequence, Iterable) and inner else None
