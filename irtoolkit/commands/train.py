@@ -122,6 +122,7 @@ def execute(args: argparse.Namespace) -> None:
         return
     if args.recipe is None:
         raise InputError("no recipe is given", remedy="irtoolkit train --list lists them")
+    _check_flags(args)
     settings = _settings(args)
     recipe = find_recipe(args.recipe, settings)
     if args.grid:
@@ -145,6 +146,21 @@ def execute(args: argparse.Namespace) -> None:
             figures = ", ".join(f"{k} {v:.4f}" for k, v in stage["best"]["figures"].items())
             note(f"stage {number}, step {stage['best']['step']}: {figures}")
     print(trained.folder)
+
+
+def _check_flags(args: argparse.Namespace) -> None:
+    """Refuses flags with which no training can begin, also where none is to begin."""
+    from irtoolkit.base.errors import InputError
+
+    for flag, value, least in (
+        ("save-every", args.save_every, 1), ("loaders", args.loaders, 0), ("folds", args.folds, 2),
+    ):  # fmt: skip
+        if value is not None and value < least:
+            raise InputError(f"--{flag} {value} is not at least {least}")
+    if args.device is not None:
+        from irtoolkit.models.loading import torch_device
+
+        torch_device(args.device)
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:

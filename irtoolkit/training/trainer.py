@@ -150,8 +150,9 @@ def _check(recipe: Recipe, options: TrainOptions, folder: Path) -> None:
     if not _installed():
         raise needs_extra("sentence-transformers[train]", "train")
     check_recipe(recipe)
-    if options.save_every < 1:
-        raise InputError(f"save_every={options.save_every} is not at least 1")
+    for key, value, least in (("save_every", options.save_every, 1), ("workers", options.workers, 0)):
+        if value < least:
+            raise InputError(f"{key}={value} is not at least {least}")
     if folder.is_file():
         raise InputError(f"{folder} is a file", remedy="name a folder with -o")
     for key, what, lines in (

@@ -210,6 +210,27 @@ def test_what_cannot_be_followed_is_refused(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("shown", [True, False], ids=["shown", "trained"])
+@pytest.mark.parametrize(
+    ("flag", "value", "said"),
+    [
+        ("--loaders", "-1", "--loaders -1 is not at least 0"),
+        ("--save-every", "-1", "--save-every -1 is not at least 1"),
+        ("--folds", "0", "--folds 0 is not at least 2"),
+        ("--device", "mars", "no device 'mars'"),
+    ],
+)
+def test_flags_are_looked_at_where_nothing_is_trained_too(
+    flag: str, value: str, said: str, shown: bool, irtoolkit: Command, tmp_path: Path
+) -> None:
+    folds = ["--out-of-fold", tmp_path / "x.run"] if flag == "--folds" else []
+    words = ["dense-relic", *folds, flag, value, "-o", tmp_path / "model"]
+    answer = irtoolkit("train", *words, *(["--show"] if shown else []))
+    assert (answer.status, answer.out) == (2, "")
+    assert said in answer.err
+    assert not list(tmp_path.iterdir())
+
+
 def test_files_that_are_no_recipes(tmp_path: Path) -> None:
     for text, said in (
         ("start = ", "not TOML"),

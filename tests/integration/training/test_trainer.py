@@ -541,6 +541,16 @@ def test_numbers_out_of_range(settings: dict[str, Any], said: str, tmp_path: Pat
         train(made, tmp_path / "model", device="cpu")
 
 
+@pytest.mark.parametrize(("option", "least"), [({"save_every": 0}, 1), ({"workers": -1}, 0)])
+def test_options_out_of_range_leave_no_folder(
+    option: dict[str, Any], least: int, tmp_path: Path
+) -> None:
+    made = planted.recipe("nowhere/train", "nowhere", "nowhere/test")
+    with pytest.raises(InputError, match=f"{next(iter(option))}=.* is not at least {least}"):
+        train(made, tmp_path / "model", device="cpu", **option)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_file_is_no_folder_for_a_model(tmp_path: Path) -> None:
     (tmp_path / "model").write_text("mine")
     with pytest.raises(InputError, match="is a file"):
