@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from string import Formatter
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import read_lines
@@ -62,13 +62,22 @@ def find_recipe(name: str, settings: Mapping[str, Any] | None = None) -> Recipe:
     for number, stage in enumerate(stages, 1):
         _refuse_unknown(path, stage, _STAGE, f"stage {number}")
         flat = {**_fill(path, stage, filled), **shared, **single.get(number, {})}
-        made.append(Stage(**parse_settings(Stage, flat, f"stage {number}")))
+        made.append(Stage(**_parsed(Stage, flat, f"stage {number}")))
     _refuse_unknown(path, data, [*_MODEL, *_TEXTS], "the recipe")
     flat = {**_fill(path, data, filled), **model}
-    known = parse_settings(Recipe, flat, f"recipe {path.stem}")
+    known = _parsed(Recipe, flat, f"recipe {path.stem}")
     return Recipe(
         **known, name=path.stem, stages=tuple(made), variables=tuple(sorted(chosen.items()))
     )
+
+
+def _parsed(cls: type[Recipe | Stage], settings: Mapping[str, Any], owner: str) -> dict[str, Any]:
+    """Settings as the types of the fields. True is no number, though Python takes it for 1."""
+    hints = get_type_hints(cls)
+    for key, value in settings.items():
+        if isinstance(value, bool) and {int, float} & {hints.get(key), *get_args(hints.get(key))}:
+            raise InputError(f"setting {key}={str(value).lower()} is not a number")
+    return parse_settings(cls, settings, owner)
 
 
 def recipe_variables(name: str) -> dict[str, tuple[str, list[str]]]:
@@ -139,7 +148,7 @@ def _with_scale(settings: Mapping[str, Any]) -> dict[str, Any]:
         scale = key.removesuffix(name) + "scale"
         if name == "temperature":
             try:
-                temperature = float(value)
+                temperature = 0.0 if isinstance(value, bool) else float(value)
             except (TypeError, ValueError):
                 temperature = 0.0
             if not 0 < temperature < math.inf:

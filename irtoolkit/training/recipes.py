@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -216,6 +217,14 @@ class Recipe:
         return kept
 
 
+# A larger number is a slip: no model or data have so many, and it would fill the memory or never end.
+_MOST = {"width": 16_384, "query_length": 1_000_000, "doc_length": 1_000_000, "lora": 16_384}
+_MOST_OF_STAGE = {
+    "around": 10_000, "length": 10_000, "count": 10_000, "depth": 10_000_000, "batch": 1_000_000,
+    "chunk": 1_000_000, "epochs": 1_000_000,
+}  # fmt: skip
+
+
 def check_ranges(recipe: Recipe) -> None:
     """Checks that the numbers of a recipe are in their ranges.
 
@@ -225,6 +234,10 @@ def check_ranges(recipe: Recipe) -> None:
     """
     if not 0 <= recipe.seed < 1 << 32:
         raise InputError(f"seed={recipe.seed} is not between 0 and 2^32 - 1")
+    for key in ("query_length", "doc_length"):
+        if (length := getattr(recipe, key)) is not None and length < 1:
+            raise InputError(f"{key}={length} is not at least 1")
+    _refuse_larger(recipe, _MOST)
     for number, stage in enumerate(recipe.stages, 1):
         at = f" of stage {number}" if len(recipe.stages) > 1 else ""
         for key, fits, wanted in (
@@ -248,3 +261,11 @@ def check_ranges(recipe: Recipe) -> None:
                 raise InputError(
                     f"{key}{at} needs a measure, and none is given", remedy="for example measure=RR"
                 )
+        _refuse_larger(stage, _MOST_OF_STAGE, at)
+
+
+def _refuse_larger(settings: Recipe | Stage, most: Mapping[str, int], at: str = "") -> None:
+    for key, largest in most.items():
+        value = getattr(settings, key)
+        if value is not None and value > largest:
+            raise InputError(f"{key}={value}{at} is more than {largest:,}, the most that is taken")

@@ -17,7 +17,7 @@ from irtoolkit.training.base_model import build_model
 from irtoolkit.training.checkpoints import model_saver, save_atomically
 from irtoolkit.training.job import StageJob
 from irtoolkit.training.losses import LOSSES
-from irtoolkit.training.lstm import KNOWING
+from irtoolkit.training.lstm import FROM_SCRATCH, KNOWING
 from irtoolkit.training.processes import from_first, is_first_process
 from irtoolkit.training.trained_model import TrainedForm
 
@@ -41,7 +41,8 @@ def _train(job: StageJob) -> None:
 
     # Seeded before anything random is created: a head, sememes, a projection.
     torch.manual_seed(job.recipe.seed)
-    form = _form(job)
+    with _explain_start(job):
+        form = _form(job)
     monitor = TrainingMonitor(job)
     with _explain_memory(job):
         trainer = make_trainer(job, form, monitor)
@@ -105,13 +106,10 @@ def _finish(job: StageJob, model: Any, monitor: Any, steps: int) -> None:
 @contextmanager
 def _explain_memory(job: StageJob) -> Iterator[None]:
     """Turns the libraries' errors for lack of memory into one that names the settings to lower."""
-    import torch
-
     try:
         yield
     except (MemoryError, RuntimeError) as error:  # torch.OutOfMemoryError is a RuntimeError
-        lacking = isinstance(error, MemoryError | torch.OutOfMemoryError)
-        if not lacking and "allocate memory" not in str(error):
+        if not _lacks_memory(error):
             raise
         held = job.stage.chunk or job.stage.batch
         ways = [
@@ -124,6 +122,28 @@ def _explain_memory(job: StageJob) -> Iterator[None]:
             f"memory does not suffice for {held} rows at once",
             remedy=f"lower it: {'; '.join(ways)}",
         ) from None
+
+
+@contextmanager
+def _explain_start(job: StageJob) -> Iterator[None]:
+    """Turns an error for lack of memory, before there is a model, into one that says what to lower."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not _lacks_memory(error):
+            raise
+        recipe = job.recipe
+        raise InputError(
+            f"memory does not suffice for the model that training starts from, start={recipe.start}",
+            remedy="a lower width" if recipe.start in FROM_SCRATCH else "a smaller start",
+        ) from None
+
+
+def _lacks_memory(error: Exception) -> bool:
+    import torch
+
+    lacking = isinstance(error, MemoryError | torch.OutOfMemoryError)
+    return lacking or "allocate memory" in str(error)
 
 
 @contextmanager

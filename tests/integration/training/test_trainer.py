@@ -356,6 +356,22 @@ def test_want_of_memory_says_what_to_lower(
     assert "Traceback" not in said
 
 
+def test_want_of_memory_for_the_model_leaves_the_corrected_training_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hungry(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    data, test = planted.task(topics=4, asked=4)
+    start = planted.start(tmp_path / "start")
+    with monkeypatch.context() as patch:
+        patch.setattr("irtoolkit.training.stages.build_model", hungry)
+        with pytest.raises(InputError, match=r"start=.*\(a smaller start\)"):
+            train(planted.recipe(data, start, test, epochs=2), tmp_path / "model", device="cpu")
+    train(planted.recipe(data, start, test, epochs=1), tmp_path / "model", device="cpu")
+    assert not (tmp_path / "model.training").exists()
+
+
 @pytest.mark.parametrize("remedy", ["chunk", "batch"])
 def test_after_want_of_memory_the_corrected_training_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remedy: str
