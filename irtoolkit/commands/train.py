@@ -236,7 +236,7 @@ def _search(args: argparse.Namespace, settings: dict[str, Any]) -> None:
     grid = parse_grid(parse_pairs([pair for word in args.grid for pair in word.split()]))
     search = TrainingSearch(args.recipe, grid, settings, args.by, _numbers(args.seeds))
     if args.show:
-        print_json([search.tried(point).settings() for point in search.configurations()])
+        _show_search(search)
         return
     if args.output is None:
         raise InputError("--grid without a folder for the model", remedy="-o FOLDER")
@@ -251,6 +251,16 @@ def _search(args: argparse.Namespace, settings: dict[str, Any]) -> None:
     note("best: " + " ".join(f"{key}={value}" for key, value in found.best.settings.items()))
     for folder in found.models:
         print(folder)
+
+
+def _show_search(search: Any) -> None:
+    from irtoolkit.training.model_checks import check_recipe
+
+    points = search.configurations()
+    tried = [search.tried(point) for point in points]
+    for recipe in (*tried, *(search.final(points[0], seed) for seed in search.chosen_seeds())):
+        check_recipe(recipe)
+    print_json([recipe.settings() for recipe in tried])
 
 
 def _numbers(text: str | None) -> list[int] | None:

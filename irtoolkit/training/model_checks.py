@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.measures.traits import traits
 from irtoolkit.models.presets import COMPARED_AS
+from irtoolkit.scoring.evaluation import parse_measures
 from irtoolkit.training.losses import check_stage
 from irtoolkit.training.lstm import FROM_SCRATCH, KNOWING
-from irtoolkit.training.recipes import Recipe, check_ranges
+from irtoolkit.training.recipes import Recipe, Stage, check_ranges
 
 
 def check_recipe(recipe: Recipe) -> None:
@@ -21,6 +23,22 @@ def check_recipe(recipe: Recipe) -> None:
         _check_map(recipe)
     for stage in recipe.stages:
         check_stage(recipe, stage)
+        _check_measure(stage)
+
+
+def _check_measure(stage: Stage) -> None:
+    """Refuses a measure that cannot be computed, or by whose name no figure will be found."""
+    if stage.measure is None:
+        return
+    found = parse_measures([stage.measure])
+    try:
+        # Which way is better is asked by the name, after an evaluation; trec_eval's are not known there.
+        traits(stage.measure)
+    except (NameError, ValueError):
+        raise InputError(
+            f"measure={stage.measure} is trec_eval's name",
+            remedy=f"measure={next(iter(found.values()))}",
+        ) from None
 
 
 def check_model(recipe: Recipe) -> None:

@@ -150,7 +150,10 @@ def _check(recipe: Recipe, options: TrainOptions, folder: Path) -> None:
     if not _installed():
         raise needs_extra("sentence-transformers[train]", "train")
     check_recipe(recipe)
-    for key, value, least in (("save_every", options.save_every, 1), ("workers", options.workers, 0)):
+    for key, value, least in (
+        ("save_every", options.save_every, 1),
+        ("workers", options.workers, 0),
+    ):
         if value < least:
             raise InputError(f"{key}={value} is not at least {least}")
     if folder.is_file():

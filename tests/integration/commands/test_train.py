@@ -231,6 +231,29 @@ def test_flags_are_looked_at_where_nothing_is_trained_too(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--set", "measure=NoSuch"], "NoSuch"),
+        (["--set", "measure=P.5,10"], "measure=P.5,10 is trec_eval's name (measure=P@5)"),
+        (["--set", "measure=map"], "measure=map is trec_eval's name (measure=AP)"),
+        (["--grid", "rate=1e-3", "--by", "map"], "measure=map is trec_eval's name (measure=AP)"),
+        (["--grid", "rate=1e-3", "--by", "NoSuch"], "NoSuch"),
+        (["--grid", "rate=1e-3,-1"], "rate=-1.0 is not above 0"),
+        (["--grid", "rate=1e-3", "--seeds", "0,-1"], "seed=-1 is not between"),
+    ],
+)
+@pytest.mark.parametrize("shown", [True, False], ids=["shown", "trained"])
+def test_measures_and_grids_are_looked_at_where_nothing_is_trained_too(
+    words: list[str], said: str, shown: bool, irtoolkit: Command, tmp_path: Path
+) -> None:
+    out = [*words, "-o", tmp_path / "model", *(["--show"] if shown else [])]
+    answer = irtoolkit("train", "dense-relic", "relic/sample/train", *out)
+    assert (answer.status, answer.out) == (2, "")
+    assert said in answer.err
+    assert not list(tmp_path.iterdir())
+
+
 def test_files_that_are_no_recipes(tmp_path: Path) -> None:
     for text, said in (
         ("start = ", "not TOML"),
