@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irtoolkit.commands import add_format, print_json
@@ -63,12 +64,14 @@ def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.errors import InputError
     from irtoolkit.base.near import did_you_mean
     from irtoolkit.base.tables import TextTable
-    from irtoolkit.models.presets import find_preset, missing_weights, preset_name, presets
+    from irtoolkit.models.presets import find_preset, missing_weights, presets
     from irtoolkit.models.sources import sources
 
     if args.fetch:
         from irtoolkit.commands._weights import fetch_all
 
+        for name in args.fetch:
+            _refuse_no_hub_id(name)
         fetch_all(args.fetch, args.place)
         if not args.model:
             return
@@ -78,12 +81,11 @@ def execute(args: argparse.Namespace) -> None:
         name: _known_words(source) for name, source in sources().items() if source.kind == "words"
     }
     for name in args.model:
-        known = name in words or preset_name(name) is not None or "/" in name
-        if not known and missing_weights(find_preset(name)):
+        if name not in words and not _may_be_model(name):
             raise InputError(
                 f"no model {name!r}",
                 remedy=f"{did_you_mean(name, [*presets(), *words])}irtoolkit models lists those with"
-                " a name; others are given by folder or hub id",
+                " a name; others are given by folder or hub id, OWNER/NAME",
             )
     facts = {
         name: words.get(name)
@@ -106,6 +108,38 @@ def execute(args: argparse.Namespace) -> None:
             for name, known in facts.items()
         ]  # fmt: skip
         print(TextTable(headers, rows).render(args.format))
+
+
+def _may_be_model(name: str) -> bool:
+    """Whether a name is that of a preset, of a folder with a model, or has the form of a hub id.
+
+    Raises:
+        InputError: it is a folder without a model.
+    """
+    from irtoolkit.base.errors import InputError
+    from irtoolkit.models.places import has_model, is_hub_id
+    from irtoolkit.models.presets import find_preset, missing_weights, preset_name
+
+    if preset_name(name) is not None:
+        return True
+    folder = Path(name).expanduser()
+    if name.strip() and folder.is_dir():
+        if not has_model(folder):
+            raise InputError(f"there is no model in {name}", remedy="give the folder of a model")
+        return True
+    # The hub has some without an owner, too; of these only those that are here can be told.
+    return is_hub_id(name) or ("/" not in name and missing_weights(find_preset(name)) is None)
+
+
+def _refuse_no_hub_id(name: str) -> None:
+    from irtoolkit.base.errors import InputError
+    from irtoolkit.models.places import is_hub_id
+
+    if "/" in name and not is_hub_id(name):
+        raise InputError(
+            f"{name!r} is no hub id",
+            remedy="--fetch takes names of irtoolkit models, or OWNER/NAME",
+        )
 
 
 def _print_all(facts: Mapping[str, Mapping[str, Any]]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from irtoolkit.models.sources import fetched_home
 # One of these is in the folder of a model, or in those of its encoders there.
 _MARKS = ("config.json", "modules.json", "sim.pt")
 _WEIGHTS = (".safetensors", ".bin", ".pt")
+# A hub id, as the hub's library takes it, which may not be installed.
+_HUB_ID, _LONGEST_ID = re.compile(r"(?:\w[\w.-]*)?\w/\w(?:[\w.-]*\w)?", re.ASCII), 96
 # The records of a training and of a conversion, in the folder of the model; under this key, the SHA-256
 # of each file of weights.
 RECORD, CONVERSION, WEIGHTS = "training.json", "conversion.json", "weights"
@@ -52,6 +55,17 @@ def fetched_from_hub(hub_id: str) -> str:
         raise InputError(f"cannot fetch {hub_id}: {reason}") from None
 
 
+def is_hub_id(name: str) -> bool:
+    """Whether a name has the form of a hub id with an owner: OWNER/NAME."""
+    fits = _HUB_ID.fullmatch(name) is not None and len(name) <= _LONGEST_ID
+    return fits and "--" not in name and ".." not in name
+
+
+def has_model(folder: Path) -> bool:
+    """Whether a folder has the files of a model, or folders of its encoders that have."""
+    return any(any(folder.glob(f"{place}{name}")) for place in ("", "*/") for name in _MARKS)
+
+
 def hub_is_off() -> bool:
     """Whether the hub's library may not use the network."""
     return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
@@ -67,7 +81,7 @@ def fingerprint(location: str) -> str:
     # The folders of the hub's cache are named by commit, and fetched ones by their files' hashes.
     if folder.parent.name == "snapshots" or folder.parent == fetched_home():
         return folder.name
-    if not any(any(folder.glob(f"{place}{name}")) for place in ("", "*/") for name in _MARKS):
+    if not has_model(folder):
         raise InputError(
             f"there is no model in {location}", remedy=f"a model has a {' or '.join(_MARKS)}"
         )

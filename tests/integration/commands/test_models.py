@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -65,3 +66,47 @@ def test_datasets_fit_a_terminal(irtoolkit: Command) -> None:
     out = irtoolkit("datasets").out
     assert max(map(len, out.splitlines())) <= 100
     assert "variants of these, such as relic/" in out
+
+
+@pytest.mark.parametrize(
+    "name", ["../../nowhere", "a/b/c", "nope", "http://x", "a/", "./x", "a/.x", ""]
+)
+def test_what_is_no_name_of_a_model_is_refused(
+    irtoolkit: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = irtoolkit("models", name)
+    assert (answer.status, answer.out) == (2, "")
+    assert f"no model {name!r}" in answer.err
+
+
+@pytest.mark.parametrize("name", [".", "~", "..", "folder/of/mine"])
+def test_a_folder_without_a_model_is_refused(
+    irtoolkit: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    place = tmp_path / "home" / "here"
+    (place / "folder" / "of" / "mine").mkdir(parents=True)
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    answer = irtoolkit("models", name)
+    assert (answer.status, answer.out) == (2, "")
+    assert f"there is no model in {name}" in answer.err
+
+
+def test_hub_ids_and_folders_of_models_are_described(
+    irtoolkit: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "run `hf download nobody/nothing.v2`" in irtoolkit("models", "nobody/nothing.v2").out
+    (tmp_path / "mine" / "encoder").mkdir(parents=True)
+    (tmp_path / "mine" / "encoder" / "config.json").write_text("{}")
+    for name in ("mine", "./mine", str(tmp_path / "mine")):
+        assert irtoolkit("models", name).out.startswith(f"{name}\n")
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b/c", "http://x"])
+def test_what_is_no_hub_id_is_not_fetched(irtoolkit: Command, name: str) -> None:
+    answer = irtoolkit("models", "--fetch", name)
+    assert (answer.status, answer.out) == (2, "")
+    assert f"{name!r} is no hub id" in answer.err
+    assert len(answer.err.splitlines()) == 1
