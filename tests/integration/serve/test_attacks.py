@@ -23,6 +23,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from irtoolkit.serve.app import application
+from irtoolkit.serve.formats import READ
 from irtoolkit.serve.library import Library
 from irtoolkit.serve.limits import Limits
 from irtoolkit.web.guard import Access
@@ -117,6 +118,52 @@ def test_what_is_no_book_is_refused(library: Library, data: bytes) -> None:
         assert not (library.folder / "books").exists() or not any(
             (library.folder / "books").iterdir()
         )
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("a.zip", b"PK", "not a .zip, as its name says"),
+        ("a.txt.gz", b"One lamp.", "not gzip data, as its name says"),
+        ("a.PDF", b"One lamp.", "a PDF"),
+        ("a.docx", b"PK\x03\x04" + b"x" * 50, "an office document"),
+        ("a.epub", b"One lamp.", "an e-book"),
+        ("a.txt", b"PK\x05\x06" + b"x" * 18, "an empty .zip"),
+        ("a.txt", b"Rar!\x1a\x07 One lamp.", "an archive"),
+        ("a.txt", b"BZh91AY&SY One lamp.", "an archive"),
+        ("a.txt", b"\xff\xd8\xff\xe0 One lamp.", "a picture"),
+        ("a.txt", b"GIF89a One lamp.", "a picture"),
+        ("a.txt", b"One lamp.\0", "zero bytes"),
+        ("a.txt.gz", gzip.compress(b"\xff\xd8\xff\xe0 One lamp.", mtime=0), "a picture"),
+    ],
+)
+def test_other_files_are_refused_with_the_forms_that_are_read(
+    library: Library, name: str, data: bytes, said: str
+) -> None:
+    with client_of(library) as client:
+        answer = client.post("/collections", params={"filename": name}, content=data)
+        assert answer.status_code == 400, answer.text
+        assert said in answer.json()["detail"]
+        assert answer.json()["detail"].endswith(f": what is read is {READ}")
+        assert client.get("/collections").json() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.txt", b"PK is what the lamp said. Two lamps."),
+        ("a.txt", "One lamp. Two lamps.".encode("utf-16")),
+        ("a.gz", gzip.compress("One lamp.".encode("utf-16"), mtime=0)),
+        ("a", b"One lamp."),
+        ("a story.zip.md", b"One lamp."),
+    ],
+)
+def test_texts_of_all_names_and_encodings_are_read(
+    library: Library, name: str, data: bytes
+) -> None:
+    with client_of(library) as client:
+        answer = client.post("/collections", params={"filename": name}, content=data)
+        assert answer.status_code == 202, answer.text
 
 
 def test_names_are_never_paths(library: Library) -> None:
