@@ -212,6 +212,16 @@ class Library:
             collection, book, start, length, before=min(before, most), after=min(after, most)
         )
 
+    def refuse_unknown(self, name: str | None) -> None:
+        """Refuses a collection that is not on the shelf, and of which no judgments are kept either.
+
+        Raises:
+            NoCollectionError: there is none.
+        """
+        # Judgments outlive the books that readers remove.
+        if name is not None and not self.judgments.of(name):
+            self.shelf.get(name)
+
     def judge(self, request: JudgmentRequest) -> JudgmentModel:
         """Keeps a judgment.
 

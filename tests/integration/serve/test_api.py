@@ -226,6 +226,21 @@ def test_the_api_describes_itself(client: TestClient) -> None:
     assert client.get("/docs").status_code == 404
 
 
+@pytest.mark.parametrize("path", ["/judgments", "/judgments/qrels", "/judgments/topics"])
+def test_judgments_of_no_collection_are_not_there_but_outlive_their_book(
+    client: TestClient, path: str
+) -> None:
+    assert client.get(path, params={"collection": "nope"}).status_code == 404
+    book = added(client)
+    assert client.get(path, params={"collection": book["id"]}).status_code == 200
+    body = {"collection": book["id"], "query": "lamp", "passage": f"{book['id']}:0+1", "grade": 1}
+    assert client.post("/judgments", json=body).status_code == 201
+    assert client.delete(f"/collections/{book['id']}").status_code == 204
+    kept = client.get(path, params={"collection": book["id"]})
+    assert kept.status_code == 200
+    assert "lamp" in kept.text or book["id"] in kept.text
+
+
 def test_books_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
     library = Library(tmp_path / "library", None, Limits(books=1))
