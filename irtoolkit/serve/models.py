@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints
 
 from irtoolkit.datasets.novels import LENGTH, LONGEST
 from irtoolkit.serve.collection import SystemName
@@ -13,6 +13,8 @@ from irtoolkit.serve.limits import Limits
 _MOST = Limits()
 CollectionId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,99}$")]
 PassageId = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^\S+$")]
+# In JSON, true and "3" are no whole numbers.
+Whole = Annotated[int, Strict()]
 QueryText = Annotated[str, StringConstraints(min_length=1, max_length=_MOST.query)]
 
 
@@ -96,9 +98,9 @@ class SearchRequest(_Strict):
         description="a sentence or more; `[quote]` may mark the place of the quotation that is sought"
     )
     systems: list[SystemName] = Field(default=["words"], min_length=1, max_length=3)
-    length: int = Field(default=LENGTH, ge=1, le=LONGEST, description="sentences of a passage")
-    depth: int = Field(default=20, ge=1, le=_MOST.depth, description="passages of each system")
-    context: int = Field(default=2, ge=0, le=10, description="sentences before and after each")
+    length: Whole = Field(default=LENGTH, ge=1, le=LONGEST, description="sentences of a passage")
+    depth: Whole = Field(default=20, ge=1, le=_MOST.depth, description="passages of each system")
+    context: Whole = Field(default=2, ge=0, le=10, description="sentences before and after each")
     format: Literal["json", "csv", "trec"] = "json"
 
 
@@ -172,9 +174,11 @@ class JudgmentRequest(_Strict):
     collection: CollectionId
     query: QueryText
     passage: PassageId
-    grade: Literal[0, 1] | None = Field(description="1 this is it, 0 not this, null withdraws")
+    grade: Annotated[Whole, Field(ge=0, le=1)] | None = Field(
+        description="1 this is it, 0 not this, null withdraws"
+    )
     system: SystemName | None = None
-    rank: int = Field(default=0, ge=0, le=_MOST.depth)
+    rank: Whole = Field(default=0, ge=0, le=_MOST.depth)
 
 
 class JudgmentModel(BaseModel):

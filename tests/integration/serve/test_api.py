@@ -241,6 +241,20 @@ def test_judgments_of_no_collection_are_not_there_but_outlive_their_book(
     assert "lamp" in kept.text or book["id"] in kept.text
 
 
+@pytest.mark.parametrize("value", [True, "1", 1.5])
+def test_whole_numbers_in_bodies_are_numbers(client: TestClient, value: Any) -> None:
+    book = added(client)
+    for key in ("length", "depth", "context"):
+        answer = asked(client, book, query="lamp", **{key: value})
+        assert (answer.status_code, key in answer.text) == (422, True)
+    body = {"collection": book["id"], "query": "lamp", "passage": f"{book['id']}:0+1", "grade": 1}
+    for key in ("grade", "rank"):
+        answer = client.post("/judgments", json={**body, key: value})
+        assert (answer.status_code, key in answer.text) == (422, True)
+    url = f"/passages/{book['id']}/{book['id']}:1+2"
+    assert client.get(url, params={"before": "1"}).status_code == 200
+
+
 def test_books_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
     library = Library(tmp_path / "library", None, Limits(books=1))
