@@ -21,6 +21,7 @@ from irtoolkit.runs import Qrels, Run
 from irtoolkit.runs.exact_ranks import Ranks
 from irtoolkit.runs.trec import MAX_GRADE
 from irtoolkit.scoring.measure_names import trec_measures, unknown_measure
+from irtoolkit.scoring.measure_parameters import refuse_values
 
 # A measure's name, its parameters in parentheses (which may hold spaces), and its cut.
 _MEASURE = re.compile(r"[^\s(]+(?:\([^)]*\))?\S*")
@@ -58,6 +59,8 @@ def parse_measures(
             theirs = trec_measures(name) if isinstance(name, str) else None
             if theirs is None:
                 raise
+            for one in theirs.values():
+                refuse_values(str(name), one)
             found.update(theirs)
     return found
 
@@ -67,6 +70,7 @@ def _parse(name: str | ir_measures.Measure) -> ir_measures.Measure:
         measure = ir_measures.parse_measure(name) if isinstance(name, str) else name
         if not isinstance(measure, ir_measures.Measure):
             raise InputError(f"{name!r} is no measure", remedy="for example nDCG@10")
+        refuse_values(str(name), measure)
         measure.validate_params()
     except NameError:
         raise unknown_measure(str(name)) from None
@@ -75,18 +79,8 @@ def _parse(name: str | ir_measures.Measure) -> ir_measures.Measure:
             r"[a-z0-9][A-Za-z_0-9]*([._][0-9.,]+)?", str(name)
         ):  # as trec_eval writes them
             raise unknown_measure(str(name)) from None
-        # ir_measures shows a parameter that is not there as a bare object.
-        absent = re.search(r"(\w+)=<object", str(error))
-        lacks = str(error) if absent is None else _needs(absent[1])
-        raise InputError(f"measure {name!r} is not valid: {lacks}") from None
-    if measure.params.get("cutoff", 1) < 1:
-        raise InputError(f"measure {name!r} is not valid: its cut is below 1")
+        raise InputError(f"measure {name!r} is not valid: {error}") from None
     return measure
-
-
-def _needs(parameter: str) -> str:
-    example = "as in P@10" if parameter == "cutoff" else f"as in ({parameter}=3)"
-    return f"it needs a {parameter}, {example}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +141,8 @@ def evaluate(
         ranks: exact ranks of relevant documents over all candidates, where they are known.
 
     Raises:
-        InputError: a measure that nothing installed computes, a fold's query without qrels, or
+        InputError: a measure that nothing installed computes or with parameters that it does not
+            take, a fold's query without qrels, or
             grades that trec_eval cannot take.
     """
     if not all(isinstance(measure, ColumnarMeasure) for measure in measures.values()):
@@ -200,6 +195,8 @@ def _by_ir_measures(
 ) -> dict[str, NDArray[np.float64]]:
     if not measures:
         return {}
+    for name, measure in measures.items():
+        refuse_values(name, measure)
     best = np.full(len(qrels.query_ids), -1)
     np.maximum.at(best, np.repeat(np.arange(len(best)), np.diff(qrels.offsets)), qrels.grades)
     if (best < 0).any():

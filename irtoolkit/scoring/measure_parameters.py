@@ -1,0 +1,81 @@
+"""Parameters of measures: those that are refused, and in words the values that are allowed."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any
+
+from ir_measures import Measure, ParamInfo
+from ir_measures.providers.base import NOT_PROVIDED
+
+from irtoolkit.base.errors import InputError
+
+# The values that a parameter of a type can have; ir_measures reads no negative number.
+_OF_TYPE = {
+    bool: "True or False",
+    int: "a whole number, not negative",
+    float: "a number with a decimal point, not negative, as in 0.5",
+    str: "text in quotation marks",
+    dict: "a number for each grade, as in {0: 0, 1: 3}",
+}
+# pytrec_eval ends the whole process at a cutoff of 0, and takes a negative rel without a word. Where no
+# document is told from another, with rel=0, a measure says so itself.
+_LEAST = {"cutoff": 1, "rel": 0}
+
+
+def refuse_values(name: str, measure: Measure) -> None:
+    """Refuses parameters that a measure does not take.
+
+    Args:
+        name: what was asked for, which the message shows.
+        measure: the measure of this name.
+
+    Raises:
+        InputError: a parameter that the measure has not, lacks or does not take with this value.
+    """
+    for parameter in measure.params:
+        if parameter not in measure.SUPPORTED_PARAMS:
+            raise _no_parameter(name, measure, parameter)
+    for parameter, info in measure.SUPPORTED_PARAMS.items():
+        value = measure.params.get(parameter, NOT_PROVIDED)
+        if value is NOT_PROVIDED and info.required:
+            raise InputError(f"measure {name!r} is not valid: {_needs(parameter)}")
+        if not info.validate(value) or (isinstance(value, Real) and not math.isfinite(value)):
+            raise _wrong(name, parameter, repr(value), info)
+    for parameter, least in _LEAST.items():
+        value = measure.params.get(parameter, NOT_PROVIDED)
+        if value is not NOT_PROVIDED and value < least:
+            raise _wrong(name, parameter, repr(value), measure.SUPPORTED_PARAMS[parameter])
+
+
+def _needs(parameter: str) -> str:
+    example = "as in P@10" if parameter == "cutoff" else f"as in ({parameter}=3)"
+    return f"it needs a {parameter}, {example}"
+
+
+def _no_parameter(name: str, measure: Measure, parameter: str) -> InputError:
+    has = ", ".join(measure.SUPPORTED_PARAMS)
+    return InputError(
+        f"measure {name!r} is not valid: {measure.NAME} has no parameter {parameter}",
+        remedy=f"it has {has}" if has else "it has none",
+    )
+
+
+def _wrong(name: str, parameter: str, value: str, info: ParamInfo) -> InputError:
+    return InputError(
+        f"measure {name!r} is not valid: its {parameter} is {value}",
+        remedy=f"{parameter} is {_allowed(parameter, info)}",
+    )
+
+
+def _allowed(parameter: str, info: ParamInfo) -> str:
+    """The values that a parameter can have, in words."""
+    choices: Any = info.choices
+    if isinstance(choices, range):
+        return f"a whole number from {choices[0]} to {choices[-1]}"
+    if isinstance(choices, list | tuple):
+        return " or ".join(map(repr, choices))
+    if parameter in _LEAST:
+        return "a whole number, 1 or more"
+    return _OF_TYPE.get(info.dtype, "a number, as in 0.5")
