@@ -18,6 +18,7 @@ from irtoolkit.scoring.significance import (
     PairedTest,
     confidence_interval,
     correct,
+    differences,
     effect_size,
     paired_test,
 )
@@ -147,7 +148,8 @@ def _pairs(
         # The test compares plain means; the benchmark's own averages may differ in the other direction.
         gain = float(np.mean(values[a] - values[b])) * (-1 if lower else 1)
         better = (a if gain > 0 else b) if corrected < ALPHA and gain else None
-        more, less = int((values[a] > values[b]).sum()), int((values[a] < values[b]).sum())
+        d = differences(values[a], values[b])
+        more, less = int((d > 0).sum()), int((d < 0).sum())
         wins, losses = (less, more) if lower else (more, less)
         effect = effect_size(values[a], values[b])
         difference = figures[a] - figures[b]

@@ -17,6 +17,7 @@ from irtoolkit.scoring.significance import (
     PairedTest,
     confidence_interval,
     correct,
+    differences,
     effect_size,
     paired_test,
 )
@@ -139,7 +140,8 @@ def compare(
             rows.append(Compared(name, figure[name], low, high))
             continue
         p_value, corrected = tested[name]
-        more, less = int((values > base).sum()), int((values < base).sum())
+        d = differences(values, base)
+        more, less = int((d > 0).sum()), int((d < 0).sum())
         wins, losses = (less, more) if lower else (more, less)
         rows.append(
             Compared(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 PairedTest = Literal["student", "fisher", "wilcoxon"]
 Correction = Literal["holm", "bonferroni", "none"]
@@ -17,6 +17,8 @@ RESAMPLES = 10_000
 SEED = 42
 # All sign patterns of so many queries, 2^16, are counted: faster than sampling, and exact.
 EXACT_QUERIES = 16
+# Values that differ by less, relative to the largest, differ by the rounding of floats.
+_ROUNDING = 1e-12
 
 
 def paired_test(
@@ -46,7 +48,8 @@ def paired_test(
         raise ValueError("paired tests need finite values")
     if test not in get_args(PairedTest):
         raise ValueError(f"no test {test!r}: there are {', '.join(get_args(PairedTest))}")
-    if np.array_equal(x, y):
+    d = differences(x, y)
+    if not d.any():
         return 1.0
     from scipy import stats
 
@@ -56,8 +59,26 @@ def paired_test(
             warnings.simplefilter("ignore", RuntimeWarning)
             return float(stats.ttest_rel(x, y).pvalue) if len(x) > 1 else 1.0
     if test == "wilcoxon":
-        return float(stats.wilcoxon(x, y).pvalue)
+        return float(stats.wilcoxon(d).pvalue)
     return fisher(x - y, seed=seed)
+
+
+def differences(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+    """(Q,) the paired differences, without what rounding makes of them.
+
+    Differences within the rounding of the values are 0, and those whose sizes differ by no more than
+    that have one size: P@5 and the number of relevant documents rank the queries alike.
+
+    Args:
+        a, b: (Q,) per-query values of two systems, finite.
+    """
+    x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    d: NDArray[np.float64] = x - y
+    rounding = _ROUNDING * float(np.max(np.abs([x, y])))
+    # From 0 up, a size begins where the step to it is more than rounding.
+    sizes = np.sort(np.append(np.abs(d), 0.0))
+    begins = sizes[np.append(True, np.diff(sizes) > rounding)]
+    return np.copysign(begins[np.searchsorted(begins, np.abs(d), side="right") - 1], d)
 
 
 def fisher(differences: ArrayLike, permutations: int = PERMUTATIONS, seed: int = SEED) -> float:
@@ -73,7 +94,7 @@ def fisher(differences: ArrayLike, permutations: int = PERMUTATIONS, seed: int =
     """
     d = np.asarray(differences, dtype=np.float64)
     # Sums that differ only by rounding count as equal.
-    bound = abs(d.sum()) - 1e-12 * np.abs(d).sum()
+    bound = abs(d.sum()) - _ROUNDING * np.abs(d).sum()
     if len(d) <= EXACT_QUERIES:
         patterns = (np.arange(2 ** len(d))[:, None] >> np.arange(len(d))) & 1
         return float(np.mean(np.abs((1 - 2 * patterns) @ d) >= bound))
@@ -144,7 +165,7 @@ def effect_size(a: ArrayLike, b: ArrayLike) -> float:
     x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     d = x - y
     # Differences within the rounding of the values count as 0.
-    rounding = 1e-12 * float(np.max(np.abs([x, y])))
+    rounding = _ROUNDING * float(np.max(np.abs([x, y])))
     if np.abs(d).max() <= rounding:
         return 0.0
     spread = float(np.std(d, ddof=1)) if len(d) > 1 else 0.0

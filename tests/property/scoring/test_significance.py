@@ -110,6 +110,25 @@ def test_p_does_not_depend_on_the_order_of_queries(
     assert paired_test(*columns(rows), test) == pytest.approx(paired_test(a, b, test), rel=1e-6)
 
 
+@every_test
+@given(
+    counts=st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=1, max_size=14),
+    whole=st.sampled_from([5, 7, 10, 20, 100]),
+    factor=st.sampled_from([5.0, 0.1, 1 / 3]),
+)
+@example(counts=[(3, 2), (2, 1), (0, 4), (1, 4), (4, 1)], whole=5, factor=5.0)
+@pytest.mark.filterwarnings("ignore:Precision loss:RuntimeWarning")
+def test_p_does_not_depend_on_the_unit_of_the_values(
+    test: PairedTest, counts: list[tuple[int, int]], whole: int, factor: float
+) -> None:
+    """Shares and counts of documents: rounding makes other differences of them, but no other p."""
+    a, b = (np.array(column) / whole for column in columns(counts))
+    p = paired_test(a, b, test)
+    assert paired_test(a * factor, b * factor, test) == pytest.approx(p, rel=1e-9, abs=1e-12)
+    if test != "student":
+        assert paired_test(*columns(counts), test) == p
+
+
 p_values = st.lists(st.floats(0, 1) | st.sampled_from([0.0, 0.01, 0.05, 1.0]), max_size=12)
 
 

@@ -23,6 +23,7 @@ from irtoolkit.scoring.significance import (
     PairedTest,
     confidence_interval,
     correct,
+    differences,
     effect_size,
     fisher,
     paired_test,
@@ -187,6 +188,29 @@ def test_wilcoxon_drops_zero_differences() -> None:
     found = paired_test([*a, *same], [*b, *same], "wilcoxon")
     assert found == pytest.approx(stats.wilcoxon(a - b, method="approx").pvalue)
     assert found == pytest.approx(paired_test(a, b, "wilcoxon"))
+
+
+def test_wilcoxon_ranks_fifths_as_it_ranks_whole_numbers() -> None:
+    """.6 - .4 and .4 - .2 differ as floats, but both are one document of five."""
+    rng = np.random.default_rng(7)
+    a, b = rng.integers(0, 6, 30), rng.integers(0, 6, 30)
+    assert len(np.unique(np.abs(a / 5 - b / 5))) > len(np.unique(np.abs(a - b)))
+    assert paired_test(a / 5, b / 5, "wilcoxon") == stats.wilcoxon(a, b).pvalue
+
+
+@every_test
+def test_differences_that_are_only_rounding_are_none(test: PairedTest) -> None:
+    a, b = [0.1 + 0.2, 0.7 + 0.1], [0.3, 0.8]
+    assert a[0] != b[0]
+    assert a[1] != b[1]
+    assert paired_test(a, b, test) == 1.0
+    assert differences(a, b).tolist() == [0.0, 0.0]
+
+
+def test_differences_of_real_values_are_the_differences_themselves() -> None:
+    rng = np.random.default_rng(1)
+    a, b = rng.random(500), rng.random(500)
+    assert differences(a, b).tolist() == (a - b).tolist()
 
 
 @every_test
@@ -524,6 +548,13 @@ def test_difference_is_of_the_benchmarks_figures_and_tests_are_over_all_queries(
     assert second.p_value == pytest.approx(stats.ttest_rel(other, base).pvalue)
     assert (second.low, second.high) == confidence_interval(other)
     assert (second.wins, second.losses) == (1, 1)
+
+
+def test_rounding_wins_no_query() -> None:
+    systems = {"b": evaluation([0.3, 0.8]), "s": evaluation([0.1 + 0.2, 0.9])}
+    row = compare(systems, "AP", baseline="b")[1]
+    assert (row.wins, row.losses) == (1, 0)
+    assert systems["s"].per_query("AP")[0] > systems["b"].per_query("AP")[0]
 
 
 def test_the_measure_asked_for_is_the_one_compared() -> None:
