@@ -44,7 +44,7 @@ def add_fusion(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--test", choices=("student", "fisher", "wilcoxon"),
-        help="of the single runs against the held-out run; default: student",
+        help="of the single runs against the held-out run; default: student, or wilcoxon for a median",
     )  # fmt: skip
     add_run_form(parser)
 
@@ -95,7 +95,7 @@ def tune_fusions(args: argparse.Namespace) -> None:
         note(f"{args.output}: {size_of(result.run)}; held out in {len(result.chosen)} folds")
     if args.log is not None:
         note(f"{args.log}: apply it to other runs with irtoolkit fuse --learned {args.log}")
-    compared = result.comparison(args.test or "student")
+    compared = result.comparison(args.test)
     if args.format == "json":
         print_json({
             "dataset": result.bench.dataset.id, "measure": result.bench.name,

@@ -4,6 +4,9 @@ Every run is tested against the baseline (by default the first) with a paired te
 queries, corrected for the number of comparisons. The interval is a 95% bootstrap of the mean over
 queries; d is Cohen's d of the paired differences; + and - count the queries won and lost.
 
+Where the figure is a geometric mean, the interval is of that, and logarithms are tested. A median takes
+the test wilcoxon only and has no d; a standard deviation is not compared.
+
 --engine ranx prints ranx's report instead: ranx's values of one or several measures, and beside
 each the letters of the runs that it beats with a p-value of at most --max-p. Every pair of runs is
 tested, with the tests and corrections that are the default engine's; ranx knows no wilcoxon.

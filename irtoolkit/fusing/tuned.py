@@ -26,7 +26,7 @@ from irtoolkit.retrievers.ordering import untied
 from irtoolkit.runs import Run
 from irtoolkit.runs.exact_ranks import read_ranks
 from irtoolkit.scoring.check import read_run
-from irtoolkit.scoring.compare import Comparison, compare
+from irtoolkit.scoring.compare import Comparison, compare, first_test
 from irtoolkit.scoring.evaluation import parse_measures
 from irtoolkit.scoring.folds import folds_of
 from irtoolkit.scoring.score import Scores, score
@@ -78,13 +78,13 @@ class TunedFusion:
         return untied(fuse(listed, self.method, depth=depth, tag=tag, progress=False, related=True))
 
     def comparison(
-        self, test: PairedTest = "student", correction: Correction = "holm"
+        self, test: PairedTest | None = None, correction: Correction = "holm"
     ) -> Comparison:
-        """Each single run tested against the held-out run."""
+        """Each single run tested against the held-out run; by default as the measure allows."""
         title = f"{self.bench.dataset.id}: {self.scores.averaging}"
         return compare(
-            self.scores.evaluations, self.bench.name, baseline=HELD_OUT, test=test,
-            correction=correction, title=title,
+            self.scores.evaluations, self.bench.name, baseline=HELD_OUT,
+            test=test or first_test(self.bench.measure), correction=correction, title=title,
         )  # fmt: skip
 
     def table(self, *, every: bool = False) -> TextTable:
@@ -164,7 +164,8 @@ def tune_fusion(
     bench = FusionBench(dataset, tuple(named.values()), name, found, folds, search)
     _refuse_lacking(bench, named)
     # A measure that the single runs are too shallow for is refused before the search.
-    measured = compare(score(dataset, named, {name: found}).evaluations, name, baseline=next(iter(named)))  # fmt: skip
+    evaluations = score(dataset, named, {name: found}).evaluations
+    measured = compare(evaluations, name, baseline=next(iter(named)), test=first_test(found))
     assert len(measured) == len(named)
     made = about(bench)
     with alone(log):

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
+import numpy as np
 from ir_measures import AP, Bpref
 from ir_measures.measures import Measure
 from ir_measures.measures.base import Agg
+from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Floats
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.measures.judged import JudgedRun
 from irtoolkit.measures.parts import REL, lowest
 from irtoolkit.measures.standard import STANDARD
-from irtoolkit.measures.traits import Traits
+from irtoolkit.measures.traits import Summary, Traits
 
 # What a query counts at least, MIN_GEO_MEAN of trec_eval: a logarithm of 0 would decide all.
 LEAST = 0.00001
@@ -32,10 +34,22 @@ class _GeometricMean(Agg):  # type: ignore[misc]
         return math.exp(math.fsum(self._logarithms) / count) if count else math.nan
 
 
+def _logarithms(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.log(np.maximum(values, LEAST))
+
+
+_SUMMARY = Summary(
+    "geometric mean",
+    figures=lambda values: np.exp(_logarithms(values).mean(axis=1)),
+    tested=_logarithms,
+)
+
+
 class _Geometric(ColumnarMeasure):
     """Base class of geometric means: a subclass says of which measure, OF."""
 
     OF: ClassVar[Measure]
+    TRAITS = Traits(summary=_SUMMARY)
     SUPPORTED_PARAMS: ClassVar = {
         "rel": REL,
     }
@@ -59,7 +73,7 @@ class _GMAP(_Geometric):
     NAME = __name__
     PRETTY_NAME = "Geometric mean average precision"
     SHORT_DESC = "trec_eval's gm_map"
-    TRAITS = Traits(exact_ranks=True)
+    TRAITS = Traits(exact_ranks=True, summary=_SUMMARY)
     OF = AP
 
 

@@ -11,7 +11,7 @@ from ir_measures.measures.base import Agg
 from irtoolkit.base.ids import Floats
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.measures.judged import JudgedRun
-from irtoolkit.measures.traits import Traits
+from irtoolkit.measures.traits import Summary, Traits
 
 
 class _Rank(ColumnarMeasure):
@@ -56,6 +56,17 @@ class _MedianRank(_Rank):
     __name__ = "MedianRank"
     NAME = __name__
     PRETTY_NAME = "Median rank of the first relevant document"
+    TRAITS = Traits(
+        lower_is_better=True,
+        exact_ranks=True,
+        summary=Summary(
+            "median",
+            figures=lambda values: np.median(values, axis=1),
+            tests=("wilcoxon",),
+            effect=False,
+            instead="Rank",
+        ),
+    )
 
     def aggregator(self) -> Agg:
         return _Median()
@@ -67,6 +78,17 @@ class _StdRank(_Rank):
     __name__ = "StdRank"
     NAME = __name__
     PRETTY_NAME = "Standard deviation of the rank of the first relevant document"
+    TRAITS = Traits(
+        lower_is_better=True,
+        exact_ranks=True,
+        summary=Summary(
+            "standard deviation",
+            figures=lambda values: values.std(axis=1),
+            tests=(),
+            effect=False,
+            instead="Rank",
+        ),
+    )
 
     def aggregator(self) -> Agg:
         return _Deviation()

@@ -2,11 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import ir_measures
+import numpy as np
 from ir_measures.measures import Measure
+from ir_measures.measures.base import MeanAgg, SumAgg
+from numpy.typing import NDArray
+
+from irtoolkit.base.ids import Floats
+
+
+def _themselves(values: Floats) -> Floats:
+    return values
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How the values of the queries become the figure, as far as intervals and tests must know.
+
+    Attributes:
+        name: what the figure is, in words.
+        figures: from (N, Q) values the N figures: the same as the measure's aggregator.
+        tested: from (Q,) values those whose means the figures compare, such as the logarithms of a
+            geometric mean: paired tests and Cohen's d are of them.
+        tests: the names of the paired tests that belong to the figure; none where it does not tell
+            which system is better.
+        effect: whether Cohen's d, which is of a mean, belongs to the figure.
+        instead: the measure to compare by where a test does not belong to this one.
+    """
+
+    name: str
+    figures: Callable[[NDArray[np.float64]], NDArray[Any]]
+    tested: Callable[[Floats], Floats] = _themselves
+    tests: tuple[str, ...] = ("student", "fisher", "wilcoxon")
+    effect: bool = True
+    instead: str = ""
+
+
+MEAN = Summary("mean", lambda values: values.mean(axis=1))
+SUM = Summary("sum", lambda values: values.sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -19,11 +56,14 @@ class Traits:
             the pool, because it takes the listed documents for the pool.
         exact_ranks: whether the measure uses the exact ranks of the relevant documents over all
             candidates, where these are stored beside a run that was cut at some depth.
+        summary: how the values of the queries become the figure, for a measure whose aggregator is
+            neither a mean nor a sum.
     """
 
     lower_is_better: bool = False
     whole_pool: bool = False
     exact_ranks: bool = False
+    summary: Summary | None = None
 
 
 # ir_measures' measures that depend only on the ranks of the relevant documents: with the exact
@@ -61,3 +101,14 @@ def traits(measure: Measure | str) -> Traits:
     if isinstance(declared, Traits):
         return declared
     return STANDARD_TRAITS.get(measure.NAME, Traits())
+
+
+def summary_of(measure: Measure) -> Summary | None:
+    """How a measure's values become its figure; None where it has an aggregator that says nothing."""
+    declared = traits(measure).summary
+    if declared is not None:
+        return declared
+    aggregator = measure.aggregator()
+    if isinstance(aggregator, MeanAgg):
+        return MEAN
+    return SUM if isinstance(aggregator, SumAgg) else None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
+from ir_measures import Measure
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.tables import TextTable
-from irtoolkit.measures.traits import traits
+from irtoolkit.measures.traits import Summary, summary_of, traits
 from irtoolkit.scoring.evaluation import Evaluation
 from irtoolkit.scoring.significance import (
     Correction,
@@ -30,10 +31,12 @@ class Compared:
     Attributes:
         system: its name.
         figure: the benchmark's figure of the measure.
-        low, high: 95% bootstrap interval of the plain mean over queries.
+        low, high: 95% bootstrap interval over all queries, without folds, of what the figure is: a
+            mean, sum, geometric mean or median.
         difference: of the figures, against the baseline; None for the baseline itself.
         p_value, corrected: of the paired test over all queries, before and after correction.
-        effect: Cohen's d of the paired differences.
+        effect: Cohen's d of the paired differences, those of logarithms for a geometric mean; None
+            where the figure is no kind of mean.
         wins, losses: queries on which the system is better or worse than the baseline.
     """
 
@@ -118,24 +121,29 @@ def compare(
         title: what was compared on, above the table.
 
     Raises:
-        InputError: no such test or correction; the baseline is not among the systems; or a value is not
-            finite.
+        InputError: no such test or correction; the test does not belong to the measure's figure; the
+            baseline is not among the systems; or a value is not finite.
     """
     asked: tuple[tuple[str, Any], ...] = ((test, PairedTest), (correction, Correction))
     for choice, known in asked:
         if choice not in get_args(known):
             raise InputError(f"{choice!r} is none of {', '.join(get_args(known))}")
     _refuse(evaluations, measure, baseline)
+    summary = _summary(evaluations[baseline].measures[measure], measure, test)
     base = evaluations[baseline].per_query(measure)
+    tested_base = summary.tested(base)
     others = [name for name in evaluations if name != baseline]
-    raw = [paired_test(evaluations[name].per_query(measure), base, test) for name in others]
+    raw = [
+        paired_test(summary.tested(evaluations[name].per_query(measure)), tested_base, test)
+        for name in others
+    ]
     tested = dict(zip(others, zip(raw, correct(raw, correction), strict=True), strict=True))
     figure = {name: evaluation.figures()[measure] for name, evaluation in evaluations.items()}
     lower = traits(evaluations[baseline].measures[measure]).lower_is_better
     rows = []
     for name, evaluation in evaluations.items():
         values = evaluation.per_query(measure)
-        low, high = confidence_interval(values)
+        low, high = confidence_interval(values, figures=summary.figures)
         if name == baseline:
             rows.append(Compared(name, figure[name], low, high))
             continue
@@ -146,10 +154,42 @@ def compare(
         rows.append(
             Compared(
                 name, figure[name], low, high, figure[name] - figure[baseline], p_value, corrected,
-                effect_size(values, base), wins, losses,
+                effect_size(summary.tested(values), tested_base) if summary.effect else None,
+                wins, losses,
             )
         )  # fmt: skip
     return Comparison(tuple(rows), measure, baseline, test, correction, title)
+
+
+def first_test(measure: Measure) -> PairedTest:
+    """The first paired test that belongs to the figure of a measure, where any does."""
+    summary = summary_of(measure)
+    return cast(PairedTest, summary.tests[0]) if summary and summary.tests else "student"
+
+
+def _summary(asked: Measure, measure: str, test: PairedTest) -> Summary:
+    """How the figure of a measure is made of values that a test compares.
+
+    Raises:
+        InputError: the test does not compare such figures, or nothing is known of them.
+    """
+    summary = summary_of(asked)
+    if summary is None:
+        raise InputError(
+            f"the figure of {measure} is neither a mean nor a sum over queries, as tests require",
+            remedy="declare the summary of its figure in the measure's traits",
+        )
+    if test in summary.tests:
+        return summary
+    ways = [f"--test {one}" for one in summary.tests]
+    ways += [f"--measure {summary.instead}"] if summary.instead else []
+    raise InputError(
+        f"the figure of {measure} is a {summary.name} over queries, which no test compares"
+        if not summary.tests
+        else f"the figure of {measure} is a {summary.name} over queries, which the test {test} does"
+        " not compare",
+        remedy=" or ".join(ways) or None,
+    )
 
 
 def _refuse(evaluations: Mapping[str, Evaluation], measure: str, baseline: str) -> None:

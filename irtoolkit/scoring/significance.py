@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from typing import Literal, get_args
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -136,24 +136,32 @@ def correct(p_values: Sequence[float], method: Correction = "holm") -> list[floa
 
 
 def confidence_interval(
-    values: ArrayLike, level: float = 0.95, resamples: int = RESAMPLES, seed: int = SEED
+    values: ArrayLike,
+    level: float = 0.95,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+    *,
+    figures: Callable[[NDArray[np.float64]], NDArray[Any]] | None = None,
 ) -> tuple[float, float]:
-    """The percentile bootstrap interval of a mean over queries.
+    """The percentile bootstrap interval of a mean, or another figure, over queries.
 
     Args:
         values: (Q,) per-query values, or differences.
         level: the coverage of the interval.
         resamples: number of bootstrap samples.
         seed: the seed of the samples.
+        figures: from (N, Q) values the N figures, as in `irtoolkit.measures.traits.Summary`; by
+            default means.
     """
     v = np.asarray(values, dtype=np.float64)
     generator = np.random.default_rng(seed)
-    means = np.empty(resamples)
+    found = np.empty(resamples)
     block = max(1, (1 << 23) // len(v))
     for start in range(0, resamples, block):
         stop = min(start + block, resamples)
-        means[start:stop] = v[generator.integers(0, len(v), (stop - start, len(v)))].mean(axis=1)
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+        drawn = v[generator.integers(0, len(v), (stop - start, len(v)))]
+        found[start:stop] = drawn.mean(axis=1) if figures is None else figures(drawn)
+    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
