@@ -26,6 +26,9 @@ from irtoolkit.scoring.measure_parameters import refuse_values
 # A measure's name, its parameters in parentheses (which may hold spaces), and its cut.
 _MEASURE = re.compile(r"[^\s(]+(?:\([^)]*\))?\S*")
 
+# A document of this grade satisfies a reader with probability 15/16, by gdeval, which computes ERR.
+_MAX_ERR_GRADE = 4
+
 
 def parse_measures(
     text: str | Sequence[str | ir_measures.Measure],
@@ -185,6 +188,23 @@ def _refuse_high_grades(qrels: Qrels) -> None:
         )
 
 
+def _refuse(name: str, measure: ir_measures.Measure, qrels: Qrels) -> None:
+    """Raises InputError for a measure that ends or hangs the program that computes it."""
+    refuse_values(name, measure)
+    for gain in measure.params.get("gains", {}).values():
+        if isinstance(gain, int) and abs(gain) > MAX_GRADE:
+            raise InputError(
+                f"measure {name!r} has a gain of {gain}, on which trec_eval hangs",
+                remedy=f"use gains up to {MAX_GRADE}",
+            )
+    highest = int(qrels.grades.max(initial=0))
+    if measure.NAME == "ERR" and highest > _MAX_ERR_GRADE:
+        raise InputError(
+            f"{name} is defined for grades up to {_MAX_ERR_GRADE}, and the judgments have {highest}",
+            remedy="use another measure, or lower the grades",
+        )
+
+
 def _vectorised(measure: ir_measures.Measure) -> Callable[[JudgedRun], Floats] | None:
     """What computes a measure on arrays, if anything does."""
     return measure.per_query if isinstance(measure, ColumnarMeasure) else vectorised(measure)
@@ -196,7 +216,7 @@ def _by_ir_measures(
     if not measures:
         return {}
     for name, measure in measures.items():
-        refuse_values(name, measure)
+        _refuse(name, measure, qrels)
     best = np.full(len(qrels.query_ids), -1)
     np.maximum.at(best, np.repeat(np.arange(len(best)), np.diff(qrels.offsets)), qrels.grades)
     if (best < 0).any():
@@ -208,15 +228,17 @@ def _by_ir_measures(
     for one in chain(qrels.query_ids, qrels.doc_ids, run.doc_ids):
         if "\0" in one:
             raise InputError(f"the id {one!r} has a zero byte, at which trec_eval cuts it")
-    position = {query_id: i for i, query_id in enumerate(qrels.query_ids)}
+    # gdeval takes numbers only for queries, cuts what stands before a hyphen, and has 01 for 1.
+    number = {query_id: str(i) for i, query_id in enumerate(qrels.query_ids)}
+    grades = {number[query_id]: docs for query_id, docs in qrels.as_dict().items()}
+    scores = {number[query_id]: docs for query_id, docs in _untied(run, number).items()}
     found: dict[Any, NDArray[np.float64]] = {
-        measure: np.full(len(position), measure.DEFAULT, dtype=np.float64)
+        measure: np.full(len(number), measure.DEFAULT, dtype=np.float64)
         for measure in measures.values()
     }
     try:
-        for metric in ir_measures.iter_calc(list(found), qrels.as_dict(), _untied(run, position)):
-            if metric.query_id in position:
-                found[metric.measure][position[metric.query_id]] = metric.value
+        for metric in ir_measures.iter_calc(list(found), grades, scores):
+            found[metric.measure][int(metric.query_id)] = metric.value
     except Exception as error:  # a provider may run anything, a Perl script among them
         names = ", ".join(measures)
         raise InputError(

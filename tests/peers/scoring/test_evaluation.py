@@ -330,10 +330,43 @@ def test_a_measure_that_nothing_computes_is_refused(name: str) -> None:
         scored(TEN, ONE, name)
 
 
-def test_a_measure_whose_provider_cannot_take_the_queries_is_refused() -> None:
-    """gdeval, which alone computes ERR, takes only numbers for query ids."""
-    with pytest.raises(InputError):
-        scored(TEN, ONE, "ERR@10")
+def plain_err(docs: dict[str, float], grades: dict[str, int], cut: int) -> float:
+    """Expected reciprocal rank (Chapelle et al. 2009, equations 4 and 5), with a highest grade of 4."""
+    found, unsatisfied = 0.0, 1.0
+    for place, doc in enumerate(sorted(docs, key=lambda d: -docs[d])[:cut], 1):
+        satisfied = (2 ** max(grades.get(doc, 0), 0) - 1) / 2**4
+        found += unsatisfied * satisfied / place
+        unsatisfied *= 1 - satisfied
+    return found
+
+
+@pytest.mark.parametrize("cut", [1, 3, 20])
+def test_err_takes_any_query_ids(cut: int) -> None:
+    """gdeval, which alone computes ERR, takes numbers only, and tells neither wt-1 from trec-1 nor 01
+    from 1; it prints five decimals."""
+    rng = np.random.default_rng(cut)
+    queries = ["wt-1", "trec-1", "01", "1", "abc_def", "q 2", "\u00e9", "lacking", "0"]
+    docs = [f"d{i}" for i in range(12)]
+    qrels = {q: dict(zip(docs, rng.integers(-1, 5, 12).tolist(), strict=True)) for q in queries}
+    run = {
+        q: dict(zip(docs, rng.permutation(12).astype(float).tolist(), strict=True)) for q in queries
+    }
+    del run["lacking"]
+    name = f"ERR@{cut}"
+    found = scored(run, qrels, name)
+    expected = [plain_err(run.get(q, {}), qrels[q], cut) for q in found.query_ids]
+    assert found.per_query(name) == pytest.approx(expected, abs=5.1e-6)
+    assert len(set(expected)) > 2
+
+
+def test_grades_that_gdeval_does_not_take_are_refused_in_one_sentence() -> None:
+    with pytest.raises(InputError, match=r"ERR@10 is defined for grades up to 4, and .* have 5"):
+        scored({"q": {"a": 1.0}}, {"q": {"a": 5}}, "ERR@10")
+
+
+def test_gains_on_which_trec_eval_hangs_are_refused() -> None:
+    with pytest.raises(InputError, match="has a gain of 1000000000, on which trec_eval hangs"):
+        scored({"q": {"a": 1.0}}, {"q": {"a": 1}}, "nDCG(gains={1:1000000000})@5")
 
 
 def test_single_precision_scores_never_reach_the_evaluators() -> None:
