@@ -20,8 +20,8 @@ from irtoolkit.measures.standard import vectorised
 from irtoolkit.runs import Qrels, Run
 from irtoolkit.runs.exact_ranks import Ranks
 from irtoolkit.runs.trec import MAX_GRADE
-from irtoolkit.scoring.measure_names import trec_measures, unknown_measure
-from irtoolkit.scoring.measure_parameters import refuse_values
+from irtoolkit.scoring.measure_names import trec_measures, unknown_measure, unread
+from irtoolkit.scoring.measure_parameters import refuse_values, refuse_written
 
 # A measure's name, its parameters in parentheses (which may hold spaces), and its cut.
 _MEASURE = re.compile(r"[^\s(]+(?:\([^)]*\))?\S*")
@@ -70,6 +70,8 @@ def parse_measures(
 
 def _parse(name: str | ir_measures.Measure) -> ir_measures.Measure:
     try:
+        if isinstance(name, str):
+            refuse_written(name)
         measure = ir_measures.parse_measure(name) if isinstance(name, str) else name
         if not isinstance(measure, ir_measures.Measure):
             raise InputError(f"{name!r} is no measure", remedy="for example nDCG@10")
@@ -78,11 +80,11 @@ def _parse(name: str | ir_measures.Measure) -> ir_measures.Measure:
     except NameError:
         raise unknown_measure(str(name)) from None
     except (ValueError, AssertionError, KeyError, TypeError) as error:
-        if re.fullmatch(
-            r"[a-z0-9][A-Za-z_0-9]*([._][0-9.,]+)?", str(name)
-        ):  # as trec_eval writes them
-            raise unknown_measure(str(name)) from None
-        raise InputError(f"measure {name!r} is not valid: {error}") from None
+        said = unread(str(name))
+        # As trec_eval writes them.
+        if said is None and re.fullmatch(r"[a-z0-9][A-Za-z_0-9]*([._][0-9.,]+)?", str(name)):
+            said = unknown_measure(str(name))
+        raise said or InputError(f"measure {name!r} is not valid: {error}") from None
     return measure
 
 

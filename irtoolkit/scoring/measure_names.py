@@ -47,6 +47,16 @@ _WHOLE: Mapping[str, tuple[ir_measures.Measure, str, re.Pattern[str]]] = {
     "ndcg_rel": (nDCGrel, "gains", _GAINS),
     "utility": (Utility, "weights", _WEIGHTS),
 }
+# Parameters of trec_eval's measures as they are written after the dot.
+_EXAMPLES: Mapping[str, str] = {
+    **dict.fromkeys(("P", "recall", "map_cut", "ndcg_cut", "relative_P", "success"), "5,10"),
+    **dict.fromkeys(("G", "Rndcg", "ndcg_rel"), "1=3,2=9"),
+    "11pt_avg": "0.2,0.5",
+    "Rprec_mult": "0.5,1.5",
+    "iprec_at_recall": "0.1,0.5",
+    "set_F": "0.5",
+    "utility": "1,-1,0,0",
+}
 # The name of the run, which trec_eval lists among its measures.
 _NO_MEASURES = ("runid",)
 
@@ -130,6 +140,18 @@ def unknown_measure(name: str) -> InputError:
     return InputError(
         f"no measure {name!r}",
         remedy=f"did you mean {', '.join(shown)}?" if shown else "see ir-measur.es for names",
+    )
+
+
+def unread(name: str) -> InputError | None:
+    """The error for one of trec_eval's names with parameters of another form, such as P.5, and P.x."""
+    base, dot, values = name.partition(".")
+    if not dot or base not in _EXAMPLES:
+        return None
+    return InputError(
+        f"measure {name!r} is not valid: {values!r} is not what trec_eval's {base} takes",
+        remedy=f"as in {base}.{_EXAMPLES[base]}"
+        + (", 1 or more" if _EXAMPLES[base] == "5,10" else ""),
     )
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import math
+from collections import Counter
 from numbers import Real
 from typing import Any
 
 from ir_measures import Measure, ParamInfo
+from ir_measures.measures import registry
 from ir_measures.providers.base import NOT_PROVIDED
 
 from irtoolkit.base.errors import InputError
@@ -22,6 +25,57 @@ _OF_TYPE = {
 # pytrec_eval ends the whole process at a cutoff of 0, and takes a negative rel without a word. Where no
 # document is told from another, with rel=0, a measure says so itself.
 _LEAST = {"cutoff": 1, "rel": 0}
+
+
+def refuse_written(name: str) -> None:
+    """Refuses what a name says of parameters where ir_measures would not say what is wrong, or nothing.
+
+    Args:
+        name: a measure as ir_measures writes it; anything else passes.
+
+    Raises:
+        InputError: a parameter that is given twice, that the measure has not, or whose value is neither a
+            number, text nor a mapping.
+    """
+    try:
+        (statement,) = ast.parse(name).body
+    except (SyntaxError, ValueError):
+        return
+    node = statement.value if isinstance(statement, ast.Expr) else None
+    cut = None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        node, cut = node.left, node.right
+    keywords = node.keywords if isinstance(node, ast.Call) else []
+    called = node.func if isinstance(node, ast.Call) else node
+    if not isinstance(called, ast.Name) or called.id not in registry:
+        return
+    measure = registry[called.id]
+    given = [(one.arg, one.value) for one in keywords if one.arg is not None]
+    given += [] if cut is None else [(measure.AT_PARAM, cut)]
+    for parameter, count in Counter(parameter for parameter, _ in given).items():
+        if count > 1:
+            raise InputError(
+                f"measure {name!r} is not valid: {parameter} is given {_times(count)}",
+                remedy="give it once",
+            )
+    for parameter, value in given:
+        if parameter not in measure.SUPPORTED_PARAMS:
+            raise _no_parameter(name, measure, parameter)
+        if not _is_plain(value):
+            info = measure.SUPPORTED_PARAMS[parameter]
+            raise _wrong(name, parameter, ast.unparse(value), info)
+
+
+def _times(count: int) -> str:
+    return "twice" if count == 2 else f"{count} times"
+
+
+def _is_plain(value: ast.expr) -> bool:
+    """Whether ir_measures reads a value: a number without a sign, text, or a mapping of such."""
+    if isinstance(value, ast.Dict):
+        parts = [*value.keys, *value.values]
+        return all(isinstance(part, ast.Constant) for part in parts)
+    return isinstance(value, ast.Constant)
 
 
 def refuse_values(name: str, measure: Measure) -> None:

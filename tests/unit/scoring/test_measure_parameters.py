@@ -27,6 +27,44 @@ def test_a_cutoff_of_zero_is_refused_by_every_name(name: str) -> None:
         parse_measures([name])
 
 
+ONE_OR_MORE = "is a whole number, 1 or more"
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "remedy"),
+    [
+        ("AP(rel=1,rel=2)", "rel is given twice", "give it once"),
+        ("P(cutoff=5)@10", "cutoff is given twice", "give it once"),
+        ("AP(rel=1,rel=1,rel=1)", "rel is given 3 times", "give it once"),
+        ("nDCG@-1", "its cutoff is -1", f"cutoff {ONE_OR_MORE}"),
+        ("AP(rel=-1)", "its rel is -1", f"rel {ONE_OR_MORE}"),
+        ("AP(rel=nan)", "its rel is nan", f"rel {ONE_OR_MORE}"),
+        ("AP(rel='2')", "its rel is '2'", f"rel {ONE_OR_MORE}"),
+        ("nDCGp(p=20,pool=nope)", "its pool is nope", "pool is 'run' or 'qrels'"),
+        ("nDCGp(p=101)", "its p is 101", "p is a whole number from 1 to 100"),
+        ("SetF(beta=2)", "its beta is 2", "number with a decimal point"),
+        ("nDCG(gains={1:-5})@5", "its gains is {1: -5}", "a number for each grade"),
+        ("P(rel=1)", "it needs a cutoff", None),
+        ("Bpref@5", "Bpref has no parameter cutoff", "it has rel"),
+        ("NumQ(rel=1)", "NumQ has no parameter rel", "it has none"),
+        ("P.5,", "'5,' is not what trec_eval's P takes", "as in P.5,10, 1 or more"),
+        ("P.", "'' is not what trec_eval's P takes", "as in P.5,10"),
+        ("P.1.5", "'1.5' is not what trec_eval's P takes", "as in P.5,10"),
+        ("map_cut.5,", "'5,' is not what trec_eval's map_cut takes", "as in map_cut.5,10"),
+        ("relative_P.0", "'0' is not what trec_eval's relative_P takes", "1 or more"),
+        ("set_F.-1", "'-1' is not what trec_eval's set_F takes", "as in set_F.0.5"),
+        ("utility.1=3", "'1=3' is not what trec_eval's utility takes", "as in utility.1,-1,0,0"),
+    ],
+)
+def test_a_message_names_the_parameter_and_what_it_may_be(
+    name: str, found: str, remedy: str | None
+) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_measures([name])
+    assert caught.value.found.startswith(f"measure {name!r} is not valid: {found}")
+    assert remedy is None or remedy in (caught.value.remedy or "")
+
+
 @pytest.mark.parametrize(
     "measure",
     [
