@@ -44,7 +44,8 @@ def refuse_written(name: str) -> None:
     node = statement.value if isinstance(statement, ast.Expr) else None
     cut = None
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-        node, cut = node.left, node.right
+        cut = node.right
+        node = node.left
     keywords = node.keywords if isinstance(node, ast.Call) else []
     called = node.func if isinstance(node, ast.Call) else node
     if not isinstance(called, ast.Name) or called.id not in registry:

@@ -78,7 +78,9 @@ def differences(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     # From 0 up, a size begins where the step to it is more than rounding.
     sizes = np.sort(np.append(np.abs(d), 0.0))
     begins = sizes[np.append(True, np.diff(sizes) > rounding)]
-    return np.copysign(begins[np.searchsorted(begins, np.abs(d), side="right") - 1], d)
+    evened = begins[np.searchsorted(begins, np.abs(d), side="right") - 1]
+    signed: NDArray[np.float64] = np.copysign(evened, d)
+    return signed
 
 
 def fisher(differences: ArrayLike, permutations: int = PERMUTATIONS, seed: int = SEED) -> float:
