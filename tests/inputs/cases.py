@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.inputs import asked, files
+from tests.inputs import arguments, asked, files
 from tests.inputs.case import Case
 
 
@@ -12,3 +12,4 @@ def all_cases() -> Iterator[Case]:
     """The inputs in order; their names within a kind differ."""
     yield from files.cases()
     yield from asked.cases()
+    yield from arguments.cases()
