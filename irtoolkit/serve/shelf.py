@@ -16,7 +16,7 @@ from irtoolkit.datasets.novels import Novel, novel_of, read_novel, slug
 from irtoolkit.serve.books import Books, KeptBook
 from irtoolkit.serve.collection import Collection
 from irtoolkit.serve.entries import Entry, Progress
-from irtoolkit.serve.formats import refuse_binary, refuse_other_files
+from irtoolkit.serve.formats import refuse_other_files
 from irtoolkit.serve.indexes import Indexes
 from irtoolkit.serve.limits import Limits, TooLargeError, unpacked
 from irtoolkit.serve.meaning import Meaning
@@ -120,14 +120,13 @@ class Shelf:
             filename: names the book where its header has no title; never a path here.
 
         Raises:
-            TooLargeError, FullError, InputError: see `unpacked`, `novel_of` and
-                `irtoolkit.serve.formats`.
+            TooLargeError, FullError, InputError: see `refuse_other_files`, `unpacked` and
+                `novel_of`.
         """
         if len(data) > self.limits.upload:
             raise TooLargeError(f"a book has at most {self.limits.upload / 1e6:g} MB")
         refuse_other_files(data, filename)
         text = unpacked(data, self.limits.upload)
-        refuse_binary(text)
         title = _title_of(filename)
         novel = novel_of(text, title, name=slug(title))
         name = _identity(novel.title, hashlib.sha256(text).hexdigest())

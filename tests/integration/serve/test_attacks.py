@@ -143,8 +143,9 @@ def test_other_files_are_refused_with_the_forms_that_are_read(
     with client_of(library) as client:
         answer = client.post("/collections", params={"filename": name}, content=data)
         assert answer.status_code == 400, answer.text
-        assert said in answer.json()["detail"]
-        assert answer.json()["detail"].endswith(f": what is read is {READ}")
+        detail = answer.json()["detail"]
+        assert said in detail
+        assert detail.endswith((f": what is read is {READ}", ": save it as plain text, UTF-8"))
         assert client.get("/collections").json() == []
 
 
