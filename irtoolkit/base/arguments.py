@@ -10,7 +10,7 @@ from functools import cache, wraps
 from numbers import Integral, Real
 from os import PathLike
 from types import NoneType, UnionType
-from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin
+from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.paths import StrPath
@@ -114,11 +114,7 @@ class _Names(dict[str, Any]):
 def _hints(thing: Any) -> dict[str, Any]:
     """The types of a function's arguments or of a dataclass's fields, by name."""
     names = _Names({**vars(sys.modules[thing.__module__]), "StrPath": StrPath})
-    return {
-        # The words are those of our own source, which Python keeps as text.
-        name: eval(hint, {}, names) if isinstance(hint, str) else hint
-        for name, hint in inspect.get_annotations(thing).items()
-    }
+    return get_type_hints(thing, {}, names)
 
 
 def _fault(name: str, value: Any, hint: Any) -> tuple[str, Any, Any] | None:

@@ -127,7 +127,7 @@ def test_the_command(irtoolkit: Command, recipe: Recipe, tmp_path: Path) -> None
         (["--folds", "2"], "--out-of-fold FILE"),
         (["--out-of-fold", run], "-o FOLDER"),
         (["--out-of-fold", run, "--grid", "rate=1e-3,1e-2", "-o", out], "--grid with --out-of-fold"),
-        (["--out-of-fold", run, "--folds", "1", "-o", out], "1 folds"),
+        (["--out-of-fold", run, "--folds", "1", "-o", out], "--folds 1"),
     ):  # fmt: skip
         refused = irtoolkit("train", path, *wrong)
         assert refused.status == 2
