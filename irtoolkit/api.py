@@ -369,7 +369,8 @@ def compare(
         correction: for several comparisons: "holm", "bonferroni" or "none".
 
     Raises:
-        InputError: see `evaluate`; fewer than two runs, or no such baseline.
+        InputError: see `evaluate`; fewer than two runs, no such baseline, or a test that does not belong
+            to the measure's figure, such as a t-test to a median.
     """
     from irtoolkit.scoring.compare import compare
     from irtoolkit.scoring.score import score

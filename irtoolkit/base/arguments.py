@@ -142,8 +142,10 @@ def _fault(name: str, value: Any, hint: Any) -> tuple[str, Any, Any] | None:
 
 
 def _is_list(value: Any, *, counted: bool) -> bool:
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         return False
+    if isinstance(value, Mapping):  # its keys, where no order is asked for
+        return not counted
     # The order of a set is nobody's, and a generator is read once.
     return not counted or (
         isinstance(value, Sized) and not isinstance(value, Iterator | set | frozenset)

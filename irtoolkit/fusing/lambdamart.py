@@ -65,7 +65,8 @@ class LambdaMART(WholeRunMethod):
             value = getattr(self, key)
             if type(value) is not int or not least <= value <= 10_000:
                 raise InputError(f"{key}={value} is not a whole number from {least} to 10000")
-        if not (type(self.rate) in (int, float) and 0 < self.rate <= 1):
+        number = isinstance(self.rate, int | float) and not isinstance(self.rate, bool)
+        if not (number and 0 < self.rate <= 1):
             raise InputError(f"rate={self.rate} is not above 0 and at most 1")
 
     def settings(self) -> dict[str, Any]:

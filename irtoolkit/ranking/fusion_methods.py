@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from functools import partial
 from typing import Any, ClassVar, Literal, get_args
@@ -202,8 +202,9 @@ def finite(value: Any, shown: str) -> float:
 
 def finite_weights(values: Any) -> tuple[float, ...]:
     """Weights of runs; refused where they are no list, or one is no finite number."""
-    refuse_other_type("weights", values, Sequence[float])
-    return tuple(finite(value, f"weight {shown_value(value)}") for value in values)
+    given = list(values) if isinstance(values, Iterator) else values
+    refuse_other_type("weights", given, Sequence[float])
+    return tuple(finite(value, f"weight {shown_value(value)}") for value in given)
 
 
 def method_named(name: str, settings: Mapping[str, Any]) -> Method:

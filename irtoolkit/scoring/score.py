@@ -151,7 +151,7 @@ def score(
     runs: Any,
     measures: Measures | None = None,
     *,
-    names: Sequence[str] = (),
+    names: Sequence[str] | None = (),
 ) -> Scores:
     """Scores runs on a dataset's judgments, as trec_eval would.
 
@@ -272,17 +272,18 @@ def check_names(names: Sequence[str]) -> None:
         raise InputError("a name of a system is empty", remedy="give every run a name")
 
 
-def _named(runs: Any, names: Sequence[str]) -> dict[str, Any]:
+def _named(runs: Any, names: Sequence[str] | None) -> dict[str, Any]:
     """Name to run, from one run, several, or a mapping of names."""
+    names = () if names is None else names
     check_names(names)
     given = _listed(runs)
-    if names and len(names) != len(given):
+    if len(names) not in (0, len(given)):
         raise InputError(
             f"{len(names)} names for {len(given)} runs", remedy="one name for each run"
         )
     if not given:
         raise InputError("no runs to score", remedy="give at least one")
-    if names:
+    if len(names):
         labels = list(names)
     else:
         labels = [label or _label(one) for label, one in given]

@@ -6,7 +6,8 @@ from irtoolkit.base.errors import InputError
 
 READ = "plain text (.txt or .md), or gzip or a .zip of one such file"
 # The packed forms that are read, and how they begin.
-_PACKED = {"gz": b"\x1f\x8b", "gzip": b"\x1f\x8b", "zip": b"PK\x03\x04"}
+_GZIP, _ZIP = (b"\x1f\x8b",), (b"PK\x03\x04", b"PK\x05\x06")
+_PACKED = {"gz": _GZIP, "gzip": _GZIP, "zip": _ZIP}
 _ENDINGS = {
     "an archive": "7z rar tar tgz bz2 tbz xz txz zst lz4 jar", "a PDF": "pdf", "an RTF file": "rtf",
     "a picture": "png jpg jpeg gif webp tif tiff bmp heic svg djvu",
@@ -22,7 +23,9 @@ def refuse_other_files(data: bytes, filename: str) -> None:
     Raises:
         InputError: says what it is, and what is read.
     """
-    ending = filename.rpartition(".")[2].lower()
+    _, dot, ending = filename.lower().rpartition(".")
+    if not dot:
+        return
     start = _PACKED.get(ending)
     if start is not None and not data.startswith(start):
         said = "a .zip" if ending == "zip" else "gzip data"

@@ -34,11 +34,16 @@ def _check_measure(stage: Stage) -> None:
     try:
         # Which way is better is asked by the name, after an evaluation; trec_eval's are not known there.
         traits(stage.measure)
+        known = (
+            stage.measure in found
+        )  # P is a group of trec_eval's, whose figures have other names
     except (NameError, ValueError):
+        known = False
+    if not known:
         raise InputError(
             f"measure={stage.measure} is trec_eval's name",
             remedy=f"measure={next(iter(found.values()))}",
-        ) from None
+        )
 
 
 def check_model(recipe: Recipe) -> None:

@@ -235,6 +235,7 @@ def test_flags_are_looked_at_where_nothing_is_trained_too(
     ("words", "said"),
     [
         (["--set", "measure=NoSuch"], "NoSuch"),
+        (["--set", "measure=P"], "measure=P is trec_eval's name (measure=P@5)"),
         (["--set", "measure=P.5,10"], "measure=P.5,10 is trec_eval's name (measure=P@5)"),
         (["--set", "measure=map"], "measure=map is trec_eval's name (measure=AP)"),
         (["--grid", "rate=1e-3", "--by", "map"], "measure=map is trec_eval's name (measure=AP)"),

@@ -129,6 +129,7 @@ def test_what_is_no_book_is_refused(library: Library, data: bytes) -> None:
         ("a.docx", b"PK\x03\x04" + b"x" * 50, "an office document"),
         ("a.epub", b"One lamp.", "an e-book"),
         ("a.txt", b"PK\x05\x06" + b"x" * 18, "an empty .zip"),
+        ("a.zip", b"PK\x05\x06" + b"\0" * 18, "an empty .zip"),
         ("a.txt", b"Rar!\x1a\x07 One lamp.", "an archive"),
         ("a.txt", b"BZh91AY&SY One lamp.", "an archive"),
         ("a.txt", b"\xff\xd8\xff\xe0 One lamp.", "a picture"),
@@ -156,6 +157,7 @@ def test_other_files_are_refused_with_the_forms_that_are_read(
         ("a.txt", "One lamp. Two lamps.".encode("utf-16")),
         ("a.gz", gzip.compress("One lamp.".encode("utf-16"), mtime=0)),
         ("a", b"One lamp."),
+        ("Pages", b"One lamp."),
         ("a story.zip.md", b"One lamp."),
     ],
 )

@@ -33,7 +33,7 @@ HINTS: dict[str, Any] = {
         ("text", "a"), ("path", "a"), ("path", Path("a")), ("depth", None), ("depth", 1),
         ("names", ["a"]), ("names", ()), ("names", {"a": 1}.keys()), ("names", np.array(["a"])),
         ("weights", np.array([1, 0.5])), ("weights", (1, 2)), ("ids", ["a"]), ("ids", [1]),
-        ("ids", iter("ab")), ("ids", {"a"}), ("pools", {"q": ["a"]}), ("pools", {}),
+        ("ids", iter("ab")), ("ids", {"a"}), ("ids", {"a": 1.0}), ("pools", {"q": ["a"]}), ("pools", {}),
         ("grid", {"k": [1, "2"]}), ("any", {"a": 1}), ("any", [1]), ("output", "a"), ("output", [Path("a"), "b"]),
     ],
 )  # fmt: skip

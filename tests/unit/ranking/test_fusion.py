@@ -156,6 +156,11 @@ def test_fewer_than_two_runs_are_refused(runs: list[Run]) -> None:
         fuse(runs)
 
 
+def test_weights_may_be_read_once() -> None:
+    given = fuse([ONE, TWO], "weighted", weights=iter([0.5, 2]))
+    assert figures(given, "q1") == figures(fuse([ONE, TWO], "weighted", weights=[0.5, 2]), "q1")
+
+
 @pytest.mark.parametrize("weights", [[], [1.0], [1.0, 1.0, 1.0]])
 def test_a_weight_for_each_run(weights: list[float]) -> None:
     with pytest.raises(InputError, match=f"{len(weights)} weights for 2 runs"):
