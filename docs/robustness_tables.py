@@ -38,7 +38,7 @@ started end by themselves: with `--engine ray` within two minutes, the last of t
 TOGETHER = """## Processes at once
 
 `python -m tests.faults --together` starts processes that share something, six at a time. A process that finds the
-index taken for longer than it waits says so and ends with status 2; what it was to write is not lost, it is refused.
+index taken for longer than it waits says so, ends with status 2, and changes nothing.
 """
 FUZZ = """## Fuzzing
 
@@ -149,16 +149,8 @@ def _tests() -> list[str]:
         return []
     found = _kept("suite")
     heads = [
-        "commit",
-        "order",
-        "beside it",
-        "load",
-        "passed",
-        "skipped",
-        "failed",
-        "minutes",
-        "worker MB",
-    ]
+        "commit", "order", "beside it", "load", "passed", "skipped", "failed", "minutes", "worker MB",
+    ]  # fmt: skip
     rows = [
         [one["commit"], one["order"], one["beside"], str(one["load"]), f"{one['passed']:,}",
          str(one["skipped"]), str(len(one["failed"])), str(one["minutes"]),

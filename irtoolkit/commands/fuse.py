@@ -109,7 +109,7 @@ def execute(args: argparse.Namespace) -> None:
         return
     name = args.method or "rrf"
     method = fusion_method(name, settings)
-    if name.rpartition(":")[2] in _MULTIPLIED and settings.get("normalise") in ("zscore", "zmuv"):
+    if name.rpartition(":")[2] in _MULTIPLIED and settings.get("normalise") == "zscore":
         note(
             f"note: z-scores below the mean are negative, and {name} multiplies them by the number of"
             " runs too: what several runs list falls below what one lists; minmax and sum have none"

@@ -49,6 +49,7 @@ from irtoolkit.commands import (
     size_of,
 )
 from irtoolkit.commands._engines import add_engine
+from irtoolkit.commands._parsing import AtLeastOne, AtLeastZero
 
 # Processes that are started together share its work.
 SHARED = True
@@ -80,9 +81,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--device", metavar="D", help="torch device; default: a GPU if there is one"
     )
     parser.add_argument(
-        "--save-every", type=int, default=500, metavar="N", help="steps between checkpoints; default: 500"
+        "--save-every", type=int, default=500, action=AtLeastOne, metavar="N",
+        help="steps between checkpoints; default: 500",
     )  # fmt: skip
-    parser.add_argument("--loaders", type=int, default=0, metavar="N", help="processes that prepare batches; default: 0")  # fmt: skip
+    parser.add_argument("--loaders", type=int, default=0, action=AtLeastZero, metavar="N", help="processes that prepare batches; default: 0")  # fmt: skip
     parser.add_argument("--tensorboard", metavar="FOLDER", help="write TensorBoard's event files to FOLDER")  # fmt: skip
     parser.add_argument(
         "--restart", action="store_true", help="delete existing checkpoints and the model, and train anew"
@@ -152,11 +154,8 @@ def _check_flags(args: argparse.Namespace) -> None:
     """Refuses flags with which no training can begin, also where none is to begin."""
     from irtoolkit.base.errors import InputError
 
-    for flag, value, least in (
-        ("save-every", args.save_every, 1), ("loaders", args.loaders, 0), ("folds", args.folds, 2),
-    ):  # fmt: skip
-        if value is not None and value < least:
-            raise InputError(f"--{flag} {value} is not at least {least}")
+    if args.folds is not None and args.folds < 2:
+        raise InputError(f"--folds {args.folds} is not at least 2")
     if args.device is not None:
         from irtoolkit.models.loading import torch_device
 

@@ -18,9 +18,9 @@ from irtoolkit.scoring.significance import (
     PairedTest,
     confidence_interval,
     correct,
-    differences,
     effect_size,
     paired_test,
+    wins_and_losses,
 )
 
 # Corrected p-values below this count as significant.
@@ -148,9 +148,7 @@ def _pairs(
         # The test compares plain means; the benchmark's own averages may differ in the other direction.
         gain = float(np.mean(values[a] - values[b])) * (-1 if lower else 1)
         better = (a if gain > 0 else b) if corrected < ALPHA and gain else None
-        d = differences(values[a], values[b])
-        more, less = int((d > 0).sum()), int((d < 0).sum())
-        wins, losses = (less, more) if lower else (more, less)
+        wins, losses = wins_and_losses(values[a], values[b], lower_is_better=lower)
         effect = effect_size(values[a], values[b])
         difference = figures[a] - figures[b]
         found.append(Pair(a, b, difference, p, corrected, effect, wins, losses, better))

@@ -18,9 +18,9 @@ from irtoolkit.scoring.significance import (
     PairedTest,
     confidence_interval,
     correct,
-    differences,
     effect_size,
     paired_test,
+    wins_and_losses,
 )
 
 
@@ -148,9 +148,7 @@ def compare(
             rows.append(Compared(name, figure[name], low, high))
             continue
         p_value, corrected = tested[name]
-        d = differences(values, base)
-        more, less = int((d > 0).sum()), int((d < 0).sum())
-        wins, losses = (less, more) if lower else (more, less)
+        wins, losses = wins_and_losses(values, base, lower_is_better=lower)
         rows.append(
             Compared(
                 name, figure[name], low, high, figure[name] - figure[baseline], p_value, corrected,

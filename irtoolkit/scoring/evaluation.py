@@ -72,7 +72,9 @@ def _parse(name: str | ir_measures.Measure) -> ir_measures.Measure:
     try:
         if isinstance(name, str):
             refuse_written(name)
-        measure = ir_measures.parse_measure(name) if isinstance(name, str) else name
+            measure = ir_measures.parse_measure(name)
+        else:
+            measure = name
         if not isinstance(measure, ir_measures.Measure):
             raise InputError(f"{name!r} is no measure", remedy="for example nDCG@10")
         refuse_values(str(name), measure)
@@ -146,9 +148,8 @@ def evaluate(
         ranks: exact ranks of relevant documents over all candidates, where they are known.
 
     Raises:
-        InputError: a measure that nothing installed computes or with parameters that it does not
-            take, a fold's query without qrels, or
-            grades that trec_eval cannot take.
+        InputError: a measure that nothing installed computes, or with parameters that it does not
+            take; a fold's query without qrels; or grades that trec_eval cannot take.
     """
     if not all(isinstance(measure, ColumnarMeasure) for measure in measures.values()):
         _refuse_high_grades(qrels)

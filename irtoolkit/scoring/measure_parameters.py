@@ -22,8 +22,8 @@ _OF_TYPE = {
     str: "text in quotation marks",
     dict: "a number for each grade, as in {0: 0, 1: 3}",
 }
-# pytrec_eval ends the whole process at a cutoff of 0, and takes a negative rel without a word. Where no
-# document is told from another, with rel=0, a measure says so itself.
+# pytrec_eval ends the whole process at a cutoff of 0, and takes a negative rel without a word. Measures
+# that cannot take rel=0, with which every document is relevant, refuse it themselves.
 _LEAST = {"cutoff": 1, "rel": 0}
 
 

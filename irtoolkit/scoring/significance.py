@@ -83,6 +83,13 @@ def differences(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     return signed
 
 
+def wins_and_losses(a: ArrayLike, b: ArrayLike, *, lower_is_better: bool) -> tuple[int, int]:
+    """On how many queries a system is better than another, and on how many worse."""
+    d = differences(a, b)
+    more, less = int((d > 0).sum()), int((d < 0).sum())
+    return (less, more) if lower_is_better else (more, less)
+
+
 def fisher(differences: ArrayLike, permutations: int = PERMUTATIONS, seed: int = SEED) -> float:
     """The p-value of Fisher's randomisation test, which flips signs (Smucker et al. 2007).
 

@@ -34,9 +34,8 @@ def _check_measure(stage: Stage) -> None:
     try:
         # Which way is better is asked by the name, after an evaluation; trec_eval's are not known there.
         traits(stage.measure)
-        known = (
-            stage.measure in found
-        )  # P is a group of trec_eval's, whose figures have other names
+        # P is a group of trec_eval's, whose figures have other names.
+        known = stage.measure in found
     except (NameError, ValueError):
         known = False
     if not known:
