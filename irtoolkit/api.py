@@ -355,7 +355,7 @@ def compare(
     *runs: Any,
     measure: str | None = None,
     baseline: str | None = None,
-    test: PairedTest = "student",
+    test: PairedTest | None = None,
     correction: Correction = "holm",
     names: Sequence[str] = (),
 ) -> Comparison:
@@ -365,7 +365,8 @@ def compare(
         data, runs, names: see `evaluate`.
         measure: the measure; by default the first of the dataset's own.
         baseline: the name of the run that others are tested against; by default the first run.
-        test: "student" (paired t-test), "fisher" (randomization) or "wilcoxon".
+        test: "student" (paired t-test), "fisher" (randomization) or "wilcoxon"; by default the first
+            that belongs to the measure's figure: the t-test, and wilcoxon for a median.
         correction: for several comparisons: "holm", "bonferroni" or "none".
 
     Raises:

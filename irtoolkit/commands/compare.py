@@ -18,7 +18,7 @@ import argparse
 import warnings
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from irtoolkit.base.paths import same_place
 from irtoolkit.commands import add_format, add_measures, measures_of, note, print_json
@@ -39,7 +39,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_judged(parser)
     add_measures(parser, default="the first of the dataset's own")
     parser.add_argument("--baseline", metavar="RUN", help="default: the first run")
-    parser.add_argument("--test", choices=("student", "fisher", "wilcoxon"), default="student")
+    parser.add_argument(
+        "--test", choices=("student", "fisher", "wilcoxon"),
+        help="default: student, the paired t-test; wilcoxon for a median",
+    )  # fmt: skip
     parser.add_argument("--correction", choices=("holm", "bonferroni", "none"), default="holm")
     parser.add_argument(
         "--engine", choices=("irtoolkit", "ranx"), default="irtoolkit",
@@ -87,7 +90,7 @@ def execute(args: argparse.Namespace) -> None:
         print_json(
                 {
                     "dataset": dataset.id, "measure": measure, "baseline": baseline,
-                    "test": args.test, "correction": args.correction,
+                    "test": found.test, "correction": args.correction,
                     "systems": [asdict(row) for row in found],
                 })  # fmt: skip
         return
@@ -118,11 +121,12 @@ def _by_ranx(args: argparse.Namespace, dataset: Dataset, paths: list[str]) -> No
     names = [Path(path).name for path in paths]
     labels = names if len(set(names)) == len(names) else paths
     max_p = 0.01 if args.max_p is None else args.max_p
+    test: Any = args.test or "student"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # numba's, on ranx's code
         report = compare_with_ranx(
             scores.dataset.qrels, dict(zip(labels, scores.runs.values(), strict=True)), measures,
-            test=args.test, correction=args.correction, max_p=max_p,
+            test=test, correction=args.correction, max_p=max_p,
         )  # fmt: skip
     if args.format == "json":
         print_json(report.to_dict())
@@ -130,4 +134,4 @@ def _by_ranx(args: argparse.Namespace, dataset: Dataset, paths: list[str]) -> No
         print(report.to_latex())
     else:
         print(report)
-        print(f"Letters: runs beaten at p <= {max_p} ({args.test}, {args.correction}).")
+        print(f"Letters: runs beaten at p <= {max_p} ({test}, {args.correction}).")

@@ -26,7 +26,7 @@ from irtoolkit.retrievers.ordering import untied
 from irtoolkit.runs import Run
 from irtoolkit.runs.exact_ranks import read_ranks
 from irtoolkit.scoring.check import read_run
-from irtoolkit.scoring.compare import Comparison, compare, first_test
+from irtoolkit.scoring.compare import Comparison, compare
 from irtoolkit.scoring.evaluation import parse_measures
 from irtoolkit.scoring.folds import folds_of
 from irtoolkit.scoring.score import Scores, score
@@ -84,7 +84,7 @@ class TunedFusion:
         title = f"{self.bench.dataset.id}: {self.scores.averaging}"
         return compare(
             self.scores.evaluations, self.bench.name, baseline=HELD_OUT,
-            test=test or first_test(self.bench.measure), correction=correction, title=title,
+            test=test, correction=correction, title=title,
         )  # fmt: skip
 
     def table(self, *, every: bool = False) -> TextTable:
@@ -165,7 +165,7 @@ def tune_fusion(
     _refuse_lacking(bench, named)
     # A measure that the single runs are too shallow for is refused before the search.
     evaluations = score(dataset, named, {name: found}).evaluations
-    measured = compare(evaluations, name, baseline=next(iter(named)), test=first_test(found))
+    measured = compare(evaluations, name, baseline=next(iter(named)))
     assert len(measured) == len(named)
     made = about(bench)
     with alone(log):

@@ -63,4 +63,4 @@ def how_averaged(report: ReportContent, *, intervals: bool = True) -> str:
     told = f"Figures: {report.averaging}."
     if not intervals:
         return told
-    return told + " Intervals: 95% percentile bootstrap of the plain mean over queries."
+    return told + " Intervals: 95% percentile bootstrap over queries, each weighing the same."

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 
 import numpy as np
-from ir_measures.measures.base import MeanAgg
+from ir_measures import Measure
 
+from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats
-from irtoolkit.measures.traits import traits
+from irtoolkit.measures.traits import summary_of, traits
 from irtoolkit.scoring.evaluation import Evaluation
-from irtoolkit.scoring.significance import (
-    Correction,
-    PairedTest,
-    confidence_interval,
-    correct,
-    effect_size,
-    paired_test,
-    wins_and_losses,
-)
+from irtoolkit.scoring.pairs import comparable, tested_pairs
+from irtoolkit.scoring.significance import Correction, PairedTest, confidence_interval
 
 # Corrected p-values below this count as significant.
 ALPHA = 0.05
@@ -37,7 +31,7 @@ class Pair:
         difference: the difference of the benchmark's figures, first minus second.
         p_value: the p-value of the paired test over all queries.
         corrected: the p-value after correction over all tested pairs of the measure.
-        effect: Cohen's d of the paired differences.
+        effect: Cohen's d of the paired differences; None where the figure is no kind of mean.
         wins: the number of queries on which the first system is better.
         losses: the number of queries on which the first system is worse.
         better: the position of the significantly better system, or None.
@@ -48,7 +42,7 @@ class Pair:
     difference: float
     p_value: float
     corrected: float
-    effect: float
+    effect: float | None
     wins: int
     losses: int
     better: int | None
@@ -62,8 +56,8 @@ class MeasureColumn:
         measure: the name of the measure.
         lower: whether lower values are better.
         figures: the benchmark's figure of each system.
-        intervals: the 95% bootstrap interval of each system's plain mean over queries; None where
-            the figure is not a mean or a value is not finite.
+        intervals: for each system, the 95% bootstrap interval over all queries, without folds, of what
+            the figure is; None where a value is not finite, or nothing is known of the figure.
         pairs: the pairs of systems that were tested.
         untested: the reason why no pair was tested, or None.
     """
@@ -109,31 +103,33 @@ def measure_column(
             compare`; None tests every pair.
     """
     asked = evaluations[0].measures[measure]
-    lower = traits(asked).lower_is_better
+    lower, summary = traits(asked).lower_is_better, summary_of(asked)
     values = [evaluation.per_query(measure) for evaluation in evaluations]
     figures = tuple(evaluation.figures()[measure] for evaluation in evaluations)
     finite = [bool(np.isfinite(row).all()) for row in values]
+    intervals = tuple(
+        confidence_interval(row, figures=summary.figures) if summary and known else None
+        for row, known in zip(values, finite, strict=True)
+    )
     untested = None
-    if not isinstance(asked.aggregator(), MeanAgg):
-        untested = "its figure is not a mean over queries, as intervals and tests require"
-        finite = [False] * len(values)
-    elif not all(finite):
+    if not all(finite):
         lacking = [int((~np.isfinite(row)).sum()) for row in values]
         untested = (
             f"up to {max(lacking):,} queries have no finite value, because a run is too shallow"
         )
-    intervals = tuple(
-        confidence_interval(row) if known else None
-        for row, known in zip(values, finite, strict=True)
-    )
-    pairs = () if untested else _pairs(values, figures, lower, test, correction, baseline)
+    else:
+        try:
+            comparable(asked, measure, test)
+        except InputError as error:
+            untested = str(error)
+    pairs = () if untested else _pairs(values, figures, asked, test, correction, baseline)
     return MeasureColumn(measure, lower, figures, intervals, pairs, untested)
 
 
 def _pairs(
     values: list[Floats],
     figures: tuple[float, ...],
-    lower: bool,
+    measure: Measure,
     test: PairedTest,
     correction: Correction,
     baseline: int | None,
@@ -142,16 +138,15 @@ def _pairs(
         asked = list(combinations(range(len(values)), 2))
     else:
         asked = [(i, baseline) for i in range(len(values)) if i != baseline]
-    raw = [paired_test(values[a], values[b], test) for a, b in asked]
+    results = tested_pairs(values, asked, measure, test=test, correction=correction)
+    # The test compares figures over all queries; the benchmark's own averages may differ in the
+    # other direction.
+    plain = comparable(measure, str(measure), test).figures(np.array(values))
     found = []
-    for (a, b), p, corrected in zip(asked, raw, correct(raw, correction), strict=True):
-        # The test compares plain means; the benchmark's own averages may differ in the other direction.
-        gain = float(np.mean(values[a] - values[b])) * (-1 if lower else 1)
-        better = (a if gain > 0 else b) if corrected < ALPHA and gain else None
-        wins, losses = wins_and_losses(values[a], values[b], lower_is_better=lower)
-        effect = effect_size(values[a], values[b])
-        difference = figures[a] - figures[b]
-        found.append(Pair(a, b, difference, p, corrected, effect, wins, losses, better))
+    for (a, b), result in zip(asked, results, strict=True):
+        gain = float(plain[a] - plain[b]) * (-1 if traits(measure).lower_is_better else 1)
+        better = (a if gain > 0 else b) if result.corrected < ALPHA and gain else None
+        found.append(Pair(a, b, figures[a] - figures[b], better=better, **asdict(result)))
     return tuple(found)
 
 

@@ -103,7 +103,7 @@ def as_markdown(report: ReportContent, style: TableStyle = TableStyle()) -> str:
     for name, headers, rows in _breakdowns(report, style, markdown_text):
         what = f"{report.chart} by {name}"
         lines += ["", f"### {markdown_text(what)}", "", *_pipes(headers, rows), ""]
-        lines.append("Means over the queries of each part, without folds.")
+        lines.append("Figures over the queries of each part, without folds.")
     return "\n".join(lines) + "\n"
 
 

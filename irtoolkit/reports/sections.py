@@ -95,7 +95,7 @@ def breakdowns_section(report: ReportContent) -> str:
         return ""
     names = [system.name for system in report.systems]
     heads = "".join(f'<th scope="col">{swatch(i, n)} {escape(n)}</th>' for i, n in enumerate(names))
-    parts = ["<p>Means over the queries of each part, without folds.</p>"]
+    parts = ["<p>Figures over the queries of each part, without folds.</p>"]
     parts.append(chooser("breakdowns", pair=False))
     for number, (name, found) in enumerate(report.breakdowns.items()):
         parts.append(f"<h3>By {escape(name)}</h3>")

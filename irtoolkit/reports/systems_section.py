@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from html import escape
 
@@ -16,7 +17,7 @@ from irtoolkit.reports.formatting import (
     how_tested,
     places_of,
 )
-from irtoolkit.reports.pairs import MeasureColumn
+from irtoolkit.reports.pairs import MeasureColumn, Pair
 
 
 def systems_section(report: ReportContent) -> str:
@@ -34,7 +35,9 @@ def systems_section(report: ReportContent) -> str:
     told = [how_tested(report)] if any(column.pairs for column in report.columns) else []
     told.append(how_averaged(report) + (" The best figures are bold." if several else ""))
     told += [
-        f"{c.measure}: no intervals or tests: {c.untested}." for c in report.columns if c.untested
+        f"{c.measure}: no {'tests' if all(c.intervals) else 'intervals or tests'}: {c.untested}."
+        for c in report.columns
+        if c.untested
     ]
     made = "".join(_made(report, i) for i in range(len(report.systems)))
     return (
@@ -86,7 +89,7 @@ def _tests(report: ReportContent) -> str:
             sign = "\u2212" if pair.difference < 0 else "+"
             cells = [
                 f"{sign}{format_figure(abs(pair.difference), places)}", format_p_value(pair.p_value),
-                format_p_value(pair.corrected), format_figure(pair.effect, 2), str(pair.wins), str(pair.losses),
+                format_p_value(pair.corrected), _effect(pair), str(pair.wins), str(pair.losses),
             ]  # fmt: skip
             rows.append(
                 f'<tr><th scope="row">{escape(first.name)} \u2212 {escape(second.name)}</th>'
@@ -109,6 +112,11 @@ def _tests(report: ReportContent) -> str:
         )
         + "</details>"
     )
+
+
+def _effect(pair: Pair) -> str:
+    """Cohen's d; a dash where it does not belong to the figure."""
+    return format_figure(math.nan if pair.effect is None else pair.effect, 2)
 
 
 def _made(report: ReportContent, place: int) -> str:

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, cast, get_args
+from dataclasses import asdict, dataclass, replace
+from typing import Any, get_args
 
 import numpy as np
-from ir_measures import Measure
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.tables import TextTable
-from irtoolkit.measures.traits import Summary, summary_of, traits
 from irtoolkit.scoring.evaluation import Evaluation
-from irtoolkit.scoring.significance import (
-    Correction,
-    PairedTest,
-    confidence_interval,
-    correct,
-    effect_size,
-    paired_test,
-    wins_and_losses,
-)
+from irtoolkit.scoring.pairs import comparable, first_test, tested_pairs
+from irtoolkit.scoring.significance import Correction, PairedTest, confidence_interval
 
 
 @dataclass(frozen=True)
@@ -107,7 +98,7 @@ def compare(
     measure: str,
     *,
     baseline: str,
-    test: PairedTest = "student",
+    test: PairedTest | None = None,
     correction: Correction = "holm",
     title: str = "",
 ) -> Comparison:
@@ -117,85 +108,45 @@ def compare(
         evaluations: by system name; all on the same queries.
         measure: one of the evaluations' measures.
         baseline: name of the system to test against.
-        test, correction: see `irtoolkit.scoring.significance`.
+        test: by default the first that belongs to the measure's figure, which is the t-test for a mean.
+        correction: see `irtoolkit.scoring.significance`.
         title: what was compared on, above the table.
 
     Raises:
         InputError: no such test or correction; the test does not belong to the measure's figure; the
             baseline is not among the systems; or a value is not finite.
     """
-    asked: tuple[tuple[str, Any], ...] = ((test, PairedTest), (correction, Correction))
-    for choice, known in asked:
-        if choice not in get_args(known):
-            raise InputError(f"{choice!r} is none of {', '.join(get_args(known))}")
-    _refuse(evaluations, measure, baseline)
-    summary = _summary(evaluations[baseline].measures[measure], measure, test)
-    base = evaluations[baseline].per_query(measure)
-    tested_base = summary.tested(base)
-    others = [name for name in evaluations if name != baseline]
-    raw = [
-        paired_test(summary.tested(evaluations[name].per_query(measure)), tested_base, test)
-        for name in others
-    ]
-    tested = dict(zip(others, zip(raw, correct(raw, correction), strict=True), strict=True))
-    figure = {name: evaluation.figures()[measure] for name, evaluation in evaluations.items()}
-    lower = traits(evaluations[baseline].measures[measure]).lower_is_better
-    rows = []
-    for name, evaluation in evaluations.items():
-        values = evaluation.per_query(measure)
-        low, high = confidence_interval(values, figures=summary.figures)
-        if name == baseline:
-            rows.append(Compared(name, figure[name], low, high))
-            continue
-        p_value, corrected = tested[name]
-        wins, losses = wins_and_losses(values, base, lower_is_better=lower)
-        rows.append(
-            Compared(
-                name, figure[name], low, high, figure[name] - figure[baseline], p_value, corrected,
-                effect_size(summary.tested(values), tested_base) if summary.effect else None,
-                wins, losses,
-            )
-        )  # fmt: skip
-    return Comparison(tuple(rows), measure, baseline, test, correction, title)
-
-
-def first_test(measure: Measure) -> PairedTest:
-    """The first paired test that belongs to the figure of a measure, where any does."""
-    summary = summary_of(measure)
-    return cast(PairedTest, summary.tests[0]) if summary and summary.tests else "student"
-
-
-def _summary(asked: Measure, measure: str, test: PairedTest) -> Summary:
-    """How the figure of a measure is made of values that a test compares.
-
-    Raises:
-        InputError: the test does not compare such figures, or nothing is known of them.
-    """
-    summary = summary_of(asked)
-    if summary is None:
-        raise InputError(
-            f"the figure of {measure} is neither a mean nor a sum over queries, as tests require",
-            remedy="declare the summary of its figure in the measure's traits",
-        )
-    if test in summary.tests:
-        return summary
-    ways = [f"--test {one}" for one in summary.tests]
-    ways += [f"--measure {summary.instead}"] if summary.instead else []
-    raise InputError(
-        f"the figure of {measure} is a {summary.name} over queries, which no test compares"
-        if not summary.tests
-        else f"the figure of {measure} is a {summary.name} over queries, which the test {test} does"
-        " not compare",
-        remedy=" or ".join(ways) or None,
-    )
-
-
-def _refuse(evaluations: Mapping[str, Evaluation], measure: str, baseline: str) -> None:
-    """Raises InputError where systems cannot be tested against the baseline."""
     if baseline not in evaluations:
         raise InputError(
             f"baseline {baseline} is not among the systems", remedy=", ".join(evaluations)
         )
+    asked = evaluations[baseline].measures[measure]
+    test = first_test(asked) if test is None else test
+    choices: tuple[tuple[str, Any], ...] = ((test, PairedTest), (correction, Correction))
+    for choice, known in choices:
+        if choice not in get_args(known):
+            raise InputError(f"{choice!r} is none of {', '.join(get_args(known))}")
+    summary = comparable(asked, measure, test)
+    _refuse_infinite(evaluations, measure)
+    names = list(evaluations)
+    values = [evaluation.per_query(measure) for evaluation in evaluations.values()]
+    base = names.index(baseline)
+    others = [(place, base) for place in range(len(names)) if place != base]
+    results = iter(tested_pairs(values, others, asked, test=test, correction=correction))
+    figures = [evaluation.figures()[measure] for evaluation in evaluations.values()]
+    rows = []
+    for name, figure, row in zip(names, figures, values, strict=True):
+        low, high = confidence_interval(row, figures=summary.figures)
+        compared = Compared(name, figure, low, high)
+        if name != baseline:
+            result = asdict(next(results))
+            compared = replace(compared, difference=figure - figures[base], **result)
+        rows.append(compared)
+    return Comparison(tuple(rows), measure, baseline, test, correction, title)
+
+
+def _refuse_infinite(evaluations: Mapping[str, Evaluation], measure: str) -> None:
+    """Raises InputError where values cannot be tested."""
     for name, evaluation in evaluations.items():
         unknown = int((~np.isfinite(evaluation.per_query(measure))).sum())
         if unknown:

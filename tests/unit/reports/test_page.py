@@ -289,6 +289,33 @@ def made_up(values: list[list[float]], name: str = "AP") -> list[Evaluation]:
     return [Evaluation(parse_measures(name), ids, np.array([row]), folds) for row in values]
 
 
+@pytest.mark.parametrize("name", ["GMAP", "NumRet(rel=1)", "MedianRank", "Rank"])
+def test_figures_that_are_no_means_are_tested_as_by_compare(name: str) -> None:
+    """A difference of medians is tested by ranks, of geometric means by logarithms."""
+    systems = made_up([[0.9, 0.5, 0.8, 0.7, 0.9, 0.8], [0.1, 0.2, 0.1, 0.3, 0.1, 0.4]], name)
+    rows = compare(dict(zip("ab", systems, strict=True)), name, baseline="b", test="wilcoxon")
+    column = measure_column(systems, name, test="wilcoxon", baseline=1)
+    assert column.untested is None
+    assert column.intervals == tuple((row.low, row.high) for row in rows)
+    (pair,) = column.pairs
+    assert (pair.p_value, pair.effect, pair.difference) == (
+        rows[0].p_value, rows[0].effect, rows[0].difference,
+    )  # fmt: skip
+    assert pair.p_value < ALPHA
+    assert pair.better == (1 if "Rank" in name else 0)
+
+
+def test_an_effect_that_does_not_belong_to_the_figure_is_a_dash(
+    runs: Callable[..., list[str]],
+) -> None:
+    bm25, tfidf, _ = runs("relic/sample/val", "--depth", "20")
+    scored = score("relic/sample/val", [bm25, tfidf], "MedianRank")
+    report = compose(scored, ReportOptions(test="wilcoxon", texts=0))
+    row = re.search(r"<tr><th[^>]*>[^<]* \u2212 .*?</tr>", render(report))
+    assert row is not None
+    assert re.findall("<td>(.*?)</td>", row[0])[3] == "\u2013"
+
+
 def test_of_ranks_the_lower_is_the_better() -> None:
     low, high = [1.0, 2, 3, 2, 1, 2, 3, 2], [9.0, 12, 13, 10, 9, 11, 13, 12]
     ranks = measure_column(made_up([low, high], "Rank"), "Rank")
@@ -314,8 +341,13 @@ def test_equal_systems_are_told_apart_by_nothing() -> None:
 
 def test_what_cannot_be_tested_says_why() -> None:
     median = measure_column(made_up([[1, 2, 30], [4, 5, 60]], "MedianRank"), "MedianRank")
-    assert (median.pairs, median.intervals) == ((), (None, None))
-    assert "not a mean over queries" in (median.untested or "")
+    assert (median.pairs, median.intervals) == ((), ((1, 30), (4, 60)))
+    assert "a median over queries, which the test student does not" in (median.untested or "")
+    assert "--test wilcoxon" in (median.untested or "")
+    deviation = measure_column(made_up([[1, 2, 30], [4, 5, 60]], "StdRank"), "StdRank")
+    assert deviation.pairs == ()
+    assert all(deviation.intervals)
+    assert "a standard deviation over queries, which no test" in (deviation.untested or "")
     infinite = measure_column(made_up([[1, 2, 30], [4, math.inf, math.inf]], "Rank"), "Rank")
     assert infinite.pairs == ()
     assert infinite.intervals == (confidence_interval([1, 2, 30]), None)

@@ -16,8 +16,9 @@ from irtoolkit.base.ids import id_array
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.measures.gmap import LEAST
 from irtoolkit.measures.traits import summary_of
-from irtoolkit.scoring.compare import Compared, compare, first_test
+from irtoolkit.scoring.compare import Compared, compare
 from irtoolkit.scoring.evaluation import Evaluation, parse_measures
+from irtoolkit.scoring.pairs import first_test
 from irtoolkit.scoring.significance import confidence_interval, effect_size, paired_test
 
 BASE = [0.0, 0.5, 0.25, 0.5, 0.125, 0.75, 0.0, 1.0]
@@ -65,6 +66,12 @@ def test_a_median_has_the_signed_rank_test_and_no_effect_of_means() -> None:
         # No resample of eight has a median beyond these, where the mean is far above.
         assert min(values) <= row.low
         assert row.high < np.mean(RANKS[1])
+
+
+def test_the_default_test_belongs_to_the_figure() -> None:
+    assert both("MedianRank", RANKS) == both("MedianRank", RANKS, test="wilcoxon")
+    assert both("Rank", RANKS) == both("Rank", RANKS, test="student")
+    assert both("Rank", RANKS) != both("Rank", RANKS, test="wilcoxon")
 
 
 @pytest.mark.parametrize("test", ["student", "fisher"])

@@ -1,0 +1,101 @@
+"""Pairs of systems on one measure: the test that belongs to its figure, and what the test says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from ir_measures import Measure
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Floats
+from irtoolkit.measures.traits import Summary, summary_of, traits
+from irtoolkit.scoring.significance import (
+    Correction,
+    PairedTest,
+    correct,
+    effect_size,
+    paired_test,
+    wins_and_losses,
+)
+
+
+@dataclass(frozen=True)
+class PairResult:
+    """What a paired test over all queries says of two systems.
+
+    Attributes:
+        p_value, corrected: before and after correction for the number of pairs.
+        effect: Cohen's d of the paired differences, those of logarithms for a geometric mean; None
+            where the figure is no kind of mean.
+        wins, losses: queries on which the first system is better or worse than the second.
+    """
+
+    p_value: float
+    corrected: float
+    effect: float | None
+    wins: int
+    losses: int
+
+
+def tested_pairs(
+    values: Sequence[Floats],
+    pairs: Sequence[tuple[int, int]],
+    measure: Measure,
+    *,
+    test: PairedTest,
+    correction: Correction,
+) -> list[PairResult]:
+    """Tests pairs of systems, one result each.
+
+    Args:
+        values: for each system, (Q,) finite per-query values of the measure.
+        pairs: places of systems in `values`, first and second.
+        measure: what the values are of.
+        test, correction: see `irtoolkit.scoring.significance`.
+
+    Raises:
+        InputError: the test does not belong to the measure's figure.
+    """
+    summary = comparable(measure, str(measure), test)
+    lower = traits(measure).lower_is_better
+    means = [summary.tested(row) for row in values]
+    raw = [paired_test(means[a], means[b], test) for a, b in pairs]
+    found = []
+    for (a, b), p_value, corrected in zip(pairs, raw, correct(raw, correction), strict=True):
+        effect = effect_size(means[a], means[b]) if summary.effect else None
+        wins, losses = wins_and_losses(values[a], values[b], lower_is_better=lower)
+        found.append(PairResult(p_value, corrected, effect, wins, losses))
+    return found
+
+
+def first_test(measure: Measure) -> PairedTest:
+    """The first paired test that belongs to the figure of a measure, where any does."""
+    summary = summary_of(measure)
+    return cast(PairedTest, summary.tests[0]) if summary and summary.tests else "student"
+
+
+def comparable(measure: Measure, name: str, test: PairedTest) -> Summary:
+    """How the figure of a measure is made of values that a test compares.
+
+    Raises:
+        InputError: the test does not compare such figures, or nothing is known of them.
+    """
+    summary = summary_of(measure)
+    if summary is None:
+        raise InputError(
+            f"the figure of {name} is neither a mean nor a sum over queries, as tests require",
+            remedy="declare the summary of its figure in the measure's traits",
+        )
+    if test in summary.tests:
+        return summary
+    ways = [f"--test {one}" for one in summary.tests]
+    ways += [f"--measure {summary.instead}"] if summary.instead else []
+    raise InputError(
+        f"the figure of {name} is a {summary.name} over queries, which no test compares"
+        if not summary.tests
+        else f"the figure of {name} is a {summary.name} over queries, which the test {test} does"
+        " not compare",
+        remedy=" or ".join(ways) or None,
+    )
