@@ -33,8 +33,9 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     """Makes a function refuse arguments that are not of the types of its signature.
 
     A type of `typing` or this package that the signature names for type checkers alone, a Literal and a
-    bool are not checked: what reads them has better words. Numbers of NumPy are numbers, and a str is
-    no list. The values of an Iterable are left alone, as there may be millions.
+    bool are not checked: what reads them has better words. Numbers of NumPy are numbers, and the
+    function gets Python's own for them; a str is no list. The values of an Iterable are left alone, as
+    there may be millions.
 
     Raises:
         InputError: when the function is called, for the first argument of another type.
@@ -44,13 +45,17 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         signature, hints = _expected(function)
         try:
-            given = signature.bind(*args, **kwargs).arguments
+            bound = signature.bind(*args, **kwargs)
         except TypeError:  # Python says itself which arguments a function takes
             return function(*args, **kwargs)
-        for name, value in given.items():
+        for name, value in bound.arguments.items():
             if name in hints:
                 refuse_other_type(name, value, hints[name])
-        return function(*args, **kwargs)
+            # Data may be a dict of millions, settings by name are few.
+            few = signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
+            if few or (_is_numpys(value) and isinstance(value, Real)):
+                bound.arguments[name] = own_types(value)
+        return function(*bound.args, **bound.kwargs)
 
     return wrapper
 
@@ -60,7 +65,22 @@ def check_fields(record: Any) -> None:
     kind: Any = type(record)
     for name, hint in _hints(kind).items():
         if hasattr(record, name):
-            refuse_other_type(name, getattr(record, name), hint)
+            value = getattr(record, name)
+            refuse_other_type(name, value, hint)
+            object.__setattr__(record, name, own_types(value))
+
+
+def own_types(setting: Any) -> Any:
+    """A setting with Python's numbers and lists for NumPy's, which neither JSON nor YAML knows."""
+    if type(setting) is dict:
+        return {key: own_types(one) for key, one in setting.items()}
+    if type(setting) in (list, tuple):
+        return type(setting)(own_types(one) for one in setting)
+    return setting.tolist() if _is_numpys(setting) else setting
+
+
+def _is_numpys(value: Any) -> bool:
+    return type(value).__module__ == "numpy" and hasattr(value, "tolist")
 
 
 def refuse_other_type(name: str, value: Any, hint: Any) -> None:

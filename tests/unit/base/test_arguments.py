@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,3 +121,26 @@ def test_fields_are_checked_alike() -> None:
     for wrong in (Options("ab"), Options(5), Options(seed="x")):  # type: ignore[arg-type]
         with pytest.raises(InputError, match=r"^(names|seed) .* is not a"):
             check_fields(wrong)
+
+
+def test_numbers_of_numpy_arrive_as_python_s_own() -> None:
+    """What writes settings as JSON or YAML knows no others."""
+
+    @checked
+    def called(depth: int, weights: Sequence[float], **settings: Any) -> list[Any]:
+        return [depth, weights, settings]
+
+    data = np.array([0.5, 1])
+    depth, weights, settings = called(
+        np.int64(3),
+        data,
+        k=np.float32(0.5),
+        grid={"k": [np.int64(3)], "w": np.array([1, 2])},  # type: ignore[arg-type]
+    )
+    assert type(depth) is int
+    assert weights is data  # which may be large
+    assert json.dumps([depth, settings]) == '[3, {"k": 0.5, "grid": {"k": [3], "w": [1, 2]}}]'
+
+    options = Options(("a",), np.int64(3))  # type: ignore[arg-type]
+    check_fields(options)
+    assert type(options.seed) is int
