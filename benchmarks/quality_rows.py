@@ -35,9 +35,10 @@ class Row:
     Attributes:
         name: shown, and what other rows call it by.
         group: the kind of system: lexical, encoder, reranker, fusion, matching, trained.
-        commands: command lines; {data} is the dataset, {out} the run, {NAME} the run of another row.
+        commands: command lines; {data} is the dataset, {out} the run, {model} a folder for a model,
+            {NAME} the run of another row.
         learning: the command lines in their place where choices are made, for a row that learns there
-            what is reported: {learned} is the file of it, {model} a folder, for both.
+            what is reported: {learned} is the file of it, for both.
         alternative: whether it is one of several of its group, of which only the chosen one is shown.
         tried: whether it takes part where choices are made; else it cannot be chosen.
         note: shown with it.
@@ -153,11 +154,11 @@ def runs_of(table: Table, dataset: str, rows: Iterable[Row]) -> dict[str, Path]:
                 given: dict[str, Any] = {
                     "data": dataset,
                     "out": out,
+                    "model": model_of(table, row),
                     **{name: made[name] for name in parts},
                 }
                 if row.learning:
                     given["learned"] = _kept(table.choose, row).with_suffix(".json")
-                    given["model"] = model_of(table, row)
                     if learning:
                         given["learned"].unlink(missing_ok=True)
                 _run(row.name, lines, given)
@@ -215,7 +216,7 @@ def _copied(run: Path, dataset: str, out: Path) -> None:
 
 
 def model_of(table: Table, row: Row) -> Path:
-    """Where the model is that a row trains where choices are made."""
+    """Where the model is that a row trains: one for all datasets."""
     return _kept(table.choose, row).with_suffix(".model")
 
 

@@ -64,6 +64,11 @@ name = "trained"
 group = "trained"
 learning = ["irtoolkit train quoter-lstm --set dataset={data} evaluate=quoter/sample/en/val epochs=1 width=8 -o {model}.folds --out-of-fold {out} --folds 2"]
 commands = ["irtoolkit train quoter-lstm --set dataset=quoter/sample/en/train evaluate=quoter/sample/en/val epochs=1 width=8 -o {model}", "irtoolkit retrieve {data} dense -o {out} --set model={model}"]
+
+[[trained.row]]
+name = "another seed"
+group = "trained"
+commands = ["irtoolkit train quoter-lstm --set dataset=quoter/sample/en/train evaluate=quoter/sample/en/val epochs=1 width=8 seed=7 -o {model}", "irtoolkit retrieve {data} dense -o {out} --set model={model}"]
 """
 ROW = """
 [[{table}.row]]
@@ -226,6 +231,19 @@ def test_a_trained_row_is_judged_out_of_fold(found: Any, kept: Path) -> None:
     (val,) = ir.evaluate("quoter/sample/en/val", ranked, measures="RR").figures().values()
     assert told["tried"]["trained"]["figure"] == pytest.approx(train["RR"])
     assert told["rows"]["trained"]["figures"]["RR"] == pytest.approx(val["RR"])
+
+
+def test_a_row_without_learning_has_one_model_for_both_splits(found: Any, kept: Path) -> None:
+    folder = kept / "cache" / "quality" / "quoter.sample.en.train"
+    model = folder / "another_seed.model"
+    assert [path.name for path in kept.rglob("another_seed.model")] == [model.name]
+    for dataset, told in (
+        ("quoter/sample/en/train", found[1]["trained"]["tried"]["another seed"]["figure"]),
+        ("quoter/sample/en/val", found[1]["trained"]["rows"]["another seed"]["figures"]["RR"]),
+    ):
+        ranked = ir.retrieve(dataset, "dense", model=str(model))
+        (figures,) = ir.evaluate(dataset, ranked, measures="RR").figures().values()
+        assert told == pytest.approx(figures["RR"])
 
 
 def test_runs_are_kept_and_the_table_is_printed(kept: Path) -> None:
