@@ -65,7 +65,9 @@ def measured(table: Table) -> dict[str, Any]:
         final[choice.title] = evaluated(choice, found, table)
     same = twins([row.name for row in fixed], choices)
     apart = {name: values for name, values in final.items() if name not in same}
-    tests = {base: compare(apart, table.main, baseline=base) for base in table.baselines}
+    tests = {
+        base: compare(apart, table.main, baseline=base, test="student") for base in table.baselines
+    }
     return {
         "title": table.title,
         "report": table.report,

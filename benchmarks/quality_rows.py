@@ -154,9 +154,10 @@ def runs_of(table: Table, dataset: str, rows: Iterable[Row]) -> dict[str, Path]:
                 given: dict[str, Any] = {
                     "data": dataset,
                     "out": out,
-                    "model": model_of(table, row),
                     **{name: made[name] for name in parts},
                 }
+                if any("{model}" in line for line in lines):
+                    given["model"] = model_of(table, row)
                 if row.learning:
                     given["learned"] = _kept(table.choose, row).with_suffix(".json")
                     if learning:
@@ -217,7 +218,8 @@ def _copied(run: Path, dataset: str, out: Path) -> None:
 
 def model_of(table: Table, row: Row) -> Path:
     """Where the model is that a row trains: one for all datasets."""
-    return _kept(table.choose, row).with_suffix(".model")
+    apart = table.chooses and not table.by_folds
+    return _kept(table.choose if apart else table.report, row).with_suffix(".model")
 
 
 def _kept(dataset: str, row: Row) -> Path:

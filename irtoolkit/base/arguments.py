@@ -33,9 +33,9 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     """Makes a function refuse arguments that are not of the types of its signature.
 
     A type of `typing` or this package that the signature names for type checkers alone, a Literal and a
-    bool are not checked: what reads them has better words. Numbers of NumPy are numbers, and the
-    function gets Python's own for them; a str is no list. The values of an Iterable are left alone, as
-    there may be millions.
+    bool are not checked: what reads them has better words. Numbers of NumPy are numbers: one that is an
+    argument, and all among settings by name, reach the function as Python's own. A str is no list. The
+    values of an Iterable are left alone, as there may be millions.
 
     Raises:
         InputError: when the function is called, for the first argument of another type.
@@ -61,7 +61,10 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_fields(record: Any) -> None:
-    """Refuses fields of a dataclass that are not of the types that its class says, as `checked`."""
+    """Refuses fields of a dataclass that are not of the types that its class says, as `checked`.
+
+    Fields that have numbers or arrays of NumPy get Python's own numbers and lists in their place.
+    """
     kind: Any = type(record)
     for name, hint in _hints(kind).items():
         if hasattr(record, name):

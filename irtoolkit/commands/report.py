@@ -63,7 +63,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="analyses that the page shows, too; irtoolkit analyse --list lists them",
     )  # fmt: skip
     parser.add_argument("--baseline", metavar="RUN", help="test against this run only")
-    parser.add_argument("--test", choices=("student", "fisher", "wilcoxon"), default="student")
+    parser.add_argument(
+        "--test", choices=("student", "fisher", "wilcoxon"), default="student",
+        help="default: student, the paired t-test; a measure that it does not compare is not tested",
+    )  # fmt: skip
     parser.add_argument("--correction", choices=("holm", "bonferroni", "none"), default="holm")
     parser.add_argument(
         "--rel", type=int, action=AtLeastOne, metavar="N",

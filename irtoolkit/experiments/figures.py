@@ -39,7 +39,7 @@ def p_values_of(
     found: dict[str, dict[str, float]] = {}
     for group, scored in scores.items():
         compared = (
-            compare(scored.evaluations, measure, baseline=baseline)
+            compare(scored.evaluations, measure, baseline=baseline, test="student")
             if baseline in scored.evaluations
             else ()
         )

@@ -31,6 +31,7 @@ class Summary:
         tests: the names of the paired tests that belong to the figure; none where it does not tell
             which system is better.
         effect: whether Cohen's d, which is of a mean, belongs to the figure.
+        adds: whether the figure of several groups of queries is the sum of theirs.
         instead: the measure to compare by where a test does not belong to this one.
     """
 
@@ -39,11 +40,12 @@ class Summary:
     tested: Callable[[Floats], Floats] = _themselves
     tests: tuple[str, ...] = ("student", "fisher", "wilcoxon")
     effect: bool = True
+    adds: bool = False
     instead: str = ""
 
 
 MEAN = Summary("mean", lambda values: values.mean(axis=1))
-SUM = Summary("sum", lambda values: values.sum(axis=1))
+SUM = Summary("sum", lambda values: values.sum(axis=1), adds=True)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from irtoolkit.base.ids import Floats
 from irtoolkit.measures.base import ColumnarMeasure
 from irtoolkit.measures.judged import JudgedRun
 from irtoolkit.measures.parts import REL, each, lowest, number_relevant, numbers, relevant_rows
+from irtoolkit.measures.traits import Traits
 
 
 class _Utility(ColumnarMeasure):
@@ -70,6 +71,7 @@ class _NumNonrelJudgedRet(ColumnarMeasure):
     NAME = __name__
     PRETTY_NAME = "Number of documents listed that are judged not relevant"
     SHORT_DESC = "trec_eval's num_nonrel_judged_ret"
+    TRAITS = Traits(lower_is_better=True)
     SUPPORTED_PARAMS: ClassVar = {
         "rel": REL,
     }

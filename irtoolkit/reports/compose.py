@@ -23,6 +23,7 @@ from irtoolkit.reports.pairs import letter, measure_column
 from irtoolkit.reports.texts import TOP, ReportTexts, pick, read_texts
 from irtoolkit.runs.exact_ranks import Ranks, read_ranks
 from irtoolkit.scoring.evaluation import Evaluation
+from irtoolkit.scoring.pairs import refuse_unknown
 from irtoolkit.scoring.score import Scores, check_names
 from irtoolkit.scoring.significance import Correction, PairedTest
 
@@ -42,13 +43,14 @@ class ReportOptions:
             differ most on that measure, the better one first.
         baseline: the system that the others are tested against, by name or file; by default every
             pair of systems is tested.
-        test: the paired test, see `irtoolkit.scoring.significance`.
+        test: the paired test, see `irtoolkit.scoring.significance`; a measure whose figure it does not
+            compare is not tested.
         correction: the correction for the number of tests.
         rel: the lowest grade that counts as relevant; by default that of the measures.
         texts: the most queries that are shown with their texts.
 
     Raises:
-        InputError: an option of another type, an empty name, not two systems in a pair, a grade below 1,
+        InputError: an option of another type, no such test or correction, an empty name, not two systems in a pair, a grade below 1,
             or texts below 0.
     """
 
@@ -63,6 +65,7 @@ class ReportOptions:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        refuse_unknown(self.test, self.correction)
         check_names(self.names)
         if len(self.pair) not in (0, 2):
             raise InputError(f"{len(self.pair)} systems in a pair", remedy="name two")

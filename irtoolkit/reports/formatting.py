@@ -13,6 +13,8 @@ TESTS = {
     "fisher": "Fisher's randomisation test",
     "wilcoxon": "Wilcoxon signed-rank test",
 }
+# What is said of figures by part.
+OF_PARTS = "figures over the queries of each part, without folds."
 CORRECTIONS = {
     "holm": "Holm-corrected",
     "bonferroni": "Bonferroni-corrected",
@@ -63,4 +65,4 @@ def how_averaged(report: ReportContent, *, intervals: bool = True) -> str:
     told = f"Figures: {report.averaging}."
     if not intervals:
         return told
-    return told + " Intervals: 95% percentile bootstrap over queries, each weighing the same."
+    return told + " Intervals: 95% percentile bootstrap over queries, without folds."

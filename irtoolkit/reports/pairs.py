@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -14,8 +14,8 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats
 from irtoolkit.measures.traits import summary_of, traits
 from irtoolkit.scoring.evaluation import Evaluation
-from irtoolkit.scoring.pairs import comparable, tested_pairs
-from irtoolkit.scoring.significance import Correction, PairedTest, confidence_interval
+from irtoolkit.scoring.pairs import PairResult, interval_of, summary_for, tested_pairs
+from irtoolkit.scoring.significance import Correction, PairedTest
 
 # Corrected p-values below this count as significant.
 ALPHA = 0.05
@@ -31,10 +31,12 @@ class Pair:
         difference: the difference of the benchmark's figures, first minus second.
         p_value: the p-value of the paired test over all queries.
         corrected: the p-value after correction over all tested pairs of the measure.
-        effect: Cohen's d of the paired differences; None where the figure is no kind of mean.
+        effect: Cohen's d of the paired differences, those of logarithms for a geometric mean; None
+            where the figure is no kind of mean.
         wins: the number of queries on which the first system is better.
         losses: the number of queries on which the first system is worse.
-        better: the position of the significantly better system, or None.
+        better: the position of the significantly better system; None also where the test favours one and
+            the figures over all queries the other.
     """
 
     first: int
@@ -108,46 +110,59 @@ def measure_column(
     figures = tuple(evaluation.figures()[measure] for evaluation in evaluations)
     finite = [bool(np.isfinite(row).all()) for row in values]
     intervals = tuple(
-        confidence_interval(row, figures=summary.figures) if summary and known else None
-        for row, known in zip(values, finite, strict=True)
+        interval_of(evaluation, measure, summary) if summary and known else None
+        for evaluation, known in zip(evaluations, finite, strict=True)
     )
-    untested = None
-    if not all(finite):
-        lacking = [int((~np.isfinite(row)).sum()) for row in values]
-        untested = (
-            f"up to {max(lacking):,} queries have no finite value, because a run is too shallow"
+    untested = _reason(values, asked, measure, test)
+    pairs: tuple[Pair, ...] = ()
+    if summary and not untested:
+        asked_pairs = _asked(len(values), baseline)
+        results = tested_pairs(
+            values, asked_pairs, summary, lower_is_better=lower, test=test, correction=correction
         )
-    else:
-        try:
-            comparable(asked, measure, test)
-        except InputError as error:
-            untested = str(error)
-    pairs = () if untested else _pairs(values, figures, asked, test, correction, baseline)
+        pairs = tuple(
+            _pair(a, b, figures, summary.figures(np.array([values[a], values[b]])), result, lower)
+            for (a, b), result in zip(asked_pairs, results, strict=True)
+        )
     return MeasureColumn(measure, lower, figures, intervals, pairs, untested)
 
 
-def _pairs(
-    values: list[Floats],
-    figures: tuple[float, ...],
-    measure: Measure,
-    test: PairedTest,
-    correction: Correction,
-    baseline: int | None,
-) -> tuple[Pair, ...]:
+def _reason(values: Sequence[Floats], asked: Measure, name: str, test: PairedTest) -> str | None:
+    """Why systems cannot be tested on a measure; None where they can."""
+    lacking = max(int((~np.isfinite(row)).sum()) for row in values)
+    if lacking:
+        return f"up to {lacking:,} queries have no finite value, because a run is too shallow"
+    try:
+        summary_for(asked, name, test)
+    except InputError as error:
+        return error.found
+    return None
+
+
+def _asked(systems: int, baseline: int | None) -> list[tuple[int, int]]:
     if baseline is None:
-        asked = list(combinations(range(len(values)), 2))
-    else:
-        asked = [(i, baseline) for i in range(len(values)) if i != baseline]
-    results = tested_pairs(values, asked, measure, test=test, correction=correction)
-    # The test compares figures over all queries; the benchmark's own averages may differ in the
-    # other direction.
-    plain = comparable(measure, str(measure), test).figures(np.array(values))
-    found = []
-    for (a, b), result in zip(asked, results, strict=True):
-        gain = float(plain[a] - plain[b]) * (-1 if traits(measure).lower_is_better else 1)
-        better = (a if gain > 0 else b) if result.corrected < ALPHA and gain else None
-        found.append(Pair(a, b, figures[a] - figures[b], better=better, **asdict(result)))
-    return tuple(found)
+        return list(combinations(range(systems), 2))
+    return [(place, baseline) for place in range(systems) if place != baseline]
+
+
+def _pair(
+    first: int,
+    second: int,
+    figures: Sequence[float],
+    plain: Floats,
+    result: PairResult,
+    lower: bool,
+) -> Pair:
+    """What is shown of two systems, of which `plain` has the figures over all queries, without folds."""
+    # A test by ranks may favour one system, and the figures the other: then neither is better.
+    gain = float(plain[0] - plain[1]) * (-1 if lower else 1)
+    better = None
+    if result.corrected < ALPHA and gain * result.gain > 0:
+        better = first if gain > 0 else second
+    return Pair(
+        first, second, figures[first] - figures[second], result.p_value, result.corrected,
+        result.effect, result.wins, result.losses, better,
+    )  # fmt: skip
 
 
 def letter(place: int) -> str:

@@ -12,6 +12,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.tables import latex_text
 from irtoolkit.reports.content import ReportContent
 from irtoolkit.reports.formatting import (
+    OF_PARTS,
     format_figure,
     how_averaged,
     how_tested,
@@ -72,7 +73,7 @@ def as_latex(report: ReportContent, style: TableStyle = TableStyle()) -> str:
         ),
     ]
     for name, headers, rows in _breakdowns(report, style, latex_text):
-        what = f"{report.chart} by {name}; means over the queries of each part, without folds."
+        what = f"{report.chart} by {name}; {OF_PARTS}"
         lines += ["", *_float(_tabular(headers, rows), what)]
     return "\n".join(lines) + "\n"
 
@@ -103,7 +104,7 @@ def as_markdown(report: ReportContent, style: TableStyle = TableStyle()) -> str:
     for name, headers, rows in _breakdowns(report, style, markdown_text):
         what = f"{report.chart} by {name}"
         lines += ["", f"### {markdown_text(what)}", "", *_pipes(headers, rows), ""]
-        lines.append("Figures over the queries of each part, without folds.")
+        lines.append(OF_PARTS.capitalize())
     return "\n".join(lines) + "\n"
 
 

@@ -8,7 +8,7 @@ from irtoolkit.reports.content import ReportContent
 from irtoolkit.reports.drawing import MOST_PARTS, parts_chart, rank_curves, swatch
 from irtoolkit.reports.elements import chooser, legend, scroll
 from irtoolkit.reports.first_relevant import described
-from irtoolkit.reports.formatting import format_figure, places_for
+from irtoolkit.reports.formatting import OF_PARTS, format_figure, places_for
 
 
 def facts_list(report: ReportContent) -> str:
@@ -95,7 +95,7 @@ def breakdowns_section(report: ReportContent) -> str:
         return ""
     names = [system.name for system in report.systems]
     heads = "".join(f'<th scope="col">{swatch(i, n)} {escape(n)}</th>' for i, n in enumerate(names))
-    parts = ["<p>Figures over the queries of each part, without folds.</p>"]
+    parts = [f"<p>{OF_PARTS.capitalize()}</p>"]
     parts.append(chooser("breakdowns", pair=False))
     for number, (name, found) in enumerate(report.breakdowns.items()):
         parts.append(f"<h3>By {escape(name)}</h3>")

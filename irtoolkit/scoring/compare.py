@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any, get_args
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.tables import TextTable
+from irtoolkit.measures.traits import traits
 from irtoolkit.scoring.evaluation import Evaluation
-from irtoolkit.scoring.pairs import comparable, first_test, tested_pairs
-from irtoolkit.scoring.significance import Correction, PairedTest, confidence_interval
+from irtoolkit.scoring.pairs import (
+    first_test,
+    interval_of,
+    refuse_unknown,
+    summary_for,
+    tested_pairs,
+)
+from irtoolkit.scoring.significance import Correction, PairedTest
 
 
 @dataclass(frozen=True)
@@ -23,7 +29,7 @@ class Compared:
         system: its name.
         figure: the benchmark's figure of the measure.
         low, high: 95% bootstrap interval over all queries, without folds, of what the figure is: a
-            mean, sum, geometric mean or median.
+            mean, sum, geometric mean or median; of a sum over folds, that of a fold in the mean.
         difference: of the figures, against the baseline; None for the baseline itself.
         p_value, corrected: of the paired test over all queries, before and after correction.
         effect: Cohen's d of the paired differences, those of logarithms for a geometric mean; None
@@ -122,26 +128,33 @@ def compare(
         )
     asked = evaluations[baseline].measures[measure]
     test = first_test(asked) if test is None else test
-    choices: tuple[tuple[str, Any], ...] = ((test, PairedTest), (correction, Correction))
-    for choice, known in choices:
-        if choice not in get_args(known):
-            raise InputError(f"{choice!r} is none of {', '.join(get_args(known))}")
-    summary = comparable(asked, measure, test)
+    refuse_unknown(test, correction)
+    summary = summary_for(asked, measure, test)
     _refuse_infinite(evaluations, measure)
     names = list(evaluations)
     values = [evaluation.per_query(measure) for evaluation in evaluations.values()]
     base = names.index(baseline)
     others = [(place, base) for place in range(len(names)) if place != base]
-    results = iter(tested_pairs(values, others, asked, test=test, correction=correction))
+    results = iter(
+        tested_pairs(
+            values, others, summary, lower_is_better=traits(asked).lower_is_better,
+            test=test, correction=correction,
+        )
+    )  # fmt: skip
     figures = [evaluation.figures()[measure] for evaluation in evaluations.values()]
     rows = []
-    for name, figure, row in zip(names, figures, values, strict=True):
-        low, high = confidence_interval(row, figures=summary.figures)
-        compared = Compared(name, figure, low, high)
-        if name != baseline:
-            result = asdict(next(results))
-            compared = replace(compared, difference=figure - figures[base], **result)
-        rows.append(compared)
+    for (name, evaluation), figure in zip(evaluations.items(), figures, strict=True):
+        low, high = interval_of(evaluation, measure, summary)
+        if name == baseline:
+            rows.append(Compared(name, figure, low, high))
+            continue
+        found = next(results)
+        rows.append(
+            Compared(
+                name, figure, low, high, figure - figures[base], found.p_value, found.corrected,
+                found.effect, found.wins, found.losses,
+            )
+        )  # fmt: skip
     return Comparison(tuple(rows), measure, baseline, test, correction, title)
 
 

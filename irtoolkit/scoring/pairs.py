@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast, get_args
 
 from ir_measures import Measure
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats
-from irtoolkit.measures.traits import Summary, summary_of, traits
+from irtoolkit.measures.traits import Summary, summary_of
+from irtoolkit.scoring.evaluation import Evaluation
 from irtoolkit.scoring.significance import (
     Correction,
     PairedTest,
+    confidence_interval,
     correct,
     effect_size,
+    leaning,
     paired_test,
     wins_and_losses,
 )
@@ -30,6 +33,7 @@ class PairResult:
         effect: Cohen's d of the paired differences, those of logarithms for a geometric mean; None
             where the figure is no kind of mean.
         wins, losses: queries on which the first system is better or worse than the second.
+        gain: above 0 where the test favours the first system, below 0 where the second.
     """
 
     p_value: float
@@ -37,37 +41,47 @@ class PairResult:
     effect: float | None
     wins: int
     losses: int
+    gain: float
 
 
 def tested_pairs(
     values: Sequence[Floats],
     pairs: Sequence[tuple[int, int]],
-    measure: Measure,
+    summary: Summary,
     *,
+    lower_is_better: bool,
     test: PairedTest,
     correction: Correction,
 ) -> list[PairResult]:
     """Tests pairs of systems, one result each.
 
     Args:
-        values: for each system, (Q,) finite per-query values of the measure.
+        values: for each system, (Q,) finite per-query values of one measure.
         pairs: places of systems in `values`, first and second.
-        measure: what the values are of.
+        summary: how values become the measure's figure; see `summary_for`.
+        lower_is_better: of the measure.
         test, correction: see `irtoolkit.scoring.significance`.
-
-    Raises:
-        InputError: the test does not belong to the measure's figure.
     """
-    summary = comparable(measure, str(measure), test)
-    lower = traits(measure).lower_is_better
-    means = [summary.tested(row) for row in values]
-    raw = [paired_test(means[a], means[b], test) for a, b in pairs]
+    tested = [summary.tested(row) for row in values]
+    raw = [paired_test(tested[a], tested[b], test) for a, b in pairs]
+    sign = -1 if lower_is_better else 1
     found = []
     for (a, b), p_value, corrected in zip(pairs, raw, correct(raw, correction), strict=True):
-        effect = effect_size(means[a], means[b]) if summary.effect else None
-        wins, losses = wins_and_losses(values[a], values[b], lower_is_better=lower)
-        found.append(PairResult(p_value, corrected, effect, wins, losses))
+        effect = effect_size(tested[a], tested[b]) if summary.effect else None
+        wins, losses = wins_and_losses(values[a], values[b], lower_is_better=lower_is_better)
+        gain = sign * leaning(tested[a], tested[b], test)
+        found.append(PairResult(p_value, corrected, effect, wins, losses, gain))
     return found
+
+
+def interval_of(evaluation: Evaluation, measure: str, summary: Summary) -> tuple[float, float]:
+    """The 95% bootstrap interval of a figure, over all queries without folds.
+
+    A sum over folds is that of a fold in the mean, and so is its interval.
+    """
+    low, high = confidence_interval(evaluation.per_query(measure), figures=summary.figures)
+    parts = len(evaluation.folds) if summary.adds else 1
+    return low / parts, high / parts
 
 
 def first_test(measure: Measure) -> PairedTest:
@@ -76,7 +90,14 @@ def first_test(measure: Measure) -> PairedTest:
     return cast(PairedTest, summary.tests[0]) if summary and summary.tests else "student"
 
 
-def comparable(measure: Measure, name: str, test: PairedTest) -> Summary:
+def refuse_unknown(test: Any, correction: Any) -> None:
+    """Raises InputError for a test or a correction that there is not."""
+    for choice, known in ((test, PairedTest), (correction, Correction)):
+        if choice not in get_args(known):
+            raise InputError(f"{choice!r} is none of {', '.join(get_args(known))}")
+
+
+def summary_for(measure: Measure, name: str, test: PairedTest) -> Summary:
     """How the figure of a measure is made of values that a test compares.
 
     Raises:

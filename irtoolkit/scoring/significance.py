@@ -83,6 +83,21 @@ def differences(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     return signed
 
 
+def leaning(a: ArrayLike, b: ArrayLike, test: PairedTest) -> float:
+    """Which of two systems a paired test favours: above 0 the one with values `a`, below 0 the other.
+
+    It is the sum that the test is of: of the ranks of differences with their signs for wilcoxon, which may
+    have another sign than that of the differences themselves.
+    """
+    d = differences(a, b)
+    if test == "wilcoxon":
+        from scipy import stats
+
+        d = d[d != 0]
+        return float((np.sign(d) * stats.rankdata(np.abs(d))).sum())
+    return float(d.sum())
+
+
 def wins_and_losses(a: ArrayLike, b: ArrayLike, *, lower_is_better: bool) -> tuple[int, int]:
     """On how many queries a system is better than another, and on how many worse."""
     d = differences(a, b)

@@ -179,6 +179,8 @@ CALLS: tuple[tuple[str, Callable[[], Any], str], ...] = (
     ("a measure that is None", lambda: ir.evaluate(_JUDGED, _RAN, measures=[None]), "None is no measure"),  # type: ignore[list-item]
     ("a test that is not there", lambda: ir.compare(_JUDGED, _RAN, Run.of(_RAN, "b"), measure="RR", test="guess"), "guess"),  # type: ignore[arg-type]
     ("a correction that is not there", lambda: ir.compare(_JUDGED, _RAN, Run.of(_RAN, "b"), measure="RR", correction="some"), "some"),  # type: ignore[arg-type]
+    ("a report's test that is not there", lambda: ir.report(_JUDGED, _RAN, output="r.md", test="guess"), "guess"),
+    ("a report's correction that is not there", lambda: ir.report(_JUDGED, _RAN, output="r.md", correction="some"), "some"),
     ("a measure that is not there", lambda: ir.evaluate(_S, ir.retrieve(_S, "random"), measures=["NoSuch"]), "NoSuch"),
     ("runs of other queries", lambda: ir.evaluate(_S, Run.from_rows([("q", "d", 1.0)])), "quer"),
     ("no runs", lambda: ir.evaluate(_S), "run"),
