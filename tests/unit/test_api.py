@@ -17,6 +17,7 @@ import pytest
 import irtoolkit as ir
 from irtoolkit.base.errors import InputError
 from irtoolkit.ranking.systems import System
+from irtoolkit.runs.provenance import read_metadata
 
 DOCS = {"a": "the cat sat on a mat", "b": "two dogs ran to the sea", "c": "a fish swims", "d": ""}
 QUERIES = {"1": "a cat", "2": "dogs at sea"}
@@ -74,6 +75,37 @@ def test_figures_are_those_of_the_shell(tmp_path: Path, irtoolkit: Callable[...,
     (shell,) = json.loads(answer.out).values()
     assert ir.evaluate("relic/sample/val", run).figures()["bm25"] == shell
     assert np.isfinite(list(shell.values())).all()
+
+
+def test_numbers_of_numpy_are_written_as_any_others(tmp_path: Path) -> None:
+    """The record beside a run and the log of a search are YAML and JSON, which know Python's alone."""
+    depth: Any = np.int64(5)
+    for name, given in (("own", 5), ("numpy", depth)):
+        ir.retrieve("relic/sample/val", "bm25", depth=given, output=tmp_path / f"{name}.run")
+    assert (tmp_path / "own.run").read_bytes() == (tmp_path / "numpy.run").read_bytes()
+    (own, numpys) = (read_metadata(tmp_path / f"{name}.run") for name in ("own", "numpy"))
+    assert own is not None
+    assert numpys is not None
+    assert numpys["method"] == own["method"]
+    assert numpys["irtoolkit"]["depth"] == 5
+    runs = [ir.retrieve("relic/sample/val", name, depth=50) for name in ("bm25", "tfidf")]
+    settings: Any = {"methods": np.array(["rrf"]), "seed": np.int32(3)}
+    ir.tune_fusion(
+        "relic/sample/val",
+        *runs,
+        grid={"k": np.array([3, 60])},
+        **settings,
+        log=tmp_path / "np.json",
+    )
+    ir.tune_fusion(
+        "relic/sample/val",
+        *runs,
+        grid={"k": [3, 60]},
+        methods=["rrf"],
+        seed=3,
+        log=tmp_path / "own.json",
+    )
+    assert (tmp_path / "np.json").read_bytes() == (tmp_path / "own.json").read_bytes()
 
 
 def test_a_corpus_is_cut_and_a_pool_is_not(data: ir.Dataset) -> None:

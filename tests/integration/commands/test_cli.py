@@ -1062,6 +1062,16 @@ def test_the_same_run_twice_is_refused(irtoolkit: Command, runs: list[str]) -> N
     refused(irtoolkit(*args), "twice")
 
 
+@pytest.mark.parametrize(("measure", "test"), [("MedianRank", "wilcoxon"), ("AP", "student")])
+def test_the_default_test_is_that_of_the_measure(
+    irtoolkit: Command, runs: list[str], measure: str, test: str
+) -> None:
+    words = ("compare", "csfcube/sample", *runs, "--measure", measure, "--format", "json")
+    default = json.loads(irtoolkit(*words).out)
+    assert default["test"] == test
+    assert default == json.loads(irtoolkit(*words, "--test", test).out)
+
+
 @pytest.mark.parametrize(
     ("measures", "found"),
     [
