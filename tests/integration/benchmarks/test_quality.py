@@ -52,6 +52,11 @@ group = "fusion"
 learning = ["irtoolkit tune {data} --runs {BM25} {QL} -o {out} --log {learned} -m RR --folds 2"]
 commands = ["irtoolkit fuse {BM25} {QL} -o {out} --learned {learned}"]
 
+[[taught.row]]
+name = "reranked"
+group = "reranker"
+commands = ["irtoolkit rerank {data} {BM25} tfidf -o {out} --depth 5"]
+
 [trained]
 title = "QuoteR, of which a model is trained"
 report = "quoter/sample/en/val"
@@ -258,3 +263,9 @@ def test_the_cost_of_a_row_is_that_of_its_parts(kept: Path) -> None:
     cost = told["ms a query"]
     assert cost["best lexical"] == pytest.approx(cost["BM25"] + cost["QL"])
     assert all(value > 0 for value in cost.values())
+
+
+def test_the_cost_of_a_reranker_comes_on_top_of_what_it_reranks(kept: Path) -> None:
+    run(kept, "taught", "--cost")
+    told = json.loads((kept / "quality.json").read_text("utf-8"))["benchmarks"]["taught"]
+    assert told["ms a query"]["reranked"] > told["ms a query"]["BM25"] > 0
