@@ -113,7 +113,9 @@ def measure_column(
         interval_of(evaluation, measure, summary) if summary and known else None
         for evaluation, known in zip(evaluations, finite, strict=True)
     )
-    untested = _reason(values, asked, measure, test)
+    # Nobody misses the tests of a single system.
+    missed = len(values) > 1 or not all(intervals)
+    untested = _reason(values, asked, measure, test) if missed else None
     pairs: tuple[Pair, ...] = ()
     if summary and not untested:
         asked_pairs = _asked(len(values), baseline)

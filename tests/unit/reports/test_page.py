@@ -372,6 +372,8 @@ def test_what_cannot_be_tested_says_why() -> None:
     median = measure_column(made_up([[1, 2, 30], [4, 5, 60]], "MedianRank"), "MedianRank")
     assert (median.pairs, median.intervals) == ((), ((1, 30), (4, 60)))
     assert "a median over queries, which the test student does not" in (median.untested or "")
+    alone = measure_column(made_up([[1, 2, 30]], "MedianRank"), "MedianRank")
+    assert (alone.pairs, alone.untested, alone.intervals) == ((), None, ((1, 30),))
     deviation = measure_column(made_up([[1, 2, 30], [4, 5, 60]], "StdRank"), "StdRank")
     assert deviation.pairs == ()
     assert all(deviation.intervals)
