@@ -21,10 +21,10 @@ ON_GPU = "egret-forms"
 ROWS = _FOLDER.parent / "quality.toml"
 INTRO = """# The strongest systems
 
-What installs from a package index and runs on a laptop, beside BM25 and MiniLM; EgRet's trained encoders
-were trained on one GPU in minutes, the others' in as many on two cores, and CSFCube has no queries to train
-on. Rows were measured by `benchmarks/quality.py` on data in the form of
-each release; only CSFCube's are the published data, so only its figures can be held against published ones.
+What installs from a package index and runs on a laptop, beside BM25 and MiniLM. EgRet's trained encoders
+were trained on a GPU, those of other tables on two cores, in minutes each; CSFCube has no queries to train on.
+Rows were measured by `benchmarks/quality.py` on data in the form of each release; only CSFCube's are the
+published data, so only its figures can be held against published ones.
 
 **How a row was chosen.** Rows that begin with *best* were chosen by the first measure of their table
 on data that the table does not report: training queries, the validation split, or CSFCube's other
