@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from irtoolkit.base.tables import TextTable
 from irtoolkit.measures.traits import traits
 from irtoolkit.scoring.evaluation import Evaluation
 from irtoolkit.scoring.pairs import (
+    PairResult,
     first_test,
     interval_of,
     refuse_unknown,
@@ -131,31 +132,29 @@ def compare(
     refuse_unknown(test, correction)
     summary = summary_for(asked, measure, test)
     _refuse_infinite(evaluations, measure)
-    names = list(evaluations)
     values = [evaluation.per_query(measure) for evaluation in evaluations.values()]
-    base = names.index(baseline)
-    others = [(place, base) for place in range(len(names)) if place != base]
-    results = iter(
-        tested_pairs(
-            values, others, summary, lower_is_better=traits(asked).lower_is_better,
-            test=test, correction=correction,
-        )
+    base = list(evaluations).index(baseline)
+    others = [place for place in range(len(values)) if place != base]
+    results = tested_pairs(
+        values, [(place, base) for place in others], summary,
+        lower_is_better=traits(asked).lower_is_better, test=test, correction=correction,
     )  # fmt: skip
+    tested = dict(zip(others, results, strict=True))
     figures = [evaluation.figures()[measure] for evaluation in evaluations.values()]
     rows = []
-    for (name, evaluation), figure in zip(evaluations.items(), figures, strict=True):
-        low, high = interval_of(evaluation, measure, summary)
-        if name == baseline:
-            rows.append(Compared(name, figure, low, high))
-            continue
-        found = next(results)
-        rows.append(
-            Compared(
-                name, figure, low, high, figure - figures[base], found.p_value, found.corrected,
-                found.effect, found.wins, found.losses,
-            )
-        )  # fmt: skip
+    for place, (name, evaluation) in enumerate(evaluations.items()):
+        row = Compared(name, figures[place], *interval_of(evaluation, measure, summary))
+        result = tested.get(place)
+        rows.append(_beside(row, figures[base], result) if result else row)
     return Comparison(tuple(rows), measure, baseline, test, correction, title)
+
+
+def _beside(row: Compared, baseline: float, result: PairResult) -> Compared:
+    """A system's row with its difference from the baseline's figure, and what the test says of it."""
+    return replace(
+        row, difference=row.figure - baseline, p_value=result.p_value, corrected=result.corrected,
+        effect=result.effect, wins=result.wins, losses=result.losses,
+    )  # fmt: skip
 
 
 def _refuse_infinite(evaluations: Mapping[str, Evaluation], measure: str) -> None:
