@@ -27,7 +27,7 @@ class PlaidRetriever(Finding, Protocol):
     """See `irtoolkit.retrievers.plaid.Plaid`."""
 
     def compression(self, most: int | None = None) -> Compression: ...
-    def found(self, index: Residuals, query: Singles, live: Any = None) -> Ints: ...
+    def found(self, index: Residuals, query: Singles, names: Any, live: Any = None) -> Ints: ...
 
 
 class PlaidIndex(ArrangedIndex):
@@ -123,7 +123,8 @@ class PlaidSearch(VectorSearch):
         index = Residuals(
             *(mapped(docs.documents.folder / f"{name}.npy") for name in residuals.ARRAYS)
         )
-        return lambda query: self._retriever.found(index, query, live)
+        names = docs.documents.names
+        return lambda query: self._retriever.found(index, query, names, live)
 
 
 class _ShardTokens:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from irtoolkit.base.errors import InputError, needs_extra
-from irtoolkit.base.ids import Ints, Singles
+from irtoolkit.base.ids import Ints, Singles, rank_ids
 from irtoolkit.base.locks import locked
 from irtoolkit.datasets.cache import cache_home
 from irtoolkit.indexes.form import KeptForm
@@ -38,14 +38,17 @@ class Plaid(Late):
 
     Attributes:
         nbits: bits for each dimension of a compressed vector, beside its centroid.
-        centroids: by default 16·√t of t token vectors, rounded down to a power of two.
-        probes: centroids searched for each token of a query.
+        centroids: by default 16·√t of t token vectors, rounded down to a power of two; at most one
+            for each distinct vector.
+        probes: centroids searched for each token of a query; more where these have fewer than `hits`
+            documents.
         candidates: documents scored by compressed vectors.
         hits: documents found for each query, at most.
         seed: of the centroids' training.
     """
 
     name: ClassVar[str] = "plaid"
+    format: ClassVar[int] = 2
     applies: ClassVar[Kind | None] = None
 
     nbits: Literal[1, 2, 4] = 2
@@ -93,14 +96,16 @@ class Plaid(Late):
         asking, shown = self.encoder("query"), self.encoder("document")
         docs = shown.encode(map(shown.text, task.docs), what="documents", count=len(task.docs))
         average = asking.similarity_of_model == "meanmaxsim"
-        indexed = keep_last(lambda doc: (docs[doc], self._index(docs[doc])))
+        indexed = keep_last(
+            lambda doc: (docs[doc], self._index(docs[doc]), rank_ids(task.doc_ids[doc]))
+        )
 
         def ask(other: Task) -> Scorer:
             asked = self.asked(other)
             queries = asking.encode(map(asking.text, asked), what="queries", count=len(asked))
 
             def candidates(doc: Ints) -> Block:
-                own, index = indexed(doc)
+                own, index, names = indexed(doc)
 
                 def score(query: Ints) -> Hits:
                     found = Hits(
@@ -110,7 +115,7 @@ class Plaid(Late):
                         vectors, starts = tokens(queries[np.array([one])])
                         if not len(vectors):
                             raise InputError("a query without a token cannot be compared")
-                        places = self.found(index, vectors)
+                        places = self.found(index, vectors, names)
                         scores = self._exact(own[places], vectors, starts)
                         found.places[row, : len(places)] = places
                         found.scores[row, : len(places)] = (
@@ -133,27 +138,47 @@ class Plaid(Late):
                 residuals.write(folder, docs, how)
         return residuals.opened(folder)
 
-    def found(self, index: Residuals, query: Singles, live: Any = None) -> Ints:
-        """The documents to be scored exactly, given (t, d) vectors of one query's tokens.
+    def found(self, index: Residuals, query: Singles, names: Any, live: Any = None) -> Ints:
+        """Returns the documents to be scored exactly.
 
-        Those that are not `live` are left out.
+        Args:
+            index: of the documents.
+            query: (t, d) vectors of one query's tokens.
+            names: (n,) place of each document's id in ascending order, which decides between
+                equal scores.
+            live: (n,) whether each document may be found; None where all may.
         """
         near = np.ascontiguousarray((query @ index.centroids.T).T)  # (k, t)
-        probes = min(self.probes, len(near))
-        probed = np.unique(np.argpartition(-near, probes - 1, axis=0)[:probes])
-        parts = [index.lists[index.bounds[c] : index.bounds[c + 1]] for c in probed]
-        places = np.unique(np.concatenate(parts)).astype(np.int64)
-        if live is not None:
-            places = places[live[places]]
+        places = self._probed(index, near, live)
         scores = np.empty(len(places), np.float32)
         _kernel()(near, index.codes, index.starts, places, scores)
-        places = _best(places, scores, self.candidates)
+        places = _best(places, scores, self.candidates, names)
         if len(places) <= self.hits:
             return places
         vectors, starts = index.vectors(places)
         approximate = np.empty((1, len(places)), np.float32)
         maxsim(vectors, starts, query, np.array([0, len(query)]), "cpu", approximate)
-        return _best(places, approximate[0], self.hits)
+        return _best(places, approximate[0], self.hits, names)
+
+    def _probed(self, index: Residuals, near: Singles, live: Any) -> Ints:
+        """Returns the documents of the centroids nearest to the query's tokens.
+
+        Centroids without documents are passed over, and those as near as the last one are probed
+        too. Twice as many are probed until `hits` documents are found.
+        """
+        filled = np.flatnonzero(np.diff(index.bounds))
+        near, probes = near[filled], self.probes
+        while True:
+            probes = min(probes, len(filled))
+            last = np.partition(-near, probes - 1, axis=0)[probes - 1]
+            probed = filled[(-near <= last).any(axis=1)]
+            parts = [index.lists[index.bounds[c] : index.bounds[c + 1]] for c in probed]
+            places = np.unique(np.concatenate(parts)).astype(np.int64)
+            if live is not None:
+                places = places[live[places]]
+            if len(places) >= self.hits or probes == len(filled):
+                return places
+            probes *= 2
 
     def _exact(self, docs: Encodings, query: Singles, starts: Ints) -> Singles:
         """The scores of some documents; equal documents have equal ones."""
@@ -166,9 +191,9 @@ class Plaid(Late):
         return exact
 
 
-def _best(places: Ints, scores: Singles, count: int) -> Ints:
-    """The places of the best scores in ascending order; of equal ones the first."""
-    chosen = np.argsort(-scores, kind="stable")[:count]
+def _best(places: Ints, scores: Singles, count: int, names: Any) -> Ints:
+    """Returns the places of the best scores in ascending order; of equal ones the later ids."""
+    chosen = np.lexsort((-names[places].astype(np.int64), -scores))[:count]
     return np.sort(places[chosen])
 
 

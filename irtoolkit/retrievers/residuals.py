@@ -26,7 +26,7 @@ from irtoolkit.models.shards import Encodings
 from irtoolkit.retrievers.late import tokens
 
 # Raised by hand when the same vectors give another index.
-FORMAT = 1
+FORMAT = 2
 # Tokens that are compressed at once, and that centroids are trained on: 512 MB and 1 GB in fp32 at
 # 128 dimensions.
 _PART = 1 << 20
@@ -34,6 +34,8 @@ _TRAINED = 1 << 21
 # Vectors for each centroid that k-means is given at most, and at least.
 _MOST, _LEAST = 64, 4
 _ITERATIONS = 10
+# Vectors that are hashed at once: 64 MB of whole numbers at 128 dimensions.
+_HASHED = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -178,12 +180,13 @@ def fill(folder: Path, docs: TokenVectors, how: Compression) -> None:
     width = sample.shape[1]
     if width * how.nbits % 8:
         raise InputError(f"{width} dimensions of nbits={how.nbits} do not fill whole bytes")
-    count = _centroids(total, len(sample), how)
+    distinct = _distinct(sample)
+    count = _centroids(total, len(sample), len(distinct), how)
     kmeans = faiss.Kmeans(
         width, count, niter=_ITERATIONS, seed=how.seed, max_points_per_centroid=_MOST,
         min_points_per_centroid=1,
     )  # fmt: skip
-    kmeans.train(sample)
+    kmeans.train(distinct)
     centroids: Any = kmeans.centroids
     nearest: Any = faiss.IndexFlatL2(width)
     nearest.add(centroids)
@@ -221,14 +224,31 @@ def _sample(docs: TokenVectors, starts: Ints, how: Compression) -> Singles:
     return np.ascontiguousarray(docs.of(np.sort(order[:reached])))
 
 
-def _centroids(total: int, sampled: int, how: Compression) -> int:
-    """16·√t rounded down to a power of two, as in ColBERTv2's code, if so many can be trained."""
+def _distinct(vectors: Singles) -> Singles:
+    """Returns the vectors, each once: k-means would make several equal centroids of repeated ones.
+
+    They are compared in half precision, since a batch decides the last bits of what a model encodes.
+    """
+    factors = np.random.default_rng(0).integers(1 << 63, size=vectors.shape[1], dtype=np.uint64)
+    hashes = np.empty(len(vectors), np.uint64)
+    with np.errstate(over="ignore"):
+        for first in range(0, len(vectors), _HASHED):
+            halves = vectors[first : first + _HASHED].astype(np.float16) + np.float16(0)  # no -0
+            hashes[first : first + _HASHED] = halves.view(np.uint16).astype(np.uint64) @ factors
+    return np.ascontiguousarray(vectors[np.sort(np.unique(hashes, return_index=True)[1])])
+
+
+def _centroids(total: int, sampled: int, distinct: int, how: Compression) -> int:
+    """16·√t rounded down to a power of two, as in ColBERTv2's code, if so many can be trained.
+
+    There are never more than distinct vectors.
+    """
     if how.centroids is None:
         wanted = 1 << int(np.log2(16 * np.sqrt(total)))
-        return max(1, min(wanted, sampled // _LEAST))
+        return max(1, min(wanted, distinct // _LEAST))
     if how.centroids > sampled:
         raise InputError(f"setting centroids={how.centroids} is more than the {sampled} tokens")
-    return how.centroids
+    return min(how.centroids, distinct)
 
 
 def _packed(codes: Any, nbits: int) -> NDArray[np.uint8]:

@@ -219,6 +219,72 @@ def test_documents_without_tokens_are_not_found(task_of: Callable[..., Task]) ->
         ranked(task_of(queries, docs, {"q0": ["d3", "d4"]}), Plaid(device="cpu"), 1000)
 
 
+@pytest.mark.parametrize("settings", [{}, {"centroids": 64}, {"probes": 1}, {"nbits": 1}])
+def test_repeated_documents_are_all_found(task_of: Callable[..., Task], settings: Any) -> None:
+    """As `late` finds them, where k-means would make equal centroids of equal vectors."""
+    draw = np.random.default_rng(0)
+    passage = unit(draw.normal(size=(8, WIDTH)))
+    task = task_of([passage], [passage] * 100)
+    late = ranked(task, Late("m"), 100)
+    assert ranked(task, Plaid("m", **settings), 100) == late
+    assert len(late["q0"]) == 100
+
+
+def test_repeated_documents_are_found_among_others(task_of: Callable[..., Task]) -> None:
+    draw = np.random.default_rng(1)
+    passage = unit(draw.normal(size=(6, WIDTH)))
+    others = [unit(draw.normal(size=(8, WIDTH))) for _ in range(50)]
+    task = task_of([passage], others + [passage] * 150)
+    found = ranked(task, Plaid("m", hits=150), 150)
+    assert found == ranked(task, Late("m"), 150)
+    assert {doc for doc, _ in found["q0"]} == {f"d{i}" for i in range(50, 200)}
+
+
+@pytest.mark.parametrize("cut", [{"candidates": 10}, {"hits": 10}])
+def test_equal_documents_are_cut_in_the_order_of_late(
+    task_of: Callable[..., Task], cut: dict[str, int]
+) -> None:
+    passage = unit(np.random.default_rng(2).normal(size=(5, WIDTH)))
+    task = task_of([passage], [passage] * 40)
+    assert ranked(task, Plaid("m", **cut), 10) == ranked(task, Late("m"), 10)
+
+
+def test_a_small_collection_is_found_whole(task_of: Callable[..., Task]) -> None:
+    """However few centroids are probed, as it has fewer documents than `hits`."""
+    queries, docs = planted()
+    task = task_of(queries[:3], docs[:40])
+    assert ranked(task, Plaid("m", probes=1), 40) == ranked(task, Late("m"), 40)
+
+
+def test_one_document_of_one_token_is_found(task_of: Callable[..., Task]) -> None:
+    task = task_of([np.eye(1, WIDTH, dtype=np.float32)], [np.eye(1, WIDTH, dtype=np.float32)])
+    assert ranked(task, Plaid("m"), 10) == {"q0": [("d0", 1.0)]}
+
+
+def test_documents_are_found_behind_deleted_ones(tmp_path: Path) -> None:
+    """Also where the probed centroids have deleted documents alone."""
+    draw = np.random.default_rng(3)
+    near, far = unit(draw.normal(size=(2, 6, WIDTH)).reshape(12, WIDTH)).reshape(2, 6, WIDTH)
+    docs = np.concatenate([near, far])
+    residuals.fill(tmp_path, _Two(docs), Compression(2, 12, 0))
+    arrays = [np.load(tmp_path / f"{name}.npy") for name in residuals.ARRAYS]
+    names = np.arange(2)
+    found = Plaid("m", probes=1, hits=1).found(
+        Residuals(*arrays), near, names, np.array([False, True])
+    )
+    assert found.tolist() == [1]
+
+
+class _Two:
+    """Two documents of as many tokens."""
+
+    def __init__(self, vectors: Any) -> None:
+        self.vectors, self.counts = vectors, np.full(2, len(vectors) // 2)
+
+    def of(self, docs: Any) -> Any:
+        return np.concatenate([np.split(self.vectors, 2)[doc] for doc in docs])
+
+
 def test_compression_names_an_index(task_of: Callable[..., Task], tmp_path: Path) -> None:
     task_of(*planted())
     rows = Known(tmp_path / "other", {"a": (np.ones((2, 8), np.float32),)}, "MaxSim").encode(["a"])
