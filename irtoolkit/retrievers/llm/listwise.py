@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from irtoolkit.models.llm.generator import FILTERED
+from irtoolkit.models.llm.generator import FILTERED, LENGTH, Completion
 from irtoolkit.retrievers.asking import Template
 from irtoolkit.retrievers.llm.permutation import read_order, windows
 from irtoolkit.retrievers.llm.reranker import AskedQuery, Reranker, Scores, scores_of_order
@@ -74,8 +75,14 @@ class Listwise(Reranker):
             listed = "\n".join(f"[{i}] {docs[doc]}" for i, doc in enumerate(shown, start=1))
             values = {"documents": listed, "count": str(len(shown))}
             [answer] = yield [template.filled({**query.fields, **values})]
-            text = "" if answer.finish == FILTERED else answer.text
-            found = read_order(text, len(shown))
+            found = read_order(_whole_text(answer), len(shown))
             query.tally.count(answer, found.reading)
             order[window] = shown[found.places]
         return scores_of_order(order)
+
+
+def _whole_text(answer: Completion) -> str:
+    """Returns what an answer says; a number that is cut off may be the beginning of another."""
+    if answer.finish == FILTERED:
+        return ""
+    return re.sub(r"\d+\s*$", "", answer.text) if answer.finish == LENGTH else answer.text

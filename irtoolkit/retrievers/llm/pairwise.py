@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -10,9 +9,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from irtoolkit.models.llm.generator import FILTERED, Completion
+from irtoolkit.models.llm.generator import Completion
 from irtoolkit.retrievers.asking import Template
-from irtoolkit.retrievers.llm.permutation import spoken
+from irtoolkit.retrievers.llm.choice import read_choice
 from irtoolkit.retrievers.llm.reranker import (
     AskedQuery,
     Reranker,
@@ -33,14 +32,6 @@ Passage B: {b}
 Write Passage A or Passage B, and nothing else.
 
 The more relevant one is:"""
-_KIND = r"(?:passage|document|text|option)"
-# What an answer begins with that has chosen: "B", "Passage B", "B: it ...", "Passage B is more ...".
-_CHOSEN = re.compile(
-    rf"\W*(?:(?:the\s+)?{_KIND}\W*)?(?P<letter>[AB])"
-    r"(?:\W*(?:\n|\Z)|\s*[:.,;)\]]|\s+is\s+(?:the\s+)?(?:more|most|better)\b)",
-    re.IGNORECASE,
-)
-_NAMED = re.compile(rf"\b{_KIND}\W{{0,3}}([AB])\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -126,16 +117,6 @@ class _Pairs:
         """Asks which of two documents is better; see `preferred`."""
         answers = yield self.prompts(one, other)
         return self.preferred(answers)
-
-
-def read_choice(answer: Completion) -> Literal["A", "B"] | None:
-    """The passage that an answer names, or None where it names none, or both."""
-    if answer.finish == FILTERED:
-        return None
-    said = spoken(answer.text)
-    chosen = _CHOSEN.match(said)
-    letters = {chosen["letter"].upper()} if chosen else set(map(str.upper, _NAMED.findall(said)))
-    return None if len(letters) != 1 else "A" if letters == {"A"} else "B"
 
 
 def _all_pairs(pairs: _Pairs, count: int) -> Steps[Scores]:

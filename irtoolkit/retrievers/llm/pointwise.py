@@ -13,7 +13,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.models.llm.alternatives import log_odds
 from irtoolkit.models.llm.generator import FILTERED, Completion, TextGenerator
 from irtoolkit.retrievers.asking import Template
-from irtoolkit.retrievers.llm.permutation import spoken
+from irtoolkit.retrievers.llm.grade import read_grade
 from irtoolkit.retrievers.llm.reranker import AskedQuery, Reranker, Scores, ordered_scores
 from irtoolkit.retrievers.llm.rounds import Steps
 
@@ -32,8 +32,6 @@ How relevant is the passage to the query, on a scale from 0, not at all, to {mos
 Write the number, and nothing else.
 
 Grade:"""
-_NUMBER = re.compile(r"(?<![\w.-])\d{1,9}(?:\.\d{1,9})?(?![\d]|\.\d)")
-_LEADS = re.compile(r"\W*(?:(?:grade|score|rating|relevance)\W*)?\d", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -120,10 +118,4 @@ class Pointwise(Reranker):
         """What an answer says of a document; None where it cannot be read."""
         if self.answer == "yes-no":
             return log_odds(answer.alternatives or {}, self.yes, self.no)
-        said = spoken(answer.text)
-        numbers = _NUMBER.findall(said)
-        # Of "3 out of 4" or "3/4" the first is the grade.
-        if not numbers or not (len(set(numbers)) == 1 or _LEADS.match(said)):
-            return None
-        grade = float(numbers[0])
-        return grade if grade <= self.grades else None
+        return read_grade(answer, self.grades)

@@ -59,6 +59,9 @@ class Reranker(Asking):
             None cuts none.
     """
 
+    # 2: an answer that cannot be read with certainty is unread; JSON and lists are read.
+    format: ClassVar[int] = 2
+
     # Names in the prompt that stand for documents, and for what is neither document nor query.
     shows: ClassVar[tuple[str, ...]] = ()
     states: ClassVar[tuple[str, ...]] = ()

@@ -38,7 +38,7 @@ def test_what_is_named_comes_first_and_the_rest_as_it_was(
     order: list[int], data: st.DataObject
 ) -> None:
     named = order[: data.draw(st.integers(1, 12))]
-    doubled = [*named, *data.draw(st.lists(st.sampled_from([*named, 12, 99, -1]), max_size=5))]
+    doubled = [*named, *data.draw(st.lists(st.sampled_from([*named, 12, 99]), max_size=5))]
     found = read_order(" > ".join(f"[{i + 1}]" for i in doubled), 12)
     assert found.places[: len(named)] == named
     assert found.places[len(named) :] == sorted(set(range(12)) - set(named))
