@@ -252,8 +252,8 @@ def fuse(
 
     Args:
         runs: at least two; each a Run, a file, or anything that `Run.of` takes.
-        method: "rrf" (reciprocal rank fusion), "weighted", "combsum", "combmnz", "rankproduct", or one of
-            ranx; by default "rrf".
+        method: "rrf" (reciprocal rank fusion), "weighted", "combsum", "combmnz", "rankproduct",
+            "condorcet", "w_condorcet", or one of ranx; by default "rrf".
         depth: documents kept for each query; None keeps all.
         tag: the name of the fused run; by default the method's.
         learned: the log of `tune_fusion`, in place of a method: what it has learned fuses the runs.

@@ -3,6 +3,8 @@
 rrf: the sum of 1 / (k + rank), ranks from 1. weighted: the weighted sum of normalised scores.
 combsum and combmnz: the sum of normalised scores; the latter times the number of runs that list
 the document. rankproduct: the inverse of the product of ranks, of which those beyond k count k + 1.
+condorcet: documents in an order in which none is below one that it beats, and a document beats
+another if more runs rank it higher; w_condorcet: the same with weights of the runs.
 Scores are normalised within each query: minmax to 0..1, zscore to mean 0 and standard deviation 1,
 sum to a least score of 0 and a sum of 1, or not at all (none). What a run does not list counts 0 for
 it, or the rank k + 1. A z-score may be negative, and combmnz then lowers what several runs list; a
@@ -11,8 +13,7 @@ with the others is refused, and a note says where runs have little in common.
 
 With ranx installed, its methods are here too, by their names in ranx; ranx:NAME asks for ranx where
 both have the name. By scores: sum mnz anz max min med, gmnz (gamma), wsum wmnz mixed (weights). By
-ranks: rrf (k), isr log_isr bordafuse condorcet, logn_isr (sigma), rbc (phi), w_bordafuse w_condorcet
-(weights). Trained on the judgments of --train: bayesfuse mapfuse posfuse segfuse, probfuse
+ranks: rrf (k), isr log_isr bordafuse, logn_isr (sigma), rbc (phi), w_bordafuse (weights). Trained on the judgments of --train: bayesfuse mapfuse posfuse segfuse, probfuse
 (n_segments), slidefuse (w).
 
 --learned fuses by what irtoolkit tune has learned from runs of the same systems on other queries.
@@ -51,13 +52,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_run_form(parser)
     parser.add_argument(
         "--method", metavar="M",
-        help="rrf, weighted, combsum, combmnz, rankproduct or a method of ranx; default: rrf",
+        help="rrf, weighted, combsum, combmnz, rankproduct, condorcet, w_condorcet or a method of ranx;"
+        " default: rrf",
     )  # fmt: skip
     parser.add_argument(
         "--k", type=float, metavar="K", help="of rrf, default: 60; of rankproduct, default: 100"
     )
     parser.add_argument(
-        "--weights", type=float, nargs="+", metavar="W", help="of weighted: one for each run"
+        "--weights",
+        type=float,
+        nargs="+",
+        metavar="W",
+        help="of weighted and w_condorcet: one for each run",
     )
     parser.add_argument(
         "--normalise", metavar="N",

@@ -15,7 +15,8 @@ from irtoolkit.base.near import did_you_mean
 from irtoolkit.fusing.lambdamart import LambdaMART, load_lightgbm
 from irtoolkit.integrations.ranx_fusion import KINDS, NORMALISATIONS, PREFIX, fusion_method
 from irtoolkit.integrations.ranx_objects import load_ranx
-from irtoolkit.ranking.fusion_methods import METHODS, Normalise, check_normalisation, finite
+from irtoolkit.ranking.fusion_methods import METHODS, finite
+from irtoolkit.ranking.normalisation import Normalise, check_normalisation
 
 # Values of the numbers that methods take, unless others are given.
 NUMBERS: dict[str, tuple[float, ...]] = {

@@ -16,12 +16,8 @@ from irtoolkit.base.ids import Floats, Ids, Ints, encode, id_array, offsets_of, 
 from irtoolkit.base.plurals import number_of
 from irtoolkit.base.streams import unheard
 from irtoolkit.ranking.fusion import pair_blocks
-from irtoolkit.ranking.fusion_methods import (
-    Normalise,
-    WholeRunMethod,
-    check_normalisation,
-    normalised,
-)
+from irtoolkit.ranking.fusion_methods import WholeRunMethod
+from irtoolkit.ranking.normalisation import Normalise, check_normalisation, normalised
 from irtoolkit.runs import Qrels, Run
 
 # LightGBM trains on no more documents of one query.

@@ -22,7 +22,7 @@ from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.fusing.configurations import Configuration, configurations, untrained
 from irtoolkit.measures.traits import traits
 from irtoolkit.ranking.fusion import fuse
-from irtoolkit.ranking.fusion_methods import METHODS, Method
+from irtoolkit.ranking.fusion_methods import Method
 from irtoolkit.retrievers.ordering import untied
 from irtoolkit.runs import Run
 from irtoolkit.runs.parts import joined, judgments, restricted
@@ -32,6 +32,10 @@ from irtoolkit.scoring.score import score
 
 # The name and tag of a run that is held out.
 HELD_OUT = "tuned-fusion"
+
+
+# The methods that are tried unless others are named.
+DEFAULT_METHODS = ("rrf", "weighted", "combsum", "combmnz", "rankproduct")
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class FusionSearch:
         depth: rows kept of each fused ranking; None keeps all.
     """
 
-    methods: Sequence[str] = tuple(METHODS)
+    methods: Sequence[str] = DEFAULT_METHODS
     normalise: Sequence[str] = ("minmax", "zscore", "sum")
     step: float | None = None
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)

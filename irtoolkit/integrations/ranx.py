@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats, encode, rank_ids, translate
 from irtoolkit.integrations.ranx_objects import (
+    check_ordered,
     from_ranx,
     load_ranx,
     normalised_for_ranx,
@@ -69,9 +70,11 @@ def fuse_with_ranx(
         tag: tag of the fused run; by default the method's name.
 
     Raises:
-        InputError: fewer than two runs, or a method, normalisation or parameter that ranx refuses.
+        InputError: fewer than two runs; a method, normalisation or parameter that ranx refuses; or
+            a method whose order is another in each process.
     """
     ranx = load_ranx()
+    check_ordered(method)
     listed = [_run_of(ranx, run) for run in runs]
     if len(listed) < 2:
         raise InputError(f"{len(listed)} runs to fuse", remedy="give at least two")

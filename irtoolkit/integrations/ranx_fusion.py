@@ -1,6 +1,6 @@
 """ranx's methods of fusion by name, with checked settings.
 
-irtoolkit's own methods (rrf, weighted, combsum, combmnz) do not need ranx. Those that ranx trains on
+irtoolkit's own methods, such as rrf and condorcet, do not need ranx. Those that ranx trains on
 judgments estimate how good each rank of each run is, and add these estimates up.
 """
 
@@ -18,6 +18,7 @@ from irtoolkit.base.arguments import refuse_other_type, written
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.integrations.ranx_objects import (
+    check_ordered,
     load_ranx,
     normalised_for_ranx,
     threads_kept,
@@ -27,11 +28,11 @@ from irtoolkit.ranking.fusion_methods import (
     METHODS,
     Method,
     WholeRunMethod,
-    check_normalisation,
     finite_weights,
     method_named,
     number,
 )
+from irtoolkit.ranking.normalisation import check_normalisation
 from irtoolkit.runs import Run
 
 if TYPE_CHECKING:
@@ -101,10 +102,10 @@ KINDS: dict[str, _Kind] = {
     "gmnz": _Kind(scores=True, parameters=(_GAMMA,)),
     **{name: _Kind(scores=True, weights=True) for name in ("wsum", "wmnz", "mixed")},
     "rrf": _Kind(parameters=(_K,)),
-    **{name: _Kind() for name in ("isr", "log_isr", "bordafuse", "condorcet")},
+    **{name: _Kind() for name in ("isr", "log_isr", "bordafuse")},
     "logn_isr": _Kind(parameters=(_SIGMA,)),
     "rbc": _Kind(parameters=(_PHI,)),
-    **{name: _Kind(weights=True) for name in ("w_bordafuse", "w_condorcet")},
+    "w_bordafuse": _Kind(weights=True),
     "bayesfuse": _Kind(trained="log_odds"),
     "mapfuse": _Kind(trained="map_scores"),
     "posfuse": _Kind(trained="probs"),
@@ -243,6 +244,8 @@ def fusion_method(name: str, settings: Mapping[str, Any]) -> Method:
             ranx is not installed.
     """
     known = name.removeprefix(PREFIX)
+    if known != name:
+        check_ordered(known)
     if known not in KINDS or name in METHODS:
         try:
             return method_named(name, settings)

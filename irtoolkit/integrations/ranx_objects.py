@@ -182,6 +182,16 @@ def slow_at_first(module: str) -> str:
     return "ranx compiles its code when it is first used: this takes about half a minute"
 
 
+def check_ordered(method: str) -> None:
+    """Raises InputError for a method of fusion whose order of documents is another in each process."""
+    # They walk a Python set of strings, whose order follows PYTHONHASHSEED.
+    if method in ("condorcet", "w_condorcet"):
+        raise InputError(
+            f"ranx's {method} orders documents otherwise in each process",
+            remedy=f'use irtoolkit\'s own: ir.fuse(..., method="{method}"), or fuse --method {method}',
+        )
+
+
 def load_ranx() -> Any:
     """The module ranx.
 

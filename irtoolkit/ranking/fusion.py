@@ -53,13 +53,14 @@ def fuse(
 
     Args:
         runs: two or more, each anything that `Run.of` accepts; of any queries and documents.
-        method: "rrf", "weighted", "combsum", "combmnz", "rankproduct", or a Method.
+        method: "rrf", "weighted", "combsum", "combmnz", "rankproduct", "condorcet", "w_condorcet",
+            or a Method.
         depth: rows kept for each query; None keeps all.
         tag: run tag; by default the method's.
         progress: whether to show a progress bar on a terminal.
         related: whether to refuse a run that shares no query with the others.
-        **settings: parameters of the method: `k` of rrf (default 60); `weights` of weighted, one
-            for each run; `normalise` of the others: "minmax" (default), "zscore", "sum" or "none".
+        **settings: parameters of the method: `k` of rrf (default 60); `weights` of weighted
+            and w_condorcet, one for each run; `normalise` of those that read scores: "minmax" (default), "zscore", "sum" or "none".
 
     Returns:
         A run with the queries of all runs, in order of first appearance, and for each query the

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
-from functools import partial
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +15,9 @@ from irtoolkit.base.arguments import refuse_other_type, shown_value
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import Floats
 from irtoolkit.base.near import did_you_mean
+from irtoolkit.ranking.condorcet import condorcet_order
+from irtoolkit.ranking.normalisation import Normalise, check_normalisation, normalised
 from irtoolkit.runs import Run
-
-Normalise = Literal["minmax", "zscore", "sum", "none"]
 
 
 @dataclass(frozen=True)
@@ -163,18 +162,66 @@ class Weighted(PointMethod):
         check_normalisation(self.normalise)
 
     def check(self, count: int) -> None:
-        if len(self.weights) != count:
-            raise InputError(
-                f"{len(self.weights)} weights for {count} runs", remedy="give one for each run"
-            )
+        check_weights(self.weights, count)
 
     def points(self, run: Run, place: int) -> Floats:
         return self.weights[place] * normalised(run, self.normalise)
 
 
-METHODS: dict[str, type[PointMethod]] = {
-    method.name: method for method in (ReciprocalRank, Weighted, CombSUM, CombMNZ, RankProduct)
-}
+@dataclass(frozen=True)
+class Condorcet(WholeRunMethod):
+    """Condorcet fusion (Montague and Aslam 2002): documents by majorities of the runs.
+
+    Runs vote on every pair of documents, see `condorcet_order`. The score of a document is the number
+    of documents from it to the last one.
+    """
+
+    name: ClassVar[str] = "condorcet"
+
+    def scores(
+        self, runs: Sequence[Run], query_ids: Sequence[str]
+    ) -> Iterator[Mapping[str, float]]:
+        votes = self._votes(len(runs))
+        for query_id in query_ids:
+            ranks = [
+                {row.doc_id: rank for rank, row in enumerate(run.ranking(query_id), 1)}
+                for run in runs
+            ]
+            docs = sorted(set().union(*ranks))
+            last = len(docs) + 1
+            table = np.array([[each.get(doc, last) for doc in docs] for each in ranks])
+            order = condorcet_order(table, votes)
+            yield {docs[at]: float(last - rank) for rank, at in enumerate(order, 1)}
+
+    def _votes(self, count: int) -> Floats:
+        """(R,) the votes of each run."""
+        return np.ones(count)
+
+
+@dataclass(frozen=True)
+class WeightedCondorcet(Condorcet):
+    """Condorcet fusion in which each run has as many votes as its weight says."""
+
+    name: ClassVar[str] = "w_condorcet"
+
+    weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", finite_weights(self.weights))
+
+    def check(self, count: int) -> None:
+        check_weights(self.weights, count)
+
+    def _votes(self, count: int) -> Floats:
+        return np.array(self.weights)
+
+
+METHODS: dict[str, type[Method]] = {
+    method.name: method
+    for method in (
+        ReciprocalRank, Weighted, CombSUM, CombMNZ, RankProduct, Condorcet, WeightedCondorcet
+    )
+}  # fmt: skip
 
 
 def _check_k(k: Any) -> None:
@@ -207,6 +254,12 @@ def finite_weights(values: Any) -> tuple[float, ...]:
     return tuple(finite(value, f"weight {shown_value(value)}") for value in given)
 
 
+def check_weights(weights: Sequence[float], count: int) -> None:
+    """Raises InputError unless there is one weight for each run."""
+    if len(weights) != count:
+        raise InputError(f"{len(weights)} weights for {count} runs", remedy="give one for each run")
+
+
 def method_named(name: str, settings: Mapping[str, Any]) -> Method:
     """The fusion method with a name and its parameters.
 
@@ -233,71 +286,3 @@ def method_named(name: str, settings: Mapping[str, Any]) -> Method:
         if needed and key not in settings:
             raise InputError(f"method {name} needs {key}")
     return METHODS[name](**settings)
-
-
-# -- normalisation -------------------------------------------------------------------------------
-
-# Reduces the values of each query to one number and repeats it for each row of the query.
-_Each = Callable[[np.ufunc, Floats], Floats]
-
-
-def normalised(run: Run, how: Normalise) -> Floats:
-    """(N,) the scores of a run, normalised within each query.
-
-    minmax: (s - min) / (max - min). zscore: (s - mean) / population standard deviation of the
-    query's scores. sum: (s - min) / sum of (s - min). none: unchanged. Where all scores of a query
-    are equal, the first three give 0.
-    """
-    scores = run.scores.astype(np.float64)
-    return _NORMALISATIONS[how](scores, partial(_each, run))
-
-
-def _each(run: Run, reduction: np.ufunc, values: Floats) -> Floats:
-    counts = np.diff(run.offsets)
-    filled = counts > 0
-    found = reduction.reduceat(values, run.offsets[:-1][filled])
-    return np.repeat(found, counts[filled])
-
-
-def _above(scores: Floats, each: _Each) -> Floats:
-    """Distances from the lowest score, which are exactly 0 where all scores are equal."""
-    return scores - each(np.minimum, scores)
-
-
-def _ratio(values: Floats, scale: Floats) -> Floats:
-    return np.divide(values, scale, out=np.zeros_like(values), where=scale > 0)
-
-
-def _minmax(scores: Floats, each: _Each) -> Floats:
-    above = _above(scores, each)
-    return _ratio(above, each(np.maximum, above))
-
-
-def _sum(scores: Floats, each: _Each) -> Floats:
-    above = _above(scores, each)
-    return _ratio(above, each(np.add, above))
-
-
-def _zscore(scores: Floats, each: _Each) -> Floats:
-    above, count = _above(scores, each), each(np.add, np.ones_like(scores))
-    off = above - each(np.add, above) / count
-    return _ratio(off, np.sqrt(each(np.add, off**2) / count))
-
-
-def _none(scores: Floats, each: _Each) -> Floats:
-    return scores
-
-
-_NORMALISATIONS: dict[str, Callable[[Floats, _Each], Floats]] = {
-    "minmax": _minmax, "zscore": _zscore, "sum": _sum, "none": _none,
-}  # fmt: skip
-
-
-def check_normalisation(how: Any, known: Sequence[str] = get_args(Normalise)) -> None:
-    """Raises InputError where there is no such normalisation."""
-    if not isinstance(how, str) or how not in known:
-        guess = did_you_mean(how, known) if isinstance(how, str) else ""
-        raise InputError(
-            f"no normalisation {shown_value(how)}",
-            remedy=f"{guess}there are {', '.join(known)}",
-        )

@@ -363,6 +363,8 @@ def test_what_cannot_be_fused_is_refused() -> None:
         fuse_with_ranx([one])
     with pytest.raises(InputError, match="ranx cannot fuse by borda-bingo"):
         fuse_with_ranx([one, two], "borda-bingo")
+    with pytest.raises(InputError, match="ranx's condorcet orders documents otherwise in each"):
+        fuse_with_ranx([one, two], "condorcet")
     with pytest.raises(InputError, match="after no-norm"):
         fuse_with_ranx([one, two], "sum", "no-norm")
 

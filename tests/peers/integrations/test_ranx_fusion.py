@@ -138,7 +138,9 @@ def test_training_runs_may_be_others() -> None:
         ("gmnz", {"gamma": 10**400}, "gamma=1000"),
         ("posfuse", {"train": QRELS, "train_runs": "ab"}, "train_runs 'ab' is not a list"),
         ("posfuse", {}, "method posfuse is trained on judgments"),
-        ("bingo", {}, "no fusion method 'bingo' .*rankproduct, and with ranx .*bayesfuse"),
+        ("bingo", {}, "no fusion method 'bingo' .*w_condorcet, and with ranx .*bayesfuse"),
+        ("ranx:condorcet", {}, "in each process .*--method condorcet"),
+        ("ranx:w_condorcet", {"weights": [1, 2]}, "in each process .*--method w_condorcet"),
         ("ranx:weighted", {}, "no fusion method 'ranx:weighted'"),
     ],
 )

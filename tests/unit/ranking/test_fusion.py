@@ -23,8 +23,8 @@ from irtoolkit.ranking.fusion_methods import (
     ReciprocalRank,
     Weighted,
     method_named,
-    normalised,
 )
+from irtoolkit.ranking.normalisation import normalised
 from irtoolkit.retrievers.ordering import untied
 from irtoolkit.runs import Run, provenance
 from irtoolkit.runs.exact_ranks import ranks_path
@@ -270,7 +270,7 @@ def test_methods_by_name() -> None:
         (
             "borda",
             {},
-            "no fusion method 'borda' (there are rrf, weighted, combsum, combmnz, rankproduct)",
+            "no fusion method 'borda' (there are rrf, weighted, combsum, combmnz, rankproduct, condorcet, w_condorcet)",
         ),
         ("rrf", {"weights": [1, 1]}, "method rrf takes no weights (it takes k)"),
         ("combsum", {"k": 60}, "method combsum takes no k (it takes normalise)"),

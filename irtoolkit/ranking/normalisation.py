@@ -1,0 +1,82 @@
+"""Normalisation of a run's scores within each query, before they are fused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from irtoolkit.base.arguments import shown_value
+from irtoolkit.base.errors import InputError
+from irtoolkit.base.ids import Floats
+from irtoolkit.base.near import did_you_mean
+from irtoolkit.runs import Run
+
+Normalise = Literal["minmax", "zscore", "sum", "none"]
+
+# Reduces the values of each query to one number and repeats it for each row of the query.
+_Each = Callable[[np.ufunc, Floats], Floats]
+
+
+def normalised(run: Run, how: Normalise) -> Floats:
+    """(N,) the scores of a run, normalised within each query.
+
+    minmax: (s - min) / (max - min). zscore: (s - mean) / population standard deviation of the
+    query's scores. sum: (s - min) / sum of (s - min). none: unchanged. Where all scores of a query
+    are equal, the first three give 0.
+    """
+    scores = run.scores.astype(np.float64)
+    return _NORMALISATIONS[how](scores, partial(_each, run))
+
+
+def _each(run: Run, reduction: np.ufunc, values: Floats) -> Floats:
+    counts = np.diff(run.offsets)
+    filled = counts > 0
+    found = reduction.reduceat(values, run.offsets[:-1][filled])
+    return np.repeat(found, counts[filled])
+
+
+def _above(scores: Floats, each: _Each) -> Floats:
+    """Distances from the lowest score, which are exactly 0 where all scores are equal."""
+    return scores - each(np.minimum, scores)
+
+
+def _ratio(values: Floats, scale: Floats) -> Floats:
+    return np.divide(values, scale, out=np.zeros_like(values), where=scale > 0)
+
+
+def _minmax(scores: Floats, each: _Each) -> Floats:
+    above = _above(scores, each)
+    return _ratio(above, each(np.maximum, above))
+
+
+def _sum(scores: Floats, each: _Each) -> Floats:
+    above = _above(scores, each)
+    return _ratio(above, each(np.add, above))
+
+
+def _zscore(scores: Floats, each: _Each) -> Floats:
+    above, count = _above(scores, each), each(np.add, np.ones_like(scores))
+    off = above - each(np.add, above) / count
+    return _ratio(off, np.sqrt(each(np.add, off**2) / count))
+
+
+def _none(scores: Floats, each: _Each) -> Floats:
+    return scores
+
+
+_NORMALISATIONS: dict[str, Callable[[Floats, _Each], Floats]] = {
+    "minmax": _minmax, "zscore": _zscore, "sum": _sum, "none": _none,
+}  # fmt: skip
+
+
+def check_normalisation(how: Any, known: Sequence[str] = get_args(Normalise)) -> None:
+    """Raises InputError where there is no such normalisation."""
+    if not isinstance(how, str) or how not in known:
+        guess = did_you_mean(how, known) if isinstance(how, str) else ""
+        raise InputError(
+            f"no normalisation {shown_value(how)}",
+            remedy=f"{guess}there are {', '.join(known)}",
+        )
