@@ -35,12 +35,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers["Content-Length"]))
-        if self.path != "/v1/chat/completions":
+        azure = self.path == "/azure/chat/completions?api-version=2024-10-21"
+        if self.path != "/v1/chat/completions" and not azure:
             return self.refuse(404, f"Invalid URL (POST {self.path})", "invalid_request_error")
-        if self.server.key is not None and (
-            self.headers.get("Authorization") != f"Bearer {self.server.key}"
-        ):
-            given = str(self.headers.get("Authorization")).removeprefix("Bearer ")
+        sent = str(self.headers.get("api-key" if azure else "Authorization"))
+        given = sent.removeprefix("Bearer ")
+        if self.server.key is not None and (given != self.server.key or azure != (given == sent)):
             return self.refuse(
                 401, f"Incorrect API key provided: {given}.", "invalid_request_error",
                 "invalid_api_key",

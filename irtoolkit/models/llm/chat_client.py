@@ -20,9 +20,15 @@ from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.jsons import load_json
-from irtoolkit.models.llm.alternatives import alternatives_of
-from irtoolkit.models.llm.generator import FILTERED, STOP, Completion, PromptTooLongError
+from irtoolkit.models.llm.generator import FILTERED, Completion, PromptTooLongError
 from irtoolkit.models.llm.redaction import without_key
+from irtoolkit.models.llm.replies import (
+    Failure,
+    completion_in,
+    failure_in,
+    failure_of,
+    message_of,
+)
 
 _log = logging.getLogger(__name__)
 # Seconds between two attempts at most, and how long a server may ask to be left alone.
@@ -53,7 +59,7 @@ class Server:
     """A server and how patiently it is asked.
 
     Attributes:
-        address: the address before /chat/completions.
+        address: the whole address of chat completions.
         key: the API key that is sent, or None.
         key_variable: the environment variable that holds the key, for messages.
         local: whether the server is on this machine, so that no proxy is used.
@@ -70,6 +76,11 @@ class Server:
     attempts: int
     pause: float
 
+    @property
+    def is_azure(self) -> bool:
+        """Whether it takes a key as Azure does."""
+        return "api-version=" in self.address
+
 
 class ChatClient:
     """Asks one server for completions, from several threads."""
@@ -77,7 +88,7 @@ class ChatClient:
     def __init__(self, server: Server, body: Callable[[str], dict[str, Any]]) -> None:
         """`body` makes the body of the request for a prompt."""
         self._server, self._body = server, body
-        self._url = f"{server.address}/chat/completions"
+        self._url = server.address
         handlers: list[urllib.request.BaseHandler] = [_NoRedirects()]
         if server.local:  # a proxy does not know this machine by that name
             handlers.append(urllib.request.ProxyHandler({}))
@@ -134,15 +145,19 @@ class ChatClient:
     def _attempt(self, prompt: str) -> Completion:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self._server.key is not None:
-            headers["Authorization"] = f"Bearer {self._server.key}"
+            headers |= (
+                {"api-key": self._server.key} if self._server.is_azure
+                else {"Authorization": f"Bearer {self._server.key}"}
+            )  # fmt: skip
         data = json.dumps(self._body(prompt)).encode()
         request = urllib.request.Request(self._url, data, headers, method="POST")
         try:
             with self._open(request, timeout=self._server.timeout) as answer:
-                return self._read(self._whole(answer))
+                pause = _retry_after(answer.headers.get("Retry-After"))
+                return self._read(self._whole(answer), pause)
         except urllib.error.HTTPError as error:
             with error:
-                return self._refused(error)
+                return self._failed(error)
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             reason = reason if isinstance(reason, Exception) else error
@@ -162,7 +177,8 @@ class ChatClient:
             raise http.client.IncompleteRead(data, answer.length)
         return data
 
-    def _read(self, data: bytes) -> Completion:
+    def _read(self, data: bytes, pause: float | None) -> Completion:
+        """The completion in an answer with status 200, which may hold an error all the same."""
         try:
             answer = load_json(data)
         except ValueError:
@@ -171,55 +187,48 @@ class ChatClient:
                 f"{self._url} answers with what is no JSON: {start!r}",
                 remedy="is it an OpenAI-compatible endpoint?",
             ) from None
-        choices = answer.get("choices") if isinstance(answer, dict) else None
-        choice = choices[0] if isinstance(choices, list) and choices else None
-        message = choice.get("message") if isinstance(choice, dict) else None
-        if not isinstance(choice, dict) or not isinstance(message, dict):
+        failure = failure_in(answer)
+        if failure is not None:
+            return self._refused(failure, data, pause)
+        completion = completion_in(answer)
+        if completion is None:
             raise InputError(
-                f"{self._url} answers without choices: {self._message(answer, data)}",
+                f"{self._url} answers without choices that have text: {self._message(answer, data)}",
                 remedy="is it an OpenAI-compatible endpoint?",
             )
-        text = message.get("content")
-        text = "" if text is None else text
-        if not isinstance(text, str):
-            raise InputError(f"{self._url} answers with content that is no text")
-        finish, model = choice.get("finish_reason"), answer.get("model")
-        if message.get("refusal"):
-            finish = FILTERED
-        return Completion(
-            _encodable(text),
-            _encodable(finish) if isinstance(finish, str) else STOP,
-            _encodable(model) if isinstance(model, str) else None,
-            alternatives_of(choice),
-        )
+        return completion
 
-    def _refused(self, error: urllib.error.HTTPError) -> Completion:
-        """What to do about an answer that is no success.
-
-        Raises:
-            InputError: nothing but telling what the server says.
-            _PassingError: ask again.
-        """
-        status, data = error.code, b""
+    def _failed(self, error: urllib.error.HTTPError) -> Completion:
+        """What to do about an answer that is no success; see `_refused`."""
+        data = b""
         try:
             data = error.read(_MOST_BYTES)
             answer = load_json(data)
         except (OSError, http.client.HTTPException, ValueError):
             answer = None
-        said = self._message(answer, data) or http.client.responses.get(status, "no reason given")
-        found = answer.get("error") if isinstance(answer, dict) else None
-        kinds = [found.get("code"), found.get("type")] if isinstance(found, dict) else []
-        # A provider that reads the prompt before its model does (Azure) has no completion.
-        if status == 400 and "content_filter" in kinds:
+        pause = _retry_after(error.headers.get("Retry-After"))
+        if 300 <= error.code < 400:
+            place = self._shown(str(error.headers.get("Location")))
+            raise InputError(f"{self._url} has moved to {place}", remedy="give that as endpoint")
+        return self._refused(failure_of(answer, error.code), data, pause)
+
+    def _refused(self, failure: Failure, data: bytes, pause: float | None) -> Completion:
+        """What to do about an error that the server reports, whatever the status it was sent with.
+
+        Raises:
+            InputError: nothing but telling what the server says.
+            _PassingError: ask again.
+        """
+        status, kinds, answer = failure
+        if failure.is_withheld:
+            # A provider that reads the prompt before its model does (Azure) has no completion.
             return Completion("", FILTERED)
+        said = self._message(answer, data) or http.client.responses.get(status, "no reason given")
         # No waiting brings money.
         spent = "insufficient_quota" in kinds
         if (status in _LATER or status >= 500) and not spent:
-            raise _PassingError(f"{status} {said}", _retry_after(error.headers.get("Retry-After")))
-        if 300 <= status < 400:
-            place = self._shown(str(error.headers.get("Location")))
-            raise InputError(f"{self._url} has moved to {place}", remedy="give that as endpoint")
-        if status in (400, 413, 422) and _says_too_long(kinds, said):
+            raise _PassingError(f"{status} {said}", pause)
+        if status in (200, 400, 413, 422) and _says_too_long(kinds, said):
             raise PromptTooLongError(f"{self._url} does not take so long a prompt: {said}")
         variable = self._server.key_variable
         remedy = {
@@ -227,21 +236,18 @@ class ChatClient:
             else f"set the environment variable {variable or 'that key_variable names'}",
             404: "llm is a model's name at the endpoint, endpoint what precedes /chat/completions",
         }.get(status)  # fmt: skip
-        what = {401: "does not take the API key" if self._server.key else "wants an API key"}
+        what = {
+            200: "answers with an error",
+            401: "does not take the API key" if self._server.key else "wants an API key",
+        }
         raise InputError(
             f"{self._url} {what.get(status, f'answers with status {status}')}: {said}",
             remedy=remedy,
         )
 
     def _message(self, answer: Any, data: bytes) -> str:
-        """What a server says of an error: in OpenAI's form, another of JSON, or plain text."""
-        found = answer
-        for key in ("error", "message", "detail"):
-            if isinstance(found, dict) and found.get(key):
-                found = found[key]
-        if not isinstance(found, str):
-            found = data.decode("utf-8", "replace")
-        return self._shown(" ".join(found.split()))[:300]
+        """The server's words on an error, cut."""
+        return self._shown(message_of(answer, data))[:300]
 
     def _shown(self, text: str) -> str:
         """Text that may be shown: some servers repeat the key they were given."""
@@ -260,11 +266,6 @@ _PASSING = (
     TimeoutError, ConnectionResetError, ConnectionAbortedError, BrokenPipeError,
     http.client.HTTPException, ssl.SSLEOFError, ssl.SSLZeroReturnError,
 )  # fmt: skip
-
-
-def _encodable(text: str) -> str:
-    """Text that files can hold: JSON may spell half of a character outside the basic plane."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _retry_after(value: str | None) -> float | None:

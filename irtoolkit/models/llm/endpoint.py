@@ -17,6 +17,7 @@ from irtoolkit.models.llm.generator import Completion, TextGenerator
 
 # What a name of an environment variable looks like; few keys do.
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+_PATH = "/chat/completions"
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ class Endpoint(TextGenerator):
     A setting that is None is not sent, as some models take no temperature or max_tokens.
 
     Attributes:
-        url: the address before /chat/completions.
+        url: the address before /chat/completions, or with it. An address of Azure's has
+            `?api-version=...`, and its key is sent in the header `api-key`.
         key_variable: the environment variable with the API key; None sends none. A server on this
             machine may be asked without a key, and any other needs one. It is sent in the header
             of requests and goes nowhere else.
@@ -54,9 +56,14 @@ class Endpoint(TextGenerator):
             fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
         except ValueError:
             return "the endpoint is no address, such as https://api.openai.com/v1"
-        if parts.username is not None or parts.password is not None or parts.query:
-            # The address is recorded with every run.
-            return "the endpoint's address holds a user name or parameters: give the key by key_variable"
+        # The address is recorded with every run.
+        if parts.username is not None or parts.password is not None:
+            return "the endpoint's address holds a user name: give the key by key_variable"
+        if parts.query and not re.fullmatch(r"api-version=[\w.-]+", parts.query):
+            return (
+                "the endpoint's address holds parameters, of which only Azure's api-version is sent:"
+                " remove them, and give the key by key_variable"
+            )
         if not fits or parts.fragment or re.search(r"[^!-~]", self.url):
             return f"the endpoint {self.url!r} is no address, such as https://api.openai.com/v1"
         return None
@@ -95,7 +102,13 @@ class Endpoint(TextGenerator):
         return {**super().identity(), "endpoint": self._address()}
 
     def _address(self) -> str:
-        return self.url.rstrip("/")
+        """The address without /chat/completions, with which answers are cached."""
+        before, mark, query = self.url.partition("?")
+        return before.rstrip("/").removesuffix(_PATH).rstrip("/") + mark + query
+
+    def _chat_address(self) -> str:
+        before, mark, query = self._address().partition("?")
+        return before + _PATH + mark + query
 
     def _body(self, prompt: str) -> dict[str, Any]:
         """The body of the request for a prompt; a setting that is None is left out."""
@@ -117,7 +130,7 @@ class Endpoint(TextGenerator):
         failure: BaseException | None = None
         running: dict[Future[Completion], str] = {}
         server = Server(
-            self._address(), self._key(), self.key_variable, self._is_local(), self.timeout,
+            self._chat_address(), self._key(), self.key_variable, self._is_local(), self.timeout,
             self.attempts, self.pause,
         )  # fmt: skip
         client = ChatClient(server, self._body)

@@ -405,11 +405,21 @@ def test_nobody_is_followed_elsewhere(stub: Stub, endpoint: Endpoint, code: int)
         (b"\xff", "no JSON"),
         (b"[]", "without choices"),
         (b"null", "without choices"),
-        ({"choices": []}, "without choices"),
         ({"choices": [None]}, "without choices"),
         ({"choices": [{"text": "an older protocol"}]}, "without choices"),
-        ({"error": {"message": "in success"}}, "without choices: in success"),
-        ({"choices": [{"message": {"content": ["parts"]}}]}, "no text"),
+        ({"choices": "none"}, "without choices"),
+        ({"error": {"message": "in success"}}, "answers with an error: in success"),
+        ({"error": "in success"}, "answers with an error: in success"),
+        ({"error": {"code": 402, "message": "pay"}}, "status 402: pay"),
+        (
+            {"error": {"code": 429, "type": "insufficient_quota", "message": "pay"}},
+            "status 429: pay",
+        ),
+        (
+            {"error": {"code": "context_length_exceeded", "message": "long"}},
+            "so long a prompt: long",
+        ),
+        ({"choices": [{"message": {"content": ["parts"]}}]}, "without choices that have text"),
     ],
 )
 def test_answers_that_are_none(stub: Stub, endpoint: Endpoint, reply: Any, found: str) -> None:
@@ -453,6 +463,9 @@ def test_nobody_listens(endpoint: Endpoint) -> None:
         ({"url": "https://host/v 1"}, "is no address"),
         ({"url": "https://host/v1#there"}, "is no address"),
         ({"url": "http://elsewhere.example/v1"}, "unencrypted"),
+        ({"url": "https://host/v1?key=secret"}, "only Azure's api-version is sent: remove them"),
+        ({"url": "https://host/v1?api-version=1&sig=s"}, "only Azure's api-version is sent"),
+        ({"url": "https://me:secret@host/v1"}, "holds a user name: give the key by key_variable"),
         ({"url": "http://127.0.0.1.example/v1"}, "unencrypted"),
         ({"key_variable": "lower_case"}, "not the name of an environment variable"),
         ({"key_variable": ""}, "not the name of an environment variable"),
@@ -549,6 +562,54 @@ def test_an_answer_that_was_cut_says_so(stub: Stub, endpoint: Endpoint) -> None:
     assert (found.text, found.finish) == ("sea home", "length")
 
 
+def in_success(**answer: Any) -> Reply:
+    """An answer with status 200."""
+    return lambda handler: handler.send(200, answer)
+
+
+def ended(finish: str, message: Any, **more: Any) -> dict[str, Any]:
+    return {"index": 0, "finish_reason": finish, "message": message, **more}
+
+
+HALF = {"role": "assistant", "content": "half an ans"}
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        in_success(error={"code": 429, "message": "slow down"}),
+        in_success(error={"code": "503", "message": "later"}),
+        in_success(error={"type": "rate_limit_error", "message": "slow down"}),
+        in_success(error={"code": "server_error", "message": "oops"}),
+        in_success(object="error", code=500, message="oops"),
+        in_success(choices=[ended("error", HALF)]),
+        in_success(choices=[ended("abort", HALF)]),
+        in_success(choices=[ended("stop", HALF, error={"code": 502, "message": "gone"})]),
+    ],
+)
+def test_errors_within_success_that_pass_are_asked_again(
+    stub: Stub, endpoint: Endpoint, fault: Reply
+) -> None:
+    stub.faults = {0: fault, 1: fault}
+    assert written(endpoint, ["tell me"])["tell me"].text == answer_to("tell me")
+    assert len(stub.bodies) == 3
+
+
+def test_half_an_answer_is_never_kept(stub: Stub, endpoint: Endpoint) -> None:
+    stub.always = in_success(choices=[ended("error", HALF)])
+    with pytest.raises(InputError, match=r"failed \d times, .*broken off \(finish_reason 'error'"):
+        written(endpoint, ["tell me"])
+
+
+@pytest.mark.parametrize("path", ["", "/", "/chat/completions"])
+def test_an_address_of_azure(stub: Stub, endpoint: Endpoint, path: str) -> None:
+    """The version follows the path, and the key goes in Azure's header."""
+    url = stub.url.replace("/v1", f"/azure{path}?api-version=2024-10-21")
+    azure = replace(endpoint, url=url)
+    assert written(azure, ["tell me"])["tell me"].text == answer_to("tell me")
+    assert azure.identity()["endpoint"] == stub.url.replace("/v1", "/azure?api-version=2024-10-21")
+
+
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
@@ -557,6 +618,13 @@ def test_an_answer_that_was_cut_says_so(stub: Stub, endpoint: Endpoint) -> None:
         (lambda h: h.write_out("x", content=None), ("", "stop")),
         (lambda h: h.refuse(400, "filtered", "x", "content_filter"), ("", "content_filter")),
         (lambda h: h.send(200, {"choices": [{"message": {"content": "bare"}}]}), ("bare", "stop")),
+        (lambda h: h.send(200, {"choices": []}), ("", "content_filter")),
+        (in_success(error={"code": "content_filter", "message": "no"}), ("", "content_filter")),
+        (in_success(choices=[{"message": None}]), ("", "content_filter")),
+        (in_success(choices=[ended("content_filter", None)]), ("", "content_filter")),
+        (in_success(choices=[ended("length", None)]), ("", "length")),
+        (lambda h: h.write_out("so", "SAFETY"), ("so", "content_filter")),
+        (lambda h: h.write_out("so", "eos"), ("so", "eos")),
     ],
 )
 def test_how_an_answer_ends(stub: Stub, endpoint: Endpoint, reply: Reply, expected: Any) -> None:
