@@ -69,6 +69,7 @@ class Postings(Sharded):
             max((int(shard.class_counts[-1]) for shard in filled), default=0),
             min((int(shard.class_lengths.min()) for shard in filled), default=0),
             self.frequencies(terms),
+            sum(part.empty for part in self.parts),
         )
 
     def vocabulary(self) -> Vocabulary:

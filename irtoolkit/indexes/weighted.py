@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -25,10 +25,15 @@ class Weighting(Protocol):
 
     Attributes:
         absent: what a term adds to all documents, whether they have it or not, times its idf.
+        counts_empty: whether documents without a term count towards the number of documents and
+            the average length.
     """
 
     @property
     def absent(self) -> float: ...
+
+    @property
+    def counts_empty(self) -> bool: ...
 
     def idf(self, size: int, found: Ints, all_found: Callable[[], Ints]) -> Floats:
         """(t,) weight of terms that occur in `found` of `size` documents; `all_found` has all terms'."""
@@ -112,6 +117,13 @@ class SearchedShard:
         lengths = self.shard.lengths
         return int(lengths.sum(dtype=np.int64) - lengths[self.docs.deleted].sum(dtype=np.int64))
 
+    @cached_property
+    def empty(self) -> int:
+        """Number of documents without a term."""
+        lengths = self.shard.lengths
+        deleted = (lengths[self.docs.deleted] == 0).sum()
+        return int((lengths == 0).sum() - deleted)
+
 
 @dataclass(frozen=True)
 class Statistics:
@@ -123,6 +135,7 @@ class Statistics:
         count: the greatest count of a term in a document, or 0.
         length: the shortest length of a document that has a term, or 0.
         found: (t,) number of documents that have each term.
+        empty: number of documents without a term.
     """
 
     size: int
@@ -130,6 +143,7 @@ class Statistics:
     count: int
     length: int
     found: Ints
+    empty: int = 0
 
     @classmethod
     def total(cls, parts: Iterable[Statistics]) -> Statistics:
@@ -140,6 +154,7 @@ class Statistics:
             max((part.count for part in every), default=0),
             min((part.length for part in every if part.length), default=0),
             np.sum([part.found for part in every], axis=0),
+            sum(part.empty for part in every),
         )  # fmt: skip
 
     @property
@@ -192,6 +207,8 @@ class WeightedQueries:
     ) -> None:  # fmt: skip
         """`known` is what the shards say of the terms, where they were asked before."""
         own = shards.statistics(queries.terms) if known is None else known
+        if not weighting.counts_empty:
+            own = replace(own, size=own.size - own.empty)
         self._weighting, self._queries, self._average = weighting, queries, own.average
         found = own.found
         there = found > 0

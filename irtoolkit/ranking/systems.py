@@ -31,7 +31,8 @@ RERANKED = 100
 KNOWN_AS: dict[str, tuple[str, dict[str, Any]]] = {
     # What Anserini and Pyserini do by default.
     "bm25-anserini": (
-        "bm25", {"form": "lucene", "k1": 0.9, "b": 0.4, "analyzer": "lucene-en"}
+        "bm25",
+        {"form": "lucene", "k1": 0.9, "b": 0.4, "analyzer": "lucene-en", "lengths": "lucene"},
     ),
 }  # fmt: skip
 TASK_SETTINGS = ("query", "doc", "self", "ties")

@@ -26,22 +26,30 @@ class Collection(NamedTuple):
         size: number of documents.
         found: (terms,) number of documents in which each term occurs.
         occurrences: (terms,) how often it does.
+        empty: number of documents without a term.
     """
 
     size: int
     found: Ints
     occurrences: Floats
+    empty: int = 0
 
     @classmethod
     def of(cls, counts: Any) -> Collection:
         """The statistics of a (documents, terms) matrix of counts."""
         total = np.asarray(counts.sum(axis=0), dtype=np.float64).ravel()
-        return cls(counts.shape[0], document_frequencies(counts), total)
+        empty = int((np.diff(counts.indptr) == 0).sum())
+        return cls(counts.shape[0], document_frequencies(counts), total, empty)
 
     def widened(self, width: int) -> Collection:
         """The same with a zero for each term that was not yet seen."""
         more = (0, max(1, width) - len(self.found))
-        return Collection(self.size, np.pad(self.found, more), np.pad(self.occurrences, more))
+        found, occurrences = np.pad(self.found, more), np.pad(self.occurrences, more)
+        return self._replace(found=found, occurrences=occurrences)
+
+    def without_empty(self) -> Collection:
+        """Returns the statistics of the documents that have a term."""
+        return self._replace(size=self.size - self.empty, empty=0)
 
     def __add__(self, other: object) -> Collection:
         """The statistics of two sets of documents together."""
@@ -50,8 +58,9 @@ class Collection(NamedTuple):
         width = max(len(self.found), len(other.found))
         one, two = self.widened(width), other.widened(width)
         return Collection(
-            one.size + two.size, one.found + two.found, one.occurrences + two.occurrences
-        )
+            one.size + two.size, one.found + two.found, one.occurrences + two.occurrences,
+            one.empty + two.empty,
+        )  # fmt: skip
 
     @property
     def average(self) -> float:

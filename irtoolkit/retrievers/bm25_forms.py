@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from irtoolkit.base.ids import Floats
+from irtoolkit.base.ids import Floats, Ints
+
+Lengths = Literal["exact", "lucene"]
+# Lucene keeps lengths up to this as they are, and of what exceeds it so many binary digits.
+_LUCENE_EXACT, _LUCENE_DIGITS = 24, 4
 
 
 class Form(NamedTuple):
@@ -29,6 +33,22 @@ class Form(NamedTuple):
     k1: float = 1.5
     b: float = 0.75
     delta: float = 0.0
+
+
+def stored_lengths(lengths: Ints, form: Lengths) -> Ints:
+    """Returns document lengths as an index stores them.
+
+    Args:
+        lengths: (n,) numbers of terms.
+        form: "exact"; or "lucene", which stores one byte (`SmallFloat.intToByte4`): the four
+            leading binary digits of what exceeds 24.
+    """
+    if form == "exact":
+        return lengths
+    excess = np.maximum(lengths - _LUCENE_EXACT, 0)
+    dropped = np.maximum(np.frexp(excess.astype(np.float64))[1] - _LUCENE_DIGITS, 0)
+    stored: Ints = np.minimum(lengths, _LUCENE_EXACT) + (excess >> dropped << dropped)
+    return stored
 
 
 def _okapi_idf(size: int, found: Floats, epsilon: float) -> Floats:

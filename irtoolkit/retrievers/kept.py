@@ -21,7 +21,7 @@ from irtoolkit.indexes.sharded import CountedShardSet
 from irtoolkit.indexes.top_documents import TopDocuments
 from irtoolkit.indexes.weighted import WeightedQueries
 from irtoolkit.indexes.writer import Segments
-from irtoolkit.retrievers.bm25_forms import FORMS
+from irtoolkit.retrievers.bm25_forms import FORMS, Lengths, stored_lengths
 
 if TYPE_CHECKING:
     from irtoolkit.indexes.lexical_maker import PostingsMaker
@@ -44,7 +44,7 @@ class BM25Weighting:
     """A form of BM25 as a weight of each term and one of each count in a document of some length.
 
     Attributes:
-        form, k1, b, delta, epsilon: see `irtoolkit.retrievers.lexical.BM25`.
+        form, k1, b, delta, epsilon, lengths: see `irtoolkit.retrievers.lexical.BM25`.
     """
 
     form: str
@@ -52,6 +52,12 @@ class BM25Weighting:
     b: float
     delta: float
     epsilon: float
+    lengths: Lengths = "exact"
+
+    @property
+    def counts_empty(self) -> bool:
+        """Whether documents without a term count; in Lucene they do not."""
+        return self.lengths == "exact"
 
     @property
     def absent(self) -> float:
@@ -72,7 +78,8 @@ class BM25Weighting:
 
     def weights(self, counts: Ints, lengths: Ints, average: float) -> Floats:
         """(n,) weight of a term that occurs so often in a document of such a length."""
-        norm = 1 - self.b + self.b * lengths / (average or 1.0)
+        stored = stored_lengths(lengths, self.lengths)
+        norm = 1 - self.b + self.b * stored / (average or 1.0)
         made = FORMS[self.form].weight(
             counts.astype(np.float64), np.asarray(norm, np.float64), self.k1, self.delta
         )
@@ -195,7 +202,10 @@ class BM25Searcher(LexicalSearcher):
     def __init__(self, settings: Mapping[str, Any], shards: CountedShardSet) -> None:
         super().__init__(settings, shards)
         names = ("form", "k1", "b", "delta", "epsilon")
-        self._weighting = BM25Weighting(**{name: settings[name] for name in names})
+        constants = {name: settings[name] for name in names}
+        # Indexes of before do not name it.
+        lengths = settings.get("lengths", "exact")
+        self._weighting = BM25Weighting(**constants, lengths=lengths)
 
     def found(self, terms: CountedQueries, depth: int, *, fill: bool = False) -> TopDocuments:
         """The best documents of each query, among those that share a term with it.

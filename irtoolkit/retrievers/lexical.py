@@ -27,7 +27,7 @@ from irtoolkit.retrievers._file_statistics import FileStatistics
 from irtoolkit.retrievers._matching import Candidates, Matcher, Matchers, scored_by
 from irtoolkit.retrievers._terms import TermScores, Vocabulary, widen
 from irtoolkit.retrievers.base import Ask, Retriever, ScoreMatrix, Scorer, keep_last
-from irtoolkit.retrievers.bm25_forms import FORMS
+from irtoolkit.retrievers.bm25_forms import FORMS, Lengths, stored_lengths
 from irtoolkit.retrievers.task import Task
 from irtoolkit.retrievers.texts import Segments
 
@@ -145,8 +145,8 @@ class BM25(Lexical):
     Each form is idf(t) · w(tf), summed over the query's terms as often as they are repeated; n is
     the number of documents with the term, N that of all, L = 1 - b + b·dl/avgdl.
 
-    - "lucene" (Lucene 8 and later): ln(1 + (N-n+½)/(n+½)) · tf/(tf + k1·L), with exact lengths
-      where Lucene keeps one byte. Defaults k1 0.9, b 0.4 (Anserini's).
+    - "lucene" (Lucene 8 and later): ln(1 + (N-n+½)/(n+½)) · tf/(tf + k1·L), with exact
+      lengths unless `lengths` says otherwise. Defaults k1 0.9, b 0.4 (Anserini's).
     - "okapi" (rank_bm25's BM25Okapi): ln((N-n+½)/(n+½)), where that is negative `epsilon` times its
       mean over the vocabulary; tf·(k1+1)/(tf + k1·L). Defaults k1 1.5, b 0.75.
     - "atire": ln(N/n) · tf·(k1+1)/(tf + k1·L).
@@ -162,6 +162,8 @@ class BM25(Lexical):
         k1, b: saturation and length normalisation; by default the form's.
         delta: δ of "bm25l", "rank-bm25l" and "bm25+"; by default the form's.
         epsilon: of "okapi": share of the mean idf that a negative idf becomes.
+        lengths: document lengths: "exact"; or "lucene", as Lucene has them: one byte for each, and
+            only documents that have a term count towards N and the average length.
     """
 
     name: ClassVar[str] = "bm25"
@@ -172,6 +174,7 @@ class BM25(Lexical):
     b: float | None = None
     delta: float | None = None
     epsilon: float = 0.25
+    lengths: Lengths = "exact"
 
     def settings(self) -> dict[str, Any]:
         return {**super().settings(), **self._constants()}
@@ -192,10 +195,13 @@ class BM25(Lexical):
     def matcher(self, counts: Any, collection: Collection) -> Matcher:
         form, constants = FORMS[self.form], self._constants()
         k1, b, delta = (constants[name] for name in ("k1", "b", "delta"))
+        if self.lengths == "lucene":
+            collection = collection.without_empty()
         known = collection.found > 0
         idf = np.zeros(len(known))
         idf[known] = form.idf(collection.size, collection.found[known].astype(float), self.epsilon)
-        lengths = np.asarray(counts.sum(axis=1)).ravel()
+        own = np.asarray(counts.sum(axis=1), np.int64).ravel()
+        lengths = stored_lengths(own, self.lengths)
         norm = np.repeat(1 - b + b * lengths / (collection.average or 1.0), np.diff(counts.indptr))
         absent = form.absent(k1, delta)
         weights = counts.copy()

@@ -24,7 +24,7 @@ from ir_datasets.formats import (
 from irtoolkit.base.analysis import analyzer
 from irtoolkit.retrievers import _terms
 from irtoolkit.retrievers.base import Retriever
-from irtoolkit.retrievers.bm25_forms import FORMS
+from irtoolkit.retrievers.bm25_forms import FORMS, stored_lengths
 from irtoolkit.retrievers.engine import rank
 from irtoolkit.retrievers.lexical import BM25, QueryLikelihood
 from irtoolkit.retrievers.lucene import java as _java
@@ -437,42 +437,17 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path / "cache"))
 
 
-# What a byte can say: up to 39 exactly, beyond that three bits after the first.
-FREE = 24
-
-
-def byte_of(length: int) -> int:
-    """Lucene's SmallFloat.intToByte4."""
-    if length < FREE:
-        return length
-    rest = length - FREE
-    shift = rest.bit_length() - 4
-    return FREE + (rest if shift < 0 else (rest >> shift & 7) | (shift + 1) << 3)
-
-
-def length_of(byte: int) -> int:
-    """Lucene's SmallFloat.byte4ToInt."""
-    if byte < FREE:
-        return byte
-    low, shift = (byte - FREE) & 7, ((byte - FREE) >> 3) - 1
-    return FREE + (low if shift < 0 else (low | 8) << shift)
-
-
-def test_a_byte_keeps_lengths_to_39_and_rounds_longer_ones_down() -> None:
-    kept = [length_of(byte_of(length)) for length in range(5000)]
-    assert kept[:41] == list(range(41))
-    assert kept[41:60:2] == [40, 42, 44, 46, 48, 50, 52, 54, 56, 56]
-    assert all(0.88 * length < found <= length for length, found in enumerate(kept) if length)
-    assert kept == sorted(kept)
+def coarse_lengths(lengths: Sequence[int]) -> Any:
+    """Lengths as Lucene stores them."""
+    return stored_lengths(np.array(lengths, np.int64), "lucene")
 
 
 @with_java
-def test_the_emulated_bytes_are_lucenes() -> None:
+def test_stored_lengths_are_lucenes() -> None:
     small = _java.java_class("org.apache.lucene.util.SmallFloat")
-    for length in [*range(3000), 12345, 10**6]:
-        byte = small.intToByte4(length)
-        assert byte & 255 == byte_of(length)
-        assert small.byte4ToInt(byte) == length_of(byte_of(length))
+    lengths = [*range(3000), 12345, 10**6, (1 << 31) - 1]
+    found = [small.byte4ToInt(small.intToByte4(length)) for length in lengths]
+    assert coarse_lengths(lengths).tolist() == found
 
 
 class Restated:
@@ -484,7 +459,7 @@ class Restated:
         lengths = np.array([len(text) for text in texts], float)
         average = lengths.sum() / max(1, with_terms)
         if coarse:
-            lengths = np.array([length_of(byte_of(len(text))) for text in texts], float)
+            lengths = coarse_lengths([len(text) for text in texts]).astype(float)
         self.norm = 0.9 * (0.6 + 0.4 * lengths / average)
         postings: dict[str, list[tuple[int, int]]] = {}
         for doc, text in enumerate(texts):
@@ -522,6 +497,7 @@ def against_lucene(docs: Texts, queries: Texts, pools: Pools | None) -> float:
     """
     dataset_id = register(docs, queries, pools)
     real, ours = matrix(dataset_id, Lucene()), matrix(dataset_id, BM25(**ENGLISH))
+    as_lucene = matrix(dataset_id, BM25(**ENGLISH, lengths="lucene"))
     names = {doc: i for i, doc in enumerate(docs)}
     tokens = [english(text) for text in docs.values()]
     exact, coarse = Restated(tokens, False), Restated(tokens, True)
@@ -533,6 +509,7 @@ def against_lucene(docs: Texts, queries: Texts, pools: Pools | None) -> float:
         found = coarse(terms)[pool]
         assert np.abs(found - expected).max() < 1e-4
         assert same_order(expected, found, 1000)
+        assert np.allclose(as_lucene[query], expected, rtol=1e-5, atol=1e-5)
         # Ours counts documents without a term too, which moves all idf a little.
         assert np.allclose(ours[query], exact(terms)[pool], rtol=1e-6 + 2 * blank, atol=1e-6)
         equal += head(ours[query], 10) == head(expected, 10)
@@ -611,7 +588,7 @@ def lm_dirichlet(texts: Tokens, query: Sequence[str], mu: float) -> Any:
     occurrences = Counter(word for text in texts for word in text)
     scores = np.full(len(texts), -1.0)
     for doc, text in enumerate(texts):
-        length = length_of(byte_of(len(text)))
+        length = int(coarse_lengths([len(text)])[0])
         found = [word for word in query if word in text]
         if found:
             scores[doc] = sum(

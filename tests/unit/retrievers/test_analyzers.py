@@ -75,7 +75,7 @@ def test_datasets_that_do_not_say_their_language_are_taken_for_english() -> None
 @pytest.mark.parametrize("settings", [{}, {"k1": "1.2"}, {"analyzer": "words"}])
 def test_anserinis_bm25_says_all_its_settings(settings: dict[str, Any]) -> None:
     made = find_system("bm25-anserini", settings)
-    usual = {"form": "lucene", "k1": 0.9, "b": 0.4, "analyzer": "lucene-en"}
+    usual = {"form": "lucene", "k1": 0.9, "b": 0.4, "analyzer": "lucene-en", "lengths": "lucene"}
     assert made.name == "bm25-anserini"
     assert made.retriever == create_retriever("bm25", {**usual, **settings})
     # In any language, as Anserini does.
