@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from irtoolkit.base.ids import Floats, Ids, Ints, translate
 from irtoolkit.runs import Qrels, Run
-from irtoolkit.runs.exact_ranks import Ranks
+from irtoolkit.runs.columns import Ranks, TiedRank
 
 
 class RankedRows(NamedTuple):
@@ -52,6 +52,8 @@ class JudgedRun:
         pool_docs: (M,) index in `doc_ids` of each judgment's document.
         exact_ranks: (M,) rank of each judged document over all candidates, infinite where it is
             unknown; None if no exact ranks are known.
+        best_ranks: (M,) the same, where documents of equal score have the best of their ranks; None
+            if the run's system does not say which scores are equal.
         judged_rows: (K,) indices of the rows whose document is judged, ascending; None if all are.
     """
 
@@ -64,6 +66,7 @@ class JudgedRun:
     docs: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     pool_docs: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     exact_ranks: Floats | None = None
+    best_ranks: Floats | None = None
     judged_rows: Ints | None = None
 
     @classmethod
@@ -102,7 +105,7 @@ class JudgedRun:
             doc_ids,
             docs,
             pool_docs,
-            None if ranks is None else _exact_ranks(qrels, ranks),
+            *_exact_ranks(qrels, ranks),
             known,
         )
 
@@ -151,14 +154,21 @@ class JudgedRun:
 
         They are those that the run lists, and those below its cut whose exact ranks are known.
         """
-        if self.exact_ranks is None:
-            return self.hits
+        return self.hits if self.exact_ranks is None else self._ranked(self.exact_ranks)
+
+    @cached_property
+    def best(self) -> RankedRows:
+        """The judged documents of the whole ranking, with the best rank among equal scores if known."""
+        return self.exact if self.best_ranks is None else self._ranked(self.best_ranks)
+
+    def _ranked(self, known: Floats) -> RankedRows:
+        """The judged documents that the run lists or whose ranks, (M,), are finite."""
         width = len(self.doc_ids)
         listed = self.hits.queries * width + self.docs[self._judged_rows]
         order = np.argsort(listed)
         wanted = self.pool_queries * width + self.pool_docs
         at = np.minimum(np.searchsorted(listed[order], wanted), max(len(listed) - 1, 0))
-        best = self.exact_ranks.copy()
+        best = known.copy()
         if len(listed):
             found = listed[order][at] == wanted
             best[found] = np.minimum(best[found], self.hits.ranks[order][at[found]])
@@ -221,8 +231,13 @@ def look_up(
     return found
 
 
-def _exact_ranks(qrels: Qrels, ranks: Ranks) -> Floats:
+def _exact_ranks(qrels: Qrels, ranks: Ranks | None) -> tuple[Floats | None, Floats | None]:
+    """(M,) exact ranks, and (M,) best ranks among equal scores, as far as they are known."""
+    if ranks is None:
+        return None, None
     none: dict[str, int] = {}
-    return np.array(
-        [ranks.get(row.query_id, none).get(row.doc_id, np.inf) for row in qrels], dtype=np.float64
-    )
+    found = [ranks.get(row.query_id, none).get(row.doc_id, np.inf) for row in qrels]
+    exact = np.array(found, dtype=np.float64)
+    if not any(isinstance(rank, TiedRank) for rank in found):
+        return exact, None
+    return exact, np.array([getattr(rank, "best", rank) for rank in found], dtype=np.float64)

@@ -41,9 +41,10 @@ class _Rank(ColumnarMeasure):
 
     def per_query(self, judged: JudgedRun) -> Floats:
         first = np.full(len(judged.query_ids), np.inf)
-        if judged.exact_ranks is not None:
+        ranks = judged.exact_ranks if judged.best_ranks is None else judged.best_ranks
+        if ranks is not None:
             known = judged.pool_grades >= self["rel"]
-            np.minimum.at(first, judged.pool_queries[known], judged.exact_ranks[known])
+            np.minimum.at(first, judged.pool_queries[known], ranks[known])
         relevant = judged.grades >= self["rel"]
         np.minimum.at(first, judged.queries[relevant], judged.ranks[relevant])
         first += self["start"] - 1

@@ -23,7 +23,7 @@ from ir_measures.providers.base import NOT_PROVIDED
 
 from irtoolkit.base.ids import Floats, offsets_of
 from irtoolkit.measures.judged import JudgedRun, RankedRows, sums, within
-from irtoolkit.measures.parts import cut, each, number_relevant, relevant_rows, share
+from irtoolkit.measures.parts import cut, each, lowest, number_relevant, relevant_rows, share
 
 
 def vectorised(measure: Measure) -> Callable[[JudgedRun], Floats] | None:
@@ -68,7 +68,8 @@ def _success(measure: Measure, judged: JudgedRun) -> Floats:
 
 def _reciprocal_rank(measure: Measure, judged: JudgedRun) -> Floats:
     """One over the rank of the first relevant document (m_recip_rank.c; RR@k as MS MARCO's)."""
-    rows = relevant_rows(measure, judged)
+    rows = judged.best
+    rows = rows.where((rows.grades >= lowest(measure)) & (rows.ranks <= cut(measure)))
     best = np.zeros(len(judged.query_ids))
     np.maximum.at(best, rows.queries, 1 / rows.ranks)
     return best
@@ -93,7 +94,7 @@ def _ndcg(measure: Measure, judged: JudgedRun) -> Floats:
         gains = rows.grades if measure["dcg"] == "log2" else np.exp2(rows.grades) - 1
         return sums(rows.queries, gains / np.log2(rows.ranks + 1), len(judged.query_ids))
 
-    return share(dcg(judged.exact), dcg(judged.pool))
+    return share(dcg(judged.best), dcg(judged.pool))
 
 
 def _interpolated_precision(measure: Measure, judged: JudgedRun) -> Floats:

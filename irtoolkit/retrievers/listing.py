@@ -14,12 +14,13 @@ from irtoolkit.retrievers.base import ScoreMatrix
 from irtoolkit.retrievers.ordering import TieOrder, Ties, best_of
 from irtoolkit.retrievers.task import Task
 from irtoolkit.runs import Run
+from irtoolkit.runs.columns import Ranks, TiedRank
 
 # Ids that are read in the time of one search among sorted ids.
 _LOOKED_UP = 64
 
-# (query, document, rank) as places in a task.
-Found = tuple[int, int, int]
+# (query, document, rank, best rank among equal scores); query and document as places in a task.
+Found = tuple[int, int, int, int]
 
 
 class Rows(NamedTuple):
@@ -127,7 +128,7 @@ class Locator:
             self._sorted = docs[self._order]
 
     def find(self, queries: Ints, scores: ScoreMatrix) -> list[Found]:
-        """(query, document, rank) of wanted documents, given (q, c) scores."""
+        """The ranks of wanted documents, given (q, c) scores."""
         pairs = [(row, doc) for row, q in enumerate(queries.tolist()) for doc in self._wanted[q]]
         if not pairs or not len(self._docs):
             return []
@@ -139,24 +140,29 @@ class Locator:
         rows, at = rows[candidate], at[candidate]
         ranks, equal = standing(scores, rows, at)
         ranks += 1
-        for i in np.flatnonzero(equal > 1) if self._ties != "best" else ():
+        best = ranks.tolist()
+        for i in np.flatnonzero(equal > 1):
             row, place = rows[i], at[i]
             tied = np.flatnonzero(scores[row] == scores[row, place])
             pool = self._ties == "pool"
             names = tied if pool else self._names[docs[place]] - self._names[docs[tied]]
             ranks[i] += np.count_nonzero(names < (place if pool else 0))
-        return list(zip(queries[rows].tolist(), docs[at].tolist(), ranks.tolist(), strict=True))
+        return list(
+            zip(queries[rows].tolist(), docs[at].tolist(), ranks.tolist(), best, strict=True)
+        )
 
     def take(self, found: list[Found]) -> None:
         """Notes what has been found."""
         self.found += found
 
     @property
-    def ranks(self) -> dict[str, dict[str, int]]:
+    def ranks(self) -> Ranks:
         """Query id to document id to rank, of all that has been found."""
-        made: dict[str, dict[str, int]] = {}
-        for query, doc, rank in self.found:
-            made.setdefault(self._task.query_ids[query], {})[self._task.doc_ids[doc]] = rank
+        made: Ranks = {}
+        for query, doc, rank, best in self.found:
+            docs = made.setdefault(self._task.query_ids[query], {})
+            tied = self._ties == "best"
+            docs[self._task.doc_ids[doc]] = TiedRank(rank, best) if tied else rank
         return made
 
 

@@ -17,6 +17,25 @@ Codes = NDArray[np.int32] | Ints
 # Ranks of documents from 1, by query id and document id.
 Ranks = dict[str, dict[str, int]]
 
+
+class TiedRank(int):
+    """A rank in the order of a run, with the best rank that a document of equal score has.
+
+    Attributes:
+        best: the best rank among the documents of the same score.
+    """
+
+    best: int
+
+    def __new__(cls, rank: int, best: int) -> TiedRank:
+        found = super().__new__(cls, rank)
+        found.best = best
+        return found
+
+    def __getnewargs__(self) -> tuple[int, int]:  # type: ignore[override]
+        return int(self), self.best
+
+
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 

@@ -2,7 +2,8 @@
 
 The first line names the run's content, so that ranks never speak for another run, and that of the
 lines below it, so that none is lost or changed. Each further line is query id, document id, rank,
-separated by tabs. The rank is over the query's whole candidate set, whatever the depth of the run.
+separated by tabs. The rank is over the query's whole candidate set, whatever the depth of the run. A
+fourth column has the best rank among documents of equal score, for a system with `ties=best`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from irtoolkit.base.errors import InputError
@@ -18,12 +19,14 @@ from irtoolkit.base.files import StrPath, atomic_text, is_file, read_lines, sha2
 from irtoolkit.base.paths import beside, is_url, named_beside, on_disk
 from irtoolkit.runs import provenance
 from irtoolkit.runs.columns import Ranks as Ranks
-from irtoolkit.runs.columns import whole_number
+from irtoolkit.runs.columns import TiedRank, whole_number
 from irtoolkit.runs.run import Run
 
 # What the name of a file of ranks adds to that of its run.
 RANKS_END = ".ranks.tsv"
 _REMEDY = "delete the file, or make the run again"
+# The rank of a document of which only the best rank among equal scores is known.
+_UNKNOWN = 1 << 52
 # Files of older versions do not name their lines, which are compared with the run.
 _LINES = re.compile(r"these lines have SHA-256 ([0-9a-f]{64});")
 
@@ -36,7 +39,7 @@ def ranks_path(run_path: StrPath) -> Path:
 def write_ranks(run_path: StrPath, ranks: Ranks, run_sha256: str) -> None:
     """Writes the ranks beside their run, whose file has that SHA-256."""
     lines = [
-        f"{query_id}\t{doc_id}\t{rank}\n"
+        f"{query_id}\t{doc_id}\t{_columns(rank)}\n"
         for query_id, docs in ranks.items()
         for doc_id, rank in docs.items()
     ]
@@ -66,11 +69,12 @@ def read_ranks(run_path: StrPath, run: Run) -> Ranks | None:
     if not header.endswith(sha256(run_path)):
         raise InputError("the ranks of another run", file=path, line=1, remedy=_REMEDY)
     named, digest = _LINES.search(header), hashlib.sha256()
+    shared = has_best_ranks(run_path)
     for number, line in lines:
         digest.update(f"{line}\n".encode())
         fields = line.split("\t")
-        rank = whole_number(fields[2]) if len(fields) == 3 else None
-        if rank is None or rank < 1:
+        rank = _rank(fields[2:], shared)
+        if rank is None:
             raise InputError(
                 "not query id, document id and rank", file=path, line=number, remedy=_REMEDY
             )
@@ -81,17 +85,38 @@ def read_ranks(run_path: StrPath, run: Run) -> Ranks | None:
     if named:
         found = None if named[1] == digest.hexdigest() else "lines were lost or changed"
     else:
-        found = None if _ties(run_path) == "best" else next(_contradictions(run, ranks), None)
+        found = None if shared else next(_contradictions(run, ranks), None)
     if found:
         raise InputError(found, file=path, remedy=_REMEDY)
     return ranks
 
 
-def _ties(run_path: StrPath) -> object:
-    """How the system of a run ranks documents of equal scores; "best" gives them one rank."""
+def _columns(rank: int) -> str:
+    """The last columns of a line."""
+    return f"{rank:d}\t{rank.best}" if isinstance(rank, TiedRank) else str(rank)
+
+
+def _rank(columns: Sequence[str], shared: bool) -> int | None:
+    """The rank in the last columns of a line; None where they have none.
+
+    Args:
+        columns: a rank, and where there is one the best rank among equal scores.
+        shared: whether equal scores have one rank, which files of older versions have alone.
+    """
+    numbers = [whole_number(column) for column in columns]
+    match [number for number in numbers if number is not None and number > 0]:
+        case [rank] if len(numbers) == 1:
+            return TiedRank(_UNKNOWN, rank) if shared else rank
+        case [rank, best] if len(numbers) == 2 and best <= rank:
+            return TiedRank(rank, best)
+    return None
+
+
+def has_best_ranks(run_path: StrPath) -> bool:
+    """Whether the ranks beside a run have the best rank among equal scores."""
     made = (provenance.read_metadata(run_path) or {}).get("irtoolkit")
     settings = made.get("settings") if isinstance(made, dict) else None
-    return settings.get("ties") if isinstance(settings, dict) else None
+    return isinstance(settings, dict) and settings.get("ties") == "best"
 
 
 def _contradictions(run: Run, ranks: Ranks) -> Iterator[str]:

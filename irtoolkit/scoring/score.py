@@ -20,7 +20,8 @@ from irtoolkit.base.tables import TableCell, TextTable
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.measures.traits import traits
 from irtoolkit.runs import Run
-from irtoolkit.runs.exact_ranks import Ranks, read_ranks
+from irtoolkit.runs.columns import Ranks, TiedRank
+from irtoolkit.runs.exact_ranks import has_best_ranks, read_ranks
 from irtoolkit.scoring.check import read_run, shallow_queries
 from irtoolkit.scoring.evaluation import Evaluation, evaluate, parse_measures
 from irtoolkit.scoring.notes import Note
@@ -247,17 +248,25 @@ def _read(
     """A run, and the exact ranks of relevant documents where a measure wants them."""
     if not _is_path(given):
         run = Run.of(given)
-        return run, run.exact_ranks if _wants_ranks(run, measures.values()) else None
+        tied = any(isinstance(rank, TiedRank) for rank in _first_ranks(run.exact_ranks))
+        return run, run.exact_ranks if _wants_ranks(run, measures.values(), tied) else None
     run = read_run(given, None if dataset.in_memory else dataset)
-    return run, read_ranks(given, run) if _wants_ranks(run, measures.values()) else None
+    wanted = _wants_ranks(run, measures.values(), has_best_ranks(given))
+    return run, read_ranks(given, run) if wanted else None
 
 
-def _wants_ranks(run: Run, measures: Iterable[ir_measures.Measure]) -> bool:
-    """Whether a measure asks for more than the run lists."""
+def _first_ranks(ranks: Ranks | None) -> Iterable[int]:
+    """The ranks of the first query that has some."""
+    return next((docs.values() for docs in (ranks or {}).values() if docs), ())
+
+
+def _wants_ranks(run: Run, measures: Iterable[ir_measures.Measure], tied: bool) -> bool:
+    """Whether a measure asks for more than the run lists, or for ranks of equal scores."""
     sizes = np.diff(run.offsets)
     shallowest = int(sizes.min()) if len(sizes) else 0
     return any(
-        traits(measure).exact_ranks and measure.params.get("cutoff", shallowest + 1) > shallowest
+        traits(measure).exact_ranks
+        and (tied or measure.params.get("cutoff", shallowest + 1) > shallowest)
         for measure in measures
     )
 

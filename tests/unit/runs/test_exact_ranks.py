@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import stat
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
 from irtoolkit.base.temporaries import temporary_name
 from irtoolkit.runs import Run, provenance
+from irtoolkit.runs.columns import Ranks, TiedRank
 from irtoolkit.runs.exact_ranks import ranks_path, read_ranks, write_ranks
 from irtoolkit.runs.publish import publish
 
@@ -112,7 +114,28 @@ def test_ranks_that_contradict_the_run_or_each_other_are_refused(
 def test_equal_scores_may_share_the_best_rank(path: Path) -> None:
     ranks_path(path).write_text(f"# of {sha256(path)}\nq1\ta\t1\nq1\tb\t1\n")
     provenance.write_metadata(path, {"irtoolkit": {"settings": {"ties": "best"}}})
-    assert read_ranks(path, RUN) == {"q1": {"a": 1, "b": 1}}
+    ranks = read_ranks(path, RUN)  # of an older version, which kept the best rank alone
+    assert ranks is not None
+    assert [getattr(rank, "best", None) for rank in ranks["q1"].values()] == [1, 1]
+    assert min(ranks["q1"].values()) > 1_000_000_000  # unknown
+
+
+def test_the_best_rank_is_kept_beside_the_exact_one(path: Path) -> None:
+    ranks: Ranks = {"q1": {"a": TiedRank(2, 1), "b": TiedRank(1, 1)}}
+    write_ranks(path, ranks, sha256(path))
+    assert ranks_path(path).read_text().splitlines()[1:] == ["q1\ta\t2\t1", "q1\tb\t1\t1"]
+    found = read_ranks(path, RUN)
+    assert found == {"q1": {"a": 2, "b": 1}}
+    again = pickle.loads(pickle.dumps(found))
+    for one in (found, again):
+        assert one is not None
+        assert [getattr(rank, "best", None) for rank in one["q1"].values()] == [1, 1]
+
+
+@pytest.mark.parametrize("columns", ["1\t2", "2\t0", "2\t1\t1", "2\tx", "x\t1", "2\t"])
+def test_best_ranks_that_are_none_are_refused(path: Path, columns: str) -> None:
+    ranks_path(path).write_text(f"# of {sha256(path)}\nq1\ta\t{columns}\n")
+    assert refusal(path) == "not query id, document id and rank"
 
 
 class Overtaken(dict[str, dict[str, int]]):
