@@ -99,7 +99,7 @@ def index(
 
     Args:
         data: a dataset or its id, or documents, as `load` takes them.
-        system: a retriever, a system of a paper, or a model.
+        system: a retriever, a model, or a row of a paper's table ("csfcube:SPECTER").
         path: a folder or URL to keep the index in.
         ids: with a list of strings: the ids of the documents.
         sentences: with books: sentences of a passage, from 1 to 20; 3 by default. Without a path, a
@@ -174,8 +174,8 @@ def retrieve(
 
     Args:
         data: a dataset or its id.
-        system: a retriever ("bm25", "dense", ...), a system of a paper ("fabs_bm25"), or a model
-            by preset, folder or hub id.
+        system: a retriever ("bm25", "dense", ...), a model by preset, folder or hub id, or a row of
+            a paper's table ("csfcube:SPECTER", "fabs_bm25").
         depth: documents kept for each query; by default candidate pools are ranked whole and a
             corpus to 1,000.
         candidates: "pool" or "corpus", all documents; by default pools where the dataset has them.

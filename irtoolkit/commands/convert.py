@@ -14,7 +14,7 @@ ernie-search: ERNIE-Search, model_state.pdparams of PaddleNLP, beside its vocab.
 
 ColBERT, c-REALM and DPR come without a tokenizer: theirs is that of bert-base-uncased, the --base.
 Nothing in the files is run, and neither TensorFlow nor Paddle is needed. The folder is given as
-weights=PATH to the systems of the papers, or named as the preset is and found where irtoolkit is
+weights=PATH to the model, or named as the preset is and found where irtoolkit is
 run. irtoolkit models NAME says where the files are.
 """
 

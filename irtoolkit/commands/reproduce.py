@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irtoolkit.base.paths import shown
-from irtoolkit.commands import add_format, add_hidden, note, output_folder, print_json
+from irtoolkit.commands import add_format, add_hidden, note, output_folder, parse_pairs, print_json
 from irtoolkit.commands._engines import add_engine
 
 if TYPE_CHECKING:
@@ -38,6 +38,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "experiment", nargs="?", metavar="EXPERIMENT", help="a table; --list lists them"
     )
     parser.add_argument("--systems", nargs="+", default=[], metavar="S", help="default: all rows")
+    parser.add_argument(
+        "--weights", nargs="+", default=[], metavar="MODEL=PATH",
+        help="a folder or hub id to take in place of a model's weights",
+    )  # fmt: skip
     parser.add_argument(
         "-o", "--output", default="runs", metavar="FOLDER", type=output_folder, dest="out",
         help="folder of the runs; default: runs/",
@@ -68,19 +72,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.experiments.catalogue import find_table
+    from irtoolkit.experiments.papers import with_weights
 
-    systems = [name for text in args.systems for name in text.split(",") if name]
+    named = [name for text in args.systems for name in text.split(",") if name]
+    systems = [name.removeprefix(f"{args.experiment}:") for name in named]
     if args.experiment is None:
         _list_tables(args, systems)
         return
-    table = find_table(args.experiment)
+    table = with_weights(find_table(args.experiment), parse_pairs(args.weights))
+    baseline = args.baseline and args.baseline.removeprefix(f"{table.name}:")
     if args.list:
         _list_rows(table, systems, args.format)
         return
     if args.missing:
         _list_missing(table, systems, args.format)
         return
-    chosen = table.select(systems, args.baseline)
+    chosen = table.select(systems, baseline)
     if all(row.retriever is None for row in chosen) and (args.all or args.format != "text"):
         from irtoolkit.experiments.reproduce import survey
 
@@ -93,7 +100,7 @@ def execute(args: argparse.Namespace) -> None:
 
     sample = args.sample or (args.or_sample and not find_data(table, note))
     result = reproduce(
-        table, Path(args.out), systems=systems, sample=sample, baseline=args.baseline, say=_say
+        table, Path(args.out), systems=systems, sample=sample, baseline=baseline, say=_say
     )
     if args.format == "text" and not args.all:
         _print_summary(result, Path(args.out))

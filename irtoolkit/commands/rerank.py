@@ -1,7 +1,7 @@
 """Rank the best documents of a run again, with a slower and better system.
 
 SYSTEM is a cross-encoder by preset, folder or hub id; or any retriever (late, dense, sparse, ...) or
-system of a paper, as `irtoolkit retrieve` takes it; or a language model (llm-pointwise, llm-pairwise,
+row of a paper's table, as `irtoolkit retrieve` takes it; or a language model (llm-pointwise, llm-pairwise,
 llm-listwise) behind an endpoint or here, with --set llm=NAME endpoint=URL. Documents beyond the depth are left out, unless
 they are kept, in their order, below those that are ranked again.
 """

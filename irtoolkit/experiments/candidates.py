@@ -10,11 +10,11 @@ from irtoolkit.base.files import sha256
 from irtoolkit.building.nway import hardest_candidates
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.nway import nway_path, parse_nway_id, write_nway
+from irtoolkit.experiments.papers import find_in
 from irtoolkit.experiments.results import dataset_of
 from irtoolkit.experiments.row_commands import CANDIDATES_DEPTH, candidates_name
 from irtoolkit.experiments.tables import Table
 from irtoolkit.ranking.produce import produce
-from irtoolkit.ranking.systems import find_system
 
 
 def pick_candidates(
@@ -42,7 +42,7 @@ def pick_candidates(
         return
     base_id, _ = parse_nway_id(dataset_id)
     _ = Dataset.load(base_id).qrels  # missing data are said before a missing model
-    system = find_system(rule["system"], {}, base_id)
+    system = find_in(table, rule["system"], base_id)
     lacking = system.missing()
     if lacking is not None:
         raise InputError(f"its candidates are the best documents of {system.name}: {lacking}")

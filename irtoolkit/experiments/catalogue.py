@@ -18,6 +18,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.experiments.tables import Row, Table, load_table
+from irtoolkit.models.presets import presets
 
 FOLDER = Path(__file__).parent
 
@@ -90,15 +91,20 @@ def _of_plugin(plugin: plugins.Plugin) -> Table:
     return replace(load_table(Path(fspath(given))), name=plugin.name)
 
 
-def find_row(system: str, dataset: DatasetId) -> Row | None:
-    """The row of a paper's system; that of the dataset's own table where several have one.
+def find_row(system: str, dataset: DatasetId) -> tuple[Table, Row] | None:
+    """The row of a system with its table; None if no table has it.
 
-    A benchmark may have several tables, and the rows of one may see less of a query. Of these, the
-    row that sees what the dataset shows is taken, or else one that sees all.
+    The name TABLE:ROW is that row. Without a table, the row of the dataset's own table is taken
+    where several have one. A benchmark may have several tables, and the rows of one may see less of
+    a query. Of these, the row that sees what the dataset shows is taken, or else one that sees all.
 
     Raises:
-        InputError: several tables have such a system, and none of them is the dataset's.
+        InputError: a table that is named has no such row; or several tables have one, and none of
+            them is the dataset's.
     """
+    name, colon, rest = system.partition(":")
+    if colon and name in tables():
+        return tables()[name], tables()[name].find_row(rest)
     found = [
         (table, row) for table in tables().values() for row in table.rows if row.system == system
     ]
@@ -108,14 +114,14 @@ def find_row(system: str, dataset: DatasetId) -> Row | None:
     if not found:
         return None
     # A benchmark's first table has the benchmark's name.
-    own = [row for table, row in found if table.name == dataset.benchmark]
-    rows = own or [row for _, row in found]
-    if all(_runs_as(row) == _runs_as(rows[0]) for row in rows):
-        return rows[0]
+    own = [pair for pair in found if pair[0].name == dataset.benchmark] or found
+    if all(_runs_as(row) == _runs_as(own[0][1]) for _, row in own):
+        return own[0]
+    names = [table.name for table, _ in found]
     raise InputError(
-        f"the tables {', '.join(table.name for table, _ in found)} each have a system {system} with"
-        " other settings",
-        remedy="give the retriever and its settings, or a dataset of one of these tables",
+        f"the tables {', '.join(names)} each have a system {system} with other settings",
+        remedy=f"{did_you_mean(system, presets())}name it with its table:"
+        f" {', '.join(f'{table}:{system}' for table in names)}",
     )
 
 

@@ -91,7 +91,7 @@ def row_state(result: RowResult, table: Table) -> RowState:
         return RowState(row.system, "unavailable", None, row.why_not)
     # Groups differ in settings, such as a language, and not in what they need.
     group, dataset = next(iter(table.groups.items()))
-    state, how = _needs(of_row(row, row.settings_for.get(group, {}), dataset))
+    state, how = _needs(of_row(table, row, row.settings_for.get(group, {}), dataset))
     if state == "recipe" and len(row.train_set_for) > 1:
         how += f" (one for each of {', '.join(row.train_set_for)})"
     if row.files:

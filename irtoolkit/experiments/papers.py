@@ -1,4 +1,4 @@
-"""The systems of the papers by the papers' names for them: the rows of the experiment tables."""
+"""The systems of the papers, which are the rows of the experiment tables."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from irtoolkit.base.paths import joined
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.experiments.catalogue import find_row, tables
-from irtoolkit.experiments.tables import Row
+from irtoolkit.experiments.tables import Row, Table
 from irtoolkit.ranking.systems import System, find_system, with_first
+from irtoolkit.retrievers import retrievers
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,11 @@ class Papers:
     """The source of the papers' systems; see `irtoolkit.ranking.systems.SystemSource`."""
 
     def names(self) -> Iterable[str]:
-        """Every row's system, once."""
-        return dict.fromkeys(row.system for table in tables().values() for row in table.rows)
+        """Every row's system once, then each with its table."""
+        rows = [(table, row.system) for table in tables().values() for row in table.rows]
+        return dict.fromkeys(
+            [*(system for _, system in rows), *(row_id(table, system) for table, system in rows)]
+        )
 
     def find(
         self, name: str, settings: Mapping[str, Any], dataset: DatasetId, staged: bool
@@ -73,22 +77,44 @@ class Papers:
         Raises:
             InputError: the row is shown another view of the query, or nothing runs it.
         """
-        row = find_row(name, dataset)
-        if row is None:
+        found = find_row(name, dataset)
+        if found is None:
             return None
+        table, row = found
         if row.view and str(dataset) and not dataset.shows(row.view):
             raise InputError(
                 f"system {name} is shown only {row.view} of a query",
                 remedy=f"the dataset for it is {dataset.view(row.view)}",
             )
         own = _of_group(row.settings_for, dataset)
-        return of_row(row if staged else replace(row, first=None), {**own, **settings}, dataset)
+        row = row if staged else replace(row, first=None)
+        return of_row(table, row, {**own, **settings}, dataset)
 
 
 papers = Papers()
 
 
-def of_row(row: Row, settings: Mapping[str, Any], dataset: DatasetId | str = "") -> System:
+def row_id(table: Table, system: str) -> str:
+    """The name of a row wherever a system is named."""
+    return f"{table.name}:{system}"
+
+
+def find_in(table: Table, system: str, dataset: DatasetId | str) -> System:
+    """The system that a table names: one of its rows, or else any system.
+
+    Raises:
+        InputError: see `find_system`.
+    """
+    parts = dataset if isinstance(dataset, DatasetId) else DatasetId.parse(dataset)
+    row = next((row for row in table.rows if row.system == system), None)
+    if row is None:
+        return find_system(system, {}, parts)
+    return of_row(table, row, _of_group(row.settings_for, parts), parts)
+
+
+def of_row(
+    table: Table, row: Row, settings: Mapping[str, Any], dataset: DatasetId | str = ""
+) -> System:
     """The system of a row of a table, with more settings, or others, than the row's own.
 
     Files of the row that are in the folder of the dataset's release take the place of settings.
@@ -106,8 +132,52 @@ def of_row(row: Row, settings: Mapping[str, Any], dataset: DatasetId | str = "")
     own = {**row.settings, **_files(row, parts), **weights}
     made = System.make(row.system, row.retriever, {**own, **settings})
     system = replace(made, training=training)
-    first = None if row.first is None else find_system(row.first, {}, parts)
+    first = None if row.first is None else find_in(table, row.first, parts)
     return with_first(system, first, row.rerank_depth)
+
+
+def model_of(row: Row) -> str | None:
+    """The model of a row that is not trained by irtoolkit; None if it has none."""
+    if row.retriever is None or row.train is not None:
+        return None
+    default = getattr(retrievers().get(row.retriever), "model", None)
+    return row.settings.get("model") or default or None
+
+
+def with_weights(table: Table, weights: Mapping[str, str]) -> Table:
+    """A table with other weights for some models of its rows.
+
+    Args:
+        table: an experiment table.
+        weights: model to a folder or hub id.
+
+    Raises:
+        InputError: no row of the table has such a model.
+    """
+    models = {row.system: model_of(row) for row in table.rows}
+    for name in weights:
+        if name not in models.values():
+            known = dict.fromkeys(filter(None, models.values()))
+            raise InputError(
+                f"no row of {table.name} has the model {name}",
+                remedy=f"its models are {', '.join(known)}" if known else "leave --weights out",
+            )
+    rows = []
+    for row in table.rows:
+        folder = weights.get(models[row.system] or "")
+        own = {} if folder is None else {"weights": folder}
+        rows.append(replace(row, settings={**row.settings, **own}))
+    return replace(table, rows=tuple(rows))
+
+
+def lacking_of(system: System) -> str | None:
+    """What a row's system lacks, or None; `reproduce` takes weights by the name of the model."""
+    lacking = system.missing()
+    if lacking is None:
+        return None
+    stage = system if system.first is None or system.retriever.missing() else system.first
+    model = stage.retriever.settings().get("model")
+    return lacking.replace("weights=PATH", f"--weights {model}=PATH")
 
 
 def _files(row: Row, dataset: DatasetId) -> dict[str, str]:

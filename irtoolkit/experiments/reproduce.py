@@ -16,7 +16,7 @@ from irtoolkit.engines.engine import current
 from irtoolkit.experiments.ahead import RunJob, RunsAhead
 from irtoolkit.experiments.candidates import pick_candidates
 from irtoolkit.experiments.figures import p_values_of, with_figures
-from irtoolkit.experiments.papers import Training, of_row
+from irtoolkit.experiments.papers import Training, lacking_of, of_row
 from irtoolkit.experiments.results import (
     GroupResult,
     Need,
@@ -214,11 +214,11 @@ class _Bench:
     def _system(self, row: Row, group: str) -> System:
         """The system of a row for a group."""
         own = {} if self.table.dataset else row.settings_for.get(group, {})
-        return of_row(row, own, dataset_of(self.table.groups[group], self.sample))
+        return of_row(self.table, row, own, dataset_of(self.table.groups[group], self.sample))
 
     def _state(self, row: Row, group: str, system: System) -> GroupResult:
         """Whether a row could run on a group, and what it needs otherwise."""
-        lacking = system.missing()
+        lacking = lacking_of(system)
         if lacking is not None:
             untrained = system.training is not None and system.training.missing() is not None
             return GroupResult(group, "missing", lacking, "training" if untrained else "weights")

@@ -10,7 +10,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import SAMPLE
 from irtoolkit.datasets.nway import parse_nway_id
-from irtoolkit.experiments.papers import Training, of_row
+from irtoolkit.experiments.papers import Training, find_in, model_of, of_row, row_id
 from irtoolkit.experiments.results import dataset_of
 from irtoolkit.experiments.tables import Row, Table
 from irtoolkit.models.presets import find_preset
@@ -69,7 +69,7 @@ def row_commands(table: Table, row: Row, group: str, *, sample: bool = False) ->
     if not Dataset.load(scored).has("qrels"):
         return RowCommands()
     own = {} if table.dataset else row.settings_for.get(group, {})
-    system = of_row(row, own, scored)
+    system = of_row(table, row, own, scored)
     run = f"{FOLDER}/{run_name(table, group, row.system, sample)}"
     measures = " ".join(quoted(measure) for measure in table.columns.values())
     return RowCommands(
@@ -84,7 +84,9 @@ def reproduce_command(table: Table, row: Row, *, sample: bool = False) -> str:
     if row.retriever is None:
         return ""
     form = " --sample" if sample else ""
-    return f"irtoolkit reproduce {table.name}{form} --systems {quoted(row.system)} --all"
+    weights = row.settings.get("weights")
+    other = "" if weights is None else f" --weights {quoted(f'{model_of(row)}={weights}')}"
+    return f"irtoolkit reproduce {table.name}{form} --systems {quoted(row.system)}{other} --all"
 
 
 def quoted(word: str) -> str:
@@ -100,17 +102,18 @@ def _retrieve(
     ranked = ranked_id(table, row, group, sample)
     # `retrieve` cuts rankings of a corpus, which such a table keeps whole.
     whole = table.depth is None and not Dataset.load(ranked).has("scoreddocs")
-    if whole or not _is_named(row, system, ranked):
+    name = row_id(table, row.system)
+    if whole or not _is_named(name, system, ranked):
         return reproduce_command(table, row, sample=sample)
     depth = "" if table.depth is None else f" --depth {table.depth}"
-    return f"irtoolkit retrieve {ranked} {quoted(row.system)} -o {quoted(run)}{depth}"
+    return f"irtoolkit retrieve {ranked} {quoted(name)} -o {quoted(run)}{depth}"
 
 
-def _is_named(row: Row, system: System, ranked: str) -> bool:
-    """Whether the name of the row alone gives its system on the dataset."""
+def _is_named(name: str, system: System, ranked: str) -> bool:
+    """Whether a name alone gives a system on a dataset."""
     try:
-        found = find_system(row.system, {}, ranked)
-    except InputError:  # several tables have such a row
+        found = find_system(name, {}, ranked)
+    except InputError:  # the table is not one that irtoolkit knows by name
         return False
     same = found.settings() == system.settings() and found.training == system.training
     return same and found.retriever == system.retriever
@@ -125,9 +128,11 @@ def _candidates(table: Table, group: str, sample: bool) -> tuple[str, ...]:
     base, _ = parse_nway_id(dataset_id)
     run = f"{FOLDER}/{candidates_name(table, group, sample)}"
     below = f" --below {rule['below']}" if "below" in rule else ""
+    system = rule["system"]
+    name = row_id(table, system) if system in [row.system for row in table.rows] else system
     return (
-        *_model(find_system(rule["system"], {}, base)),
-        f"irtoolkit retrieve {base} {quoted(rule['system'])} -o {run} --depth {CANDIDATES_DEPTH}",
+        *_model(find_in(table, system, base)),
+        f"irtoolkit retrieve {base} {quoted(name)} -o {run} --depth {CANDIDATES_DEPTH}",
         f"irtoolkit nway {dataset_id} {run}{below}",
     )
 

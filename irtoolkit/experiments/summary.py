@@ -10,7 +10,7 @@ from pathlib import Path
 from irtoolkit.base.tables import TableCell, TextTable, terminal_width
 from irtoolkit.base.textwidth import wrap
 from irtoolkit.experiments.rendering import SAMPLE_NOTE, differences, foreign_note, origin_note
-from irtoolkit.experiments.results import GroupResult, Need, RowResult, TableResult
+from irtoolkit.experiments.results import GroupResult, Need, RowResult, Status, TableResult
 from irtoolkit.experiments.tables import Table
 from irtoolkit.measures.traits import traits
 
@@ -21,6 +21,9 @@ _NEEDS: dict[Need, str] = {
     "payment": "payment",
     "recipe": "a recipe",
 }
+
+# Of a row that nothing but another command measures, or that people chose, no need is known.
+_CANNOT_RUN: tuple[Status, ...] = ("missing", "unavailable")
 
 
 def as_summary(result: TableResult) -> TextTable:
@@ -187,7 +190,7 @@ def missing_table(result: TableResult) -> TextTable:
         [one.row.system, cell.group, cell.need, cell.reason]
         for one in result.rows
         for cell in one.cells
-        if cell.need is not None
+        if cell.status in _CANNOT_RUN
     ]
     return TextTable(["system", "group", "needs", "reason"], rows)
 
@@ -196,7 +199,9 @@ def missing_lines(result: TableResult) -> list[str]:
     """A line for each row that cannot run here, with its one reason, or with one for each group."""
     lines = []
     for one in result.rows:
-        by_group = {cell.group: cell.reason or "" for cell in one.cells if cell.need is not None}
+        by_group = {
+            cell.group: cell.reason or "" for cell in one.cells if cell.status in _CANNOT_RUN
+        }
         if len(by_group) == len(one.cells) and len(set(by_group.values())) == 1:
             lines += folded(f"{one.row.system}: {next(iter(by_group.values()))}")
         else:

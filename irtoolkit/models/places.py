@@ -7,6 +7,7 @@ import os
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import sha256
@@ -150,3 +151,19 @@ def _hash_files(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
         found = _hash_file(name, (stamp[0], stamp[1]))
         digest.update(f"{Path(name).relative_to(folder)} {found}\n".encode())
     return digest.hexdigest()
+
+
+def read_model_json(location: str, name: str) -> dict[str, Any]:
+    """A JSON file of a model's folder; empty where there is none, and {"": list} where it is a list.
+
+    Raises:
+        InputError: it is not JSON.
+    """
+    path = Path(location) / name
+    if not path.is_file():
+        return {}
+    try:
+        content = load_json(path.read_text("utf-8"))
+    except ValueError as error:
+        raise InputError(f"not JSON: {error}", file=path) from None
+    return content if isinstance(content, dict) else {"": content}

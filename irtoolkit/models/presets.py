@@ -10,12 +10,12 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from irtoolkit.base.errors import InputError, needs_extra
-from irtoolkit.base.jsons import load_json
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.models import places
+from irtoolkit.models.places import read_model_json as read_model_json
 from irtoolkit.models.sources import Source, sources
 
 Kind = Literal["dense", "late", "sparse", "cross", "writer", "weigher"]
@@ -44,9 +44,11 @@ class Preset:
     Attributes:
         id: hub id or folder, of the document encoder where there are two.
         name: of the preset; empty of a model of which nothing is known.
+        alias: another name that a paper gives it.
         query: that of the query encoder, where it is another one.
         kind: what it makes of a text.
         package: a Python package that carries the weights, and its function that says where.
+        extra: irtoolkit's extra that installs this package.
         pooling: how token vectors become one, where the weights are a plain transformer.
         similarity: of two vectors, as its authors compute it.
         query_prompt, doc_prompt: put before a text.
@@ -63,9 +65,11 @@ class Preset:
 
     id: str
     name: str = ""
+    alias: str | None = None
     query: str | None = None
     kind: Kind = "dense"
     package: str | None = None
+    extra: str | None = None
     pooling: str | None = None
     similarity: Literal["cosine", "dot", "l2"] | None = None
     query_prompt: str | None = None
@@ -86,7 +90,7 @@ class Preset:
         if side == "document" or self.query is None:
             return replace(self, query=None)
         # What a package carries is the other encoder.
-        return replace(self, id=self.query, query=None, package=None)
+        return replace(self, id=self.query, query=None, package=None, extra=None)
 
 
 @cache
@@ -94,6 +98,12 @@ def presets() -> dict[str, Preset]:
     """Presets by name."""
     data = tomllib.loads(PRESETS.read_text("utf-8"))
     return {name: Preset(**fields) for name, fields in data.items()}
+
+
+@cache
+def aliases() -> dict[str, str]:
+    """Other names of presets, each with the preset's own name."""
+    return {preset.alias: name for name, preset in presets().items() if preset.alias}
 
 
 def find_preset(name: str, weights: str | None = None, query_weights: str | None = None) -> Preset:
@@ -109,7 +119,9 @@ def find_preset(name: str, weights: str | None = None, query_weights: str | None
     preset = preset_name(name)
     known = Preset(name) if preset is None else replace(presets()[preset], name=preset)
     if weights is not None:
-        known = replace(known, id=weights, query=None, package=None, converted="", unpublished="")
+        known = replace(
+            known, id=weights, query=None, package=None, extra=None, converted="", unpublished=""
+        )
     if query_weights is not None:
         known = replace(known, query=query_weights)
     parts = [Path(known.id).expanduser() / part for part in TWO_ENCODERS]
@@ -119,21 +131,35 @@ def find_preset(name: str, weights: str | None = None, query_weights: str | None
 
 
 def preset_name(name: str) -> str | None:
-    """The preset that a name means: its own name, or the hub id of one preset alone; else None."""
+    """The preset that a name means: its own name, an alias, or the hub id of one preset alone; else None."""
     if name in presets():
         return name
+    if name in aliases():
+        return aliases()[name]
     if "/" not in name or Path(name).is_dir():
         return None
     having = [preset for preset, known in presets().items() if known.id == name]
     return having[0] if len(having) == 1 else None
 
 
-def missing_weights(preset: Preset) -> str | None:
-    """What keeps a model from being loaded here, or None. Fetches nothing."""
+def missing_weights(preset: Preset, setting: str | None = None) -> str | None:
+    """What keeps a model from being loaded here, or None. Fetches nothing.
+
+    Args:
+        preset: what is known of the model.
+        setting: the setting that takes another folder; by default weights for a preset, else model.
+    """
+    lacking = _missing_weights(preset)
+    if lacking is None or setting is None:
+        return lacking
+    return lacking.replace("weights=PATH", f"{setting}=PATH").replace("model=", f"{setting}=")
+
+
+def _missing_weights(preset: Preset) -> str | None:
     if not preset.id.strip():
         return "no model is named: give a preset, a folder or a hub id as model=NAME"
     if find_spec("sentence_transformers") is None:
-        return str(needs_extra("sentence-transformers", "neural"))
+        return str(needs_extra("sentence-transformers", preset.extra or "neural"))
     absent = [part.id for part in _parts(preset) if place_of(part) is None]
     if not absent:
         return None
@@ -147,8 +173,10 @@ def missing_weights(preset: Preset) -> str | None:
         return None
     source = source_of(preset)
     if source is not None and source.name == preset.name and len(absent) == 1:
+        install = needs_extra(preset.name, preset.extra).remedy if preset.extra else ""
+        either = f"`{install}` or " if install else ""
         return (
-            f"the weights of {preset.name} are not here: run `irtoolkit models --fetch"
+            f"the weights of {preset.name} are not here: run {either}`irtoolkit models --fetch"
             f" {preset.name}` ({source.size / 1e6:,.0f} MB), or give a folder as weights=PATH"
         )
     guess = "" if preset.name else did_you_mean(preset.id, presets())
@@ -239,22 +267,6 @@ def weights_hash(preset: Preset) -> str | None:
     if len(known) < len(folders):
         return None
     return known[0] if len(known) == 1 else hashlib.sha256(" ".join(known).encode()).hexdigest()
-
-
-def read_model_json(location: str, name: str) -> dict[str, Any]:
-    """A JSON file of a model's folder; empty where there is none, and {"": list} where it is a list.
-
-    Raises:
-        InputError: it is not JSON.
-    """
-    path = Path(location) / name
-    if not path.is_file():
-        return {}
-    try:
-        content = load_json(path.read_text("utf-8"))
-    except ValueError as error:
-        raise InputError(f"not JSON: {error}", file=path) from None
-    return content if isinstance(content, dict) else {"": content}
 
 
 def _of_kind(kind: Kind) -> list[str]:

@@ -1,7 +1,9 @@
 """Systems by name: a retriever, its settings, the views it reads, an optional first stage.
 
 A name is a retriever's own, a model's, or one that a source knows: the tables of the papers, or
-another package. Sources are entry points of the group `irtoolkit.systems`.
+another package. A model's name is that model on any data; the row of a paper's table that bears the
+same name is named with its table, TABLE:ROW. Sources are entry points of the group
+`irtoolkit.systems`.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from irtoolkit.base.ids import is_word
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.identity import DatasetId
-from irtoolkit.models.presets import Kind, kind_of, presets
+from irtoolkit.models.presets import Kind, aliases, kind_of, preset_name, presets
 from irtoolkit.retrievers import create_retriever, retrievers
 from irtoolkit.retrievers.base import Retriever, UnknownSettingError, parse_settings
 from irtoolkit.retrievers.ordering import Ties
@@ -168,10 +170,11 @@ def find_system(
     kind: Kind = "dense",
     staged: bool = True,
 ) -> System:
-    """A retriever by its own name, a system of a paper by the paper's name for it, or a model.
+    """A retriever by its own name, a model, or a row of a paper's table.
 
     Args:
-        name: e.g. "bm25", "fabs_bm25", "Contriever", or a model's folder or hub id.
+        name: e.g. "bm25", "Contriever", "plotretrieval:Contriever", "fabs_bm25", or a model's folder
+            or hub id.
         settings: replace or add to the named system's own.
         dataset: what it is to be run on, which tells systems of one name apart.
         kind: the kind of a model that does not say it.
@@ -185,6 +188,8 @@ def find_system(
     if name in KNOWN_AS:
         retriever, usual = KNOWN_AS[name]
         return System.make(name, retriever, {**usual, **settings})
+    if preset_name(name) is not None:
+        return _of_model(name, settings, kind_of(name, kind))
     parts = dataset if isinstance(dataset, DatasetId) else DatasetId.parse(dataset)
     for source in sources().values():
         try:
@@ -196,7 +201,7 @@ def find_system(
             raise InputError(error.found, remedy=f"{own} {error.remedy}") from None
         if system is not None:
             return system
-    if name in presets() or "/" in name:
+    if "/" in name:
         return _of_model(name, settings, kind_of(name, kind))
     raise InputError(f"no system {name!r}", remedy=_near(name))
 
@@ -241,10 +246,11 @@ def system_of(
 def _near(name: str) -> str:
     """The nearest names, and where all are listed."""
     papers = [known for source in sources().values() for known in source.names()]
+    names = [*papers, *presets(), *aliases(), *retrievers(), *KNOWN_AS]
     return (
-        f"{did_you_mean(name, [*presets(), *papers, *retrievers(), *KNOWN_AS])}irtoolkit retrieve --help lists"
-        " the retrievers, irtoolkit models the models, irtoolkit reproduce EXPERIMENT --missing the"
-        " systems of a paper; other models are given as a folder (./model) or a hub id"
+        f"{did_you_mean(name, names)}irtoolkit retrieve --help lists the retrievers, irtoolkit models"
+        " the models, irtoolkit reproduce TABLE --list the rows of a paper's table, which are named"
+        " TABLE:ROW; other models are given as a folder (./model) or a hub id"
     )
 
 
@@ -258,7 +264,8 @@ def _of_model(name: str, settings: Mapping[str, Any], kind: Kind) -> System:
         )
     made = fit[0]
     tag = name.rstrip("/").rpartition("/")[2] or made.name
-    return System.make(tag if is_word(tag) else made.name, made.name, {"model": name, **settings})
+    model = aliases().get(name, name)
+    return System.make(tag if is_word(tag) else made.name, made.name, {"model": model, **settings})
 
 
 def with_first(system: System, first: System | None, depth: int | None) -> System:

@@ -13,6 +13,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading, presets
 from irtoolkit.models.limits import position_limit
 from irtoolkit.models.llm.cache import Answers
+from irtoolkit.models.presets import Kind
 from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.texts import Segments
 
@@ -25,20 +26,28 @@ class Rewritten(BM25, ABC):
     """BM25 over documents that a model has rewritten, each once; see `irtoolkit.models.llm.cache`.
 
     Attributes:
-        model: a preset (models.toml), a folder, or a hub id.
+        model: a preset (`irtoolkit models`), a folder, or a hub id.
+        weights: a folder or hub id to take in place of the preset's weights.
         batch_size: texts that the model reads at once.
         device: a torch device; by default a GPU when there is one.
     """
 
+    applies: ClassVar[Kind | None] = None
+
     model: str = ""
+    weights: str | None = None
     batch_size: int = 8
     device: str | None = None
 
+    def preset(self) -> presets.Preset:
+        """What is known of the model, with the weights that are to be taken."""
+        return presets.find_preset(self.model, self.weights)
+
     def missing(self) -> str | None:
-        return super().missing() or presets.missing_weights(presets.find_preset(self.model))
+        return super().missing() or presets.missing_weights(self.preset())
 
     def fingerprint(self) -> str | None:
-        return presets.weights_hash(presets.find_preset(self.model))
+        return presets.weights_hash(self.preset())
 
     def leaves_on_disk(self) -> bool:
         return True  # the answers
@@ -89,6 +98,7 @@ class DocT5Query(Rewritten):
     """
 
     name: ClassVar[str] = "doct5query"
+    applies: ClassVar[Kind | None] = "writer"
 
     model: str = "docT5query"
     queries: int = 40
@@ -101,7 +111,9 @@ class DocT5Query(Rewritten):
 
     def missing(self) -> str | None:
         return super().missing() or (
-            None if self.keep is None else presets.missing_weights(presets.find_preset(self.judge))
+            None
+            if self.keep is None
+            else presets.missing_weights(presets.find_preset(self.judge), "judge")
         )
 
     def fingerprint(self) -> str | None:
@@ -118,7 +130,7 @@ class DocT5Query(Rewritten):
 
         if self.queries < 1 or (self.keep is not None and not 0 < self.keep <= 1):
             raise InputError(f"queries={self.queries} keep={self.keep}: keep some of at least one")
-        tokenizer, model = _load(self.model, "AutoModelForSeq2SeqLM", self.device)
+        tokenizer, model = _load(self.preset(), "AutoModelForSeq2SeqLM", self.device)
         batch = tokenizer(texts, return_tensors="pt", padding=True, truncation=True, max_length=512)
         # The batch decides the draw: answers that are here already are never drawn again.
         seed = int(hashlib.sha256(f"{self.seed} {texts}".encode()).hexdigest()[:15], 16)
@@ -166,6 +178,7 @@ class DeepCT(Rewritten):
 
     name: ClassVar[str] = "deepct"
     format: ClassVar[int] = 2
+    applies: ClassVar[Kind | None] = "weigher"
 
     model: str = "DeepCT"
     scale: int = 100
@@ -197,7 +210,7 @@ class DeepCT(Rewritten):
 
         if not texts:
             return []
-        tokenizer, model = _load(self.model, "AutoModelForTokenClassification", self.device)
+        tokenizer, model = _load(self.preset(), "AutoModelForTokenClassification", self.device)
         coded = tokenizer(
             texts, truncation=True, max_length=position_limit(model), stride=0,
             return_overflowing_tokens=True, return_special_tokens_mask=True,
@@ -226,10 +239,10 @@ class DeepCT(Rewritten):
 
 
 @cache
-def _load(name: str, kind: str, device: str | None) -> tuple[Any, Any]:
+def _load(preset: presets.Preset, kind: str, device: str | None) -> tuple[Any, Any]:
     import transformers
 
-    place = presets.model_folder(presets.find_preset(name))
+    place = presets.model_folder(preset)
 
     def make() -> Any:
         model = getattr(transformers, kind).from_pretrained(place, trust_remote_code=False)

@@ -36,7 +36,8 @@ def find_checkpoint(recipe: Recipe, side: Side) -> tuple[Preset, str]:
         name = recipe.query_start
     # With one encoder, a preset's own query encoder is not used.
     preset = presets.find_preset(name).side(side if recipe.encoders == 2 else "document")
-    missing = presets.missing_weights(preset)
+    given = "query_start" if name == recipe.query_start else "start"
+    missing = presets.missing_weights(preset, given)
     if missing is not None:
         raise InputError(missing)
     folder = presets.model_folder(preset)

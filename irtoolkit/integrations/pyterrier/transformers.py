@@ -122,7 +122,7 @@ class Retriever(_Transformer):
 
     Args:
         dataset_id: one of ours, or any ir_datasets id.
-        system: a retriever (bm25, dense, ...), a system of a paper, a model, or a System.
+        system: a retriever (bm25, dense, ...), a model, a row of a paper's table, or a System.
         depth: documents for each query; None for all.
         verbose: whether to show a progress bar on a terminal.
         settings: the system's, as `irtoolkit retrieve --set` takes them.

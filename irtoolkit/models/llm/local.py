@@ -39,8 +39,7 @@ class LocalGenerator(TextGenerator):
         if lacking is None and self.max_tokens is None:
             lacking = "a local language model needs max_tokens"
         if lacking is None:
-            lacking = presets.missing_weights(presets.find_preset(self.model))
-            lacking = lacking and lacking.replace("model=PATH", "llm=PATH")
+            lacking = presets.missing_weights(presets.find_preset(self.model), "llm")
         return lacking
 
     def identity(self) -> dict[str, Any]:

@@ -26,7 +26,6 @@ from sentence_transformers import MultiVectorEncoder, SentenceTransformer, Spars
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.ids import id_array
-from irtoolkit.datasets.identity import DatasetId
 from irtoolkit.experiments import catalogue
 from irtoolkit.experiments.reproduce import reproduce
 from irtoolkit.experiments.tables import Table
@@ -570,21 +569,15 @@ def test_a_hub_id_that_is_not_here_is_taken_for_what_is_looked_for() -> None:
 def test_every_preset_is_found_as_what_it_is() -> None:
     applies = {getattr(one, "applies", None): name for name, one in retrievers().items()}
     for name, preset in presets().items():
-        if catalogue.find_row(name, DatasetId.parse("")) is not None:
-            continue  # a paper's system has settings of its own
-        if preset.kind in applies:
-            for find in (find_system, find_reranker):
-                assert find(name, {}).retriever.name == applies[preset.kind], name
-        else:
-            with pytest.raises(InputError, match=f"{name} is a model of kind {preset.kind}"):
-                find_system(name, {})
+        for find in (find_system, find_reranker):
+            assert find(name, {}).retriever.name == applies[preset.kind], name
 
 
 def test_a_model_that_ranks_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     writer = next(iter(presets().values()))
-    monkeypatch.setattr("irtoolkit.ranking.systems.presets", lambda: {"scribe": writer})
-    monkeypatch.setattr("irtoolkit.ranking.systems.kind_of", lambda name, kind: "writer")
-    with pytest.raises(InputError, match="scribe is a model of kind writer"):
+    monkeypatch.setattr("irtoolkit.models.presets.presets", lambda: {"scribe": writer})
+    monkeypatch.setattr("irtoolkit.ranking.systems.kind_of", lambda name, kind: "voice")
+    with pytest.raises(InputError, match="scribe is a model of kind voice"):
         find_system("scribe", {})
 
 

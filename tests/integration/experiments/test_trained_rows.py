@@ -57,7 +57,7 @@ def all_trained_rows() -> Iterator[tuple[str, Any]]:
         ]
         for number, row in enumerate(rows if groups else ()):
             group = groups[number % len(groups)]
-            training = of_row(row, {}, table.groups[group]).training
+            training = of_row(table, row, {}, table.groups[group]).training
             assert isinstance(training, Training)
             name = f"{table.name}-{row.system}-{group}"
             yield training.recipe, pytest.param(table, row, group, id=name)
@@ -144,7 +144,7 @@ def tiny(recipe: Recipe, start: str) -> Recipe:
 def test_a_row_is_trained_run_and_scored(
     table: Table, row: Row, group: str, start: str, models: Path, tmp_path: Path
 ) -> None:
-    training = of_row(row, {}, table.groups[group]).training
+    training = of_row(table, row, {}, table.groups[group]).training
     assert isinstance(training, Training)
     recipe = find_recipe(training.recipe, training.settings)
     model = models / training.folder.name

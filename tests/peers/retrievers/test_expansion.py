@@ -18,6 +18,7 @@ from sentence_transformers import CrossEncoder
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.ranking.systems import find_system
 from irtoolkit.retrievers import create_retriever, expansion
 from irtoolkit.retrievers.expansion import DeepCT, DocT5Query
 from irtoolkit.retrievers.lexical import BM25
@@ -322,6 +323,17 @@ def test_missing_weights_are_named(name: str, settings: dict[str, Any]) -> None:
     assert re.search("the weights of .* are not here|not on the hub", lacking)
     with pytest.raises(InputError, match=re.escape(lacking.split(":")[0])):
         scores_of(register(DOCS, ASKED), retriever)
+
+
+@pytest.mark.parametrize(("name", "folder"), [("docT5query", "t5"), ("DeepCT", "deepct")])
+def test_a_folder_takes_the_place_of_the_presets_weights(
+    folders: dict[str, Path], name: str, folder: str
+) -> None:
+    found = find_system(name, {"weights": str(folders[folder]), "device": "cpu"}).retriever
+    own = find_system(found.name, {"model": str(folders[folder]), "device": "cpu"}).retriever
+    assert (found.missing(), found.fingerprint()) == (None, own.fingerprint())
+    text = (("a captain pays a debt",),)
+    assert list(found.rewritten(text)) == list(own.rewritten(text))
 
 
 def test_a_missing_judge_is_named(t5: DocT5Query) -> None:

