@@ -22,6 +22,7 @@ from irtoolkit.commands import _streams as streams
 from irtoolkit.commands._engines import engine_of
 from irtoolkit.commands._overwriting import files_read, refuse_overwriting
 from irtoolkit.commands._parsing import BAD_INPUT, CommandParser, Paragraphs, naming_flags
+from irtoolkit.commands._pipes import copy_pipes
 
 # Commands that look at the parsers of all others.
 _OF_ALL = ("help", "completion")
@@ -110,6 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             if _is_left_to_another(words, args.shared):
                 return 0
             refuse_overwriting(args)
+            copy_pipes(args)
             with engine_of(args):
                 status: int | None = args.execute(args)
         return status or 0

@@ -6,6 +6,7 @@ import errno
 import gzip
 import hashlib
 import io
+import lzma
 import os
 import stat
 import zipfile
@@ -17,19 +18,21 @@ from pathlib import Path
 from typing import IO, TextIO, cast
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.forms import head_of, packing
 from irtoolkit.base.missing import no_such_file
-from irtoolkit.base.packed import opened_gzip
+from irtoolkit.base.packed import opened
 from irtoolkit.base.paths import StrPath as StrPath
 from irtoolkit.base.paths import on_disk, url_of
+from irtoolkit.base.pipes import copy_of_pipe, is_pipe
 from irtoolkit.base.streams import into_stream, is_special, stream_of
 from irtoolkit.base.targets import refuse_nul
 from irtoolkit.base.targets import refuse_unwritable as refuse_unwritable
 from irtoolkit.base.temporaries import begin_beside
 from irtoolkit.base.temporaries import is_temporary as is_temporary
-from irtoolkit.base.zips import opened_zip
 
 # UTF-8's byte order mark.
 _MARK = b"\xef\xbb\xbf"
+_CONVERT = "convert the file to UTF-8, for example with iconv; in Excel, save it as Unicode text or CSV UTF-8"
 
 
 def is_gzip(path: StrPath) -> bool:
@@ -48,7 +51,10 @@ def _name(path: StrPath) -> str:
 
 
 def local(path: StrPath) -> Path:
-    """A file to be read, as a path of this machine: that of a URL is copied here, if it has changed.
+    """A file to be read, as a path of this machine.
+
+    That of a URL is copied here, if it has changed, and so is what a pipe gives, which can be read only
+    once: who opens a file twice calls this once.
 
     Raises:
         InputError: what is at the URL cannot be read.
@@ -60,7 +66,7 @@ def local(path: StrPath) -> Path:
         return copied(url)
     if not os.fspath(path) or "\0" in os.fspath(found := on_disk(path)):
         raise InputError(f"{os.fspath(path)!r} is no name of a file")
-    return found
+    return copy_of_pipe(found) if is_pipe(found) else found
 
 
 def is_file(path: StrPath) -> bool:
@@ -165,18 +171,19 @@ def text_into(path: Path, *, packed: bool) -> Iterator[TextIO]:
 def read_lines(path: StrPath, *, empty: bool = True) -> Iterator[tuple[int, str]]:
     """Yields (line number from 1, line without its end) of a UTF-8 text file.
 
-    The file is plain, .gz, or a .zip with one file in it.
-    A byte order mark is dropped; CRLF and LF both end lines.
+    The file is plain, or packed with gzip, bzip2, xz, zstd or lz4, or a .zip with one file in it; its
+    first bytes tell which, whatever its name is. A byte order mark is dropped, and text that begins with
+    one of UTF-16 is read as such. CRLF and LF both end lines.
 
     Args:
         path: a file or URL.
         empty: whether empty lines are wanted; a file that is full of them is read faster without.
 
     Raises:
-        InputError: the file is missing, not UTF-8 (with the line), a damaged archive, one that unpacks
-            to very much more than it is, or a .zip with several files.
+        InputError: the file is missing, not UTF-8 (with the line), damaged where it is packed, one that
+            unpacks to very much more than it is, a .zip with several files, or no text.
     """
-    with _reading(path) as place, _opened(local(path)) as raw:
+    with _reading(path) as place, opened(local(path)) as raw:
         for line in raw:
             place.line += 1
             if not empty and line == b"\n":
@@ -206,7 +213,7 @@ def read_chunks(path: StrPath, size: int = 1 << 20) -> Iterator[str]:
     Raises:
         InputError: as `read_lines`.
     """
-    with _reading(path) as place, _opened(local(path)) as raw:
+    with _reading(path) as place, opened(local(path)) as raw:
         # How far a piece begins into its line, in bytes.
         into = 0
         rest, piece = b"", raw.read(size + len(_MARK)).removeprefix(_MARK)
@@ -244,15 +251,19 @@ class _Place:
 def _reading(path: StrPath) -> Iterator[_Place]:
     """Turns what can go wrong while a file is read into an InputError."""
     place = _Place()
+
+    def damaged(error: Exception) -> InputError:
+        found = f"damaged {packing(head_of(local(path))) or 'packed'} data: {error}"
+        remedy = "copy or download the file again"
+        return InputError(found, file=path, line=place.line + 1, remedy=remedy)
+
     try:
         yield place
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        form = ".zip" if _is_zip(path) else "gzip"
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise damaged(error) from None
+    except UnicodeDecodeError as error:
         raise InputError(
-            f"damaged {form} data: {error}",
-            file=path,
-            line=place.line + 1,
-            remedy="copy or download the file again",
+            f"not {error.encoding}: {error.reason}", file=path, line=place.line + 1, remedy=_CONVERT
         ) from None
     except (zipfile.BadZipFile, NotImplementedError) as error:
         raise InputError(
@@ -261,17 +272,9 @@ def _reading(path: StrPath) -> Iterator[_Place]:
     except FileNotFoundError:
         raise no_such_file(path) from None
     except OSError as error:
+        if error.errno is None:  # of a library that unpacks
+            raise damaged(error) from None
         raise InputError(f"cannot read: {error.strerror or error}", file=path) from None
-
-
-def _opened(path: Path) -> IO[bytes]:
-    if _is_zip(path):
-        return opened_zip(path)
-    return opened_gzip(path) if is_gzip(path) else open(path, "rb")
-
-
-def _is_zip(path: StrPath) -> bool:
-    return os.fspath(path).endswith(".zip")
 
 
 def _utf8(data: bytes, path: StrPath, line: int, into: int = 0) -> str:
@@ -286,7 +289,7 @@ def _utf8(data: bytes, path: StrPath, line: int, into: int = 0) -> str:
             f"not UTF-8: byte 0x{data[error.start]:02x} at column {column}",
             file=path,
             line=line + before.count(b"\n"),
-            remedy="convert the file to UTF-8, for example with iconv",
+            remedy=_CONVERT,
         ) from None
 
 

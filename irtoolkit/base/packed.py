@@ -1,15 +1,25 @@
-"""Packed files, read piece by piece, and refused where they unpack to very much more than they are."""
+"""Files opened to read their text, whatever they are packed with: piece by piece, as UTF-8.
+
+What a file is packed with is told by its first bytes, not by its name. A file that unpacks to very much
+more than it is, and one that holds no text, are refused.
+"""
 
 from __future__ import annotations
 
+import bz2
+import codecs
 import gzip
 import io
+import lzma
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, cast
 
+from irtoolkit.base import forms
 from irtoolkit.base.errors import InputError
+from irtoolkit.base.zips import opened_zip
 
 # Text that somebody wrote or a program ranked packs to a twentieth or so, the most regular qrels to a
 # hundredth. gzip reaches 1:1,000 where one byte is repeated, so that 3 MB would fill 3 GB.
@@ -19,14 +29,35 @@ SMALL = 64 << 20
 _PIECE = 1 << 18
 
 
-def opened_gzip(path: Path) -> IO[bytes]:
-    """The unpacked content of a .gz, of which no more than a piece is in memory.
+def opened(path: Path) -> IO[bytes]:
+    """Opens a file to read its text, unpacked and as UTF-8, of which no more than a piece is in memory.
 
     Reading it raises InputError where more than `SMALL` bytes and `MAX_RATIO` times the size of the
-    file come out, gzip's errors where it is damaged.
+    file come out, UnicodeDecodeError where UTF-16 is damaged, and the errors of `gzip`, `bz2`, `lzma`,
+    `zipfile` and pyarrow where the packed data is.
+
+    Raises:
+        InputError: the file holds no text, or is a .zip with several files.
     """
-    unpacked = _Unpacked(path)
-    return cast(IO[bytes], io.BufferedReader(cast(io.RawIOBase, unpacked), _PIECE))
+    file = _Counted(path)
+    unpacked = _unpacked(path, file)
+    head = unpacked.peek(forms.HEAD)[: forms.HEAD]
+    if found := forms.other_than_text(head):
+        unpacked.close()
+        raise InputError(
+            f"the file is {found}, and text is expected", file=path,
+            remedy="unpack it, or write its content as UTF-8 text",
+        )  # fmt: skip
+    if coding := forms.encoding(head):
+        return _buffered(_Recoded(unpacked, coding))
+    return unpacked
+
+
+def is_plain(path: Path) -> bool:
+    """Whether the bytes of a file are its text, neither packed nor in UTF-16."""
+    head = forms.head_of(path)
+    kinds = (forms.packing, forms.encoding, forms.other_than_text)
+    return not any(kind(head) for kind in kinds)
 
 
 def refuse_ratio(path: str | os.PathLike[str], unpacked: int, packed: int) -> None:
@@ -39,22 +70,57 @@ def refuse_ratio(path: str | os.PathLike[str], unpacked: int, packed: int) -> No
         )
 
 
-class _Unpacked(io.RawIOBase):
-    """The content of a .gz, which counts what comes out."""
+def _unpacked(path: Path, file: _Counted) -> io.BufferedReader:
+    raw = _buffered(file)
+    form = forms.packing(raw.peek(forms.HEAD))
+    if form is None:
+        return raw
+    if form == "zip":
+        raw.close()
+        member, entry = opened_zip(path)
+        refuse_ratio(path, entry.file_size, entry.compress_size)
+        return _buffered(member)
+    return _buffered(_Unpacked(path, file, _READERS[form](raw)))
 
-    def __init__(self, path: Path) -> None:
+
+def _arrow(codec: str) -> Callable[[IO[bytes]], Callable[[int], bytes]]:
+    def reader(raw: IO[bytes]) -> Callable[[int], bytes]:
+        import pyarrow as pa
+
+        stream = pa.CompressedInputStream(pa.PythonFile(raw, "r"), codec)
+        return cast(Callable[[int], bytes], stream.read)
+
+    return reader
+
+
+# Functions that read a piece of what is unpacked, of a packed file, by how it is packed. A piece at a
+# time, so that what comes before damage is read.
+_READERS: dict[str, Callable[[IO[bytes]], Callable[[int], bytes]]] = {
+    "gzip": lambda raw: gzip.GzipFile(fileobj=raw, mode="rb").read1,
+    "bzip2": lambda raw: bz2.BZ2File(raw).read1,
+    "xz": lambda raw: lzma.LZMAFile(raw).read1,  # noqa: SIM115 it is closed with its file
+    "zstd": _arrow("zstd"),
+    "lz4": _arrow("lz4"),
+}
+
+
+def _buffered(raw: Any) -> io.BufferedReader:
+    return io.BufferedReader(cast(io.RawIOBase, raw), _PIECE)
+
+
+class _Unpacked(io.RawIOBase):
+    """The content of a packed file, which counts what comes out."""
+
+    def __init__(self, path: Path, file: _Counted, read: Callable[[int], bytes]) -> None:
         super().__init__()
-        self._path = path
-        self._file = _Counted(path)
-        self._packed = gzip.GzipFile(fileobj=self._file, mode="rb")
+        self._path, self._file, self._read = path, file, read
         self._out = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, into: Any) -> int:
-        # A piece at a time, so that what comes before damage is read.
-        data = self._packed.read1(len(into))
+        data = self._read(len(into))
         into[: len(data)] = data
         self._out += len(data)
         refuse_ratio(self._path, self._out, self._file.size)
@@ -62,8 +128,35 @@ class _Unpacked(io.RawIOBase):
 
     def close(self) -> None:
         if not self.closed:
-            self._packed.close()
             self._file.close()
+        super().close()
+
+
+class _Recoded(io.RawIOBase):
+    """Text of another encoding, as UTF-8."""
+
+    def __init__(self, raw: io.BufferedReader, coding: str) -> None:
+        super().__init__()
+        self._raw = raw
+        self._decoder = codecs.getincrementaldecoder(coding)()
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: Any) -> int:
+        while not self._rest:
+            data = self._raw.read1(_PIECE)
+            self._rest = self._decoder.decode(data, final=not data).encode()
+            if not data:
+                break
+        piece, self._rest = self._rest[: len(into)], self._rest[len(into) :]
+        into[: len(piece)] = piece
+        return len(piece)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._raw.close()
         super().close()
 
 
@@ -80,7 +173,7 @@ class _Counted(io.FileIO):
     def size(self) -> int:
         return max(self._whole, self._read)
 
-    def read(self, size: int | None = -1, /) -> bytes:
-        data = super().read(-1 if size is None else size)
-        self._read += len(data)
-        return data
+    def readinto(self, into: Any) -> int | None:
+        count = super().readinto(into)
+        self._read += count or 0
+        return count

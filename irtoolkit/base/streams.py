@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from irtoolkit.base.errors import InputError
-from irtoolkit.base.paths import StrPath, call, is_url, on_disk
+from irtoolkit.base.paths import StrPath, is_url, on_disk
 
 _NUMBERED = re.compile(r"/(?:dev|proc/(?:self|thread-self))/fd/([0-9]+)")
 _STANDARD = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
@@ -78,26 +77,6 @@ def unheard() -> Iterator[None]:
     finally:
         os.dup2(before, 2)
         os.close(before)
-
-
-@contextmanager
-def rereadable(path: StrPath) -> Iterator[StrPath]:
-    """A file that can be read again: a copy of what a pipe holds, which is given out only once.
-
-    Messages call the copy by the name of the pipe.
-    """
-    if is_url(path) or not on_disk(path).is_fifo():
-        yield path
-        return
-    with tempfile.TemporaryDirectory(prefix="irtoolkit-") as folder:
-        copy = Path(folder) / on_disk(path).name
-        try:
-            with open(on_disk(path), "rb") as once, open(copy, "wb") as out:
-                shutil.copyfileobj(once, out, 1 << 20)
-        except OSError as error:
-            raise InputError(f"cannot read: {error.strerror or error}", file=path) from None
-        call(copy, os.fspath(path))
-        yield copy
 
 
 @contextmanager

@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
-import io
 import zipfile
-from typing import IO, cast
+from typing import IO
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.packed import refuse_ratio
 from irtoolkit.base.paths import StrPath
 
 # Flag of a member of a .zip that a password protects.
 _ENCRYPTED = 1
+# A file that every workbook has.
+_WORKBOOK = "[Content_Types].xml"
 
 
-def opened_zip(path: StrPath) -> IO[bytes]:
-    """The one file of an archive; what macOS adds to archives is not counted."""
+def opened_zip(path: StrPath) -> tuple[IO[bytes], zipfile.ZipInfo]:
+    """Opens the one file of an archive; what macOS adds to archives is not counted.
+
+    Returns:
+        The opened file, and its entry, whose size zipfile does not read beyond.
+    """
     with zipfile.ZipFile(path) as archive:
         names = [name for name in archive.namelist() if not name.endswith(("/", ".DS_Store"))]
         names = [name for name in names if not name.startswith("__MACOSX/")]
+        if _WORKBOOK in names:
+            raise InputError(
+                "the file is an Office document, and text is expected", file=path,
+                remedy="save the sheet as text: tab-separated, UTF-8 or Unicode",
+            )  # fmt: skip
         if len(names) != 1:
             raise InputError(
                 f"the archive has {len(names)} files, not one",
                 file=path,
                 remedy="unpack it, and give the file that is meant",
             )
-        if archive.getinfo(names[0]).flag_bits & _ENCRYPTED:
+        entry = archive.getinfo(names[0])
+        if entry.flag_bits & _ENCRYPTED:
             raise InputError(
                 "the archive has a password", file=path, remedy="unpack it, and give the file"
             )
-        member = archive.getinfo(names[0])  # zipfile reads no more than the size that stands here
-        refuse_ratio(path, member.file_size, member.compress_size)
         # The member keeps the archive open for itself.
-        return cast(IO[bytes], io.BufferedReader(cast(io.RawIOBase, archive.open(names[0]))))
+        return archive.open(names[0]), entry

@@ -12,7 +12,10 @@ from irtoolkit.base.streams import is_special
 from irtoolkit.commands import OutputFile
 
 # What help calls arguments that name files to read. Others, such as a tag, may have a file's name.
-FILES = {"DATASET", "DATASET|RUN", "FILE", "KEY=VALUE", "QRELS", "RECIPE", "RUN", "SOURCE"}
+FILES = {
+    "BOOK", "DATASET", "DATASET|RUN", "FILE", "INDEX", "KEY=VALUE", "LIST", "PATH", "QRELS", "RECIPE",
+    "RUN", "SOURCE", "WHAT",
+}  # fmt: skip
 
 
 def files_read(parser: argparse.ArgumentParser) -> frozenset[str]:

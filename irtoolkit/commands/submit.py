@@ -54,7 +54,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> None:
     from irtoolkit.base.errors import InputError
     from irtoolkit.base.files import refuse_unwritable
-    from irtoolkit.base.streams import rereadable
 
     form = args.form or _form(args.dataset)
     pools = [str(path).endswith(".json") for path in args.runs]
@@ -66,9 +65,7 @@ def execute(args: argparse.Namespace) -> None:
     if form == "csfcube" and all(pools):
         _from_pools(args)
         return
-    # A run is checked, read, and searched for its record, and a pipe can be read once.
-    with rereadable(args.runs[0]) as args.runs[0]:
-        {"csfcube": _to_pools, "relic": _relic, "trec": _trec}[form](args)
+    {"csfcube": _to_pools, "relic": _relic, "trec": _trec}[form](args)
 
 
 def _form(dataset: str) -> str:

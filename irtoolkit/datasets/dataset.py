@@ -13,6 +13,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, is_file
 from irtoolkit.base.near import did_you_mean
 from irtoolkit.base.paths import shown, url_of
+from irtoolkit.base.pipes import is_pipe
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets import dataset_ids, elsewhere
 from irtoolkit.datasets.benchmark import DEFAULT_MEASURES, Benchmark, EvaluationProtocol
@@ -70,7 +71,8 @@ class Dataset:
             return data
         if isinstance(data, str | Path):
             name = str(url_of(data) or data)
-            if name not in {*dataset_ids(), *ir_datasets.registry} and is_file(name):
+            is_judgments = is_file(name) or is_pipe(name)
+            if is_judgments and name not in {*dataset_ids(), *ir_datasets.registry}:
                 return cls.of_qrels(read_qrels(name), shown(name))
             return cls.load(name)
         if hasattr(data, "docs_iter") or hasattr(data, "queries_iter"):

@@ -13,8 +13,10 @@ from ir_datasets.formats import GenericDoc, GenericQuery
 from irtoolkit.base.arguments import checked
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import is_file, local
+from irtoolkit.base.forms import without_packing
 from irtoolkit.base.missing import no_such_file
 from irtoolkit.base.paths import is_url, on_disk
+from irtoolkit.base.pipes import is_pipe
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.datasets.handlers import (
@@ -86,6 +88,7 @@ def dataset_of_texts(
             ids that are not one for each document; a data frame without the columns; candidates
             or judgments of a query or document that is not there.
     """
+    docs, queries = _reopenable(docs), _reopenable(queries)
     load = _records(docs, ids)
     parts: list[Any] = [DocsHandler(load, GenericDoc, name, None)]
     asked: dict[str, str] = {}
@@ -105,6 +108,11 @@ def dataset_of_texts(
         pools = _pools(candidates, asked, load())
         parts.append(PoolsHandler(lambda: pools.items()))
     return Dataset(name, ir_datasets.Dataset(*parts), in_memory=True)
+
+
+def _reopenable(given: Any) -> Any:
+    """Returns texts as they are given, but for a pipe, which can be read only once: a copy of it."""
+    return local(given) if _is_path(given) and is_pipe(given) else given
 
 
 def _records(docs: Any, ids: Iterable[str] | None) -> Callable[[], Mapping[str, GenericDoc]]:
@@ -271,7 +279,7 @@ def _framed(frame: Any, kind: _Kind) -> Iterable[tuple[Any, Any]]:
 def is_text_file(name: str) -> bool:
     """Whether a name ends as a file of texts does; dataset ids do not."""
     plain = name.partition("?")[0] if is_url(name) else name
-    return Path(plain.removesuffix(".gz")).suffix in FORMATS
+    return Path(without_packing(plain)).suffix.lower() in FORMATS
 
 
 def _items(path: Path, kind: _Kind) -> Iterable[Any]:

@@ -11,6 +11,7 @@ from ir_datasets.formats import GenericDoc
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import is_file, local
+from irtoolkit.base.forms import without_packing
 from irtoolkit.base.paths import StrPath
 from irtoolkit.datasets.columns import Records, TableRows
 from irtoolkit.datasets.local.registered import docs_tables
@@ -23,7 +24,7 @@ FORMATS = {".jsonl": "jsonl", ".tsv": "tsv", ".trec": "trec", ".sgml": "trec"}
 
 def format_of(path: Path) -> str | None:
     """The format of a file, by the end of its name; None where it is no file of texts."""
-    return FORMATS.get(Path(path.name.removesuffix(".gz")).suffix)
+    return FORMATS.get(Path(without_packing(path.name)).suffix.lower())
 
 
 def large_docs(given: StrPath) -> FileDocs | None:

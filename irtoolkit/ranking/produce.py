@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, is_file, refuse_unwritable, sha256
+from irtoolkit.base.files import StrPath, is_file, local, refuse_unwritable, sha256
 from irtoolkit.base.ids import encode
 from irtoolkit.base.launch import launch
 from irtoolkit.base.paths import beside, is_url
 from irtoolkit.base.stamps import unchanged
-from irtoolkit.base.streams import rereadable
 from irtoolkit.datasets.dataset import Dataset
 from irtoolkit.ranking.candidates import candidates_line
 from irtoolkit.ranking.decided import digest, made_of
@@ -50,7 +49,8 @@ class Among:
     @classmethod
     def read(cls, path: StrPath, *, keep_rest: bool = False) -> Among:
         """The run of a file, or of a pipe, which can be read only once."""
-        with rereadable(path) as file, unchanged([file]):
+        file = local(path)
+        with unchanged([file]):
             return cls(Run.read(file), keep_rest, sha256(file))
 
 

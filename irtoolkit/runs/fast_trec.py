@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import lzma
 import mmap
 import os
+import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,16 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from irtoolkit.base.files import StrPath, is_gzip, local
+from irtoolkit.base.files import StrPath, local
 from irtoolkit.base.ids import is_word
-from irtoolkit.base.packed import opened_gzip
-from irtoolkit.base.streams import stream_of
+from irtoolkit.base.packed import is_plain, opened
 from irtoolkit.runs.columns import RUN_FIELDS, RunColumns, whole_number
 
 # Smaller files are read on the calling thread.
 _THREADED_BYTES = 1 << 20
 # Bytes that are read at once.
 _PIECE = 1 << 24
+# What is raised by packed files that are damaged, beside OSError; another reader says so.
+_DAMAGE = (
+    EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError,
+)  # fmt: skip
 # How a file begins whose first line is empty, and what stands before and in any other empty line.
 _EMPTY_FIRST, _EMPTY = (b"\n", b"\r\n"), (b"\n\n", b"\n\r\n")
 
@@ -70,7 +75,7 @@ def _fields(path: StrPath) -> dict[str, Any] | None:
             if not tables:
                 tabs = b"\t" in bytes(data[:4096]).partition(b"\n")[0]
             tables.append(_parsed(data, "\t" if tabs else " "))
-    except (pa.ArrowInvalid, OSError, EOFError, zlib.error, _IrregularError):
+    except (*_DAMAGE, pa.ArrowInvalid, OSError, _IrregularError):
         return None
     if not tables:
         return None
@@ -113,13 +118,13 @@ def _pieces(path: StrPath) -> Iterator[bytes | mmap.mmap]:
     """The unpacked content of a file, whole lines at a time; nothing of an empty file.
 
     Raises:
-        _IrregularError: it is a pipe, or has an empty line or a CR that does not end a line.
+        _IrregularError: it is no file, or has an empty line or a CR that does not end a line.
         InputError: it unpacks to very much more than it is.
     """
     path = local(path)
-    if not path.is_file() or stream_of(path) is not None:
-        raise _IrregularError  # a pipe can be opened only once
-    if is_gzip(path):
+    if not path.is_file():
+        raise _IrregularError  # its reader says what it is
+    if not is_plain(path):
         yield from _unpacked(path)
         return
     with open(path, "rb") as raw:
@@ -130,9 +135,9 @@ def _pieces(path: StrPath) -> Iterator[bytes | mmap.mmap]:
 
 
 def _unpacked(path: Path) -> Iterator[bytes | mmap.mmap]:
-    """The lines of a .gz, some at a time: the first that is irregular ends the reading."""
+    """The lines of a packed file, some at a time: the first that is irregular ends the reading."""
     rest = b""
-    with opened_gzip(path) as packed:
+    with opened(path) as packed:
         while piece := packed.read(_PIECE):
             end = piece.rfind(b"\n") + 1
             if not end:

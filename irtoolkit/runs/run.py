@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from irtoolkit.base import html
 from irtoolkit.base.arguments import checked
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, is_parquet
+from irtoolkit.base.files import StrPath, local
+from irtoolkit.base.forms import is_parquet_file
 from irtoolkit.base.ids import Ids, Ints, Singles, encode, is_word, offsets_of, rank_ids
 from irtoolkit.base.records import ScoredDoc
 from irtoolkit.runs import objects, storage, trec
@@ -163,12 +164,13 @@ class Run:
     @classmethod
     @checked
     def read(cls, path: StrPath) -> Run:
-        """Reads TREC text (.run, .run.gz, ...) or Parquet, by the file's name.
+        """Reads TREC text, plain or packed, or Parquet; the file's first bytes tell which it is.
 
         Raises:
             InputError: see `irtoolkit.runs.trec.parse_run`; or no such Parquet columns.
         """
-        if not is_parquet(path):
+        path = local(path)
+        if not is_parquet_file(path):
             return cls.from_trec(trec.parse_run(path))
         columns = storage.read_parquet(path, DEFAULT_TAG)
         try:

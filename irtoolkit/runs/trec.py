@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, read_lines
+from irtoolkit.base.files import StrPath, local, read_lines
 from irtoolkit.base.ids import SPACE, UNFIT, Ids, Ints, Singles, encode
 from irtoolkit.runs.columns import (
     QREL_FIELDS,
@@ -48,7 +48,7 @@ def parse_run(path: StrPath, report: ProblemHandler = raise_error) -> RunColumns
     """Reads `qid Q0 docid rank score tag` lines.
 
     Args:
-        path: plain text or .gz; fields are separated by spaces or tabs. An ir_metadata header at
+        path: text, plain or packed; fields are separated by spaces or tabs. An ir_metadata header at
             the top is skipped.
         report: called with each problem. The default raises it; with a handler that returns, the
             bad row is skipped and reading continues.
@@ -58,6 +58,7 @@ def parse_run(path: StrPath, report: ProblemHandler = raise_error) -> RunColumns
             a finite number, a document listed twice for a query, ranks that contradict the scores,
             or no rows.
     """
+    path = local(path)
     columns = read_regular(path) or _careful_run(path, report)
     if not len(columns.lines):
         report(InputError("no rows", file=path, remedy="a run needs at least one line"))

@@ -22,6 +22,7 @@ from irtoolkit.scoring.check_dataset import (
 from irtoolkit.scoring.check_file import (
     STRICTNESS,
     RunFile,
+    check_form,
     check_ids,
     check_odd_ids,
     check_ranks,
@@ -127,6 +128,7 @@ def inspect_run(
         # A file without rows is reported at its first line.
         found = [InputError(p.found, file=p.file, line=p.line or 1, remedy=p.remedy) for p in found]
         return Findings(found, notes)
+    check_form(file)
     check_tag(file, strict, tag)
     check_rows(file, strict, strict.depth if depth is None else depth)
     check_ids(file)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from irtoolkit.base.errors import InputError
-from irtoolkit.base.files import StrPath, is_parquet
+from irtoolkit.base.files import StrPath, is_gzip, local
+from irtoolkit.base.forms import encoding, head_of, is_parquet_file, packing
 from irtoolkit.base.ids import NO_WORD, Ints, id_array, offsets_of, rank_ids
 from irtoolkit.measures.judged import within
 from irtoolkit.runs import Run, trec
@@ -74,7 +75,8 @@ class RunFile:
         Raises:
             InputError: the file cannot be read.
         """
-        if not is_parquet(path):
+        path = local(path)
+        if not is_parquet_file(path):
             return cls(path, trec.parse_run(path, report), report)
         run = Run.read(path)
         numbers = np.arange(1, len(run) + 1)
@@ -92,6 +94,18 @@ class RunFile:
     def report_line(self, line: int, found: str, remedy: str) -> None:
         """Reports a problem of a line."""
         self.report(InputError(found, file=self.path, line=line, remedy=remedy))
+
+
+def check_form(file: RunFile) -> None:
+    """Reports a file that is read here, and that trec_eval and TREC would not read by its name."""
+    head = head_of(local(file.path))
+    form = encoding(head) or packing(head)
+    if form == "gzip" and is_gzip(file.path):
+        return
+    if form is not None:
+        file.report_line(1, f"the file is {form}", "other tools read UTF-8 text, plain or in a .gz")
+    elif is_gzip(file.path):
+        file.report_line(1, "the file is plain text, not gzip", "give it a name without .gz")
 
 
 def check_tag(file: RunFile, strict: Strictness, tag: str | None) -> None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
-from irtoolkit.base.errors import InputError
-from irtoolkit.base.streams import rereadable, stream_of
+from irtoolkit.base.streams import stream_of
 
 ROOT = Path(__file__).parents[3]
 WRITE = """
@@ -80,22 +78,3 @@ def test_a_run_goes_through_a_pipe() -> None:
         [sys.executable, "-c", WRITE, "/dev/stdout"], cwd=ROOT, capture_output=True, check=True
     )
     assert done.stdout.decode() == f"before\n{ROW}"
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
-def test_a_pipe_can_be_read_again(tmp_path: Path) -> None:
-    pipe = tmp_path / "run.pipe"
-    os.mkfifo(pipe)
-    writer = threading.Thread(target=pipe.write_text, args=(ROW * 9,))
-    writer.start()
-    with rereadable(pipe) as copy:
-        writer.join()
-        assert [Path(copy).read_text() for _ in range(2)] == [ROW * 9] * 2
-        # A message names what was given.
-        assert str(InputError("wrong", file=copy)).startswith(str(pipe))
-
-
-def test_a_file_is_read_where_it_is(tmp_path: Path) -> None:
-    for path in (tmp_path / "no.run", "/dev/null", "s3://bucket/a.run"):
-        with rereadable(path) as same:
-            assert same == path

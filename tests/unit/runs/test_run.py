@@ -535,7 +535,7 @@ def test_a_parquet_file_without_a_column(tmp_path: Path, missing: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"q Q0 d 1 1 t\n", b"PAR1", b"PAR1" + b"\x00" * 40 + b"PAR1"]
+    "data", [b"PAR1", b"PAR1\x15" + b"\x00" * 39, b"PAR1" + b"\x00" * 40 + b"PAR1"]
 )
 def test_what_is_no_parquet(write: Write, data: bytes) -> None:
     path = write("x.parquet", data)

@@ -469,18 +469,16 @@ def test_a_latin1_byte(write: Write) -> None:
     data = GOOD.encode() + "q1 Q0 caf\u00e9 2 0.4 t\n".encode("latin-1")
     error = refused(write("x.run", data), 2)
     assert error.found == "not UTF-8: byte 0xe9 at column 10"
-    assert error.remedy == "convert the file to UTF-8, for example with iconv"
+    assert str(error.remedy).startswith("convert the file to UTF-8, for example with iconv")
 
 
 def test_a_latin1_byte_in_gzip(write: Write) -> None:
     refused(write("x.run.gz", gzip.compress(GOOD.encode() + b"q\xe9 Q0 d 1 1 t\n")), 2)
 
 
-def test_utf16_is_not_utf8(write: Write) -> None:
-    assert (
-        "not UTF-8: byte 0xff at column 1"
-        in refused(write("x.run", GOOD.encode("utf-16")), 1).found
-    )
+def test_utf16_with_a_byte_order_mark_is_read(write: Write) -> None:
+    plain, marked = write("x.run", GOOD), write("y.run", GOOD.encode("utf-16"))
+    assert rows_of(trec.parse_run(plain)) == rows_of(trec.parse_run(marked))
 
 
 def test_a_missing_run(tmp_path: Path) -> None:
@@ -502,7 +500,8 @@ def test_a_truncated_gzip_run(write: Write) -> None:
 
 
 def test_a_plain_run_named_gz(write: Write) -> None:
-    assert "damaged gzip data" in refused(write("x.run.gz", GOOD), 1).found
+    plain, named = write("x.run", GOOD), write("x.run.gz", GOOD)
+    assert rows_of(trec.parse_run(plain)) == rows_of(trec.parse_run(named))
 
 
 # -- collecting every problem --------------------------------------------------------------------

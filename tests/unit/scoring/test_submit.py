@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
 import os
@@ -159,7 +160,8 @@ MALFORMED: dict[str, tuple[bytes, tuple[str, ...], int, str]] = {
     # Bytes.
     "nothing": (b"", (), 1, "no rows"),
     "Latin-1": (text(LINES[:4]) + b"caf\xe9 Q0 d 1 1 t\n", (), 5, "not UTF-8: byte 0xe9"),
-    "UTF-16": ("q Q0 d 1 1 t\n".encode("utf-16"), (), 1, "not UTF-8: byte 0xff"),
+    "UTF-16": ("q Q0 d 1 1 t\n".encode("utf-16"), (), 1, "the file is utf-16"),
+    "bzip2": (bz2.compress(b"q Q0 d 1 1 t\n"), (), 1, "the file is bzip2"),
     "a byte order mark between two files": (
         text(LINES[:3]) + "\ufeffq Q0 d 1 1 t\n".encode(), (), 4, "the character U+FEFF"
     ),
@@ -172,7 +174,7 @@ MALFORMED: dict[str, tuple[bytes, tuple[str, ...], int, str]] = {
     ),
     "a next line": (field(3, 3, "d\x85d"), ("--strictness", "trec"), 3, "the character U+0085"),
     "a cut gzip": (gzip.compress(text(LINES))[:-9], (), LAST + 1, "damaged gzip"),
-    "no gzip by the name of one": (text(LINES), (), 1, "damaged gzip"),
+    "no gzip by the name of one": (text(LINES), (), 1, "plain text, not gzip"),
 }  # fmt: skip
 
 

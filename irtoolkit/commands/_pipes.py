@@ -1,0 +1,38 @@
+"""Pipes among the files that a command reads: `<(...)`, /dev/stdin, -, and pipes with names."""
+
+from __future__ import annotations
+
+import argparse
+
+# What is given to a command in place of a file, to mean standard input.
+DASH, STDIN = "-", "/dev/stdin"
+# The ends of the names of files that are known by them alone.
+_ENDINGS = {"recipe": ".toml"}
+
+
+def copy_pipes(args: argparse.Namespace) -> None:
+    """Puts copies in place of the pipes that a command reads, so that it may open them again.
+
+    Args:
+        args: of a command, with its `irtoolkit.commands._overwriting.files_read`.
+
+    Raises:
+        InputError: a pipe cannot be read.
+    """
+    for name in args.files_read:
+        value, ending = getattr(args, name, None), _ENDINGS.get(name)
+        if isinstance(value, str):
+            setattr(args, name, _copied(value, ending))
+        elif isinstance(value, list):
+            setattr(args, name, [_copied(word, ending) for word in value])
+
+
+def _copied(word: str, ending: str | None) -> str:
+    """Returns a word of a command with the copy of the pipe that it names, as KEY=PIPE too."""
+    from irtoolkit.base.pipes import copy_of_pipe, is_pipe
+
+    whole = STDIN if word == DASH else word
+    if is_pipe(whole):
+        return str(copy_of_pipe(whole, ending))
+    key, equals, value = word.partition("=")
+    return f"{key}={copy_of_pipe(value)}" if equals and is_pipe(value) else word

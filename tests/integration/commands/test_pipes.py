@@ -1,0 +1,65 @@
+"""Pipes in the place of files of commands."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+QUERIES = 1000
+needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Judgments, a run, topics, documents and a recipe of more bytes than a pipe gives at once."""
+    numbers = range(QUERIES)
+    (tmp_path / "q").write_text("".join(f"topic{n} 0 d1 1\n" for n in numbers))
+    (tmp_path / "r").write_text("".join(f"topic{n} Q0 d1 1 1.5 t\n" for n in numbers))
+    (tmp_path / "t").write_text("".join(f"topic{n}\ta whale at sea\n" for n in numbers))
+    (tmp_path / "d").write_text("".join(f'{{"id": "d{n}", "text": "a whale"}}\n' for n in numbers))
+    return tmp_path
+
+
+def bash(folder: Path, command: str) -> str:
+    irt = f"PYTHONPATH={ROOT} {sys.executable} -m irtoolkit"
+    done = subprocess.run(
+        ["bash", "-c", command.replace("IRT", irt)], cwd=folder, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+@needs_bash
+@pytest.mark.parametrize(
+    "command",
+    [
+        "IRT eval --qrels <(cat q) <(cat r) -m NumQ",
+        "IRT eval <(cat q) <(gzip -c r) -m NumQ",
+        "cat q | IRT eval - r -m NumQ",
+        "IRT eval - r -m NumQ < q",
+        "mkfifo p; cat r > p & IRT eval q p -m NumQ",
+    ],
+)
+def test_pipes_are_scored_whole(folder: Path, command: str) -> None:
+    assert bash(folder, command).endswith(f" {QUERIES}\n")
+
+
+@needs_bash
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("IRT retrieve <(cat d) bm25 --topics <(cat t) --depth 1 -o x.run", "1000 queries, 1000 rows"),
+        ("cat t | IRT retrieve <(cat d) bm25 --topics - --depth 1 -o x.run", "1000 queries, 1000 rows"),
+        ("IRT fuse <(cat r) r -o x.run", "1000 queries"),
+        ("IRT index <(cat d) bm25 -o x", "1,000 documents"),
+        ("cat d | IRT search - whale -k 1", "a whale"),
+        ("IRT check <(cat r)", "no problems"),
+    ],
+)  # fmt: skip
+def test_every_role_takes_a_pipe(folder: Path, command: str, said: str) -> None:
+    assert said in bash(folder, command)
