@@ -12,7 +12,7 @@ placing the rows fails. A placement that succeeded is kept for epochs in which a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.random import Generator
@@ -82,6 +82,17 @@ class BatchSampler:
         """Number of rows that are in no epoch, because their group makes no batch."""
         return sum(len(group) for group in self._groups if not group.batches)
 
+    def have_two_documents(self, rows: TrainingSet) -> bool:
+        """Whether a batch has rows with different relevant documents, which are negatives of each other.
+
+        Documents with the same text are equal: no loss tells them apart.
+        """
+        return any(
+            group.largest_batch > 1
+            and differ(rows.docs[int(gold)] for gold in rows.golds[group.rows])
+            for group in self._groups
+        )
+
     def set_epoch(self, epoch: int) -> None:
         """Sets the epoch whose batches are sampled."""
         self.epoch = epoch
@@ -109,6 +120,7 @@ class _Group:
     """The rows of one group.
 
     Attributes:
+        rows: numbers of the rows.
         batches: number of batches that they make.
     """
 
@@ -116,7 +128,7 @@ class _Group:
         self, rows: Ints, clusters: Ints, conflicts: Conflicts | None, size: int, world: int,
         seed: tuple[int, int],
     ) -> None:  # fmt: skip
-        self._rows, self._world, self._seed = rows, world, seed
+        self.rows, self._world, self._seed = rows, world, seed
         _, self._clusters, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
         self._largest = int(sizes.max(initial=0))
         self._placer: RowPlacer | None = None
@@ -129,7 +141,12 @@ class _Group:
 
     def __len__(self) -> int:
         """Number of rows."""
-        return len(self._rows)
+        return len(self.rows)
+
+    @property
+    def largest_batch(self) -> int:
+        """Number of rows of its largest batch."""
+        return int(self._room().max()) if self.batches else 0
 
     def plan(self, epoch: int) -> list[Ints]:
         """The rows of each batch."""
@@ -138,7 +155,7 @@ class _Group:
         random = random_generator(*self._seed, epoch, _PLACING)
         if self._largest == 1:
             active = random.permutation(self._active(epoch))
-            return np.split(self._rows[active], np.cumsum(self._room())[:-1])
+            return np.split(self.rows[active], np.cumsum(self._room())[:-1])
         placed = self._known
         for attempt in range(TRIES):
             found = self._place(random, epoch + attempt)
@@ -149,13 +166,13 @@ class _Group:
             raise RuntimeError("rows that can be placed in any order could not be placed")
         order = random.permutation(np.flatnonzero(placed >= 0))
         order = order[np.argsort(placed[order], kind="stable")]
-        return np.split(self._rows[order], np.cumsum(self._room())[:-1])
+        return np.split(self.rows[order], np.cumsum(self._room())[:-1])
 
     def _search(self, conflicts: Conflicts, most: int) -> None:
         """Determines the number of batches, and how many rows are left out of an epoch."""
-        self._placer = RowPlacer(conflicts, self._rows, self._clusters)
-        count, world = len(self._rows), self._world
-        same = int(np.unique(conflicts.golds[self._rows], return_counts=True)[1].max())
+        self._placer = RowPlacer(conflicts, self.rows, self._clusters)
+        count, world = len(self.rows), self._world
+        same = int(np.unique(conflicts.golds[self.rows], return_counts=True)[1].max())
         if world > 1:
             # A batch has at most one of the mutually conflicting rows, and others beside it.
             others = count - same
@@ -190,7 +207,7 @@ class _Group:
         if self._largest <= self.batches:
             dealt = deal(self._clusters[active], room, random)
             if dealt is not None:
-                placed = np.full(len(self._rows), -1)
+                placed = np.full(len(self.rows), -1)
                 placed[active] = dealt
                 return placed
         return None if self._placer is None else self._placer.place(active, room, random)
@@ -202,9 +219,16 @@ class _Group:
 
     def _active(self, turn: int) -> Ints:
         """The rows that are not left out in a turn; rows are left out in turns."""
-        rest = len(self._rows) - self._units * self._world
-        each = np.arange(len(self._rows))
+        rest = len(self.rows) - self._units * self._world
+        each = np.arange(len(self.rows))
         if not rest:
             return each
         order = random_generator(*self._seed, _RESTING).permutation(len(each))
         return np.delete(each, order[(turn * rest + np.arange(rest)) % len(each)])
+
+
+def differ(texts: Iterable[str]) -> bool:
+    """Whether any two of some texts are different."""
+    each = iter(texts)
+    first = next(each, None)
+    return any(text != first for text in each)

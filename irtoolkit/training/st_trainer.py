@@ -22,6 +22,7 @@ from irtoolkit.models.loading import chosen_precision
 from irtoolkit.models.presets import SAVED_AS, Kind
 from irtoolkit.training.checkpoints import model_saver
 from irtoolkit.training.collating import ROWS, Collator
+from irtoolkit.training.contrast import check_contrast
 from irtoolkit.training.job import DivergedError, StageJob
 from irtoolkit.training.losses import LOSSES, make_loss
 from irtoolkit.training.monitor import TrainingMonitor
@@ -207,6 +208,7 @@ def _batches(job: StageJob, apart: bool) -> BatchSampler:
             "%d of the %d rows of %s are never trained on: %d processes cannot share their groups",
             batches.left_out, len(rows), rows.what, world_size(),
         )  # fmt: skip
+    check_contrast(stage, rows, batches)
     return batches
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -315,3 +316,37 @@ def test_a_batch_must_have_a_row_for_each_process() -> None:
         )
     with pytest.raises(InputError, match="a batch of 0 rows"):
         BatchSampler(plain([0, 1, 2]), 0, grouped=False, apart=False, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("golds", "size", "apart", "groups", "expected"),
+    [
+        ([0, 1], 2, False, [0, 0], True),
+        ([0], 4, False, [0], False),
+        ([0, 0, 0], 4, False, [0, 0, 0], False),
+        ([0, 0, 0], 4, True, [0, 0, 0], False),
+        ([0, 1], 1, False, [0, 0], False),
+        ([0, 1], 2, False, [0, 1], False),
+        ([0, 1, 0], 2, False, [0, 0, 1], True),
+    ],
+)
+def test_batches_with_negatives(
+    golds: list[int], size: int, apart: bool, groups: list[int], expected: bool
+) -> None:
+    rows = plain(golds, groups=groups)
+    batches = BatchSampler(rows, size, grouped=True, apart=apart, seed=0)
+    assert batches.have_two_documents(rows) == expected
+
+
+def test_documents_with_the_same_text_are_no_negatives() -> None:
+    rows = replace(plain([0, 1]), docs=["the same", "the same"])
+    batches = BatchSampler(rows, 2, grouped=False, apart=False, seed=0)
+    assert not batches.have_two_documents(rows)
+
+
+def test_rows_that_are_all_apart_have_no_negatives() -> None:
+    """Documents that are all relevant to one query."""
+    rows = rows_of([0, 0, 0], [0, 1, 2], Exclusions.of_documents([[0, 1, 2]], 3))
+    for apart in (True, False):
+        batches = BatchSampler(rows, 4, grouped=False, apart=apart, seed=0)
+        assert batches.have_two_documents(rows) != apart
