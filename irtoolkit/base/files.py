@@ -22,7 +22,7 @@ from irtoolkit.base.forms import head_of, packing
 from irtoolkit.base.missing import no_such_file
 from irtoolkit.base.packed import opened
 from irtoolkit.base.paths import StrPath as StrPath
-from irtoolkit.base.paths import on_disk, url_of
+from irtoolkit.base.paths import on_disk, split_query, url_of
 from irtoolkit.base.pipes import copy_of_pipe, is_pipe
 from irtoolkit.base.streams import into_stream, is_special, stream_of
 from irtoolkit.base.targets import refuse_nul
@@ -46,8 +46,8 @@ def is_parquet(path: StrPath) -> bool:
 
 
 def _name(path: StrPath) -> str:
-    url = url_of(path)  # which may have a query
-    return os.fspath(path) if url is None else url.partition("?")[0]
+    url = url_of(path)
+    return os.fspath(path) if url is None else split_query(url)[0]
 
 
 def local(path: StrPath) -> Path:

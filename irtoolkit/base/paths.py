@@ -27,6 +27,8 @@ _PORTLESS = ("s3", "s3a", "gs", "gcs")
 # Parts of a query that name a version; others may be a signature.
 _VERSIONS = ("versionid=", "generation=", "download=")
 
+_WEB = ("http:", "https:")
+
 # Copies on this machine, and the URLs that they are called by in messages.
 _copies: dict[str, str] = {}
 
@@ -61,10 +63,25 @@ def place_of(path: StrPath) -> str | Path:
     return url_of(path) or on_disk(path)
 
 
+def split_query(url: str) -> tuple[str, str]:
+    """Returns a URL without its query, and the query from its question mark on.
+
+    Only web addresses have queries, and URLs of buckets one that names a version: in the names of other
+    files a question mark is a character like others.
+    """
+    path, mark, query = url.partition("?")
+    if url.lower().startswith(_WEB) or query.lower().startswith(_VERSIONS):
+        return path, mark + query
+    return url, ""
+
+
 def beside(path: StrPath, end: str) -> str | Path:
-    """The file whose name is that of another one with an end added."""
+    """Returns the file whose name is that of another one with an end added, before the query of a URL."""
     place = place_of(path)
-    return f"{place}{end}" if isinstance(place, str) else named_beside(place, end)
+    if not isinstance(place, str):
+        return named_beside(place, end)
+    address, query = split_query(place)
+    return f"{address}{end}{query}"
 
 
 def named_beside(path: Path, end: str, start: str = "") -> Path:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.filesystems import filesystem as filesystem
-from irtoolkit.base.paths import url_of
+from irtoolkit.base.paths import split_query, url_of
 from irtoolkit.base.progress import tqdm
 from irtoolkit.base.remote_errors import protocol_of, reaching, said
 
@@ -255,7 +255,7 @@ def name_of(url: str) -> str:
     Raises:
         InputError: it has none.
     """
-    name = (url_of(url) or url).partition("?")[0].rpartition("/")[2]
+    name = split_query(url_of(url) or url)[0].rpartition("/")[2]
     if not name:
         raise InputError("the URL names no file", file=url)
     return name

@@ -15,7 +15,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import is_file, local
 from irtoolkit.base.forms import without_packing
 from irtoolkit.base.missing import no_such_file
-from irtoolkit.base.paths import is_url, on_disk
+from irtoolkit.base.paths import is_url, on_disk, split_query
 from irtoolkit.base.pipes import is_pipe
 from irtoolkit.base.records import Qrel
 from irtoolkit.datasets.dataset import Dataset
@@ -278,7 +278,7 @@ def _framed(frame: Any, kind: _Kind) -> Iterable[tuple[Any, Any]]:
 
 def is_text_file(name: str) -> bool:
     """Whether a name ends as a file of texts does; dataset ids do not."""
-    plain = name.partition("?")[0] if is_url(name) else name
+    plain = split_query(name)[0] if is_url(name) else name
     return Path(without_packing(plain)).suffix.lower() in FORMATS
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from irtoolkit.base.errors import InputError
 from irtoolkit.base.files import StrPath, atomic_text, is_file, read_lines, sha256
-from irtoolkit.base.paths import beside, is_url, named_beside, on_disk
+from irtoolkit.base.paths import beside, is_url, named_beside, on_disk, split_query
 from irtoolkit.runs import provenance
 from irtoolkit.runs.columns import Ranks as Ranks
 from irtoolkit.runs.columns import TiedRank, whole_number
@@ -66,6 +66,8 @@ def read_ranks(run_path: StrPath, run: Run) -> Ranks | None:
     ranks: Ranks = {}
     lines = read_lines(path)
     _, header = next(lines, (1, ""))
+    if not header.startswith("#") and split_query(str(path))[1]:
+        return None  # a server may give the same for every name that is asked for with a query
     if not header.endswith(sha256(run_path)):
         raise InputError("the ranks of another run", file=path, line=1, remedy=_REMEDY)
     named, digest = _LINES.search(header), hashlib.sha256()

@@ -11,7 +11,7 @@ from typing import Any
 from irtoolkit.base.files import StrPath
 from irtoolkit.base.launch import launch
 from irtoolkit.base.locks import locked
-from irtoolkit.base.paths import hidden_beside, on_disk, url_of
+from irtoolkit.base.paths import beside, hidden_beside, on_disk, url_of
 from irtoolkit.base.streams import is_special
 from irtoolkit.base.temporaries import remove_abandoned
 from irtoolkit.runs import provenance
@@ -52,7 +52,8 @@ def publish(
     if url is not None:
         from irtoolkit.base.copies import uploaded
 
-        with uploaded(url, f"{url}{RANKS_END}", f"{url}{provenance.RECORD_END}") as files:
+        others = (str(beside(url, end)) for end in (RANKS_END, provenance.RECORD_END))
+        with uploaded(url, *others) as files:
             publish(run, files[0], made, seconds, ranks, form=form)
         return
     target = on_disk(path)

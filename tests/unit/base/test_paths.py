@@ -92,3 +92,21 @@ def test_a_copy_is_called_by_its_url() -> None:
     error = InputError("bad line", file=Path("/cache/remote/1234/x.run"), line=3)
     assert str(error) == "s3://b/x.run:3: bad line"
     assert shown("/cache/remote/1234/x.run") == "s3://b/x.run"
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted"),
+    [
+        ("http://h/p.run?download=1", "http://h/p.run.end?download=1"),
+        ("https://h/p.run?X-Amz-Signature=a/b", "https://h/p.run.end?X-Amz-Signature=a/b"),
+        ("s3://b/p.run?versionId=3", "s3://b/p.run.end?versionId=3"),
+        ("s3://b/a?b.run", "s3://b/a?b.run.end"),
+        ("memory://r/a?b.run", "memory://r/a?b.run.end"),
+        ("memory://r/a#b.run", "memory://r/a#b.run.end"),
+        ("http://h/p.run", "http://h/p.run.end"),
+        ("/r/a?b.run", Path("/r/a?b.run.end")),
+        ("file:///r/a?b.run", Path("/r/a?b.run.end")),
+    ],
+)
+def test_what_is_beside_a_url_has_its_query(path: str, wanted: str | Path) -> None:
+    assert beside(path, ".end") == wanted

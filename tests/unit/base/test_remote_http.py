@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from irtoolkit.base.files import local
+import irtoolkit as ir
+from irtoolkit.base.files import local, sha256
 from irtoolkit.base.mirrors import folder_at
+from irtoolkit.runs import Run
+from irtoolkit.runs.exact_ranks import ranks_path, read_ranks, write_ranks
 
 pytest.importorskip("aiohttp", reason="the extra remote is not installed")
 
@@ -101,3 +104,41 @@ def test_a_changed_file_of_a_folder_is_copied_again(
     assert after is not None
     assert (after / "qrels.txt").read_bytes() == b"q1 0 d1 0\n"
     assert (before / "qrels.txt").read_bytes() == b"q1 0 d1 1\n", "a process may read it still"
+
+
+RUN = b"q Q0 d2 1 2 t\nq Q0 d1 2 1 t\n"
+
+
+@pytest.mark.parametrize("query", ["?download=1", "?X-Amz-Signature=a/b&Expires=9"])
+@pytest.mark.parametrize("same", [False, True])
+def test_a_run_is_not_read_as_its_own_ranks(web: Web, query: str, same: bool) -> None:
+    """Some servers give the same whatever name is asked for."""
+    web.pages[f"/p.run{query}"] = RUN
+    if same:
+        web.pages[f"/p.run.ranks.tsv{query}"] = RUN
+    scores = ir.evaluate({"q": {"d1": 1}}, f"{web.url}/p.run{query}", measures="RR")
+    assert [*scores.figures().values()] == [{"RR": 0.5}]
+
+
+def test_ranks_beside_an_address_with_a_query_are_read(web: Web, tmp_path: Path) -> None:
+    path = tmp_path / "p.run"
+    path.write_bytes(RUN.splitlines(keepends=True)[0])
+    run = Run.read(path)
+    write_ranks(path, {"q": {"d1": 7}}, sha256(path))
+    web.pages["/p.run?download=1"] = path.read_bytes()
+    web.pages["/p.run.ranks.tsv?download=1"] = ranks_path(path).read_bytes()
+    assert read_ranks(f"{web.url}/p.run?download=1", run) == {"q": {"d1": 7}}
+
+
+@pytest.mark.parametrize("name", ["a?b.run", "a#b.run", "a b.run", "plain.run"])
+def test_a_run_keeps_its_own_files(name: str) -> None:
+    memory = pytest.importorskip("fsspec").filesystem("memory")
+    data = ir.load({"d1": "a whale"}, queries={"q": "whale"}, qrels={"q": {"d1": 1}})
+    run = ir.retrieve(data, output=f"memory://own/{name}", progress=False)
+    try:
+        ends = ("", ".ir-metadata.yml", ".ranks.tsv")
+        assert sorted(memory.find("/own")) == [f"/own/{name}{end}" for end in ends]
+        assert Run.read(f"memory://own/{name}") == run
+        assert read_ranks(f"memory://own/{name}", run) == {"q": {"d1": 1}}
+    finally:
+        memory.rm("/own", recursive=True)
