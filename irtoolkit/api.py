@@ -373,6 +373,8 @@ def compare(
         InputError: see `evaluate`; fewer than two runs, no such baseline, or a test that does not belong
             to the measure's figure, such as a t-test to a median.
     """
+    from dataclasses import replace
+
     from irtoolkit.scoring.compare import compare
     from irtoolkit.scoring.score import score
 
@@ -381,10 +383,11 @@ def compare(
         raise InputError("one run cannot be compared", remedy="give at least two")
     if measure is not None and len(scores.measures) != 1:
         raise InputError(f"compare takes one measure, not {len(scores.measures)}")
-    return compare(
+    compared = compare(
         scores.evaluations, next(iter(scores.measures)), baseline=baseline or scores.systems[0],
         test=test, correction=correction, title=f"{scores.dataset.id}: {scores.averaging}",
     )  # fmt: skip
+    return replace(compared, notes=scores.notes)
 
 
 @checked

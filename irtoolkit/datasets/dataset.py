@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -264,9 +264,13 @@ class Dataset:
 
     def passages(self) -> Passages | None:
         """Its documents, where they are passages of books; None where they are others."""
-        handler = self._documents()
-        docs = handler.by_id() if isinstance(handler, DocsHandler) else None
+        docs = self.documents_at_hand()
         return docs if isinstance(docs, Passages) else None
+
+    def documents_at_hand(self) -> Mapping[str, Any] | None:
+        """Its documents by id, if no files of ir_datasets have to be read for them; None otherwise."""
+        handler = self._documents()
+        return handler.by_id() if isinstance(handler, DocsHandler) else None
 
     def _documents(self) -> Any:
         return self.source.docs_handler() if self.has("docs") else None

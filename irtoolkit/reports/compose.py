@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +119,9 @@ def compose(scores: Scores, options: ReportOptions | None = None) -> ReportConte
         first_relevant=_first_relevant(scores, rel),
         breakdowns={name: _parts(scores, name) for name in dataset.breakdowns()},
         texts=_texts(scores, options.texts, rel, _Order.of(evaluations, names, pair, chart)),
-        notes=tuple(f"{names[note.system]} {note.text}" for note in scores.notes),
+        notes=tuple(
+            replace(note, system=names.get(note.system, "")).about for note in scores.notes
+        ),
     )
 
 

@@ -11,6 +11,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.base.tables import TextTable
 from irtoolkit.measures.traits import traits
 from irtoolkit.scoring.evaluation import Evaluation
+from irtoolkit.scoring.notes import Note
 from irtoolkit.scoring.pairs import (
     PairResult,
     first_test,
@@ -60,6 +61,7 @@ class Comparison:
         baseline: the name of the system that others are tested against.
         test, correction: the paired test, and the correction for several comparisons.
         title: what was compared on, above the table.
+        notes: warnings about the runs, below the table.
     """
 
     rows: tuple[Compared, ...]
@@ -68,6 +70,7 @@ class Comparison:
     test: PairedTest
     correction: Correction
     title: str = ""
+    notes: tuple[Note, ...] = ()
 
     def __iter__(self) -> Iterator[Compared]:
         return iter(self.rows)
@@ -89,10 +92,13 @@ class Comparison:
         return TextTable(headers, cells, title)
 
     def __str__(self) -> str:
-        return self.table().render("text")
+        return "\n".join([self.table().render("text"), *map(str, self.notes)])
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return self.table().to_html()
+        table = self.table()
+        return replace(table, notes=[str(note) for note in self.notes]).to_html()
 
 
 def _p_value(p: float | None) -> str | None:

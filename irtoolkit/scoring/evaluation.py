@@ -99,12 +99,14 @@ class Evaluation:
         query_ids: (Q,) the judged queries.
         values: (measures, Q) value of each measure for each query.
         folds: index arrays into the queries; a measure's figure is the mean of its means.
+        judged_rows: number of rows of the run whose document is judged; None if it was not counted.
     """
 
     measures: dict[str, ir_measures.Measure]
     query_ids: Ids
     values: NDArray[np.float64]
     folds: tuple[NDArray[np.intp], ...]
+    judged_rows: int | None = None
 
     def per_query(self, name: str) -> NDArray[np.float64]:
         """(Q,) the values of one measure."""
@@ -154,10 +156,8 @@ def evaluate(
     if not all(isinstance(measure, ColumnarMeasure) for measure in measures.values()):
         _refuse_high_grades(qrels)
     ours = {name: found for name, m in measures.items() if (found := _vectorised(m)) is not None}
-    values = {}
-    if ours:
-        judged = JudgedRun.of(run, qrels, ranks)
-        values = {name: compute(judged) for name, compute in ours.items()}
+    judged = JudgedRun.of(run, qrels, ranks)
+    values = {name: compute(judged) for name, compute in ours.items()}
     others = {name: measure for name, measure in measures.items() if name not in ours}
     values |= _by_ir_measures(run, qrels, others)
     return Evaluation(
@@ -165,6 +165,7 @@ def evaluate(
         qrels.query_ids,
         np.array([values[name] for name in measures]),
         places_of(qrels.query_ids, folds),
+        len(judged.hits.queries),
     )
 
 

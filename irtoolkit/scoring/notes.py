@@ -5,28 +5,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from irtoolkit.base.plurals import number_of
+
 
 @dataclass(frozen=True)
 class Note:
     """A warning about the run of one system.
 
     Attributes:
-        system: the system, by the name it is scored under.
+        system: the system, by the name it is scored under; empty where it concerns the judgments.
         kind: "missing" where judged queries are missing from the run; "shallow" where it lists
             less than the candidate pool and a measure takes the listed documents for the pool;
             "corpus" where it is scored with the whole corpus as candidates in place of pools;
             "unranked" where a figure is infinite, because the rank of a relevant document that it
-            does not list is unknown.
+            does not list is unknown; "unjudged" where no document of it is judged; "absent" where
+            judged documents are not in the collection.
         queries: the queries that it concerns, in order.
         judged: number of judged queries.
         measures: the measures that it concerns; empty where it concerns all.
+        documents: of "unjudged" a document of the run and a judged one; of "absent" the documents.
     """
 
     system: str
-    kind: Literal["missing", "shallow", "corpus", "unranked"]
+    kind: Literal["missing", "shallow", "corpus", "unranked", "unjudged", "absent"]
     queries: tuple[str, ...]
     judged: int
     measures: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -35,6 +40,17 @@ class Note:
             return (
                 f"lacks {len(self.queries)} of {self.judged} judged queries, the first"
                 f" {min(self.queries)}; they count as zero"
+            )
+        if self.kind == "unjudged":
+            own, judged = self.documents
+            return (
+                f"lists no judged document: it has for example {own}, and the judgments have"
+                f" {judged}; are they of the same collection?"
+            )
+        if self.kind == "absent":
+            return (
+                f"the judgments have {number_of(len(self.documents), 'documents', ',')} outside the"
+                f" collection, the first {self.documents[0]}; are they judgments of it?"
             )
         if self.kind == "corpus":
             return (
@@ -54,4 +70,9 @@ class Note:
         )
 
     def __str__(self) -> str:
-        return f"note: {self.system} {self.text}"
+        return f"note: {self.about}"
+
+    @property
+    def about(self) -> str:
+        """The warning as a sentence, with the name of the system if it concerns one."""
+        return f"{self.system} {self.text}".lstrip()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,14 +21,12 @@ from irtoolkit.measures.traits import traits
 from irtoolkit.runs import Run
 from irtoolkit.runs.columns import Ranks, TiedRank
 from irtoolkit.runs.exact_ranks import has_best_ranks, read_ranks
-from irtoolkit.scoring.check import read_run, shallow_queries
+from irtoolkit.scoring.check import read_run
 from irtoolkit.scoring.evaluation import Evaluation, evaluate, parse_measures
 from irtoolkit.scoring.notes import Note
+from irtoolkit.scoring.run_notes import UNNAMED, absent, run_notes, unjudged, unranked
 
 Measures = str | Sequence[str | ir_measures.Measure] | Mapping[str, ir_measures.Measure]
-
-# The name of a run that has none.
-_UNNAMED = "run"
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,13 +175,15 @@ def score(
     whole = tuple(name for name, measure in parsed.items() if traits(measure).whole_pool)
     evaluations: dict[str, Evaluation] = {}
     read: dict[str, Run] = {}
-    notes: list[Note] = []
+    notes = [*absent(dataset)]
     for name, one in given.items():
         run, ranks = _read(one, dataset, parsed)
         read[name] = run
         evaluations[name] = evaluate(run, qrels, parsed, dataset.protocol.folds, ranks)
-        notes.extend(_notes(name, run, dataset, whole, one))
-        notes.extend(_unranked(name, evaluations[name]))
+        if not evaluations[name].judged_rows and ranks is None:
+            notes.extend(unjudged(name, run, qrels))
+        notes.extend(run_notes(name, run, dataset, whole, one))
+        notes.extend(unranked(name, evaluations[name]))
     files = {name: fspath(one) for name, one in given.items() if _is_path(one)}
     return Scores(dataset, parsed, evaluations, read, dataset.protocol.note, tuple(notes), files)
 
@@ -200,42 +199,6 @@ def _parsed(measures: Measures) -> dict[str, ir_measures.Measure]:
                 remedy="give a list of names",
             )
     return dict(measures) or parse_measures(())
-
-
-def _notes(
-    name: str, run: Run, dataset: Dataset, whole: tuple[str, ...], given: Any
-) -> Iterator[Note]:
-    """What a reader must know of a run.
-
-    Raises:
-        InputError: it has no judged query.
-    """
-    judged = [str(query_id) for query_id in dataset.qrels.query_ids]
-    lacking = set(judged) - set(run.query_ids)
-    if len(lacking) == len(judged):
-        raise InputError(
-            "the run has no judged query"
-            if _is_path(given) or name == _UNNAMED
-            else f"run {name} has no judged query",
-            file=given if _is_path(given) else None,
-            remedy=f"is it a run of {dataset.id}?",
-        )
-    if lacking:
-        yield Note(name, "missing", tuple(q for q in judged if q in lacking), len(judged))
-    if whole and dataset.replaced.get("candidates") == "corpus":
-        yield Note(name, "corpus", (), len(judged), whole)
-    shallow = shallow_queries(run, dataset) if whole else []
-    if shallow:
-        yield Note(name, "shallow", tuple(shallow), len(judged), whole)
-
-
-def _unranked(name: str, evaluation: Evaluation) -> Iterator[Note]:
-    """Where figures are infinite, the queries whose relevant documents have no rank."""
-    endless = [measure for measure, figure in evaluation.figures().items() if figure == math.inf]
-    if endless:
-        without = evaluation.query_ids[evaluation.per_query(endless[0]) == math.inf]
-        queries = tuple(str(query_id) for query_id in without)
-        yield Note(name, "unranked", queries, len(evaluation.query_ids), tuple(endless))
 
 
 def _is_path(given: Any) -> bool:
@@ -338,7 +301,7 @@ def _label(one: Any) -> str:
     if _is_path(one):
         return shown(one)
     tag = one.tag if isinstance(one, Run) else getattr(one, "name", None)
-    return tag if isinstance(tag, str) and tag else _UNNAMED
+    return tag if isinstance(tag, str) and tag else UNNAMED
 
 
 def _distinct(labels: Sequence[str]) -> list[str]:

@@ -1,0 +1,84 @@
+"""Warnings about runs and judgments that do not fit each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from irtoolkit.base.errors import InputError
+from irtoolkit.datasets.dataset import Dataset
+from irtoolkit.runs import Qrels, Run
+from irtoolkit.scoring.check import shallow_queries
+from irtoolkit.scoring.evaluation import Evaluation
+from irtoolkit.scoring.notes import Note
+
+# The name of a run that has none.
+UNNAMED = "run"
+
+
+def run_notes(
+    name: str, run: Run, dataset: Dataset, whole: tuple[str, ...], given: Any
+) -> Iterator[Note]:
+    """What a reader must know of a run.
+
+    Raises:
+        InputError: it has no judged query.
+    """
+    judged = [str(query_id) for query_id in dataset.qrels.query_ids]
+    lacking = set(judged) - set(run.query_ids)
+    if len(lacking) == len(judged):
+        who = "the run" if isinstance(given, str | PathLike) or name == UNNAMED else f"run {name}"
+        its = (
+            f"it has for example {min(run.query_ids)}, and"
+            if len(run.query_ids)
+            else "it is empty;"
+        )
+        raise InputError(
+            f"{who} has no judged query: {its} the judgments have {min(judged, default='none')}",
+            file=given if isinstance(given, str | PathLike) else None,
+            remedy=f"is it a run of {dataset.id}?",
+        )
+    if lacking:
+        yield Note(name, "missing", tuple(q for q in judged if q in lacking), len(judged))
+    if whole and dataset.replaced.get("candidates") == "corpus":
+        yield Note(name, "corpus", (), len(judged), whole)
+    shallow = shallow_queries(run, dataset) if whole else []
+    if shallow:
+        yield Note(name, "shallow", tuple(shallow), len(judged), whole)
+
+
+def unjudged(name: str, run: Run, qrels: Qrels) -> Iterator[Note]:
+    """That no document of a run is judged, with a document of each side."""
+    shared = np.isin(run.query_ids, qrels.query_ids).nonzero()[0]
+    filled = [at for at in shared.tolist() if run.offsets[at] < run.offsets[at + 1]]
+    if filled and len(qrels.docs):
+        query = str(run.query_ids[filled[0]])
+        own = str(run.doc_ids[run.docs[run.offsets[filled[0]]]])
+        judged = next(row.doc_id for row in qrels if row.query_id == query)
+        yield Note(name, "unjudged", (query,), len(qrels.query_ids), documents=(own, judged))
+
+
+def absent(dataset: Dataset) -> Iterator[Note]:
+    """The judged documents that are not in the collection, if it is at hand.
+
+    The judgments of a benchmark, and those of a registered collection, have been checked already.
+    """
+    unchecked = dataset.in_memory or "qrels" in dataset.replaced
+    docs = dataset.documents_at_hand() if unchecked else None
+    lacking = () if docs is None else [doc for doc in dataset.qrels.doc_ids if doc not in docs]
+    if lacking:
+        judged = len(dataset.qrels.query_ids)
+        yield Note("", "absent", (), judged, documents=tuple(map(str, sorted(lacking))))
+
+
+def unranked(name: str, evaluation: Evaluation) -> Iterator[Note]:
+    """Where figures are infinite, the queries whose relevant documents have no rank."""
+    endless = [measure for measure, figure in evaluation.figures().items() if figure == math.inf]
+    if endless:
+        without = evaluation.query_ids[evaluation.per_query(endless[0]) == math.inf]
+        queries = tuple(str(query_id) for query_id in without)
+        yield Note(name, "unranked", queries, len(evaluation.query_ids), tuple(endless))

@@ -1,0 +1,81 @@
+"""Notes on judgments and runs that are not of one collection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import irtoolkit as ir
+from irtoolkit.base.errors import InputError
+
+Write = Callable[..., Path]
+Command = Callable[..., Any]
+QRELS = {"1": {"x7": 1, "x8": 0}, "2": {"x9": 2}}
+UNJUDGED = "lists no judged document: it has for example a, and the judgments have x7"
+
+
+def test_a_run_without_a_judged_document_is_said_first() -> None:
+    run = {"1": {"a": 2.0, "x9": 1.0}}  # x9 is judged for another query
+    scores = ir.evaluate(QRELS, run, measures="AP")
+    assert [note.kind for note in scores.notes] == ["unjudged", "missing"]
+    assert UNJUDGED in str(scores.notes[0])
+    assert UNJUDGED in str(ir.evaluate(QRELS, run, measures="ERR@5"))
+    assert not ir.evaluate(QRELS, {"1": {"x8": 2.0}, "2": {"a": 1.0}}, measures="AP").notes
+
+
+def test_a_comparison_and_a_report_have_the_notes(tmp_path: Path) -> None:
+    runs = {"one": {"1": {"a": 2.0}, "2": {"a": 1.0}}, "two": {"1": {"x7": 2.0}, "2": {"x9": 1.0}}}
+    found = ir.compare(QRELS, runs, measure="AP")
+    assert [(note.system, note.kind) for note in found.notes] == [("one", "unjudged")]
+    assert repr(found) == str(found)
+    assert str(found).endswith("are they of the same collection?")
+    assert "are they of the same collection?" in found._repr_html_()
+    (page,) = ir.report(QRELS, runs, measures="AP", output=tmp_path / "r.html")
+    assert f"one {UNJUDGED}" in page.read_text()
+
+
+def test_the_command_says_it(irtoolkit: Command, write: Write) -> None:
+    qrels = write("q.qrels", "1 0 x7 1\n")
+    runs = [write(f"{name}.run", f"1 Q0 a 1 1.0 {name}\n") for name in "rs"]
+    for words in (("eval", qrels, runs[0]), ("compare", qrels, *runs)):
+        answer = irtoolkit(*words, "--measure" + "s" * (words[0] == "eval"), "AP")
+        assert answer.status == 0
+        assert UNJUDGED in answer.err
+
+
+def test_exact_ranks_show_that_judged_documents_are_there() -> None:
+    run = ir.retrieve("relic/sample/val", "random", depth=1)
+    assert not ir.evaluate("relic/sample/val", run, measures="Rank R@100").notes
+
+
+def test_judged_documents_that_the_collection_lacks(irtoolkit: Command, write: Write) -> None:
+    docs = {"a": "a cat", "b": "a dog"}
+    data = ir.load(docs, queries={"1": "cat"}, qrels={"1": {"a": 1, "z": 1, "y": 0}})
+    run = ir.retrieve(data, "bm25")
+    (note,) = ir.evaluate(data, run, measures="AP").notes
+    assert note.documents == ("y", "z")
+    assert "the judgments have 2 documents outside the collection, the first y" in str(note)
+    path = write("c.run", "").with_name("d.run")
+    kept = ir.retrieve("csfcube/sample", "bm25", output=path)
+    qrels = write("other.qrels", f"{kept.query_ids[0]} 0 nowhere 1\n")
+    answer = irtoolkit("eval", "csfcube/sample", path, "--qrels", qrels, "--measures", "AP")
+    said = [line for line in answer.err.splitlines() if line.startswith("note:")]
+    assert "1 document outside the collection, the first nowhere" in said[0]
+    assert "lists no judged document" in said[1]
+
+
+@pytest.mark.parametrize(
+    ("run", "found"),
+    [
+        ({"9": {"a": 1.0}}, "it has for example 9, and the judgments have 1"),
+        ({"9": {"a": 1.0}, "8": {"a": 1.0}}, "it has for example 8, and the judgments have 1"),
+    ],
+)
+def test_no_shared_query_shows_one_of_each_side(run: Any, found: str) -> None:
+    with pytest.raises(InputError, match=f"the run has no judged query: {found}"):
+        ir.evaluate(QRELS, run, measures="AP")
+    with pytest.raises(InputError, match=f"run one has no judged query: {found}"):
+        ir.evaluate(QRELS, {"one": run, "two": run}, measures="AP")
