@@ -215,12 +215,18 @@ def _pretrained(name: str) -> Any:
     except ImportError:
         raise needs_extra("transformers", "neural") from None
     try:
-        return AutoTokenizer.from_pretrained(name, use_fast=True, trust_remote_code=False)
+        made = AutoTokenizer.from_pretrained(name, use_fast=True, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise InputError(
             f"no tokenizer {name!r}: {str(error).splitlines()[0]}",
             remedy="name a folder or a model of the Hugging Face hub",
         ) from None
+    if made.init_kwargs.get("auto_map"):
+        raise InputError(
+            f"the tokenizer {name!r} comes with code of its own, which irtoolkit does not run",
+            remedy="a tokenizer that transformers has",
+        )
+    return made
 
 
 def extract_from_files(

@@ -13,6 +13,7 @@ from irtoolkit.base.folders import atomic_folder
 from irtoolkit.models import presets
 from irtoolkit.models.foreign import read_torch
 from irtoolkit.models.loading import load_model
+from irtoolkit.models.own_code import check_own_code
 
 
 @contextmanager
@@ -48,6 +49,7 @@ def base_parts(name: str) -> tuple[Any, Any]:
     import transformers
 
     folder = presets.model_folder(presets.Preset(name))
+    check_own_code(folder, setting=False)
     try:
         return (
             transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False),

@@ -81,8 +81,9 @@ class Encoder:
         if known.cuts_special and not saved:
             cut = replace(cut or Cut(), special=True)
         chosen = AdapterSettings(
-            device, precision, pooling, prompt, length, how.options, cut, backend
-        )
+            device, precision, pooling, prompt, length, how.options, cut, backend,
+            how.trusted,
+        )  # fmt: skip
         self._model: Adapter = load_adapter(place, how.kind, how.side, chosen)
         self._batches = Batches(self._model, how.batch_tokens)
         decides = {
@@ -99,6 +100,8 @@ class Encoder:
             decides["cut"] = asdict(cut)
         if backend != "torch":
             decides["backend"] = backend
+        if not how.trusted:
+            del decides["trusted"]
         name = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:32]
         self._store = Store(cache_home() / "vectors" / name)
 

@@ -15,6 +15,7 @@ from irtoolkit import __version__
 from irtoolkit.base.errors import InputError, needs_extra
 from irtoolkit.base.files import sha256
 from irtoolkit.models.converted import new_folder
+from irtoolkit.models.own_code import check_own_code
 from irtoolkit.models.places import CONVERSION, RECORD, WEIGHTS, weight_sums
 from irtoolkit.models.presets import find_preset, model_folder, said_kind
 
@@ -116,6 +117,7 @@ def _write(location: str, kind: str, folder: Path, precision: ExportPrecision) -
     makers = {"dense": "AutoModel", "cross": "AutoModelForSequenceClassification"}
     maker = getattr(transformers, makers[kind])
     transformers.utils.logging.disable_progress_bar()
+    check_own_code(location, setting=False)
     made = maker.from_pretrained(location, attn_implementation="eager", trust_remote_code=False)
     made = made.float().eval()
     words = transformers.AutoTokenizer.from_pretrained(location, trust_remote_code=False)

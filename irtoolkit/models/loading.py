@@ -130,12 +130,13 @@ def load_model(
     return _placed(model.eval(), precision, device)
 
 
-def open_model(kind: Kind, location: str, **how: Any) -> Any:
+def open_model(kind: Kind, location: str, trusted: bool = False, **how: Any) -> Any:
     """A model of sentence-transformers, which may have modules of ours.
 
     Args:
         kind: "dense", "late", "sparse" or "cross".
         location: folder or hub id.
+        trusted: whether code that comes with it may run.
         how: more for sentence-transformers' class.
 
     sentence-transformers imports modules of other packages only where any code of the folder's
@@ -145,6 +146,8 @@ def open_model(kind: Kind, location: str, **how: Any) -> Any:
 
     made = getattr(sentence_transformers, SAVED_AS[kind])
     how = {"device": "cpu", **how}
+    if trusted:
+        how["trust_remote_code"] = True
     if "backend" in how:
         from irtoolkit.models.runtimes import as_backends
 

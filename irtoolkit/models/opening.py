@@ -12,6 +12,7 @@ from irtoolkit.models import loading
 from irtoolkit.models.adapters import Adapter, Averaged, Plain, SentenceModel, Sparta
 from irtoolkit.models.cuts import Cut
 from irtoolkit.models.limits import set_options
+from irtoolkit.models.own_code import check_code_ran, check_own_code
 from irtoolkit.models.part_vectors import PartVectors
 from irtoolkit.models.places import refuse_changed
 from irtoolkit.models.presets import (
@@ -44,6 +45,7 @@ class AdapterSettings:
             and ("skiplist", bool), see `irtoolkit.models.part_vectors`.
         cut: how a longer text is cut; None cuts it as the model itself does, at its end.
         backend: what runs the model: "torch", "onnx" or "openvino".
+        trusted: whether code that comes with the model may run.
     """
 
     device: str
@@ -54,6 +56,7 @@ class AdapterSettings:
     options: tuple[tuple[str, Any], ...] = ()
     cut: Cut | None = None
     backend: str = "torch"
+    trusted: bool = False
 
 
 def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSettings) -> Adapter:
@@ -91,6 +94,7 @@ def load_adapter(location: str, kind: Kind, side: Side, settings: AdapterSetting
             settings.options,
             kind == "cross" or pooling == "pooler",
             settings.backend,
+            settings.trusted,
         )
     )
     if plain and pooling == "sparta":
@@ -135,6 +139,7 @@ class _Source:
         options: options of a late-interaction model.
         pooled: whether the transformer's own pooler is read.
         backend: what runs it.
+        trusted: whether code that comes with it may run.
     """
 
     location: str
@@ -146,25 +151,29 @@ class _Source:
     options: tuple[tuple[str, Any], ...]
     pooled: bool
     backend: str
+    trusted: bool
 
 
 # The two encoders of a task, and no more: weights are large.
 @lru_cache(maxsize=2)
 def _opened(source: _Source) -> Any:
     """A model of sentence-transformers, or a plain transformer."""
-    location, kind = source.location, source.kind
+    location, kind, trusted = source.location, source.kind, source.trusted
+    # An exported model has no code of its own to run.
+    check_own_code(location, trusted and source.backend == "torch", source.backend == "torch")
     make = (
-        partial(_transformer, location, source.backend)
+        partial(_transformer, location, source.backend, trusted)
         if kind is None
-        else partial(_sentence_model, location, kind, source.backend)
+        else partial(_sentence_model, location, kind, source.backend, trusted)
     )
     model = loading.load_model(location, make, source.precision, source.device, source.pooled)
+    check_code_ran(location, model, trusted)
     if kind == "late":
         set_options(model, dict(source.options))
     return model
 
 
-def _transformer(location: str, backend: str) -> Any:
+def _transformer(location: str, backend: str, trusted: bool) -> Any:
     import transformers
 
     if backend != "torch":
@@ -181,16 +190,16 @@ def _transformer(location: str, backend: str) -> Any:
         model = getattr(transformers, names[0]).from_pretrained(location, trust_remote_code=False)
         model = getattr(model, dpr[names[0]])
     else:
-        model = transformers.AutoModel.from_pretrained(location, trust_remote_code=False)
+        model = transformers.AutoModel.from_pretrained(location, trust_remote_code=trusted)
     place = Path(location)
     # The two encoders of one folder have a tokenizer in common, which is beside them.
     shared = place.name in TWO_ENCODERS and not any(place.glob("*token*"))
     words = str(place.parent) if shared else location
-    model.tokenizer = transformers.AutoTokenizer.from_pretrained(words, trust_remote_code=False)
+    model.tokenizer = transformers.AutoTokenizer.from_pretrained(words, trust_remote_code=trusted)
     return model
 
 
-def _sentence_model(location: str, kind: Kind, backend: str) -> Any:
+def _sentence_model(location: str, kind: Kind, backend: str, trusted: bool) -> Any:
     import sentence_transformers
 
     if not hasattr(sentence_transformers, SAVED_AS[kind]):
@@ -202,6 +211,5 @@ def _sentence_model(location: str, kind: Kind, backend: str) -> Any:
             f"the model {location} does not make {_MADE[kind]} of a text",
             remedy=f"it is for {said} retrieval" if said else "train it for that",
         )
-    return loading.open_model(
-        kind, location, **({} if backend == "torch" else {"backend": backend})
-    )
+    more = {} if backend == "torch" else {"backend": backend}
+    return loading.open_model(kind, location, trusted, **more)

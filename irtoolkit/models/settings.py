@@ -33,6 +33,7 @@ class EncoderSettings:
         batch_tokens: tokens at once; by default by the device.
         cut: how a longer text is cut; by default at its end.
         backend: "torch", "onnx" or "openvino"; "auto" is torch where the model has weights for it.
+        trusted: whether code that comes with the model may run.
     """
 
     model: str
@@ -50,3 +51,4 @@ class EncoderSettings:
     batch_tokens: int | None = None
     cut: Cut | None = None
     backend: Backend = "auto"
+    trusted: bool = False

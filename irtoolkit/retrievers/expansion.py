@@ -13,6 +13,7 @@ from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading, presets
 from irtoolkit.models.limits import position_limit
 from irtoolkit.models.llm.cache import Answers
+from irtoolkit.models.own_code import check_own_code
 from irtoolkit.models.presets import Kind
 from irtoolkit.retrievers.lexical import BM25
 from irtoolkit.retrievers.texts import Segments
@@ -243,6 +244,7 @@ def _load(preset: presets.Preset, kind: str, device: str | None) -> tuple[Any, A
     import transformers
 
     place = presets.model_folder(preset)
+    check_own_code(place, setting=False)
 
     def make() -> Any:
         model = getattr(transformers, kind).from_pretrained(place, trust_remote_code=False)
@@ -258,4 +260,5 @@ def _load_judge(name: str, device: str | None) -> Any:
     from sentence_transformers import CrossEncoder
 
     place, where = presets.model_folder(presets.find_preset(name)), loading.torch_device(device)
+    check_own_code(place, setting=False)
     return loading.load_model(place, lambda: CrossEncoder(place, device="cpu"), "fp32", where)

@@ -36,6 +36,8 @@ class Neural(Retriever):
         backend: what runs the model: "torch"; "onnx" (onnxruntime) or "openvino", for a model that
             is exported so, on a CPU and in the precision of the export; "auto" is torch where the
             model has weights for it, else onnx.
+        trust_remote_code: whether code that comes with the model may run, with all rights that this
+            command has; without it such a model is refused.
     """
 
     kind: ClassVar[Kind] = "dense"
@@ -48,6 +50,7 @@ class Neural(Retriever):
     device: str | None = None
     batch_tokens: int | None = None
     backend: Backend = "auto"
+    trust_remote_code: bool = False
 
     def missing(self) -> str | None:
         return presets.missing_weights(self.preset())
@@ -87,7 +90,7 @@ class Neural(Retriever):
         """How one side is encoded."""
         return EncoderSettings(
             self.model, self.kind, side, weights=self.weights, precision=self.precision, device=self.device,
-            batch_tokens=self.batch_tokens, backend=self.backend, **self.encoding(side),
+            batch_tokens=self.batch_tokens, backend=self.backend, trusted=self.trust_remote_code, **self.encoding(side),
         )  # fmt: skip
 
     def encoding(self, side: Side) -> dict[str, Any]:
@@ -156,6 +159,8 @@ class TwoSided(Neural):
         how = asdict(self.how("document"))
         for name in ("device", "batch_tokens", "weights", "query_weights", "cut", "backend"):
             del how[name]
+        if not how["trusted"]:
+            del how["trusted"]
         known = self.preset()
         how["model"] = presets.weights_hash(known.side("document"))
         # One folder of weights may be several presets, which take texts in other ways.

@@ -7,6 +7,7 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import loading, presets
 from irtoolkit.models.exported import chosen_backend
+from irtoolkit.models.own_code import check_code_ran, check_own_code
 from irtoolkit.models.presets import Kind, Preset, Side
 from irtoolkit.training.recipes import Recipe
 
@@ -76,7 +77,11 @@ def open_checkpoint(recipe: Recipe, folder: str, new_head: bool = False, **optio
         new_head: whether the model gets an output layer that the checkpoint lacks.
         **options: options of the library's class.
     """
-    return loading.load_model(
-        folder, lambda: loading.open_model(recipe.kind, folder, **options), "fp32", "cpu",
+    trusted = bool(recipe.trust_remote_code)
+    check_own_code(folder, trusted)
+    model = loading.load_model(
+        folder, lambda: loading.open_model(recipe.kind, folder, trusted, **options), "fp32", "cpu",
         pooled=recipe.kind == "cross" and not new_head, new_head=new_head,
     )  # fmt: skip
+    check_code_ran(folder, model, trusted)
+    return model

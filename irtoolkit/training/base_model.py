@@ -10,6 +10,7 @@ from typing import Any
 from irtoolkit.base.errors import InputError
 from irtoolkit.models import limits, loading, presets
 from irtoolkit.models.cuts import Cut, cutting_tokenizer
+from irtoolkit.models.own_code import check_own_code
 from irtoolkit.models.presets import Preset, Side
 from irtoolkit.retrievers.texts import mask_of
 from irtoolkit.training.base_checkpoint import SIDES, find_checkpoint, open_checkpoint, start_of
@@ -72,7 +73,9 @@ def segment_separator(recipe: Recipe) -> str:
     from transformers import AutoTokenizer
 
     folder = presets.model_folder(preset)
-    token = AutoTokenizer.from_pretrained(folder, trust_remote_code=False).sep_token
+    trusted = bool(recipe.trust_remote_code)
+    check_own_code(folder, trusted)
+    token = AutoTokenizer.from_pretrained(folder, trust_remote_code=trusted).sep_token
     if token is None:
         raise InputError(f"{preset.id} has no separator token", remedy="join=' '")
     return str(token)

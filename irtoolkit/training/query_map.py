@@ -154,4 +154,5 @@ def _encoder(recipe: Recipe, side: Side, device: str) -> Encoder:
         recipe.start, "dense", side, device=device,
         pooling=None if recipe.pooling == "own" else recipe.pooling, precision=recipe.precision,
         length=recipe.query_length if side == "query" else recipe.doc_length,
+        trusted=bool(recipe.trust_remote_code),
     ))  # fmt: skip

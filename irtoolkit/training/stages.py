@@ -79,7 +79,8 @@ def _initial_model(job: StageJob) -> Any:
     if job.previous is None:
         docs = job.doc_texts() if recipe.start in KNOWING else ()
         return build_model(recipe, recipe.seed, device, job.texts, docs)
-    return loading.open_model(recipe.kind, str(job.previous), device=device)
+    trusted = bool(recipe.trust_remote_code)
+    return loading.open_model(recipe.kind, str(job.previous), trusted, device=device)
 
 
 def _finish(job: StageJob, model: Any, monitor: Any, steps: int) -> None:

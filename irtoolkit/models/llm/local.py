@@ -17,6 +17,7 @@ from irtoolkit.models.llm.generator import (
     PromptTooLongError,
     TextGenerator,
 )
+from irtoolkit.models.own_code import check_own_code
 
 
 @dataclass(frozen=True)
@@ -179,6 +180,8 @@ def _load(name: str, device: str | None) -> tuple[Any, Any]:
     import transformers
 
     place = presets.model_folder(presets.find_preset(name))
+
+    check_own_code(place, setting=False)
 
     def make() -> Any:
         config = transformers.AutoConfig.from_pretrained(place, trust_remote_code=False)

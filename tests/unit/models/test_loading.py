@@ -101,7 +101,7 @@ DAMAGED = [
     ("tokenizer.json", halve, "cannot load the model"),
     ("tokenizer.json", Path.unlink, "has no tokenizer .put its tokenizer.json beside it"),
     ("modules.json", halve, "cannot load the model|not JSON"),
-    ("1_Pooling/config.json", halve, "cannot load the model"),
+    ("1_Pooling/config.json", halve, "not JSON"),
     ("1_Pooling/config.json", Path.unlink, "cannot load the model"),
 ]
 

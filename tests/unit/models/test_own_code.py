@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from irtoolkit.base.errors import InputError
+from irtoolkit.models.own_code import check_own_code
 from tests import tiny
 from tests.conftest import Answer
 
@@ -75,6 +79,190 @@ def test_code_of_a_model_is_not_run(
     assert answer.status == 2
     assert not (tmp_path / "ran").exists()
     assert "comes with code of its own, which irtoolkit does not run" in answer.err
+
+
+MARKING = """
+from pathlib import Path
+import torch
+from transformers import {parent}
+
+Path({marker!r}).write_text("run")
+
+class Own({parent}):
+    def forward(self, *args, **how):
+        made = super().forward(*args, **how)
+        for key in ("last_hidden_state", "logits"):
+            if key in made:
+                made[key] = made[key].cumsum(-1)
+        return made
+"""
+# The tokenizer is BERT's but for its class.
+WORDS = """
+from pathlib import Path
+from transformers import BertTokenizerFast
+
+Path({marker!r}).write_text("run")
+
+class OwnTokenizer(BertTokenizerFast):
+    pass
+"""
+PARENTS = {
+    "AutoModel": "BertModel", "AutoModelForSequenceClassification": "BertForSequenceClassification",
+    "AutoModelForMaskedLM": "BertForMaskedLM", "AutoModelForCausalLM": "BertLMHeadModel",
+}  # fmt: skip
+
+
+def shipping(folder: Path, name: str = "AutoModel", file: str = "config.json") -> Path:
+    """A model of a stock architecture that ships a class of its own for one purpose."""
+    made = tiny.save(folder, PARENTS.get(name, "BertModel"))
+    marker = str(folder.parent / "ran")
+    if name == "AutoTokenizer":
+        (made / "own.py").write_text(WORDS.format(marker=marker))
+        own: Any = ["own.OwnTokenizer", None]
+    else:
+        code = MARKING.format(parent=PARENTS[name], marker=marker)
+        (made / "own.py").write_text(code)
+        own = "own.Own"
+    content = json.loads((made / file).read_text())
+    (made / file).write_text(json.dumps({**content, "auto_map": {name: own}}))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("system", "name"),
+    [
+        ("dense", "AutoModel"), ("sentence-max", "AutoModel"), ("late", "AutoModel"),
+        ("sparse", "AutoModelForMaskedLM"), ("cross-encoder", "AutoModelForSequenceClassification"),
+        ("plaid", "AutoModel"), ("faiss", "AutoModel"), ("llm-pointwise", "AutoModelForCausalLM"),
+        ("docT5query", "AutoModel"), ("DeepCT", "AutoModel"), ("dense", "AutoTokenizer"),
+        ("cross-encoder", "AutoTokenizer"),
+    ],
+)  # fmt: skip
+def test_a_stock_class_never_takes_the_place_of_a_models_own(
+    irtoolkit: Command, tmp_path: Path, system: str, name: str
+) -> None:
+    file = "tokenizer_config.json" if name == "AutoTokenizer" else "config.json"
+    folder = shipping(tmp_path / "model", name, file)
+    key = {"llm-pointwise": "llm", "docT5query": "weights", "DeepCT": "weights"}.get(
+        system, "model"
+    )
+    answer = irtoolkit(
+        "retrieve", "csfcube/sample", system, "-o", tmp_path / "x.run", "--set", f"{key}={folder}"
+    )
+    assert answer.status == 2
+    assert "which irtoolkit does not run: own.Own" in answer.err
+    assert not (tmp_path / "ran").exists()
+
+
+def dense_of(folder: Path) -> Path:
+    """A sentence-transformers folder whose transformer is in a folder of its own."""
+    modules = [
+        {"idx": 0, "name": "0", "path": "0_Transformer", "type": f"{ST}.Transformer"},
+        {"idx": 1, "name": "1", "path": "1_Pooling", "type": f"{ST}.Pooling"},
+    ]
+    folder.mkdir()
+    (folder / "1_Pooling").mkdir()
+    pooling = {"word_embedding_dimension": tiny.DIMENSIONS, "pooling_mode_mean_tokens": True}
+    (folder / "1_Pooling/config.json").write_text(json.dumps(pooling))
+    (folder / "modules.json").write_text(json.dumps(modules))
+    return folder
+
+
+ST = "sentence_transformers.models"
+
+
+def test_code_of_nested_modules_is_not_run(irtoolkit: Command, tmp_path: Path) -> None:
+    folder = dense_of(tmp_path / "model")
+    shipping(tmp_path / "inner").rename(folder / "0_Transformer")
+    words = ("retrieve", "csfcube/sample", "dense", "-o", tmp_path / "x.run", "--set")
+    answer = irtoolkit(*words, f"model={folder}")
+    assert answer.status == 2
+    assert "own.Own (0_Transformer/config.json)" in answer.err
+    modules = json.loads((folder / "modules.json").read_text())
+    modules[1]["type"] = "own.Pooling"
+    (folder / "modules.json").write_text(json.dumps(modules))
+    answer = irtoolkit(*words, f"model={folder}")
+    assert "own.Pooling (modules.json)" in answer.err
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.fixture
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """transformers copies the code that it runs into a folder of this test's own."""
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "hf"))
+    monkeypatch.setattr("sys.path", [*sys.path, str(tmp_path / "hf")])
+
+
+@pytest.mark.parametrize(
+    ("system", "name", "settings"),
+    [
+        ("dense", "AutoModel", ["pooling=mean"]),
+        ("dense", "AutoModel", ["pooling=cls", "doc_length=20"]),
+        ("dense", "AutoModel", ["pooling=max", "precision=bf16"]),
+        ("cross-encoder", "AutoModelForSequenceClassification", []),
+    ],
+)
+def test_trusted_code_runs_and_is_named(
+    irtoolkit: Command, tmp_path: Path, caplog: pytest.LogCaptureFixture, modules: None, system: str,
+    name: str, settings: list[str],
+) -> None:  # fmt: skip
+    """Its scores are not those of the stock class."""
+    folder = shipping(tmp_path / "model", name)
+    words = ("retrieve", "csfcube/sample", system, "-o", tmp_path / "own.run", "--set")
+    trusted = irtoolkit(*words, f"model={folder}", "trust_remote_code=true", *settings)
+    assert trusted.status == 0, trusted.err
+    assert "running the code that comes with the model: own.Own (config.json)" in caplog.text
+    assert (tmp_path / "ran").exists()
+    content = json.loads((folder / "config.json").read_text())
+    del content["auto_map"]
+    (folder / "config.json").write_text(json.dumps(content))
+    stock = (*words[:3], "-o", tmp_path / "stock.run", "--set", f"model={folder}", *settings)
+    assert irtoolkit(*stock).status == 0
+    assert (tmp_path / "own.run").read_text() != (tmp_path / "stock.run").read_text()
+
+
+def test_trusted_code_of_a_nested_module_runs(
+    irtoolkit: Command, tmp_path: Path, modules: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = dense_of(tmp_path / "model")
+    shipping(tmp_path / "inner").rename(folder / "0_Transformer")
+    # transformers looks for the code beside modules.json.
+    (folder / "0_Transformer/own.py").rename(folder / "own.py")
+    answer = irtoolkit(
+        "retrieve", "csfcube/sample", "dense", "-o", tmp_path / "x.run", "--set", f"model={folder}",
+        "trust_remote_code=true",
+    )  # fmt: skip
+    assert answer.status == 0, answer.err
+    assert "own.Own (0_Transformer/config.json)" in caplog.text
+    assert (tmp_path / "ran").exists()
+
+
+def test_training_runs_code_only_if_it_is_trusted(tmp_path: Path, modules: None) -> None:
+    from irtoolkit.training.trainer import train
+    from tests import planted
+
+    data, _ = planted.task(topics=4)
+    start = shipping(tmp_path / "start")
+    how = {"encoders": 1, "epochs": 1}
+    recipe = planted.recipe(data, str(start), **how)
+    with pytest.raises(InputError, match=r"does not run: own\.Own"):
+        train(recipe, tmp_path / "model", device="cpu")
+    assert not (tmp_path / "ran").exists()
+    train(replace(recipe, trust_remote_code=True), tmp_path / "model", device="cpu")
+    assert (tmp_path / "ran").exists()
+    # The trained model has the code too.
+    with pytest.raises(InputError, match="does not run"):
+        check_own_code(str(tmp_path / "model"))
+
+
+def test_trusted_code_that_has_no_class_for_the_use(irtoolkit: Command, tmp_path: Path) -> None:
+    folder = shipping(tmp_path / "model", "AutoModelForMaskedLM")
+    answer = irtoolkit(
+        "retrieve", "csfcube/sample", "dense", "-o", tmp_path / "x.run", "--set", f"model={folder}",
+        "trust_remote_code=true",
+    )  # fmt: skip
+    assert answer.status == 2
+    assert "has no class for this use" in answer.err
 
 
 def test_code_of_a_tokenizer_is_not_run(model: Path, tmp_path: Path) -> None:
